@@ -1,0 +1,38 @@
+# What Gyre stands on, all from Debian 12, as targets gyre::<name>. Found by file, not by the
+# packages' CMake configurations: Abseil's names only its shared libraries (some 30 files for the
+# loader to map at each start), oneDNN's asks for OpenCL's headers, which Gyre has no use for.
+
+find_package(Threads REQUIRED)
+
+# Abseil, linked statically. Debian builds it with its own string_view: absl::string_view is a
+# class apart from std::string_view, and the two do not convert into each other.
+add_library(gyre_dep_absl INTERFACE)
+add_library(gyre::absl ALIAS gyre_dep_absl)
+find_library(GYRE_ABSL_STATUS NAMES libabsl_status.a REQUIRED)
+cmake_path(GET GYRE_ABSL_STATUS PARENT_PATH _libdir)
+file(GLOB _absl ${_libdir}/libabsl_*.a)
+target_link_libraries(gyre_dep_absl INTERFACE
+  -Wl,--start-group ${_absl} -Wl,--end-group Threads::Threads)
+
+add_library(gyre_dep_highway INTERFACE)
+add_library(gyre::highway ALIAS gyre_dep_highway)
+find_library(GYRE_HIGHWAY hwy REQUIRED)
+target_link_libraries(gyre_dep_highway INTERFACE ${GYRE_HIGHWAY})
+
+# oneDNN 2.6, with libgomp, whose threads it would use were it not told to have one. Shared only; its
+# 38 MB cost 0.7 ms at start.
+add_library(gyre_dep_onednn INTERFACE)
+add_library(gyre::onednn ALIAS gyre_dep_onednn)
+find_library(GYRE_ONEDNN dnnl REQUIRED)
+target_link_libraries(gyre_dep_onednn INTERFACE ${GYRE_ONEDNN} gomp)
+
+# protobuf, static where there is an archive.
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(Protobuf 3.21 REQUIRED)
+add_library(gyre_dep_protobuf INTERFACE)
+add_library(gyre::protobuf ALIAS gyre_dep_protobuf)
+target_link_libraries(gyre_dep_protobuf INTERFACE protobuf::libprotobuf Threads::Threads)
+
+# nlohmann-json: headers alone, which the compiler finds by itself; looked for so that a machine
+# without them is told at once.
+find_path(GYRE_JSON nlohmann/json.hpp REQUIRED)

@@ -1,0 +1,26 @@
+// The only door to clocks, sleeping and threads. Engines take a Clock, so tests can hand them one that they turn.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace gyre {
+
+// Monotonic time in nanoseconds. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t NowNanos() const = 0;
+};
+
+// The machine's steady clock. Lives for ever.
+const Clock& SystemClock();
+
+// How many threads the machine runs at once; at least 1.
+int NumProcessors();
+
+// Calls body(0), …, body(n - 1), each on a thread of its own, and returns once all have. What the machine has no thread
+// for, the caller's thread runs.
+void RunOnThreads(int n, const std::function<void(int)>& body);
+
+}  // namespace gyre

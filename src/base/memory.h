@@ -1,0 +1,11 @@
+// How much memory the machine has: the limit of runs that set none.
+#pragma once
+
+#include <cstdint>
+
+namespace gyre {
+
+// Bytes of physical memory, or of the control group's limit when that is lower.
+int64_t PhysicalMemoryBytes();
+
+}  // namespace gyre

@@ -1,0 +1,248 @@
+// `gyre check`: runs golden cases and reports, in the order of their paths, what was not as
+// expected.
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
+#include "base/env.h"
+#include "base/status.h"
+#include "cli/check/case.h"
+#include "cli/check/runner.h"
+#include "cli/command.h"
+#include "cli/engines.h"
+#include "cli/suggest.h"
+
+namespace gyre::cli {
+namespace {
+
+constexpr absl::string_view kGradients = "gradients";
+constexpr int64_t kDefaultTimeoutMs = 120000;
+constexpr size_t kSlowest = 10;
+
+constexpr Option kOptions[] = {
+    {"--engine", "NAME", "which engine runs the graphs"},
+    {"--only", "WORD[,WORD]",
+     "cases of this group, tag, name or group/name;\n`gradients`: their gradient entries alone",
+     '\0', true},
+    {"--jobs", "N", "so many cases at once; default: one per core", 'j'},
+    {"--window", "N", "iterations of one loop in flight at once"},
+    {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
+    {"--list", "", "say which cases there are and what they exercise"},
+    {"--verbose", "", "also print what passed, and the slowest cases", 'v'},
+};
+
+// A case folder and what was read from it.
+struct Found {
+  std::string folder;
+  absl::StatusOr<GoldenCase> golden;
+};
+
+struct Settings {
+  std::string folder;
+  CheckOptions check;
+  std::vector<std::string> only;  // without `gradients`
+  int jobs = 1;
+  bool list = false;
+  bool verbose = false;
+};
+
+absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
+  GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
+  Settings settings;
+  settings.folder = arguments.positional()[0];
+  settings.check.session.engine = arguments.Get("--engine").value_or("");
+  GYRE_RETURN_IF_ERROR(CheckEngine(settings.check.session.engine));
+  settings.check.session.print = [](absl::string_view, absl::string_view) {};
+  GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
+  settings.check.session.window = static_cast<int>(window);
+  GYRE_ASSIGN_OR_RETURN(settings.check.timeout_ms,
+                        arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs));
+  GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
+  settings.jobs = static_cast<int>(jobs);
+  settings.list = arguments.Has("--list");
+  settings.verbose = arguments.Has("--verbose");
+  for (std::string& word : arguments.List("--only")) {
+    if (word == kGradients) {
+      settings.check.gradients_only = true;
+    } else {
+      settings.only.push_back(std::move(word));
+    }
+  }
+  return settings;
+}
+
+// The words that --only may use for a case.
+std::vector<std::string> Labels(const Found& found) {
+  if (!found.golden.ok()) return {found.folder};
+  std::vector<std::string> labels = found.golden->tags;
+  labels.insert(labels.end(), {found.golden->group, found.golden->name, found.golden->id()});
+  return labels;
+}
+
+bool IsSelected(const Found& found, const std::vector<std::string>& only) {
+  if (only.empty()) return true;
+  for (const std::string& label : Labels(found)) {
+    if (std::find(only.begin(), only.end(), label) != only.end()) return true;
+  }
+  return false;
+}
+
+// The selected cases, read. NOT_FOUND when there are none, or when a word of --only fits no case.
+absl::StatusOr<std::vector<Found>> SelectCases(const Settings& settings) {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> folders, FindGoldenCases(settings.folder));
+  if (folders.empty()) {
+    return absl::NotFoundError(absl::StrCat("there is no case.json below ", settings.folder));
+  }
+  std::vector<Found> selected;
+  std::set<std::string> labels;
+  for (const std::string& folder : folders) {
+    Found found{folder, ReadGoldenCase(folder)};
+    for (std::string& label : Labels(found)) labels.insert(std::move(label));
+    if (IsSelected(found, settings.only)) selected.push_back(std::move(found));
+  }
+  for (const std::string& word : settings.only) {
+    if (labels.count(word) == 0) {
+      return absl::NotFoundError(
+          absl::StrCat("--only ", word, ": no case has this group, tag or name",
+                       DidYouMean(word, std::vector<std::string>(labels.begin(), labels.end()))));
+    }
+  }
+  return selected;
+}
+
+// Collects the results of cases as they end, in any order, and prints them in the order of the
+// cases. Thread-safe.
+class Report {
+ public:
+  Report(const Settings& settings, const Streams& streams, size_t cases)
+      : verbose_(settings.verbose), streams_(streams), cases_(cases) {}
+
+  void Finish(size_t index, std::vector<CheckResult> results) {
+    absl::MutexLock lock(&mutex_);
+    cases_[index] = {true, std::move(results)};
+    ++count_;
+    for (; next_ < cases_.size() && cases_[next_].ended; ++next_) {
+      for (const CheckResult& result : cases_[next_].results) Print(result);
+    }
+    if (streams_.interactive) ShowProgress();
+  }
+
+  // The slowest cases if asked for, and the line that counts; returns the exit code.
+  int Close() {
+    absl::MutexLock lock(&mutex_);
+    if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
+    if (verbose_) PrintSlowest();
+    streams_.out << passed_ << " passed, " << failed_ << " failed, " << skipped_ << " skipped\n";
+    return failed_ > 0 ? kFailure : kSuccess;
+  }
+
+ private:
+  struct Case {
+    bool ended = false;
+    std::vector<CheckResult> results;
+  };
+
+  void Print(const CheckResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool passed = result.outcome == Outcome::kPassed;
+    ++(passed ? passed_ : result.outcome == Outcome::kFailed ? failed_ : skipped_);
+    if (passed && !verbose_) return;
+    if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
+    streams_.out << (passed                               ? "ok    "
+                     : result.outcome == Outcome::kFailed ? "FAIL  "
+                                                          : "skip  ")
+                 << result.what;
+    if (passed) {
+      streams_.out << absl::StrFormat(" (%.1f ms)", result.nanos / 1e6);
+    } else {
+      streams_.out << ": " << result.why;
+    }
+    streams_.out << std::endl;  // at once: a later case may take long
+  }
+
+  void ShowProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    streams_.err << "\r\x1b[K" << count_ << " of " << cases_.size() << " cases, " << failed_
+                 << " failed" << std::flush;
+  }
+
+  void PrintSlowest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<const CheckResult*> slowest;
+    for (const Case& one : cases_) {
+      for (const CheckResult& result : one.results) slowest.push_back(&result);
+    }
+    const size_t shown = std::min(kSlowest, slowest.size());
+    std::partial_sort(
+        slowest.begin(), slowest.begin() + shown, slowest.end(),
+        [](const CheckResult* a, const CheckResult* b) { return a->nanos > b->nanos; });
+    streams_.out << "slowest:\n";
+    for (size_t i = 0; i < shown; ++i) {
+      streams_.out << absl::StrFormat("  %8.1f ms  %s\n", slowest[i]->nanos / 1e6,
+                                      slowest[i]->what);
+    }
+  }
+
+  const bool verbose_;
+  const Streams& streams_;
+  absl::Mutex mutex_;
+  std::vector<Case> cases_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;   // the first case that is not printed yet
+  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // cases that have ended
+  size_t passed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t skipped_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+std::vector<CheckResult> Check(const Found& found, const CheckOptions& options) {
+  if (found.golden.ok()) return RunGoldenCase(*found.golden, options);
+  return {{found.folder, Outcome::kFailed, std::string(found.golden.status().message())}};
+}
+
+int CheckAll(const std::vector<Found>& cases, const Settings& settings, const Streams& streams) {
+  Report report(settings, streams, cases.size());
+  std::atomic<size_t> next = 0;
+  RunOnThreads(std::min(settings.jobs, static_cast<int>(cases.size())), [&](int) {
+    for (size_t i = next++; i < cases.size(); i = next++)
+      report.Finish(i, Check(cases[i], settings.check));
+  });
+  return report.Close();
+}
+
+void List(const std::vector<Found>& cases, std::ostream& out) {
+  for (const Found& found : cases) {
+    if (found.golden.ok()) {
+      out << found.golden->id() << ": " << found.golden->doc << "\n";
+    } else {
+      out << found.folder << ": " << found.golden.status().message() << "\n";
+    }
+  }
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Settings> settings = ReadSettings(words);
+  if (!settings.ok()) return Misuse(kCheckCommand, streams, settings.status());
+  const absl::StatusOr<std::vector<Found>> cases = SelectCases(*settings);
+  if (!cases.ok()) return Misuse(kCheckCommand, streams, cases.status());
+  if (!settings->list) return CheckAll(*cases, *settings, streams);
+  List(*cases, streams.out);
+  return kSuccess;
+}
+
+}  // namespace
+
+const Command kCheckCommand = {
+    "check",
+    "DIR [OPTION...]",
+    "Runs every golden case at or below a folder and says what differs.",
+    kOptions,
+    "A case is a folder with graph.pb and case.json: what to run and what must come out. The\n"
+    "last line is `N passed, N failed, N skipped`; the exit code is 1 if any failed.",
+    &Run,
+};
+
+}  // namespace gyre::cli

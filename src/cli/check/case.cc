@@ -1,0 +1,221 @@
+#include "cli/check/case.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/check/value.h"
+#include "tensor/io/file.h"
+#include "tensor/io/safetensors.h"
+
+namespace gyre::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+absl::Status Mistake(const std::string& where, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
+}
+
+// "steps[0]" and "error" make "steps[0].error".
+std::string Join(const std::string& where, absl::string_view key) {
+  return where.empty() ? std::string(key) : absl::StrCat(where, ".", key);
+}
+
+const Json& Member(const Json& object, const char* key) {
+  static const Json* const nothing = new Json;
+  if (!object.is_object()) return *nothing;
+  const auto found = object.find(key);
+  return found == object.end() ? *nothing : *found;
+}
+
+// The text of a member that may be absent.
+absl::StatusOr<std::string> Text(const Json& object, const char* key, const std::string& where) {
+  const Json& json = Member(object, key);
+  if (json.is_null()) return std::string();
+  if (!json.is_string()) return Mistake(Join(where, key), "not a string");
+  return json.get<std::string>();
+}
+
+absl::StatusOr<std::vector<std::string>> Texts(const Json& object, const char* key,
+                                               const std::string& where) {
+  std::vector<std::string> result;
+  const Json& json = Member(object, key);
+  if (json.is_null()) return result;
+  if (!json.is_array()) return Mistake(Join(where, key), "not a list");
+  for (const Json& item : json) {
+    if (!item.is_string()) return Mistake(Join(where, key), "not a list of strings");
+    result.push_back(item.get<std::string>());
+  }
+  return result;
+}
+
+absl::StatusOr<int64_t> Whole(const Json& object, const char* key, int64_t fallback,
+                              const std::string& where) {
+  const Json& json = Member(object, key);
+  if (json.is_null()) return fallback;
+  if (!json.is_number_unsigned() || json.get<uint64_t>() > INT32_MAX) {
+    return Mistake(Join(where, key), "not a small whole number");
+  }
+  return json.get<int64_t>();
+}
+
+absl::StatusOr<double> Number(const Json& object, const char* key, const std::string& where) {
+  const Json& json = Member(object, key);
+  if (json.is_null()) return 0.0;
+  if (!json.is_number()) return Mistake(Join(where, key), "not a number");
+  return json.get<double>();
+}
+
+absl::StatusOr<absl::StatusCode> Code(const Json& object, const char* key,
+                                      const std::string& where) {
+  GYRE_ASSIGN_OR_RETURN(const std::string name, Text(object, key, where));
+  if (name.empty()) return absl::StatusCode::kOk;
+  for (int code = 0; code <= 16; ++code) {  // the canonical codes
+    if (name == absl::StatusCodeToString(static_cast<absl::StatusCode>(code))) {
+      return static_cast<absl::StatusCode>(code);
+    }
+  }
+  return Mistake(Join(where, key), absl::StrCat("'", name, "' is no status code"));
+}
+
+absl::StatusOr<ExpectedError> ReadExpectedError(const Json& json, const std::string& where) {
+  ExpectedError error;
+  if (!json.is_object()) return Mistake(where, "not an object");
+  GYRE_ASSIGN_OR_RETURN(error.code, Code(json, "code", where));
+  if (error.code == absl::StatusCode::kOk) return Mistake(where, "code must say what is expected");
+  GYRE_ASSIGN_OR_RETURN(error.alternative_code, Code(json, "tf_code", where));
+  GYRE_ASSIGN_OR_RETURN(error.message_contains, Text(json, "message_contains", where));
+  error.optional = Member(json, "optional") == true;
+  return error;
+}
+
+absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
+                                    const RefLookup& find_ref) {
+  GoldenStep step;
+  if (!json.is_object()) return Mistake(where, "not an object");
+  const Json& feeds = Member(json, "feeds");
+  if (!feeds.is_null() && !feeds.is_object()) return Mistake(where, "feeds is not an object");
+  for (const auto& [name, value] : feeds.items()) {
+    GYRE_ASSIGN_OR_RETURN(
+        Tensor tensor, ReadValue(value, Join(where, absl::StrCat("feeds[", name, "]")), find_ref));
+    step.feeds.emplace_back(name, std::move(tensor));
+  }
+  GYRE_ASSIGN_OR_RETURN(step.fetches, Texts(json, "fetches", where));
+  GYRE_ASSIGN_OR_RETURN(step.targets, Texts(json, "targets", where));
+  GYRE_ASSIGN_OR_RETURN(step.timeout_ms, Whole(json, "timeout_ms", 0, where));
+  if (const Json& error = Member(json, "error"); !error.is_null()) {
+    GYRE_ASSIGN_OR_RETURN(step.error, ReadExpectedError(error, Join(where, "error")));
+    return step;
+  }
+  const Json& expect = Member(json, "expect");
+  if (!expect.is_array() || expect.size() != step.fetches.size()) {
+    return Mistake(where, "expect is not a list with one value for each fetch");
+  }
+  for (size_t i = 0; i < expect.size(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(
+        Tensor tensor,
+        ReadValue(expect[i], Join(where, absl::StrCat("expect[", i, "]")), find_ref));
+    step.expect.push_back(std::move(tensor));
+  }
+  GYRE_ASSIGN_OR_RETURN(step.tolerance.rtol, Number(json, "rtol", where));
+  GYRE_ASSIGN_OR_RETURN(step.tolerance.atol, Number(json, "atol", where));
+  return step;
+}
+
+absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string& where) {
+  GoldenGradient gradient;
+  if (!json.is_object()) return Mistake(where, "not an object");
+  GYRE_ASSIGN_OR_RETURN(gradient.ys, Texts(json, "ys", where));
+  GYRE_ASSIGN_OR_RETURN(gradient.xs, Texts(json, "xs", where));
+  GYRE_ASSIGN_OR_RETURN(gradient.order, Whole(json, "order", 1, where));
+  return gradient;
+}
+
+absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& result) {
+  if (!json.is_object()) return absl::InvalidArgumentError("not a JSON object");
+  GYRE_ASSIGN_OR_RETURN(result.group, Text(json, "group", ""));
+  GYRE_ASSIGN_OR_RETURN(result.name, Text(json, "name", ""));
+  GYRE_ASSIGN_OR_RETURN(result.doc, Text(json, "doc", ""));
+  GYRE_ASSIGN_OR_RETURN(result.tags, Texts(json, "tags", ""));
+  GYRE_ASSIGN_OR_RETURN(result.init, Texts(json, "init", ""));
+  if (result.group.empty() || result.name.empty()) {
+    return absl::InvalidArgumentError("group or name is missing");
+  }
+  const Json& steps = Member(json, "steps");
+  if (!steps.is_array()) return absl::InvalidArgumentError("steps is not a list");
+  for (size_t i = 0; i < steps.size(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(GoldenStep step,
+                          ReadStep(steps[i], absl::StrCat("steps[", i, "]"), find_ref));
+    result.steps.push_back(std::move(step));
+  }
+  const Json& gradients = Member(json, "gradients");
+  if (!gradients.is_null() && !gradients.is_array()) {
+    return absl::InvalidArgumentError("gradients is not a list");
+  }
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(GoldenGradient gradient,
+                          ReadGradient(gradients[i], absl::StrCat("gradients[", i, "]")));
+    result.gradients.push_back(std::move(gradient));
+  }
+  if (const Json& error = Member(json, "load_error"); !error.is_null()) {
+    GYRE_ASSIGN_OR_RETURN(result.load_error, ReadExpectedError(error, "load_error"));
+  }
+  if (result.steps.empty() && result.gradients.empty() && !result.load_error) {
+    return absl::InvalidArgumentError("there is nothing to check");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool GoldenCase::HasTag(absl::string_view tag) const {
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
+absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder) {
+  const std::string path = folder + "/case.json";
+  GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError(path + ": not JSON");
+
+  std::optional<SafetensorsFile> data;  // opened when first referred to
+  const RefLookup find_ref = [&](const std::string& key) -> absl::StatusOr<Tensor> {
+    if (!data) {
+      GYRE_ASSIGN_OR_RETURN(SafetensorsFile file,
+                            SafetensorsFile::Open(folder + "/data.safetensors"));
+      data.emplace(std::move(file));
+    }
+    return data->Read(key);
+  };
+  GoldenCase result;
+  result.folder = folder;
+  if (const absl::Status status = ReadCase(json, find_ref, result); !status.ok()) {
+    return Annotate(status, path);
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<std::string>> FindGoldenCases(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
+  }
+  std::vector<std::string> found;
+  if (fs::exists(fs::path(folder) / "case.json", error)) found.push_back(folder);
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code no_matter;
+    if (fs::exists(entry->path() / "case.json", no_matter)) found.push_back(entry->path().string());
+  }
+  if (error)
+    return absl::UnavailableError(absl::StrCat("cannot list ", folder, ": ", error.message()));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace gyre::cli

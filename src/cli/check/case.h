@@ -1,0 +1,76 @@
+// Golden cases: a folder with a graph, what to run on it, and what must come out
+// (tests/golden/README.md has the format). A GoldenCase is a plain value; it holds its tensors and
+// no open file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gyre/session.h"
+#include "gyre/tensor.h"
+
+namespace gyre::cli {
+
+// How far floating values may be from those expected: |got - want| <= atol + rtol * |want|.
+struct Tolerance {
+  double rtol = 0;
+  double atol = 0;
+};
+
+// A failure that is wanted. Either code will do; `alternative_code` may be kOk, which accepts
+// nothing more.
+struct ExpectedError {
+  absl::StatusCode code = absl::StatusCode::kUnknown;
+  absl::StatusCode alternative_code = absl::StatusCode::kOk;
+  std::string message_contains;  // without regard to case
+  bool optional = false;         // of a graph to be refused: accepting it is right too
+};
+
+// One run. Exactly one of `expect` and `error` is wanted: `error` when it is set.
+struct GoldenStep {
+  Feeds feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  std::vector<Tensor> expect;  // one per fetch
+  Tolerance tolerance;
+  std::optional<ExpectedError> error;
+  int64_t timeout_ms = 0;  // 0: none
+};
+
+// Gradients that are wanted of the graph. What their values must be is not read yet.
+struct GoldenGradient {
+  std::vector<std::string> ys;
+  std::vector<std::string> xs;
+  int64_t order = 1;
+};
+
+struct GoldenCase {
+  std::string folder;
+  std::string group;
+  std::string name;
+  std::string doc;
+  std::vector<std::string> tags;
+  std::vector<std::string> init;  // ops to run first, one run each
+  std::vector<GoldenStep> steps;  // runs in one session
+  std::vector<GoldenGradient> gradients;
+  std::optional<ExpectedError> load_error;  // the graph must be refused
+
+  std::string id() const { return group + "/" + name; }
+  std::string graph_path() const { return folder + "/graph.pb"; }
+  bool HasTag(absl::string_view tag) const;
+};
+
+// Reads folder/case.json and the tensors that it refers to. INVALID_ARGUMENT says where in the file
+// the mistake is: "…/case.json: steps[0].feeds[x:0].data[2]: …".
+absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder);
+
+// The folders that hold a case.json, at or below `folder`, in order of path. NOT_FOUND when there
+// is no such folder.
+absl::StatusOr<std::vector<std::string>> FindGoldenCases(const std::string& folder);
+
+}  // namespace gyre::cli

@@ -1,0 +1,18 @@
+// Comparing a tensor with the one that was expected. Stateless; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/check/case.h"
+#include "gyre/tensor.h"
+
+namespace gyre::cli {
+
+// Nullopt when `got` is what was wanted: equal in dtype and shape, and element by element equal
+// (integers, bools, strings) or within the tolerance (floats; complex by absolute value; nan equals
+// nan, infinities by sign). Otherwise a sentence: the first element that differs, how many do, and
+// the largest error.
+std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tolerance tolerance);
+
+}  // namespace gyre::cli

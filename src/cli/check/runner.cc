@@ -1,0 +1,137 @@
+#include "cli/check/runner.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/env.h"
+#include "cli/check/compare.h"
+#include "cli/check/strict_load.h"
+
+namespace gyre::cli {
+namespace {
+
+// How much later than its deadline a run may end.
+constexpr int64_t kGraceMs = 5000;
+constexpr int64_t kNanosPerMs = 1000000;
+
+// What was wrong, in a sentence; nullopt when all was as wanted.
+using Complaint = std::optional<std::string>;
+
+std::string Show(const absl::Status& status) {
+  if (status.ok()) return "it succeeded";
+  return absl::StrCat("got ", absl::StatusCodeToString(status.code()), " (", status.message(), ")");
+}
+
+Complaint CheckError(const absl::Status& got, const ExpectedError& want) {
+  std::string wanted = absl::StatusCodeToString(want.code);
+  const bool has_alternative =
+      want.alternative_code != absl::StatusCode::kOk && want.alternative_code != want.code;
+  if (has_alternative)
+    absl::StrAppend(&wanted, " or ", absl::StatusCodeToString(want.alternative_code));
+  const bool is_wanted =
+      got.code() == want.code || (has_alternative && got.code() == want.alternative_code);
+  if (!is_wanted) return absl::StrCat(Show(got), ", want ", wanted);
+  const std::string message = absl::AsciiStrToLower(std::string(got.message()));
+  if (absl::StrContains(message, absl::AsciiStrToLower(want.message_contains))) return std::nullopt;
+  return absl::StrCat(Show(got), ", want a message with '", want.message_contains, "'");
+}
+
+Complaint CheckValues(const GoldenStep& step, const std::vector<Tensor>& got) {
+  if (got.size() != step.expect.size()) {
+    return absl::StrCat("got ", got.size(), " values for ", step.expect.size(), " fetches");
+  }
+  std::vector<std::string> complaints;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (const auto difference = Difference(got[i], step.expect[i], step.tolerance)) {
+      complaints.push_back(absl::StrCat(step.fetches[i], " ", *difference));
+    }
+  }
+  if (complaints.empty()) return std::nullopt;
+  return absl::StrJoin(complaints, "; ");
+}
+
+Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, Session& session) {
+  RunOptions run;
+  run.timeout_ms = step.timeout_ms > 0 ? step.timeout_ms : options.timeout_ms;
+  const int64_t start = SystemClock().NowNanos();
+  const auto results = session.Run(step.feeds, step.fetches, step.targets, run);
+  const int64_t elapsed_ms = (SystemClock().NowNanos() - start) / kNanosPerMs;
+  if (run.timeout_ms > 0 && elapsed_ms > run.timeout_ms + kGraceMs) {
+    return absl::StrCat("it ended after ", elapsed_ms, " ms, its deadline was ", run.timeout_ms,
+                        " ms");
+  }
+  if (step.error) return CheckError(results.status(), *step.error);
+  if (!results.ok()) return Show(results.status());
+  return CheckValues(step, *results);
+}
+
+// Loads the graph and runs init and steps in one session, up to the first complaint.
+Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options) {
+  const auto session = Session::Load(golden.graph_path(), options.session);
+  if (!session.ok()) {
+    if (golden.load_error) return CheckError(session.status(), *golden.load_error);
+    return absl::StrCat("loading: ", Show(session.status()));
+  }
+  RunOptions run;
+  run.timeout_ms = options.timeout_ms;
+  for (const std::string& op : golden.init) {
+    const absl::Status status = (*session)->Run({}, {}, {op}, run).status();
+    if (!status.ok()) return absl::StrCat("init ", op, ": ", Show(status));
+  }
+  for (size_t i = 0; i < golden.steps.size(); ++i) {
+    if (const Complaint complaint = CheckStep(golden.steps[i], options, **session)) {
+      return absl::StrCat("step ", i, ": ", *complaint);
+    }
+  }
+  return std::nullopt;
+}
+
+CheckResult Judge(const GoldenCase& golden, const Complaint& complaint) {
+  if (!complaint) return {golden.id(), Outcome::kPassed, ""};
+  return {golden.id(), Outcome::kFailed, *complaint};
+}
+
+// A graph that must be refused: when it is loaded or, where the case has steps, by each of these.
+CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) {
+  const ExpectedError& want = *golden.load_error;
+  const absl::Status status = LoadStrictly(golden.graph_path());
+  if (!status.ok()) return Judge(golden, CheckError(status, want));
+  if (!golden.steps.empty()) return Judge(golden, CheckRuns(golden, options));
+  if (want.optional) {
+    return {golden.id(), Outcome::kSkipped, "the graph may be refused or accepted, and it loads"};
+  }
+  return Judge(golden, absl::StrCat("the graph loads, but must be refused with ",
+                                    absl::StatusCodeToString(want.code)));
+}
+
+CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) {
+  if (golden.HasTag("symbolic-gradient")) {
+    return {golden.id(), Outcome::kSkipped, "SymbolicGradient needs the grad layer"};
+  }
+  if (golden.load_error) return CheckRefusal(golden, options);
+  return Judge(golden, CheckRuns(golden, options));
+}
+
+}  // namespace
+
+std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOptions& options) {
+  std::vector<CheckResult> results;
+  const bool has_forward = !golden.steps.empty() || golden.load_error;
+  if (has_forward && !options.gradients_only) {
+    const int64_t start = SystemClock().NowNanos();
+    results.push_back(CheckForward(golden, options));
+    results.back().nanos = SystemClock().NowNanos() - start;
+  }
+  for (size_t i = 0; i < golden.gradients.size(); ++i) {
+    results.push_back({absl::StrCat(golden.id(), " gradients[", i, "]"), Outcome::kSkipped,
+                       "gradients need the grad layer"});
+  }
+  return results;
+}
+
+}  // namespace gyre::cli

@@ -1,0 +1,33 @@
+// Runs one golden case and says whether what came out is what was wanted. Stateless: cases may run
+// on many threads at once, each in a session of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/check/case.h"
+#include "gyre/session.h"
+
+namespace gyre::cli {
+
+enum class Outcome { kPassed, kFailed, kSkipped };
+
+struct CheckResult {
+  std::string what;  // "group/name", "group/name gradients[1]"
+  Outcome outcome = Outcome::kPassed;
+  std::string why;  // of a failure or a skip: one sentence
+  int64_t nanos = 0;
+};
+
+struct CheckOptions {
+  SessionOptions session;
+  int64_t timeout_ms = 0;       // of runs that name none; 0: none
+  bool gradients_only = false;  // leave the forward runs out
+};
+
+// One result for the case itself (none if all it holds are gradients), and one for each of its
+// gradient entries.
+std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOptions& options);
+
+}  // namespace gyre::cli

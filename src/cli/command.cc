@@ -1,0 +1,65 @@
+#include "cli/command.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+
+namespace gyre::cli {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+
+// One option, its help beginning in a column of its own.
+void PrintOption(const Option& option, std::ostream& out) {
+  std::string left = absl::StrCat("  ", option.name, option.value.empty() ? "" : " ", option.value);
+  if (option.letter != '\0') absl::StrAppend(&left, ", -", absl::string_view(&option.letter, 1));
+  for (absl::string_view line : absl::StrSplit(option.help, '\n')) {
+    if (left.size() >= kHelpColumn) {
+      out << left << "\n";
+      left.clear();
+    }
+    left.resize(kHelpColumn, ' ');
+    out << left << line << "\n";
+    left.clear();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std::string> words,
+                                   size_t least, size_t most) {
+  GYRE_ASSIGN_OR_RETURN(Arguments arguments, ParseArguments(command.options, words));
+  const std::vector<std::string>& given = arguments.positional();
+  if (given.size() < least) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("something is missing: gyre ", command.name, " ", command.synopsis));
+  }
+  if (given.size() > most) {
+    return absl::InvalidArgumentError(absl::StrCat("'", given[most],
+                                                   "' is one argument too many: gyre ",
+                                                   command.name, " ", command.synopsis));
+  }
+  return arguments;
+}
+
+int Misuse(const Command& command, const Streams& streams, const absl::Status& status) {
+  streams.err << "gyre " << command.name << ": " << status.message() << "\nSee 'gyre help "
+              << command.name << "'.\n";
+  return kMisuse;
+}
+
+int Failure(const Command& command, const Streams& streams, const absl::Status& status) {
+  streams.err << "gyre " << command.name << ": " << absl::StatusCodeToString(status.code()) << ": "
+              << status.message() << "\n";
+  return kFailure;
+}
+
+void PrintHelp(const Command& command, const Streams& streams) {
+  streams.out << "gyre " << command.name << " " << command.synopsis << "\n\n"
+              << command.summary << "\n";
+  if (!command.options.empty()) streams.out << "\n";
+  for (const Option& option : command.options) PrintOption(option, streams.out);
+  if (!command.notes.empty()) streams.out << "\n" << command.notes << "\n";
+}
+
+}  // namespace gyre::cli

@@ -1,0 +1,44 @@
+// A command of the `gyre` program: what its help shows, and the function that runs it. Commands are
+// constants; the table of all of them is in cli.cc.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "cli/arguments.h"
+#include "cli/streams.h"
+
+namespace gyre::cli {
+
+struct Command {
+  absl::string_view name;
+  absl::string_view synopsis;  // what follows the name: "GRAPH [OPTION...]"
+  absl::string_view summary;   // one line
+  absl::Span<const Option> options;
+  absl::string_view notes;  // stands below the options
+  // Runs the command on the words that follow its name; returns the exit code, having reported what
+  // went wrong.
+  int (*run)(absl::Span<const std::string> words, const Streams& streams);
+};
+
+extern const Command kRunCommand;
+extern const Command kShowCommand;
+extern const Command kCheckCommand;
+extern const Command kOpsCommand;
+
+// Parses `words` for `command`, which takes at least `least` and at most `most` plain arguments.
+// INVALID_ARGUMENT is for Misuse.
+absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std::string> words,
+                                   size_t least, size_t most);
+
+// Report an error and return the exit code for it: the command line is wrong, or what it asked for
+// failed.
+int Misuse(const Command& command, const Streams& streams, const absl::Status& status);
+int Failure(const Command& command, const Streams& streams, const absl::Status& status);
+
+// Prints what `gyre help COMMAND` shows.
+void PrintHelp(const Command& command, const Streams& streams);
+
+}  // namespace gyre::cli

@@ -1,0 +1,154 @@
+// `gyre ops`: what operations there are, and everything that is registered of one.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/suggest.h"
+#include "ops/families.h"
+#include "ops/registry.h"
+
+namespace gyre::cli {
+namespace {
+
+absl::string_view KindName(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kString:
+      return "string";
+    case AttrKind::kInt:
+      return "int";
+    case AttrKind::kFloat:
+      return "float";
+    case AttrKind::kBool:
+      return "bool";
+    case AttrKind::kType:
+      return "type";
+    case AttrKind::kShape:
+      return "shape";
+    case AttrKind::kTensor:
+      return "tensor";
+    case AttrKind::kFunc:
+      return "function";
+  }
+  return "";
+}
+
+absl::string_view EffectText(Effect effect) {
+  switch (effect) {
+    case Effect::kNone:
+      return "none: equal inputs give equal outputs";
+    case Effect::kRead:
+      return "reads a resource";
+    case Effect::kWrite:
+      return "changes a resource";
+    case Effect::kAllocate:
+      return "makes a fresh resource of the run";
+    case Effect::kRandom:
+      return "draws random numbers";
+    case Effect::kIo:
+      return "acts on the world outside; always kept, in order";
+  }
+  return "";
+}
+
+// "x: T", "xs: N times T", "any: any number, of types Tin".
+std::string ArgText(const ArgDef& arg) {
+  std::string type = !arg.type_attr.empty() ? arg.type_attr
+                     : !arg.type_list_attr.empty()
+                         ? absl::StrCat("any number, of types ", arg.type_list_attr)
+                         : std::string(DTypeName(arg.dtype));
+  if (arg.is_ref) type = absl::StrCat("reference to ", type);
+  if (!arg.number_attr.empty()) type = absl::StrCat(arg.number_attr, " times ", type);
+  return absl::StrCat(arg.name, ": ", type);
+}
+
+std::string AttrText(const AttrDef& attr) {
+  std::string text =
+      absl::StrCat(attr.name, ": ", attr.is_list ? "list of " : "", KindName(attr.kind));
+  if (attr.minimum)
+    absl::StrAppend(&text, ", ", attr.is_list ? "length " : "", "at least ", *attr.minimum);
+  if (!attr.allowed_types.empty()) {
+    absl::StrAppend(&text, ", one of ",
+                    absl::StrJoin(attr.allowed_types, " ", [](std::string* out, DType dtype) {
+                      absl::StrAppend(out, DTypeName(dtype));
+                    }));
+  }
+  if (!attr.allowed_strings.empty()) {
+    absl::StrAppend(&text, ", one of '", absl::StrJoin(attr.allowed_strings, "' '"), "'");
+  }
+  if (attr.default_value) absl::StrAppend(&text, ", default ", AttrToString(*attr.default_value));
+  return text;
+}
+
+std::string GradientText(const Gradient& gradient) {
+  if (!gradient.not_differentiable.empty())
+    return absl::StrCat("none: ", gradient.not_differentiable);
+  return gradient.rule != nullptr ? "has a rule" : "no rule yet";
+}
+
+std::string TraitsText(const OpTraits& traits) {
+  std::vector<absl::string_view> words;
+  if (traits.elementwise) words.push_back("elementwise");
+  if (traits.commutative) words.push_back("commutative");
+  if (traits.aggregate) words.push_back("aggregate");
+  if (traits.allows_uninitialized_input) words.push_back("takes an uninitialised variable");
+  return absl::StrJoin(words, ", ");
+}
+
+void PrintOp(const OpRegistry& ops, const OpDef& op, std::ostream& out) {
+  out << FormatOpSchema(op) << "\n\n" << op.doc << "\n\n";
+  for (const ArgDef& arg : op.inputs) out << "  input      " << ArgText(arg) << "\n";
+  for (const ArgDef& arg : op.outputs) out << "  output     " << ArgText(arg) << "\n";
+  for (const AttrDef& attr : op.attrs) out << "  attribute  " << AttrText(attr) << "\n";
+  out << "  effect     " << EffectText(op.traits.effect) << "\n";
+  if (const std::string traits = TraitsText(op.traits); !traits.empty())
+    out << "  traits     " << traits << "\n";
+  out << "  gradient   " << GradientText(op.gradient) << "\n";
+  out << "  executed   " << (ops.HasKernel(op.name) ? "by a kernel" : "by the engines themselves")
+      << "\n";
+}
+
+// Families in the order of ops/families.h, each with its ops.
+void PrintAll(std::ostream& out) {
+  size_t count = 0;
+  const auto print = [&](absl::string_view family, void (*add)(OpRegistry&)) {
+    OpRegistry ops;
+    add(ops);
+    out << family << "\n";
+    for (const OpDef* op : ops.All()) out << "  " << op->name << ": " << op->doc << "\n";
+    count += ops.All().size();
+  };
+#define GYRE_PRINT_FAMILY(name) print(#name, &Register##name##Ops);
+  GYRE_OP_FAMILIES(GYRE_PRINT_FAMILY)
+#undef GYRE_PRINT_FAMILY
+  out << count << " ops\n";
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Arguments> arguments = ParseFor(kOpsCommand, words, 0, 1);
+  if (!arguments.ok()) return Misuse(kOpsCommand, streams, arguments.status());
+  if (arguments->positional().empty()) {
+    PrintAll(streams.out);
+    return kSuccess;
+  }
+  const std::string& name = arguments->positional()[0];
+  if (const OpDef* op = Ops().Find(name)) {
+    PrintOp(Ops(), *op, streams.out);
+    return kSuccess;
+  }
+  std::vector<std::string> names;
+  for (const OpDef* op : Ops().All()) names.push_back(op->name);
+  return Misuse(
+      kOpsCommand, streams,
+      absl::NotFoundError(absl::StrCat("there is no op '", name, "'", DidYouMean(name, names))));
+}
+
+}  // namespace
+
+const Command kOpsCommand = {
+    "ops", "[NAME]", "Lists the operations by family, or says everything about one.", {}, "", &Run,
+};
+
+}  // namespace gyre::cli

@@ -1,0 +1,277 @@
+// `gyre run`: one session, one or more runs, results printed or written to a file.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "cli/engines.h"
+#include "cli/feed.h"
+#include "cli/names.h"
+#include "gyre/session.h"
+#include "tensor/format.h"
+#include "tensor/io/file.h"
+#include "tensor/io/npy.h"
+#include "tensor/io/safetensors.h"
+
+namespace gyre::cli {
+namespace {
+
+constexpr absl::string_view kThen = "--then";
+// Tensors of more elements are printed abridged, with this many entries at both ends of each
+// dimension.
+constexpr int64_t kMostElements = 1000;
+constexpr int64_t kEdgeEntries = 3;
+constexpr size_t kMostListed = 20;
+
+constexpr Option kOptions[] = {
+    {"--feed", "NAME=VALUE",
+     "feed a tensor: 3, [[1,2],[3,4]], true, \"text\", each with :DTYPE\nif need be; @FILE.npy; "
+     "@FILE.safetensors[:NAME]",
+     'f', true},
+    {"--fetch", "NAME[,NAME]", "print these tensors", 'y', true},
+    {"--target", "OP[,OP]", "run these ops for their effects", 't', true},
+    {"--init", "OP[,OP]", "run these first, one run each (they fill variables)", '\0', true},
+    {"--out", "FILE",
+     "write the fetched tensors to FILE.npy (one) or\nFILE.safetensors (any number) instead of "
+     "printing them"},
+    {"--then", "",
+     "what follows describes another run of the same session:\nits own --feed, --fetch, --target "
+     "and --out"},
+    {"--engine", "NAME", "which engine runs the graph"},
+    {"--timeout", "MS", "fail after so many milliseconds per run"},
+    {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
+    {"--window", "N", "iterations of one loop in flight at once"},
+    {"--seed", "N", "seed of random ops that have none of their own"},
+};
+
+// One run of the session, ready to go.
+struct Request {
+  Feeds feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  std::string out;  // empty: print
+};
+
+std::string Listed(std::vector<std::string> items) {
+  const size_t count = items.size();
+  if (count > kMostListed) {
+    items.resize(kMostListed);
+    items.push_back(absl::StrCat("… and ", count - kMostListed, " more"));
+  }
+  return absl::StrCat("\n    ", absl::StrJoin(items, "\n    "));
+}
+
+// What to type when nothing was asked for.
+absl::Status NothingAsked(const Program& program) {
+  std::string text = "nothing is fetched and no target is given";
+  std::vector<std::string> feeds, fetches, targets;
+  for (const NodeId id : Placeholders(program)) feeds.push_back(DescribeTensor(program, {id, 0}));
+  for (const Endpoint& e : LikelyFetches(program)) fetches.push_back(DescribeTensor(program, e));
+  for (const NodeId id : LikelyTargets(program)) targets.push_back(program.main().node(id).name);
+  if (!feeds.empty())
+    absl::StrAppend(&text, "\n  it can be fed (--feed NAME=VALUE):", Listed(feeds));
+  if (!fetches.empty())
+    absl::StrAppend(&text, "\n  nobody uses these values (--fetch NAME):", Listed(fetches));
+  if (!targets.empty())
+    absl::StrAppend(&text, "\n  nobody waits for these ops (--target OP):", Listed(targets));
+  return absl::InvalidArgumentError(text);
+}
+
+absl::Status CheckOut(const Request& request) {
+  if (request.out.empty()) return absl::OkStatus();
+  if (absl::EndsWith(request.out, ".safetensors")) return absl::OkStatus();
+  if (!absl::EndsWith(request.out, ".npy")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--out ", request.out, ": the name must end in .npy or .safetensors"));
+  }
+  if (request.fetches.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--out ", request.out, ": an .npy file holds one tensor; use .safetensors for ",
+                   request.fetches.size()));
+}
+
+absl::Status AddFeed(const Program& program, absl::string_view feed, Request& request) {
+  const size_t equals = feed.find('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--feed ", feed, ": NAME=VALUE is wanted"));
+  }
+  const absl::string_view name = feed.substr(0, equals);
+  GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(program, name));
+  const Node& node = program.main().node(e.node);
+  const DType dtype =
+      e.slot < node.num_outputs() ? node.signature.outputs[e.slot].dtype : DType::kInvalid;
+  absl::StatusOr<Tensor> tensor = ReadFeed(feed.substr(equals + 1), dtype, FedShape(node));
+  if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("--feed ", name));
+  request.feeds.emplace_back(std::string(name), *std::move(tensor));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Request> MakeRequest(const Program& program, const Arguments& arguments) {
+  Request request{{},
+                  arguments.List("--fetch"),
+                  arguments.List("--target"),
+                  arguments.Get("--out").value_or("")};
+  if (request.fetches.empty() && request.targets.empty()) return NothingAsked(program);
+  for (const std::string& name : request.fetches)
+    GYRE_RETURN_IF_ERROR(FindTensor(program, name).status());
+  for (const std::string& name : request.targets)
+    GYRE_RETURN_IF_ERROR(FindOp(program, name).status());
+  GYRE_RETURN_IF_ERROR(CheckOut(request));
+  for (const std::string& feed : arguments.All("--feed"))
+    GYRE_RETURN_IF_ERROR(AddFeed(program, feed, request));
+  return request;
+}
+
+void PrintTensor(absl::string_view name, const Tensor& tensor, std::ostream& out) {
+  const int64_t summarize = tensor.num_elements() > kMostElements ? kEdgeEntries : -1;
+  out << name << " " << DTypeName(tensor.dtype()) << tensor.shape().ToString() << " ="
+      << (tensor.rank() > 1 ? "\n" : " ") << FormatTensor(tensor, summarize, TensorFormat::kNested)
+      << "\n";
+}
+
+absl::Status Report(const Request& request, const std::vector<Tensor>& results, std::ostream& out) {
+  if (request.out.empty()) {
+    for (size_t i = 0; i < results.size(); ++i) PrintTensor(request.fetches[i], results[i], out);
+    return absl::OkStatus();
+  }
+  if (absl::EndsWith(request.out, ".npy")) {
+    GYRE_RETURN_IF_ERROR(WriteNpy(request.out, results[0]));
+  } else {
+    std::vector<std::pair<std::string, Tensor>> named;
+    named.reserve(results.size());
+    for (size_t i = 0; i < results.size(); ++i) named.emplace_back(request.fetches[i], results[i]);
+    GYRE_RETURN_IF_ERROR(WriteSafetensors(request.out, named));
+  }
+  out << "wrote " << absl::StrJoin(request.fetches, ", ") << " to " << request.out << "\n";
+  return absl::OkStatus();
+}
+
+// The words of each run: what "--then" separates. The first run's also describe the session.
+std::vector<std::vector<std::string>> SplitRuns(absl::Span<const std::string> words) {
+  std::vector<std::vector<std::string>> runs(1);
+  for (const std::string& word : words) {
+    if (word == kThen) {
+      runs.emplace_back();
+    } else {
+      runs.back().push_back(word);
+    }
+  }
+  return runs;
+}
+
+// The arguments of a run after the first.
+absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words) {
+  std::vector<Option> options;
+  for (const Option& option : kOptions) {
+    for (absl::string_view allowed : {"--feed", "--fetch", "--target", "--out"}) {
+      if (option.name == allowed) options.push_back(option);
+    }
+  }
+  absl::StatusOr<Arguments> arguments = ParseArguments(options, words);
+  if (!arguments.ok()) return Annotate(arguments.status(), "after --then");
+  if (!arguments->positional().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("after --then: '", arguments->positional()[0], "' is one argument too many"));
+  }
+  return arguments;
+}
+
+absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
+  SessionOptions options;
+  options.engine = arguments.Get("--engine").value_or("");
+  GYRE_RETURN_IF_ERROR(CheckEngine(options.engine));
+  GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
+  options.window = static_cast<int>(window);
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--seed", 0, INT64_MAX, 0));
+  options.seed = static_cast<uint64_t>(seed);
+  return options;
+}
+
+absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments) {
+  RunOptions options;
+  GYRE_ASSIGN_OR_RETURN(options.timeout_ms, arguments.Int("--timeout", 1, INT32_MAX, 0));
+  GYRE_ASSIGN_OR_RETURN(options.budget_bytes, arguments.Bytes("--budget", 0));
+  return options;
+}
+
+// What the command line asks for, apart from the graph.
+struct Plan {
+  std::string graph;
+  SessionOptions session;
+  RunOptions run;
+  std::vector<std::string> init;
+  std::vector<Arguments> runs;
+};
+
+absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
+  const std::vector<std::vector<std::string>> runs = SplitRuns(words);
+  GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
+  Plan plan;
+  plan.graph = first.positional()[0];
+  plan.init = first.List("--init");
+  GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
+  GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
+  plan.runs.push_back(std::move(first));
+  for (size_t i = 1; i < runs.size(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(Arguments further, ParseFurtherRun(runs[i]));
+    plan.runs.push_back(std::move(further));
+  }
+  // A name that leads nowhere is a mistake of the command line; what the file holds is not.
+  GYRE_RETURN_IF_ERROR(InputFile::Open(plan.graph).status());
+  return plan;
+}
+
+absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const Program& program) {
+  std::vector<Request> requests;
+  for (const std::string& op : plan.init) GYRE_RETURN_IF_ERROR(FindOp(program, op).status());
+  for (const Arguments& run : plan.runs) {
+    GYRE_ASSIGN_OR_RETURN(Request request, MakeRequest(program, run));
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+absl::Status RunAll(const Plan& plan, const std::vector<Request>& requests, Session& session,
+                    std::ostream& out) {
+  for (const std::string& op : plan.init) {
+    GYRE_RETURN_IF_ERROR(session.Run({}, {}, {op}, plan.run).status());
+  }
+  for (const Request& request : requests) {
+    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                          session.Run(request.feeds, request.fetches, request.targets, plan.run));
+    GYRE_RETURN_IF_ERROR(Report(request, results, out));
+  }
+  return absl::OkStatus();
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Plan> plan = ReadPlan(words);
+  if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
+  const auto session = Session::Load(plan->graph, plan->session);
+  if (!session.ok()) return Failure(kRunCommand, streams, session.status());
+  const auto requests = MakeRequests(*plan, (*session)->program());
+  if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
+  const absl::Status status = RunAll(*plan, *requests, **session, streams.out);
+  return status.ok() ? kSuccess : Failure(kRunCommand, streams, status);
+}
+
+}  // namespace
+
+const Command kRunCommand = {
+    "run",
+    "GRAPH --feed NAME=VALUE... --fetch NAME...",
+    "Runs a graph (a GraphDef, binary or text) and prints what is fetched.",
+    kOptions,
+    "A fed value takes its element type and shape from the graph where it says: one number\n"
+    "fills a known shape, and a flat list is folded into it. Without --fetch and --target,\n"
+    "`gyre run GRAPH` lists what can be fed and fetched.\n\n"
+    "  gyre run loop.pb --feed n=10 --fetch sum\n"
+    "  gyre run train.pb --init w/Assign --feed x=@x.npy --fetch loss --then --fetch w_now",
+    &Run,
+};
+
+}  // namespace gyre::cli

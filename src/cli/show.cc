@@ -1,0 +1,149 @@
+// `gyre show`: a graph as text, in numbers, or as a picture.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/command.h"
+#include "graphdef/import.h"
+#include "ir/dot_printer.h"
+#include "ir/shape_inference.h"
+#include "ir/summary.h"
+#include "ir/text_printer.h"
+#include "ops/registry.h"
+#include "tensor/io/file.h"
+
+extern char** environ;
+
+namespace gyre::cli {
+namespace {
+
+// Constants of more elements are cut short unless all is asked for.
+constexpr int64_t kMostElements = 16;
+
+constexpr Option kOptions[] = {
+    {"--full", "", "nothing cut short or left out, so that it can be read back"},
+    {"--summary", "", "counts only: ops, loops, functions"},
+    {"--dot", "", "in the language of graphviz"},
+    {"--svg", "FILE", "draw it into FILE; needs graphviz's `dot`"},
+};
+
+// A file that is gone with the object.
+class TemporaryFile {
+ public:
+  // UNAVAILABLE when the folder for such files cannot be written.
+  static absl::StatusOr<std::unique_ptr<TemporaryFile>> Write(absl::string_view content) {
+    const char* folder = std::getenv("TMPDIR");
+    std::string path = absl::StrCat(folder == nullptr ? "/tmp" : folder, "/gyre-XXXXXX");
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0)
+      return absl::UnavailableError(
+          absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+    ::close(fd);
+    std::unique_ptr<TemporaryFile> file(new TemporaryFile(path));
+    GYRE_RETURN_IF_ERROR(WriteFile(path, {content}));
+    return file;
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Lets graphviz draw `dot` into `picture`.
+absl::Status Draw(const std::string& dot, std::string picture) {
+  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFile> source, TemporaryFile::Write(dot));
+  std::string program = "dot", format = "-Tsvg", output = "-o", input = source->path();
+  char* const words[] = {program.data(), format.data(), output.data(),
+                         picture.data(), input.data(),  nullptr};
+  pid_t child;
+  const int error = ::posix_spawnp(&child, "dot", nullptr, nullptr, words, environ);
+  if (error == ENOENT) {
+    return absl::UnavailableError(
+        "graphviz is not installed (there is no `dot`); `gyre show GRAPH --dot` prints what it "
+        "would draw");
+  }
+  if (error != 0)
+    return absl::UnavailableError(absl::StrCat("cannot start dot: ", std::strerror(error)));
+  int status;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR)
+      return absl::UnavailableError(absl::StrCat("lost sight of dot: ", std::strerror(errno)));
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("dot could not draw ", picture));
+}
+
+// What a reader wants to see: inferred shapes, no long constants, no fields that Gyre does not use.
+std::string PrintForReading(const Program& program) {
+  PrintOptions options;
+  options.literals.max_elements = kMostElements;
+  options.wire_extra = false;
+  // A graph whose shapes contradict each other can be looked at all the same.
+  const absl::StatusOr<ShapeTable> shapes = InferShapes(program);
+  if (shapes.ok()) {
+    options.shape_of = [&](const Function& function, Endpoint e) {
+      const bool is_main = &function == &program.main();
+      const FunctionShapes* known = shapes->Find(is_main ? "" : function.name);
+      return known == nullptr ? PartialShape::Unknown() : known->at(e).shape;
+    };
+  }
+  return PrintProgram(program, options);
+}
+
+absl::Status Show(const Program& program, const Arguments& arguments, std::ostream& out) {
+  if (const std::optional<std::string> picture = arguments.Get("--svg")) {
+    GYRE_RETURN_IF_ERROR(Draw(PrintDot(program), *picture));
+    out << "wrote " << *picture << "\n";
+  } else if (arguments.Has("--dot")) {
+    out << PrintDot(program);
+  } else if (arguments.Has("--summary")) {
+    out << PrintSummary(program);
+  } else {
+    out << (arguments.Has("--full") ? PrintProgram(program) : PrintForReading(program));
+  }
+  return absl::OkStatus();
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
+  if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
+  int forms = 0;
+  for (const Option& option : kOptions) forms += arguments->Has(option.name) ? 1 : 0;
+  if (forms > 1) {
+    return Misuse(kShowCommand, streams,
+                  absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg"));
+  }
+  const std::string& path = arguments->positional()[0];
+  const absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (!bytes.ok()) return Misuse(kShowCommand, streams, bytes.status());
+  const auto program = ImportGraphDef(*bytes, Ops());
+  if (!program.ok()) return Failure(kShowCommand, streams, Annotate(program.status(), path));
+  const absl::Status status = Show(**program, *arguments, streams.out);
+  return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
+}
+
+}  // namespace
+
+const Command kShowCommand = {
+    "show",
+    "GRAPH [OPTION]",
+    "Prints a graph as text, counts what is in it, or draws it.",
+    kOptions,
+    "",
+    &Run,
+};
+
+}  // namespace gyre::cli

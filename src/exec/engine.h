@@ -1,0 +1,47 @@
+// Engine: a way of running programs. All engines give a program the same meaning (docs/semantics.md).
+//
+// An engine compiles a program for one signature into an Executable, which may then be run many times and from many
+// threads at once. Engines live for ever; an Executable keeps its program alive.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/kernel.h"
+#include "passes/prune.h"
+
+namespace gyre {
+
+struct EngineOptions {
+  // Iterations of one loop in flight at once; 0: as each loop's parallel_iterations says.
+  int window = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // One run. `feeds` and the result are in the order of the signature. `env` is this run's own: its cancellation is
+  // cancelled when the run fails, so that everything that waits comes to an end.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env) const = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual absl::string_view name() const = 0;
+  // Errors are the user's: names, types or frames that don't fit.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
+                                                              const RunSignature& signature,
+                                                              const EngineOptions& options) const = 0;
+};
+
+// All engines, the default first.
+absl::Span<const Engine* const> Engines();
+// Null when there is none of this name; the default for "".
+const Engine* FindEngine(absl::string_view name);
+
+}  // namespace gyre

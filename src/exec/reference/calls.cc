@@ -1,0 +1,207 @@
+// If, Case, While, For and calls: start a function, and go on when it has ended. Nothing here recurses.
+#include <algorithm>
+
+#include "exec/reference/machine.h"
+
+namespace gyre::reference {
+namespace {
+
+// The peer's notion of truth: a scalar number that is not zero, a string that is not empty; otherwise, any elements.
+bool IsTrue(const Tensor& t) {
+  if (t.rank() > 0) return t.num_elements() > 0;
+  if (t.dtype() == DType::kBool) return t.scalar<bool>();
+  if (t.dtype() == DType::kString) return !t.scalar<std::string>().empty();
+  if (t.dtype() == DType::kFloat) return t.scalar<float>() != 0;
+  if (t.dtype() == DType::kDouble) return t.scalar<double>() != 0;
+  if (t.dtype() == DType::kHalf) return static_cast<float>(t.scalar<Half>()) != 0;
+  if (t.dtype() == DType::kBfloat16) return static_cast<float>(t.scalar<BFloat16>()) != 0;
+  const auto* bytes = static_cast<const unsigned char*>(t.raw_data());
+  return std::any_of(bytes, bytes + DTypeSize(t.dtype()), [](unsigned char b) { return b != 0; });
+}
+
+absl::Status CheckCondition(const Tensor& t) {
+  const bool has_truth = t.rank() > 0 || t.dtype() == DType::kString || IsFloating(t.dtype()) ||
+                         IsInteger(t.dtype()) || t.dtype() == DType::kBool;
+  if (has_truth) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(DTypeName(t.dtype()), " cannot be converted to a boolean"));
+}
+
+// The number of trips of a For, or what is wrong with its bounds.
+absl::StatusOr<int64_t> CountTrips(int64_t start, int64_t limit, int64_t delta) {
+  const bool sound = (delta > 0 && start <= limit) || (delta < 0 && start >= limit) || (delta == 0 && start == limit);
+  if (!sound) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Invalid start/limit/delta: ", start, "/", limit, "/", delta));
+  }
+  if (delta == 0) return 0;
+  const int64_t distance = limit > start ? limit - start : start - limit;
+  const int64_t step = delta > 0 ? delta : -delta;
+  return (distance + step - 1) / step;
+}
+
+const NodePlan& SitePlan(const Ready& site) { return site.iteration->frame->activation->plan->nodes[site.node]; }
+
+}  // namespace
+
+void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
+  auto call = std::make_unique<PendingCall>();
+  call->site = ready;
+  switch (p.kind) {
+    case OpKind::kIf:
+      if (absl::Status status = CheckCondition(inputs[0]); !status.ok()) return Fail(status, ready);
+      call->callee = IsTrue(inputs[0]) ? 1 : 0;
+      inputs.erase(inputs.begin());
+      break;
+    case OpKind::kCase: {
+      if (inputs[0].rank() != 0) {
+        return Fail(absl::InvalidArgumentError(absl::StrCat("branch_index must be scalar, but it has shape ",
+                                                            inputs[0].shape().ToString())),
+                    ready);
+      }
+      const int last = static_cast<int>(p.callees.size()) - 1;
+      const int index = inputs[0].scalar<int32_t>();
+      call->callee = index < 0 || index > last ? last : index;
+      inputs.erase(inputs.begin());
+      break;
+    }
+    case OpKind::kCall:
+      if (p.node->op_name == "RemoteCall") inputs.erase(inputs.begin());
+      break;
+    default:
+      return StartLoop(ready, p, std::move(inputs));
+  }
+  const FunctionPlan& callee = *p.callees[call->callee];
+  StartActivation(callee, std::move(inputs), std::move(call));
+}
+
+void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
+  auto call = std::make_unique<PendingCall>();
+  call->site = ready;
+  if (p.kind == OpKind::kWhile) {
+    call->values = std::move(inputs);
+    std::vector<Tensor> args = call->values;
+    return StartActivation(*p.callees[0], std::move(args), std::move(call));
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (inputs[i].rank() != 0) {
+      return Fail(absl::InvalidArgumentError(absl::StrCat("start, limit and delta must be scalars, but input ", i,
+                                                          " has shape ", inputs[i].shape().ToString())),
+                  ready);
+    }
+  }
+  call->start = inputs[0].scalar<int32_t>();
+  call->delta = inputs[2].scalar<int32_t>();
+  const absl::StatusOr<int64_t> trips = CountTrips(call->start, inputs[1].scalar<int32_t>(), call->delta);
+  if (!trips.ok()) return Fail(trips.status(), ready);
+  call->trips = *trips;
+  inputs.erase(inputs.begin(), inputs.begin() + 3);
+  StepFor(std::move(call), std::move(inputs));
+}
+
+void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, std::unique_ptr<PendingCall> caller) {
+  const Ready where = caller == nullptr ? Ready() : caller->site;
+  if (!plan.error.ok()) return Fail(plan.error, where);
+  if (!Charge(sizeof(Activation) + sizeof(LoopFrame) + args.size() * sizeof(Tensor), where)) return;
+  auto* activation = new Activation;
+  activations_.insert(activation);
+  activation->plan = &plan;
+  activation->args = std::move(args);
+  activation->results.resize(plan.num_results);
+  activation->root = new LoopFrame;
+  activation->frames.insert(activation->root);
+  LoopFrame& root = *activation->root;
+  root.plan = &plan.frames[0];
+  root.activation = activation;
+  if (caller != nullptr) {
+    root.id = CalleeFrameId(*caller);
+    root.base_iteration = caller->trip;
+  }
+  activation->caller = std::move(caller);
+  for (const auto& [feed, position] : plan.fed_results) activation->results[position] = feeds_[feed];
+  ++activation->live_ops;  // keeps it open while its first nodes are found
+  NewIteration(root);
+  if (--activation->live_ops == 0) ended_.push_back(activation);
+}
+
+// A loop's frame is named after its node alone, so that all trips share it; a callee after itself as well, so that two
+// functions called from one node draw different random numbers.
+uint64_t Machine::CalleeFrameId(const PendingCall& call) const {
+  const LoopFrame& frame = *call.site.iteration->frame;
+  const NodePlan& p = SitePlan(call.site);
+  return ChildFrameId({frame.id, call.site.iteration->number},
+                      absl::StrCat(p.node->name, "/", p.callees[call.callee]->function->name));
+}
+
+void Machine::EndActivation(Activation* activation) {
+  std::vector<Tensor> results = std::move(activation->results);
+  std::unique_ptr<PendingCall> call = std::move(activation->caller);
+  const Function& function = *activation->plan->function;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].has_value()) continue;
+    const std::string name = i < function.results.size() ? function.results[i].name : absl::StrCat(i);
+    Fail(absl::InvalidArgumentError(
+             absl::StrCat("Retval[", i, "] does not have value",
+                          call == nullptr ? ": what is fetched lies on a path that was not taken, or was never reached"
+                                          : absl::StrCat(": result ", name, " of function ", function.name,
+                                                         " lies on a path that was not taken"))),
+         call == nullptr ? Ready() : call->site);
+    return;
+  }
+  FreeActivation(activation);
+  if (call == nullptr) {
+    results_ = std::move(results);
+    return;
+  }
+  const Ready site = call->site;
+  switch (SitePlan(site).kind) {
+    case OpKind::kWhile:
+      return StepWhile(std::move(call), std::move(results));
+    case OpKind::kFor:
+      ++call->trip;
+      return StepFor(std::move(call), std::move(results));
+    default:
+      return Finish(site, std::move(results), false);
+  }
+}
+
+void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results) {
+  const NodePlan& p = SitePlan(call->site);
+  if (call->callee == 0) {  // the condition has been computed
+    if (absl::Status status = CheckCondition(results[0]); !status.ok()) return Fail(status, call->site);
+    if (!IsTrue(results[0])) return Finish(call->site, std::move(call->values), false);
+    call->callee = 1;
+    std::vector<Tensor> values = std::move(call->values);
+    return StartActivation(*p.callees[1], std::move(values), std::move(call));
+  }
+  ++call->trip;
+  call->callee = 0;
+  call->values = std::move(results);
+  std::vector<Tensor> args = call->values;
+  StartActivation(*p.callees[0], std::move(args), std::move(call));
+}
+
+void Machine::StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values) {
+  if (call->trip == call->trips) return Finish(call->site, std::move(values), false);
+  const int64_t counter = call->start + call->trip * call->delta;
+  values.insert(values.begin(), Tensor::Scalar<int32_t>(static_cast<int32_t>(counter)));
+  const FunctionPlan& body = *SitePlan(call->site).callees[0];
+  StartActivation(body, std::move(values), std::move(call));
+}
+
+void Machine::FreeActivation(Activation* activation) {
+  for (LoopFrame* frame : activation->frames) {
+    for (Iteration* iteration : frame->live) Recycle(iteration);
+  }
+  for (LoopFrame* frame : activation->frames) delete frame;
+  if (env_.budget != nullptr) {
+    // Iterations stay charged: they are kept for the next call.
+    const int64_t bytes = static_cast<int64_t>(sizeof(Activation) + sizeof(LoopFrame) +
+                                               activation->args.size() * sizeof(Tensor));
+    env_.budget->Release(bytes);
+    charged_ -= bytes;
+  }
+  activations_.erase(activation);
+  delete activation;
+}
+
+}  // namespace gyre::reference

@@ -1,0 +1,236 @@
+#include "exec/reference/machine.h"
+
+#include <chrono>
+#include <optional>
+
+#include "exec/reference/reference_engine.h"
+#include "ops/state/variable.h"
+
+namespace gyre::reference {
+namespace {
+// How many nodes run between two looks at the clock.
+constexpr uint64_t kPollEvery = 64;
+}  // namespace
+
+// A kernel that has not called back yet, with all that it may touch.
+struct Machine::AsyncCall {
+  Ready ready;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::optional<KernelContext> ctx;
+};
+
+Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env, int window)
+    : plan_(plan), feeds_(feeds), env_(env), window_(window) {}
+
+Machine::~Machine() {
+  for (Activation* activation : std::vector<Activation*>(activations_.begin(), activations_.end())) {
+    FreeActivation(activation);
+  }
+  for (auto& [plan, iterations] : spare_iterations_) {
+    for (Iteration* iteration : iterations) delete iteration;
+  }
+  if (env_.budget != nullptr) env_.budget->Release(charged_);
+}
+
+absl::StatusOr<std::vector<Tensor>> Machine::Run() {
+  StartActivation(plan_.main(), {}, nullptr);
+  Loop();
+  if (!status_.ok()) return status_;
+  return std::move(results_);
+}
+
+void Machine::Loop() {
+  while (true) {
+    ready_.insert(ready_.end(), batch_.rbegin(), batch_.rend());
+    batch_.clear();
+    if (!status_.ok()) {  // drain: what still runs elsewhere must end before the machine does
+      ready_.clear();
+      ended_.clear();
+      if (async_running_ == 0) return;
+      WaitForAsync();
+    } else if (!ended_.empty()) {
+      Activation* activation = ended_.back();
+      ended_.pop_back();
+      EndActivation(activation);
+    } else if (!ready_.empty()) {
+      const Ready next = ready_.back();
+      ready_.pop_back();
+      Execute(next);
+    } else if (async_running_ > 0) {
+      WaitForAsync();
+    } else {
+      return;
+    }
+  }
+}
+
+void Machine::Execute(const Ready& ready) {
+  if (++steps_ % kPollEvery == 0) {
+    if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return Fail(status, ready);
+  }
+  Iteration& iteration = *ready.iteration;
+  Activation& activation = *iteration.frame->activation;
+  const NodePlan& p = activation.plan->nodes[ready.node];
+  if (ready.dead && p.kind != OpKind::kTransfer) return Finish(ready, std::vector<Tensor>(p.data_out.size()), true);
+
+  std::vector<Tensor> inputs(p.num_inputs);
+  for (int i = 0; i < p.num_inputs; ++i) inputs[i] = std::move(iteration.inputs[p.first_input + i]);
+  if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
+  switch (p.kind) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+    case OpKind::kWhile:
+    case OpKind::kFor:
+    case OpKind::kCall:
+      return StartCall(ready, p, std::move(inputs));
+    case OpKind::kArg: {
+      const int64_t index = NodeAttr<int64_t>(*p.node, "index");
+      if (index < 0 || index >= static_cast<int64_t>(activation.args.size())) {
+        return Fail(absl::InvalidArgumentError(absl::StrCat("there is no argument ", index)), ready);
+      }
+      // The argument's own node is its only reader: moving lets a list be changed in place.
+      const bool owner = activation.plan->function->arg_nodes[index] == ready.node;
+      std::vector<Tensor> outputs;
+      outputs.push_back(owner ? std::move(activation.args[index]) : activation.args[index]);
+      return Finish(ready, std::move(outputs), false);
+    }
+    case OpKind::kRetval:
+      return Finish(ready, {}, false);
+    case OpKind::kSymbolicGradient:
+      return Fail(absl::UnimplementedError("gradients are not part of this version of Gyre"), ready);
+    default:
+      return RunKernel(ready, p, std::move(inputs));
+  }
+}
+
+absl::Status Machine::ReadRefs(const NodePlan& p, std::vector<Tensor>& inputs) const {
+  for (int i = 0; i < p.num_inputs; ++i) {
+    const bool wants_ref = p.node->signature.inputs[i].is_ref;
+    if (inputs[i].is_ref() == wants_ref || !inputs[i].has_value()) continue;
+    if (p.node->op->traits.forwards && (i == 0 || p.kind == OpKind::kMerge)) continue;
+    if (wants_ref) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " must be a reference to a variable, but it is a value"));
+    }
+    GYRE_ASSIGN_OR_RETURN(inputs[i], ReadRef(inputs[i]));
+  }
+  return absl::OkStatus();
+}
+
+void Machine::RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
+  if (p.kernel.run_async != nullptr) return RunAsync(ready, p, std::move(inputs));
+  if (p.kernel.run == nullptr) {
+    return Fail(p.no_kernel.ok() ? BugError(absl::StrCat("op ", p.node->op_name, " has no kernel")) : p.no_kernel,
+                ready);
+  }
+  std::vector<Tensor> outputs(p.data_out.size());
+  const Tag tag{ready.iteration->frame->id, ready.iteration->number};
+  KernelContext ctx(*p.node, env_, tag, absl::MakeSpan(inputs), absl::MakeSpan(outputs));
+  if (absl::Status status = p.kernel.run(ctx, p.kernel.attrs.get()); !status.ok()) return Fail(status, ready);
+  inputs.clear();  // what follows may want to own the buffers
+  Finish(ready, std::move(outputs), false);
+}
+
+void Machine::RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
+  auto* call = new AsyncCall{ready, std::move(inputs), std::vector<Tensor>(p.data_out.size()), std::nullopt};
+  const Tag tag{ready.iteration->frame->id, ready.iteration->number};
+  call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs), absl::MakeSpan(call->outputs));
+  ++async_running_;
+  p.kernel.run_async(*call->ctx, p.kernel.attrs.get(), [this, call](absl::Status status) {
+    const std::lock_guard lock(async_mutex_);
+    async_done_.emplace_back(call, std::move(status));
+    async_changed_.notify_one();
+  });
+}
+
+void Machine::WaitForAsync() {
+  std::vector<std::pair<AsyncCall*, absl::Status>> done;
+  {
+    std::unique_lock lock(async_mutex_);
+    while (async_done_.empty()) {
+      const int64_t deadline = env_.cancellation->deadline_nanos();
+      if (deadline == Cancellation::kNoDeadline || env_.cancellation->IsCancelled()) {
+        async_changed_.wait(lock);
+        continue;
+      }
+      const int64_t left = deadline - env_.cancellation->clock().NowNanos();
+      if (left > 0) async_changed_.wait_for(lock, std::chrono::nanoseconds(left));
+      lock.unlock();
+      env_.cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
+      lock.lock();
+    }
+    done.swap(async_done_);
+  }
+  for (auto& [call, status] : done) CompleteAsync(*call, std::move(status));
+}
+
+void Machine::CompleteAsync(AsyncCall& call, absl::Status status) {
+  --async_running_;
+  const std::unique_ptr<AsyncCall> owned(&call);
+  if (!status.ok()) return Fail(status, call.ready);
+  if (!status_.ok()) return;
+  Finish(call.ready, std::move(call.outputs), false);
+}
+
+void Machine::Fail(const absl::Status& status, const Ready& where) {
+  if (!status_.ok()) return;
+  // A kernel that was told to stop reports "cancelled"; what counts is why.
+  const absl::Status why = env_.cancellation->status();
+  const absl::Status& cause = !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
+  status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
+  env_.cancellation->Cancel(status_);
+}
+
+bool Machine::Charge(size_t bytes, const Ready& where) {
+  if (env_.budget == nullptr) return true;
+  const int64_t n = static_cast<int64_t>(bytes);
+  if (env_.budget->Charge(n)) {
+    charged_ += n;
+    return true;
+  }
+  Fail(absl::ResourceExhaustedError(absl::StrCat(
+           "the run's memory budget of ", env_.budget->limit(),
+           " bytes is used up by calls and iterations in flight: is a recursion or a loop without end?")),
+       where);
+  return false;
+}
+
+}  // namespace gyre::reference
+
+namespace gyre {
+namespace {
+
+class ReferenceExecutable final : public Executable {
+ public:
+  ReferenceExecutable(std::unique_ptr<reference::ReferencePlan> plan, int window)
+      : plan_(std::move(plan)), window_(window) {}
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env) const override {
+    return reference::Machine(*plan_, feeds, env, window_).Run();
+  }
+
+ private:
+  const std::unique_ptr<reference::ReferencePlan> plan_;
+  const int window_;
+};
+
+class ReferenceEngineImpl final : public Engine {
+ public:
+  absl::string_view name() const override { return "reference"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
+                                                      const RunSignature& signature,
+                                                      const EngineOptions& options) const override {
+    GYRE_ASSIGN_OR_RETURN(auto plan, reference::ReferencePlan::Make(std::move(program), signature));
+    return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(std::move(plan), options.window));
+  }
+};
+
+}  // namespace
+
+const Engine& ReferenceEngine() {
+  static const auto* const engine = new ReferenceEngineImpl;
+  return *engine;
+}
+
+}  // namespace gyre

@@ -1,0 +1,91 @@
+// Machine: executes one run of a ReferencePlan on the calling thread.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "exec/reference/state.h"
+
+namespace gyre::reference {
+
+class Machine {
+ public:
+  // `plan`, `feeds` and `env` must outlive the machine. `window` as in EngineOptions.
+  Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env, int window);
+  ~Machine();
+
+  // The results of the main function. Called once.
+  absl::StatusOr<std::vector<Tensor>> Run();
+
+ private:
+  struct AsyncCall;
+
+  // machine.cc: the main loop, and running one node.
+  void Loop();
+  void Execute(const Ready& ready);
+  void RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
+  void RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
+  void WaitForAsync();
+  void CompleteAsync(AsyncCall& call, absl::Status status);
+  absl::Status ReadRefs(const NodePlan& p, std::vector<Tensor>& inputs) const;
+  // Remembers the first error, located at `where`, and tells everything that waits to stop.
+  void Fail(const absl::Status& status, const Ready& where);
+  // Charges the run's budget for bookkeeping; false (and failed) when there is none left.
+  bool Charge(size_t bytes, const Ready& where);
+
+  // tokens.cc: where values and deadness go.
+  void Finish(const Ready& ready, std::vector<Tensor> outputs, bool dead);
+  void Propagate(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs, bool dead);
+  void PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Tensor>& outputs, bool dead);
+  void PropagateNextIteration(Iteration& from, const NodePlan& p, Tensor value);
+  void OpenGate(Iteration& iteration, bool alive);
+  void Deliver(Iteration& to, const NodePlan& p, absl::Span<Tensor> outputs, bool dead);
+  void DeliverData(Iteration& to, DataEdge edge, Tensor value);
+  void DeliverControl(Iteration& to, NodeId dst, bool dead);
+  void Schedule(Iteration& iteration, NodeId node, bool dead);
+  void Retire(Iteration& iteration);
+  LoopFrame* OpenFrame(Iteration& parent, int frame_index, const Ready& where);
+  Iteration* NewIteration(LoopFrame& frame);
+  void CleanUp(LoopFrame* frame);
+  void CloseFrame(LoopFrame* frame);
+  Iteration* MakeIteration(LoopFrame& frame);
+  void Recycle(Iteration* iteration);
+
+  // calls.cc: If, Case, While, For and calls.
+  void StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
+  void StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
+  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, std::unique_ptr<PendingCall> caller);
+  void StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results);
+  void StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values);
+  void EndActivation(Activation* activation);
+  void FreeActivation(Activation* activation);
+  uint64_t CalleeFrameId(const PendingCall& call) const;
+
+  // errors.cc
+  std::string Locate(const Ready& where) const;
+
+  const ReferencePlan& plan_;
+  const absl::Span<const Tensor> feeds_;
+  RunEnv& env_;
+  const int window_;
+
+  std::vector<Ready> ready_;               // a stack: depth first keeps memory small
+  std::vector<Ready> batch_;               // made ready by the node that is finishing, in order
+  std::vector<Activation*> ended_;
+  absl::flat_hash_set<Activation*> activations_;
+  absl::flat_hash_map<const FramePlan*, std::vector<Iteration*>> spare_iterations_;
+  std::vector<Tensor> results_;
+  absl::Status status_;
+  int64_t charged_ = 0;
+  uint64_t steps_ = 0;
+
+  int64_t async_running_ = 0;
+  std::mutex async_mutex_;
+  std::condition_variable async_changed_;
+  std::vector<std::pair<AsyncCall*, absl::Status>> async_done_;  // guarded by async_mutex_
+};
+
+}  // namespace gyre::reference

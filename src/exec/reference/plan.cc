@@ -1,0 +1,302 @@
+#include "exec/reference/plan.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace gyre::reference {
+namespace {
+
+std::string NodeText(const Node& node) { return absl::StrCat("node ", node.name, " (", node.op_name, ")"); }
+
+// What a functional node passes to and expects of a function.
+struct CallShape {
+  std::vector<DType> args;
+  std::vector<DType> results;
+};
+
+std::vector<DType> Types(const std::vector<NodeSignature::Slot>& slots, size_t first = 0) {
+  std::vector<DType> types;
+  for (size_t i = first; i < slots.size(); ++i) types.push_back(slots[i].dtype);
+  return types;
+}
+
+absl::Status CheckFits(const Node& node, absl::string_view role, const Function& callee, const CallShape& want) {
+  const auto complain = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), ": ", role, " function ", callee.name, " ", what));
+  };
+  if (callee.args.size() != want.args.size()) {
+    return complain(absl::StrCat("takes ", callee.args.size(), " arguments, but the node passes ", want.args.size()));
+  }
+  if (callee.results.size() != want.results.size()) {
+    return complain(absl::StrCat("returned ", callee.results.size(), " arguments. Expected: ", want.results.size()));
+  }
+  for (size_t i = 0; i < want.args.size(); ++i) {
+    if (callee.args[i].dtype != want.args[i]) {
+      return complain(absl::StrCat("takes ", DTypeName(callee.args[i].dtype), " as argument ", i,
+                                   ", but the node passes ", DTypeName(want.args[i])));
+    }
+  }
+  for (size_t i = 0; i < want.results.size(); ++i) {
+    if (callee.results[i].dtype != want.results[i]) {
+      return complain(absl::StrCat("returns ", DTypeName(callee.results[i].dtype), " as value ", i,
+                                   ", but the node declares ", DTypeName(want.results[i])));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A function with its role in a node, and how it is called.
+struct Use {
+  absl::string_view role;
+  FunctionRef ref;
+  CallShape shape;
+};
+
+absl::StatusOr<std::vector<Use>> FunctionUses(const Node& node) {
+  const auto ref = [&](absl::string_view attr) { return NodeAttr<FunctionRef>(node, attr); };
+  const std::vector<DType> outs = Types(node.signature.outputs);
+  switch (node.kind()) {
+    case OpKind::kIf: {
+      const CallShape shape{Types(node.signature.inputs, 1), outs};
+      return std::vector<Use>{{"else", ref("else_branch"), shape}, {"then", ref("then_branch"), shape}};
+    }
+    case OpKind::kCase: {
+      std::vector<Use> uses;
+      for (const FunctionRef& branch : NodeAttr<std::vector<FunctionRef>>(node, "branches")) {
+        uses.push_back({"branch", branch, {Types(node.signature.inputs, 1), outs}});
+      }
+      if (uses.empty()) return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
+      return uses;
+    }
+    case OpKind::kWhile: {
+      const std::vector<DType> vars = Types(node.signature.inputs);
+      return std::vector<Use>{{"cond", ref("cond"), {vars, {}}}, {"body", ref("body"), {vars, vars}}};
+    }
+    case OpKind::kFor: {
+      std::vector<DType> args = Types(node.signature.inputs, 3);
+      args.insert(args.begin(), DType::kInt32);
+      return std::vector<Use>{{"body", ref("body"), {args, outs}}};
+    }
+    case OpKind::kCall:
+      return std::vector<Use>{
+          {"called", ref("f"), {Types(node.signature.inputs, node.op_name == "RemoteCall" ? 1 : 0), outs}}};
+    default:
+      return std::vector<Use>();
+  }
+}
+
+// The nodes of one frame from which its LoopCond can be reached.
+absl::flat_hash_set<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FramePlan& frame) {
+  absl::flat_hash_set<NodeId> seen;
+  std::vector<NodeId> work;
+  const auto visit = [&](NodeId id) {
+    const NodePlan& p = plan.nodes[id];
+    if (p.node != nullptr && p.frame == plan.nodes[frame.frame.loop_cond].frame && seen.insert(id).second) {
+      work.push_back(id);
+    }
+  };
+  visit(frame.frame.loop_cond);
+  while (!work.empty()) {
+    const Node& node = *plan.nodes[work.back()].node;
+    work.pop_back();
+    if (node.kind() == OpKind::kNextIteration) continue;  // another iteration's business
+    for (const Endpoint& input : node.inputs) visit(input.node);
+    for (const NodeId control : node.control_inputs) visit(control);
+  }
+  return seen;
+}
+
+// Fills in one function's plan, step by step.
+class Builder {
+ public:
+  Builder(const Function& function, const RunSignature& signature, FunctionPlan& plan)
+      : function_(function), signature_(signature), plan_(plan), needed_(NeededNodes(function, signature)) {
+    for (size_t i = 0; i < signature.feeds.size(); ++i) feed_of_.emplace(signature.feeds[i], static_cast<int>(i));
+  }
+
+  absl::Status Build() {
+    plan_.function = &function_;
+    plan_.num_results = static_cast<int>(signature_.fetches.size());
+    absl::flat_hash_set<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
+    GYRE_ASSIGN_OR_RETURN(const FrameTable table,
+                          AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
+    MakeFrames(table);
+    plan_.nodes.resize(function_.nodes.size());
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id]) GYRE_RETURN_IF_ERROR(AddNode(node, table));
+    }
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id]) AddEdges(node);
+    }
+    GYRE_RETURN_IF_ERROR(AddFetches(table));
+    FindRoots();
+    return absl::OkStatus();
+  }
+
+ private:
+  void MakeFrames(const FrameTable& table) {
+    plan_.frames.resize(table.frames.size());
+    for (size_t f = 0; f < table.frames.size(); ++f) {
+      FramePlan& frame = plan_.frames[f];
+      frame.frame = table.frames[f];
+      frame.num_enters = static_cast<int>(frame.frame.enters.size());
+      if (f > 0) frame.child_index = plan_.frames[frame.frame.parent].num_children++;
+    }
+  }
+
+  absl::Status AddNode(const Node& node, const FrameTable& table) {
+    if (node.op == nullptr) {
+      return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
+                                              ", which is not registered"));
+    }
+    NodePlan& p = plan_.nodes[node.id];
+    p.node = &node;
+    p.kind = node.kind();
+    p.frame = table.frame_of_node[node.id];
+    p.out_frame = table.output_frame_of_node[node.id];
+    p.is_constant = p.kind == OpKind::kEnter && NodeAttr<bool>(node, "is_constant");
+    p.num_inputs = static_cast<int>(node.inputs.size());
+    p.data_out.resize(node.num_outputs());
+    FramePlan& frame = plan_.frames[p.frame];
+    p.index = static_cast<int>(frame.nodes.size());
+    p.first_input = frame.num_inputs;
+    frame.nodes.push_back(node.id);
+    frame.num_inputs += p.num_inputs;
+    if (Ops().HasKernel(node.op_name)) {
+      absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
+      if (kernel.ok()) {
+        p.kernel = *std::move(kernel);
+      } else {
+        p.no_kernel = kernel.status();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void AddEdges(const Node& node) {
+    NodePlan& p = plan_.nodes[node.id];
+    for (int slot = 0; slot < p.num_inputs; ++slot) {
+      const Endpoint input = node.inputs[slot];
+      if (const auto feed = feed_of_.find(input); feed != feed_of_.end()) {
+        plan_.frames[p.frame].fed.push_back({feed->second, node.id, slot});
+        continue;
+      }
+      plan_.nodes[input.node].data_out[input.slot].push_back({node.id, slot});
+      ++p.pending;
+      if (plan_.nodes[input.node].kind != OpKind::kNextIteration) ++p.dead_to_die;
+    }
+    for (const NodeId control : node.control_inputs) {
+      if (plan_.nodes[control].node == nullptr) continue;  // a fed placeholder
+      plan_.nodes[control].control_out.push_back(node.id);
+      ++p.pending;
+      ++p.controls;
+    }
+  }
+
+  absl::Status AddFetches(const FrameTable& table) {
+    for (size_t i = 0; i < signature_.fetches.size(); ++i) {
+      const Endpoint fetch = signature_.fetches[i];
+      if (const auto feed = feed_of_.find(fetch); feed != feed_of_.end()) {
+        plan_.fed_results.emplace_back(feed->second, static_cast<int>(i));
+        continue;
+      }
+      const int frame = table.output_frame_of_node[fetch.node];
+      if (frame != 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"", table.frames[frame].name,
+            "\" and has a value per iteration. Fetch what an Exit hands out of the loop"));
+      }
+      plan_.nodes[fetch.node].fetched.emplace_back(fetch.slot, static_cast<int>(i));
+    }
+    return absl::OkStatus();
+  }
+
+  void FindRoots() {
+    for (FramePlan& frame : plan_.frames) {
+      const bool in_loop = &frame != &plan_.frames[0] && frame.frame.loop_cond >= 0;
+      const auto decides = in_loop ? FeedsLoopCond(plan_, frame) : absl::flat_hash_set<NodeId>();
+      for (const NodeId id : frame.nodes) {
+        if (plan_.nodes[id].pending > 0) continue;
+        (in_loop && !decides.contains(id) ? frame.gated_roots : frame.roots).push_back(id);
+      }
+      for (const NodeId id : frame.nodes) {
+        const NodePlan& p = plan_.nodes[id];
+        frame.initial.push_back({.pending = p.kind == OpKind::kMerge ? p.controls : p.pending});
+      }
+    }
+  }
+
+  const Function& function_;
+  const RunSignature& signature_;
+  FunctionPlan& plan_;
+  const std::vector<bool> needed_;
+  absl::flat_hash_map<Endpoint, int> feed_of_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ReferencePlan>> ReferencePlan::Make(std::shared_ptr<const Program> program,
+                                                                   const RunSignature& signature) {
+  std::unique_ptr<ReferencePlan> plan(new ReferencePlan);
+  plan->program_ = std::move(program);
+  GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
+  return plan;
+}
+
+absl::Status ReferencePlan::BuildAll(const RunSignature& signature) {
+  FunctionPlan& main = plans_.emplace_back();
+  main_ = &main;
+  GYRE_RETURN_IF_ERROR(Build(program_->main(), signature, main));
+  while (!to_build_.empty()) {
+    FunctionPlan* plan = to_build_.front();
+    to_build_.pop_front();
+    const Function& function = *plan->function;
+    plan->error = Build(function, CallSignature(function), *plan);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferencePlan::Build(const Function& function, const RunSignature& signature, FunctionPlan& plan) {
+  GYRE_RETURN_IF_ERROR(Builder(function, signature, plan).Build());
+  for (NodePlan& node_plan : plan.nodes) {
+    if (node_plan.node != nullptr) GYRE_RETURN_IF_ERROR(BindCallees(node_plan));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferencePlan::BindCallees(NodePlan& node_plan) {
+  const Node& node = *node_plan.node;
+  GYRE_ASSIGN_OR_RETURN(std::vector<Use> uses, FunctionUses(node));
+  for (Use& use : uses) {
+    absl::StatusOr<const FunctionPlan*> callee = Callee(use.ref);
+    if (!callee.ok()) return Annotate(callee.status(), NodeText(node));
+    const Function& function = *(*callee)->function;
+    if (node_plan.kind == OpKind::kWhile && use.role == "cond") {
+      if (function.results.size() != 1) {
+        return absl::InvalidArgumentError(absl::StrCat(NodeText(node),
+                                                       ": Expected a single scalar return value from WhileOp cond, got ",
+                                                       function.results.size(), " tensors."));
+      }
+      use.shape.results = {function.results[0].dtype};
+    }
+    GYRE_RETURN_IF_ERROR(CheckFits(node, use.role, function, use.shape));
+    node_plan.callees.push_back(*callee);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const FunctionPlan*> ReferencePlan::Callee(const FunctionRef& ref) {
+  if (const auto it = by_name_.find(ref.name); it != by_name_.end()) return it->second;
+  const Function* function = program_->FindFunction(ref.name);
+  if (function == nullptr) {
+    return absl::NotFoundError(absl::StrCat("function ", ref.name, " is not in the graph's library"));
+  }
+  FunctionPlan& plan = plans_.emplace_back();
+  plan.function = function;
+  by_name_.emplace(ref.name, &plan);
+  to_build_.push_back(&plan);
+  return &plan;
+}
+
+}  // namespace gyre::reference

@@ -1,0 +1,29 @@
+// GraphDef messages between memory and bytes, binary or text. Stateless; any thread.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/arena.h"
+#include "graphdef/graph_format.h"
+#include "graphdef/proto/graph.pb.h"
+
+namespace gyre {
+
+// Reads `bytes`; the result lives on `arena`. INVALID_ARGUMENT says where the bytes go wrong.
+absl::StatusOr<const wire::GraphDef*> ParseGraphDef(absl::string_view bytes, GraphFormat format,
+                                                    google::protobuf::Arena* arena);
+
+// Equal messages give equal bytes. Text cannot hold unknown fields and leaves them out.
+// RESOURCE_EXHAUSTED when the message is larger than the 2 GiB that the wire format allows.
+absl::StatusOr<std::string> SerializeGraphDef(const wire::GraphDef& graph, GraphFormat format);
+
+// The bytes of a message; empty when nothing in it is set. For Node::wire_extra and its kin.
+std::string SerializeExtra(const google::protobuf::Message& message);
+
+// Copies the fields that `from`'s type does not declare.
+void CopyUnknownFields(const google::protobuf::Message& from, google::protobuf::Message* to);
+
+}  // namespace gyre

@@ -1,0 +1,124 @@
+#include "ir/builder.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/type_attrs.h"
+
+namespace gyre {
+
+FunctionBuilder::FunctionBuilder(const OpLookup& ops, std::string name) : ops_(ops) {
+  function_.name = std::move(name);
+}
+
+FunctionBuilder::FunctionBuilder(const OpLookup& ops, Function function) : ops_(ops), function_(std::move(function)) {
+  for (const Node& node : function_.nodes) names_.insert(node.name);
+}
+
+std::string FunctionBuilder::UniqueName(absl::string_view wanted) {
+  std::string name(wanted);
+  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
+  return name;
+}
+
+NodeId FunctionBuilder::Append(Node node, absl::string_view wanted_name) {
+  node.id = static_cast<NodeId>(function_.nodes.size());
+  node.name = UniqueName(wanted_name);
+  if (node.op != nullptr && node.op->stateful()) function_.stateful = true;
+  function_.nodes.push_back(std::move(node));
+  return function_.nodes.back().id;
+}
+
+Endpoint FunctionBuilder::Arg(absl::string_view name, DType dtype, PartialShape shape) {
+  Node node;
+  node.op_name = "_Arg";
+  node.op = ops_.Find("_Arg");
+  node.attrs.Set("T", dtype);
+  node.attrs.Set("index", static_cast<int64_t>(function_.args.size()));
+  node.signature.outputs.push_back({dtype, false});
+  const NodeId id = Append(std::move(node), name);
+  function_.arg_nodes.push_back(id);
+  function_.args.push_back({std::string(name), dtype, false, std::move(shape), {}});
+  return {id, 0};
+}
+
+absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name, absl::Span<const Endpoint> inputs,
+                                            AttrMap attrs, NodeOptions options) {
+  Node node;
+  node.op_name = std::string(op_name);
+  node.op = ops_.Find(op_name);
+  if (node.op == nullptr) return absl::NotFoundError(absl::StrCat("there is no op called ", op_name));
+  node.inputs.assign(inputs.begin(), inputs.end());
+  std::vector<NodeSignature::Slot> slots;
+  for (const Endpoint& input : inputs) slots.push_back(this->node(input.node).signature.outputs[input.slot]);
+  for (const auto& [name, value] : DeduceTypeAttrs(*node.op, slots, {})) {
+    if (!attrs.Has(name)) attrs.Set(name, value);
+  }
+  node.attrs = std::move(attrs);
+  GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*node.op, node.attrs));
+  if (node.signature.inputs.size() != slots.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op_name, " takes ", node.signature.inputs.size(), " inputs, not ", slots.size()));
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].dtype != node.signature.inputs[i].dtype) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " of ", op_name, " must be ",
+                                                     DTypeName(node.signature.inputs[i].dtype), ", not ",
+                                                     DTypeName(slots[i].dtype)));
+    }
+  }
+  node.control_inputs = std::move(options.control_inputs);
+  node.device = std::move(options.device);
+  node.source = std::move(options.source);
+  return Append(std::move(node), options.name.empty() ? op_name : absl::string_view(options.name));
+}
+
+absl::StatusOr<Endpoint> FunctionBuilder::Add1(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs,
+                                               NodeOptions options) {
+  GYRE_ASSIGN_OR_RETURN(const NodeId id, Add(op, inputs, std::move(attrs), std::move(options)));
+  return Endpoint{id, 0};
+}
+
+Endpoint FunctionBuilder::Constant(const Tensor& value, NodeOptions options) {
+  Node node;
+  node.op_name = "Const";
+  node.op = ops_.Find("Const");
+  node.attrs.Set("dtype", value.dtype());
+  node.attrs.Set("value", value);
+  node.signature.outputs.push_back({value.dtype(), false});
+  node.control_inputs = std::move(options.control_inputs);
+  node.device = std::move(options.device);
+  node.source = std::move(options.source);
+  return {Append(std::move(node), options.name.empty() ? "Const" : absl::string_view(options.name)), 0};
+}
+
+absl::Status FunctionBuilder::SetInput(NodeId id, int slot, Endpoint input) {
+  Node& node = function_.nodes[id];
+  if (slot < 0 || slot >= static_cast<int>(node.inputs.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " has no input ", slot));
+  }
+  if (dtype(input) != node.signature.inputs[slot].dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", slot, " of node ", node.name, " must be ",
+                                                   DTypeName(node.signature.inputs[slot].dtype), ", not ",
+                                                   DTypeName(dtype(input))));
+  }
+  node.inputs[slot] = input;
+  return absl::OkStatus();
+}
+
+void FunctionBuilder::AddControlInput(NodeId node, NodeId control) {
+  function_.nodes[node].control_inputs.push_back(control);
+}
+
+void FunctionBuilder::Return(absl::string_view name, Endpoint value) {
+  function_.results.push_back({std::string(name), dtype(value), value});
+}
+
+void FunctionBuilder::ReturnControl(absl::string_view name, NodeId node) {
+  function_.control_results.emplace_back(std::string(name), node);
+}
+
+Function FunctionBuilder::Build() { return std::move(function_); }
+
+}  // namespace gyre

@@ -1,0 +1,72 @@
+// FunctionBuilder: makes a Function node by node. Tracers, passes and gradient rules write programs with it.
+//
+//   FunctionBuilder f(Ops(), "square_sum");
+//   const Endpoint x = f.Arg("x", DType::kFloat);
+//   GYRE_ASSIGN_OR_RETURN(const Endpoint y, f.Add1("Mul", {x, x}));
+//   f.Return("y", y);
+//   GYRE_ASSIGN_OR_RETURN(Function square_sum, f.Build());
+//
+// Not thread-safe. `ops` must outlive the functions that are built.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ir/program.h"
+
+namespace gyre {
+
+class FunctionBuilder {
+ public:
+  // What a node may have beside inputs and attributes.
+  struct NodeOptions {
+    std::string name;  // empty: derived from the op; made unique by a suffix "_1", "_2", …
+    std::vector<NodeId> control_inputs;
+    std::string device;
+    std::string source;
+  };
+
+  FunctionBuilder(const OpLookup& ops, std::string name);
+  // Goes on where `function` ends: ids and names of its nodes stay.
+  FunctionBuilder(const OpLookup& ops, Function function);
+
+  // The next argument.
+  Endpoint Arg(absl::string_view name, DType dtype, PartialShape shape = PartialShape::Unknown());
+
+  // A node. Attributes that the inputs tell (T, N, …) may be left out. INVALID_ARGUMENT or NOT_FOUND, naming the op,
+  // when inputs or attributes don't fit its schema.
+  absl::StatusOr<NodeId> Add(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs = {},
+                             NodeOptions options = {});
+  // As Add, for ops whose first output is what matters.
+  absl::StatusOr<Endpoint> Add1(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs = {},
+                                NodeOptions options = {});
+  // A Const node.
+  Endpoint Constant(const Tensor& value, NodeOptions options = {});
+
+  // Replaces one input: how the back edge of a loop is closed. INVALID_ARGUMENT when the types differ.
+  absl::Status SetInput(NodeId node, int slot, Endpoint input);
+  void AddControlInput(NodeId node, NodeId control);
+
+  void Return(absl::string_view name, Endpoint value);
+  void ReturnControl(absl::string_view name, NodeId node);
+
+  const Node& node(NodeId id) const { return function_.nodes[id]; }
+  DType dtype(Endpoint e) const { return node(e.node).signature.outputs[e.slot].dtype; }
+
+  // The function so far; the builder must not be used afterwards.
+  Function Build();
+
+ private:
+  std::string UniqueName(absl::string_view wanted);
+  NodeId Append(Node node, absl::string_view wanted_name);
+
+  const OpLookup& ops_;
+  Function function_;
+  absl::flat_hash_set<std::string> names_;
+};
+
+}  // namespace gyre

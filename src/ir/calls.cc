@@ -1,0 +1,156 @@
+#include "ir/calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace gyre {
+namespace {
+
+void AddCallee(const Node& node, absl::string_view role, std::vector<Callee>& callees) {
+  if (const auto* ref = node.attrs.Get<FunctionRef>(role)) {
+    callees.push_back({role, *ref});
+  } else if (const auto* refs = node.attrs.Get<std::vector<FunctionRef>>(role)) {
+    for (const FunctionRef& each : *refs) callees.push_back({role, each});
+  }
+}
+
+// Tarjan's algorithm for strongly connected components ("Depth-first search and linear graph
+// algorithms", 1972), with the recursion on a heap stack: files may nest calls as deep as they
+// like.
+class CallCycles {
+ public:
+  explicit CallCycles(const Program& program) {
+    for (const auto& [name, function] : program.functions()) {
+      index_of_.emplace(name, static_cast<int>(names_.size()));
+      names_.push_back(name);
+    }
+    callees_.resize(names_.size());
+    for (const auto& [name, function] : program.functions()) {
+      std::vector<int>& callees = callees_[index_of_.at(name)];
+      for (const Node& node : function->nodes) {
+        for (const Callee& callee : CalleesOf(program, node)) {
+          const auto it = index_of_.find(callee.function.name);
+          if (it != index_of_.end()) callees.push_back(it->second);
+        }
+      }
+    }
+  }
+
+  std::set<std::string> Find() {
+    const size_t n = names_.size();
+    order_.assign(n, -1);
+    low_.assign(n, -1);
+    on_stack_.assign(n, false);
+    for (size_t root = 0; root < n; ++root) {
+      if (order_[root] == -1) Visit(static_cast<int>(root));
+    }
+    return std::move(recursive_);
+  }
+
+ private:
+  void Open(int v) {
+    order_[v] = low_[v] = next_order_++;
+    stack_.push_back(v);
+    on_stack_[v] = true;
+    path_.push_back({v, 0});
+  }
+
+  void Visit(int root) {
+    Open(root);
+    while (!path_.empty()) {
+      auto& [v, next] = path_.back();
+      if (next < callees_[v].size()) {
+        const int w = callees_[v][next++];
+        if (order_[w] == -1) {
+          Open(w);
+        } else if (on_stack_[w]) {
+          low_[v] = std::min(low_[v], order_[w]);
+        }
+        continue;
+      }
+      const int done = v;
+      path_.pop_back();
+      if (!path_.empty()) low_[path_.back().first] = std::min(low_[path_.back().first], low_[done]);
+      if (low_[done] == order_[done]) CloseComponent(done);
+    }
+  }
+
+  void CloseComponent(int head) {
+    size_t begin = stack_.size() - 1;
+    while (stack_[begin] != head) --begin;
+    const std::vector<int>& callees = callees_[head];
+    const bool calls_itself = std::find(callees.begin(), callees.end(), head) != callees.end();
+    const bool is_cycle = calls_itself || stack_.size() - begin > 1;
+    for (size_t i = begin; i < stack_.size(); ++i) {
+      on_stack_[stack_[i]] = false;
+      if (is_cycle) recursive_.insert(names_[stack_[i]]);
+    }
+    stack_.resize(begin);
+  }
+
+  std::vector<std::string> names_;
+  absl::flat_hash_map<std::string, int> index_of_;
+  std::vector<std::vector<int>> callees_;
+  std::vector<int> order_, low_;
+  std::vector<bool> on_stack_;
+  std::vector<int> stack_;  // visited functions whose component is still open
+  std::vector<std::pair<int, size_t>>
+      path_;  // functions being visited, and which callee comes next
+  int next_order_ = 0;
+  std::set<std::string> recursive_;
+};
+
+}  // namespace
+
+std::vector<Callee> CalleesOf(const Program& program, const Node& node) {
+  std::vector<Callee> callees;
+  switch (node.kind()) {
+    case OpKind::kIf:
+      AddCallee(node, "then_branch", callees);
+      AddCallee(node, "else_branch", callees);
+      break;
+    case OpKind::kCase:
+      AddCallee(node, "branches", callees);
+      break;
+    case OpKind::kWhile:
+      AddCallee(node, "cond", callees);
+      AddCallee(node, "body", callees);
+      break;
+    case OpKind::kFor:
+      AddCallee(node, "body", callees);
+      break;
+    case OpKind::kCall:
+    case OpKind::kSymbolicGradient:
+      AddCallee(node, "f", callees);
+      break;
+    default:
+      if (node.op == nullptr && program.FindFunction(node.op_name) != nullptr) {
+        callees.push_back({"f", {node.op_name, std::make_shared<const AttrMap>(node.attrs)}});
+      }
+      break;
+  }
+  return callees;
+}
+
+int NumSelectorInputs(const Node& node) {
+  switch (node.kind()) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+      return 1;
+    case OpKind::kFor:
+      return 3;
+    case OpKind::kCall:
+      return node.op_name == "RemoteCall" ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+std::set<std::string> RecursiveFunctions(const Program& program) {
+  return CallCycles(program).Find();
+}
+
+}  // namespace gyre

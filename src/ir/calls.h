@@ -1,0 +1,31 @@
+// Which functions a node calls, and how: one place that knows the attributes of If, Case, While,
+// For and calls.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ir/program.h"
+
+namespace gyre {
+
+struct Callee {
+  absl::string_view role;  // "then_branch", "cond", …; "f" for a call
+  FunctionRef function;
+};
+
+// In the order of the op's attributes. Empty for nodes that call nothing. A node whose op is
+// unknown but whose op_name is a function of `program` is a call of that function, with the node's
+// attributes as the function's.
+std::vector<Callee> CalleesOf(const Program& program, const Node& node);
+
+// How many leading inputs of a calling node are not arguments of its functions: the predicate of
+// If, the index of Case, start, limit and delta of For, the target of RemoteCall.
+int NumSelectorInputs(const Node& node);
+
+// The functions of `program` that may call themselves, directly or through others.
+std::set<std::string> RecursiveFunctions(const Program& program);
+
+}  // namespace gyre

@@ -1,0 +1,438 @@
+#include "ir/verifier.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/calls.h"
+#include "ir/data_order.h"
+#include "ir/frames.h"
+#include "ir/type_attrs.h"
+
+namespace gyre {
+namespace {
+
+using Slot = NodeSignature::Slot;
+
+template <typename... Parts>
+absl::Status Broken(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+bool HasNode(const Function& function, NodeId id) {
+  return id >= 0 && static_cast<size_t>(id) < function.nodes.size();
+}
+
+std::string SlotText(const Slot& slot) {
+  return absl::StrCat(DTypeName(slot.dtype), slot.is_ref ? " (Ref)" : "");
+}
+
+absl::Status DenseIds(const Program&, const Function& function) {
+  for (size_t i = 0; i < function.nodes.size(); ++i) {
+    const Node& node = function.nodes[i];
+    if (node.id != static_cast<NodeId>(i))
+      return Broken("node ", node.name, " stands at ", i, ", but has id ", node.id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EdgesInRange(const Program&, const Function& function, const Node& node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Endpoint& e = node.inputs[i];
+    if (!HasNode(function, e.node))
+      return Broken("input ", i, " comes from node ", e.node, ", which does not exist");
+    const Node& source = function.node(e.node);
+    // The outputs of an op that is not known, or yet to be instantiated, are not known either.
+    const bool is_typed = source.op != nullptr && !IsGeneric(source);
+    if (e.slot < 0 || (is_typed && e.slot >= source.num_outputs())) {
+      return Broken("input ", i, " is output ", e.slot, " of node ", source.name, ", which has ",
+                    source.num_outputs(), " outputs");
+    }
+  }
+  for (const NodeId source : node.control_inputs) {
+    if (!HasNode(function, source))
+      return Broken("a control input comes from node ", source, ", which does not exist");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UniqueNames(const Program&, const Function& function) {
+  absl::flat_hash_set<absl::string_view> names;
+  for (const Node& node : function.nodes) {
+    if (node.name.empty())
+      return Broken("node number ", node.id, " (", node.op_name, ") has no name");
+    if (!names.insert(node.name).second) return Broken("two nodes are called ", node.name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArgumentsHaveNodes(const Program& program, const Function& function) {
+  if (function.args.size() != function.arg_nodes.size()) {
+    return Broken("there are ", function.args.size(), " arguments, but ", function.arg_nodes.size(),
+                  " nodes for them");
+  }
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    const FunctionArg& arg = function.args[i];
+    const NodeId id = function.arg_nodes[i];
+    if (!HasNode(function, id) || function.node(id).kind() != OpKind::kArg) {
+      return Broken("argument ", arg.name, " has no argument node");
+    }
+    const Node& node = function.node(id);
+    if (node.attrs.GetOr<int64_t>("index", -1) != static_cast<int64_t>(i)) {
+      return Broken("node ", node.name, " stands for argument ", i,
+                    ", but its attribute index says otherwise");
+    }
+    if (node.num_outputs() == 1 && node.signature.outputs[0].dtype != arg.dtype) {
+      return Broken("argument ", arg.name, " is ", DTypeName(arg.dtype), ", but its node makes ",
+                    SlotText(node.signature.outputs[0]));
+    }
+  }
+  if (&function == &program.main()) return absl::OkStatus();
+  const auto is_arg = [](const Node& node) { return node.kind() == OpKind::kArg; };
+  const auto num_arg_nodes = std::count_if(function.nodes.begin(), function.nodes.end(), is_arg);
+  if (static_cast<size_t>(num_arg_nodes) != function.args.size()) {
+    return Broken("there are ", function.args.size(), " arguments, but ", num_arg_nodes,
+                  " nodes that stand for one");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResultsExist(const Program&, const Function& function) {
+  for (const FunctionResult& result : function.results) {
+    if (!HasNode(function, result.value.node))
+      return Broken("result ", result.name, " is not computed by any node");
+    const Node& source = function.node(result.value.node);
+    if (source.op == nullptr || IsGeneric(source)) continue;
+    if (result.value.slot < 0 || result.value.slot >= source.num_outputs()) {
+      return Broken("result ", result.name, " is output ", result.value.slot, " of node ",
+                    source.name, ", which has ", source.num_outputs(), " outputs");
+    }
+    const Slot& slot = source.signature.outputs[result.value.slot];
+    if (slot.dtype != result.dtype) {
+      return Broken("result ", result.name, " is ", DTypeName(result.dtype), ", but node ",
+                    source.name, " makes ", SlotText(slot));
+    }
+  }
+  for (const auto& [name, id] : function.control_results) {
+    if (!HasNode(function, id))
+      return Broken("control result ", name, " is no node of the function");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SignatureFitsOp(const Program&, const Function&, const Node& node) {
+  if (node.op == nullptr || IsGeneric(node)) return absl::OkStatus();
+  if (node.op->name != node.op_name)
+    return Broken("op_name is ", node.op_name, ", but op is ", node.op->name);
+  AttrMap attrs = node.attrs;
+  GYRE_ASSIGN_OR_RETURN(const NodeSignature signature, ResolveSignature(*node.op, attrs));
+  if (attrs.size() != node.attrs.size())
+    return Broken("attributes that have defaults are not filled in");
+  if (signature.inputs != node.signature.inputs || signature.outputs != node.signature.outputs) {
+    return Broken("the signature is not the one that op ", node.op_name,
+                  " has with these attributes");
+  }
+  if (node.inputs.size() != signature.inputs.size()) {
+    return Broken("op ", node.op_name, " takes ", signature.inputs.size(),
+                  " inputs with these attributes, but has ", node.inputs.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EdgeTypesAgree(const Program&, const Function& function, const Node& node) {
+  for (size_t i = 0; i < node.inputs.size() && i < node.signature.inputs.size(); ++i) {
+    const Endpoint& e = node.inputs[i];
+    const std::vector<Slot>& outputs = function.node(e.node).signature.outputs;
+    if (static_cast<size_t>(e.slot) >= outputs.size()) continue;
+    const Slot& have = outputs[e.slot];
+    const Slot& want = node.signature.inputs[i];
+    if (have.dtype == DType::kInvalid) continue;  // made by an op that is not known
+    if (have.dtype != want.dtype) {
+      return Broken("input ", i, " must be ", SlotText(want), ", but ", function.EndpointName(e),
+                    " is ", SlotText(have));
+    }
+    // A Ref is read where a value is wanted; a value cannot become a Ref.
+    if (want.is_ref && !have.is_ref) {
+      return Broken("input ", i, " must be a reference, but ", function.EndpointName(e),
+                    " is a value");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Follows edges backwards from `start`, a node that can never run, until a node comes up again.
+std::string CycleText(const Function& function, const std::vector<int>& pending, NodeId start) {
+  std::vector<NodeId> path;
+  absl::flat_hash_set<NodeId> seen;
+  NodeId id = start;
+  while (seen.insert(id).second) {
+    path.push_back(id);
+    const Node& node = function.node(id);
+    const auto blocks = [&](NodeId source) {
+      return pending[source] > 0 && !IsBackEdge(function.node(source), node);
+    };
+    const auto data = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                   [&](Endpoint e) { return blocks(e.node); });
+    if (data != node.inputs.end()) {
+      id = data->node;
+    } else {
+      id = *std::find_if(node.control_inputs.begin(), node.control_inputs.end(), blocks);
+    }
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end(), id));
+  constexpr size_t kMaxShown = 8;
+  std::string text = function.node(id).name;
+  for (size_t i = 0; i < std::min(path.size() - 1, kMaxShown); ++i) {
+    absl::StrAppend(&text, " <- ", function.node(path[i + 1]).name);
+  }
+  return absl::StrCat(text, path.size() - 1 > kMaxShown ? " <- ... <- " : " <- ",
+                      function.node(id).name);
+}
+
+absl::Status CyclesAreLoops(const Program&, const Function& function) {
+  std::vector<std::vector<NodeId>> consumers(function.nodes.size());
+  std::vector<int> pending(function.nodes.size(), 0);
+  for (const Node& node : function.nodes) {
+    for (const Endpoint& e : node.inputs) {
+      if (IsBackEdge(function.node(e.node), node)) continue;
+      consumers[e.node].push_back(node.id);
+      ++pending[node.id];
+    }
+    for (const NodeId source : node.control_inputs) {
+      consumers[source].push_back(node.id);
+      ++pending[node.id];
+    }
+  }
+  std::vector<NodeId> ready;
+  for (const Node& node : function.nodes) {
+    if (pending[node.id] == 0) ready.push_back(node.id);
+  }
+  size_t num_done = 0;
+  for (; !ready.empty(); ++num_done) {
+    const NodeId id = ready.back();
+    ready.pop_back();
+    for (const NodeId consumer : consumers[id]) {
+      if (--pending[consumer] == 0) ready.push_back(consumer);
+    }
+  }
+  if (num_done == function.nodes.size()) return absl::OkStatus();
+  const auto stuck = std::find_if(pending.begin(), pending.end(), [](int n) { return n > 0; });
+  return Broken("these nodes wait for each other: ",
+                CycleText(function, pending, static_cast<NodeId>(stuck - pending.begin())));
+}
+
+absl::Status FramesAreSound(const Program&, const Function& function) {
+  return CheckFrames(function);
+}
+
+absl::Status NoPrimitives(const Program&, const Function&, const Node& node) {
+  switch (node.kind()) {
+    case OpKind::kSwitch:
+    case OpKind::kSwitchN:
+    case OpKind::kMerge:
+    case OpKind::kEnter:
+    case OpKind::kExit:
+    case OpKind::kNextIteration:
+    case OpKind::kLoopCond:
+      return Broken(node.op_name, " is a primitive of the dataflow dialect");
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status CalleesExist(const Program& program, const Function&, const Node& node) {
+  for (const Callee& callee : CalleesOf(program, node)) {
+    if (program.FindFunction(callee.function.name) == nullptr) {
+      return absl::NotFoundError(absl::StrCat(callee.role, " is function ", callee.function.name,
+                                              ", which does not exist"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The types that the function behind one attribute of a node must take and return. No results: not
+// checked.
+struct CallTypes {
+  std::vector<DType> arguments;
+  std::vector<DType> results;
+};
+
+std::vector<DType> DTypes(const std::vector<Slot>& slots, size_t begin) {
+  std::vector<DType> types;
+  for (size_t i = std::min(begin, slots.size()); i < slots.size(); ++i)
+    types.push_back(slots[i].dtype);
+  return types;
+}
+
+CallTypes TypesOfCall(const Node& node) {
+  CallTypes types;
+  types.arguments = DTypes(node.signature.inputs, NumSelectorInputs(node));
+  types.results = DTypes(node.signature.outputs, 0);
+  if (node.kind() == OpKind::kFor) types.arguments.insert(types.arguments.begin(), DType::kInt32);
+  return types;
+}
+
+absl::Status TypesFit(absl::string_view role, const Function& callee, absl::string_view what,
+                      const std::vector<DType>& have, const std::vector<DType>& want) {
+  if (have.size() != want.size()) {
+    return Broken(role, " ", callee.name, " has ", have.size(), " ", what, "s, but ", want.size(),
+                  " are needed");
+  }
+  for (size_t i = 0; i < have.size(); ++i) {
+    if (have[i] == want[i] || have[i] == DType::kInvalid)
+      continue;  // a generic function has no types yet
+    return Broken(what, " ", i, " of ", role, " ", callee.name, " is ", DTypeName(have[i]),
+                  ", but ", DTypeName(want[i]), " is needed");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<DType> ArgTypes(const Function& function) {
+  std::vector<DType> types;
+  for (const FunctionArg& arg : function.args) types.push_back(arg.dtype);
+  return types;
+}
+
+std::vector<DType> ResultTypes(const Function& function) {
+  std::vector<DType> types;
+  for (const FunctionResult& result : function.results) types.push_back(result.dtype);
+  return types;
+}
+
+// Calls `check(role, callee)` for the functions that `node` calls with its inputs as arguments.
+template <typename Check>
+absl::Status ForEachCallee(const Program& program, const Node& node, Check check) {
+  // SymbolicGradient passes the adjoints of its function's results as well.
+  if (node.op == nullptr || IsGeneric(node) || node.kind() == OpKind::kSymbolicGradient)
+    return absl::OkStatus();
+  for (const Callee& callee : CalleesOf(program, node)) {
+    const Function* function = program.FindFunction(callee.function.name);
+    if (function != nullptr) GYRE_RETURN_IF_ERROR(check(callee.role, *function));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArgumentsFit(const Program& program, const Function&, const Node& node) {
+  const CallTypes types = TypesOfCall(node);
+  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
+    return TypesFit(role, callee, "argument", ArgTypes(callee), types.arguments);
+  });
+}
+
+absl::Status ResultsFit(const Program& program, const Function&, const Node& node) {
+  const CallTypes types = TypesOfCall(node);
+  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
+    if (role == "cond") return absl::OkStatus();  // has a rule of its own
+    return TypesFit(role, callee, "result", ResultTypes(callee), types.results);
+  });
+}
+
+absl::Status CondReturnsOneValue(const Program& program, const Function&, const Node& node) {
+  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
+    if (role != "cond" || callee.results.size() == 1) return absl::OkStatus();
+    return Broken("Expected a single scalar return value from ", node.op_name, " cond, got ",
+                  callee.results.size(), " tensors.");
+  });
+}
+
+constexpr unsigned kStructured = 1u << static_cast<int>(Dialect::kStructured);
+constexpr unsigned kDataflow = 1u << static_cast<int>(Dialect::kDataflow);
+constexpr unsigned kAll = kStructured | kDataflow | 1u << static_cast<int>(Dialect::kAny);
+
+constexpr VerifierRule kRules[] = {
+    {.name = "dense-ids",
+     .doc = "The id of a node is its place among the function's nodes.",
+     .dialects = kAll,
+     .check_function = DenseIds},
+    {.name = "edges-in-range",
+     .doc = "Every input is an output that an existing node has; every control input is an "
+            "existing node.",
+     .dialects = kAll,
+     .check_node = EdgesInRange},
+    {.name = "unique-names",
+     .doc = "Every node has a name, and no two of a function share one.",
+     .dialects = kAll,
+     .check_function = UniqueNames},
+    {.name = "arguments-have-nodes",
+     .doc = "Each argument of a function has one node, of its type, that stands for it.",
+     .dialects = kAll,
+     .check_function = ArgumentsHaveNodes},
+    {.name = "results-exist",
+     .doc = "Each result of a function is a value that it computes, of the type that it states.",
+     .dialects = kAll,
+     .check_function = ResultsExist},
+    {.name = "signature-fits-op",
+     .doc = "Attributes are those that the op declares, and inputs and outputs are what they make "
+            "of its schema.",
+     .dialects = kAll,
+     .check_node = SignatureFitsOp},
+    {.name = "edge-types-agree",
+     .doc = "An input has the type of the output that it comes from; only a reference can be an "
+            "input that is one.",
+     .dialects = kAll,
+     .check_node = EdgeTypesAgree},
+    {.name = "cycles-are-loops",
+     .doc = "Every cycle of edges leads through an edge from a NextIteration to a Merge.",
+     .dialects = kAll,
+     .check_function = CyclesAreLoops},
+    {.name = "no-primitives",
+     .doc = "There are no Switch, Merge, Enter, Exit, NextIteration and LoopCond.",
+     .dialects = kStructured,
+     .check_node = NoPrimitives},
+    {.name = "frames-are-sound",
+     .doc = "All inputs of a node come from one frame, and frames nest.",
+     .dialects = kDataflow,
+     .check_function = FramesAreSound},
+    {.name = "callees-exist",
+     .doc = "The functions that a node calls are functions of the program.",
+     .dialects = kStructured | kDataflow,
+     .check_node = CalleesExist},
+    {.name = "arguments-fit",
+     .doc = "A function takes as many arguments as its callers pass, of the same types.",
+     .dialects = kStructured | kDataflow,
+     .check_node = ArgumentsFit},
+    {.name = "results-fit",
+     .doc = "A branch or callee returns what its caller makes of it, and a loop's body what the "
+            "loop carries.",
+     .dialects = kStructured | kDataflow,
+     .check_node = ResultsFit},
+    {.name = "cond-returns-one-value",
+     .doc = "The condition of a While returns exactly one value.",
+     .dialects = kStructured | kDataflow,
+     .check_node = CondReturnsOneValue},
+};
+
+absl::Status CheckRule(const VerifierRule& rule, const Program& program, const Function& function) {
+  const std::string where = absl::StrCat(
+      "rule ", rule.name, " does not hold in ",
+      &function == &program.main() ? "the main graph" : absl::StrCat("function ", function.name));
+  if (rule.check_function != nullptr)
+    return Annotate(rule.check_function(program, function), where);
+  for (const Node& node : function.nodes) {
+    absl::Status status = rule.check_node(program, function, node);
+    if (!status.ok())
+      return Annotate(status, absl::StrCat(where, " at node ", node.name, " (", node.op_name, ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const VerifierRule> VerifierRules() { return kRules; }
+
+absl::Status Verify(const Program& program, Dialect dialect) {
+  std::vector<const Function*> functions = {&program.main()};
+  for (const auto& [name, function] : program.functions()) functions.push_back(function.get());
+  for (const VerifierRule& rule : kRules) {
+    if (!rule.IsIn(dialect)) continue;
+    for (const Function* function : functions)
+      GYRE_RETURN_IF_ERROR(CheckRule(rule, program, *function));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace gyre

@@ -1,0 +1,109 @@
+// Fill, ZerosLike, OnesLike: tensors of one value.
+#include <utility>
+
+#include "ops/array/integers.h"
+#include "ops/array/layout.h"
+#include "ops/dispatch.h"
+#include "ops/registry.h"
+#include "ops/variant_ops.h"
+
+namespace gyre {
+namespace {
+
+absl::Status ComputeFill(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(0), "dims"));
+  const Tensor& value = ctx.input(1);
+  if (value.rank() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("value must be a scalar, but has shape ", value.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(value.dtype(), shape));
+  GYRE_RETURN_IF_ERROR(FillWith(ctx, value, out));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status FillRule(ShapeContext& ctx) {
+  GYRE_RETURN_IF_ERROR(ctx.RequireScalar(1));
+  if (!ctx.input(0).has_rank() || ctx.input(0).rank() == 0) return absl::OkStatus();
+  GYRE_RETURN_IF_ERROR(ctx.RequireRank(0, 1));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(0));
+  ctx.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+// A variant knows its own zero.
+absl::Status VariantZeros(KernelContext& ctx) {
+  const Tensor& x = ctx.input(0);
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(x.dtype(), x.shape()));
+  const auto from = x.values<RefPtr<Object>>();
+  const auto to = out.mutable_values<RefPtr<Object>>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    const auto* addable = dynamic_cast<const AddableObject*>(from[i].get());
+    if (addable == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "there is no zero of ", from[i] ? from[i]->type_name() : "an empty variant"));
+    }
+    GYRE_ASSIGN_OR_RETURN(to[i], addable->ZerosLike(ctx));
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeZerosLike(KernelContext& ctx) {
+  const Tensor& x = ctx.input(0);
+  if (x.dtype() == DType::kVariant) return VariantZeros(ctx);
+  if (x.dtype() == DType::kResource) return NoKernelFor(x.dtype());
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(x.dtype(), x.shape()));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+using OnesTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                        uint16_t, uint32_t, uint64_t, complex64, complex128, bool>;
+
+absl::Status ComputeOnesLike(KernelContext& ctx) {
+  const Tensor& x = ctx.input(0);
+  Tensor one;
+  GYRE_RETURN_IF_ERROR(VisitType<OnesTypes>(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    one = Tensor::Scalar<T>(T(1));
+    return absl::OkStatus();
+  }));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(x.dtype(), x.shape()));
+  GYRE_RETURN_IF_ERROR(FillWith(ctx, one, out));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterFill(OpRegistry& ops) {
+  ops.Add({
+      .schema = "Fill(dims: index_type, value: T) -> output: T {T: type; "
+                "index_type: {int32, int64} = int32}",
+      .doc = "A tensor of the given shape whose elements are all one value.",
+      .shape = FillRule,
+      .kernel = Compute<ComputeFill>(),
+  });
+  ops.Add({
+      .schema = "ZerosLike(x: T) -> y: T {T: type}",
+      .doc = "Zeros (empty strings, zeroed lists) in the shape of a tensor.",
+      .traits = {.elementwise = true},
+      .shape = shape::SameAsInput,
+      .gradient = NotDifferentiable("the result is constant"),
+      .kernel = Compute<ComputeZerosLike>(),
+  });
+  ops.Add({
+      .schema = "OnesLike(x: T) -> y: T {T: {bfloat16, half, float, double, int8, uint8, int16, "
+                "uint16, int32, uint32, int64, uint64, complex64, complex128, bool}}",
+      .doc = "Ones in the shape of a tensor.",
+      .traits = {.elementwise = true},
+      .shape = shape::SameAsInput,
+      .gradient = NotDifferentiable("the result is constant"),
+      .kernel = Compute<ComputeOnesLike>(),
+  });
+}
+
+}  // namespace gyre

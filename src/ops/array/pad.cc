@@ -1,0 +1,213 @@
+// Pad, PadV2, MirrorPad: a tensor with a border.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "ops/array/integers.h"
+#include "ops/array/layout.h"
+#include "ops/dispatch.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+// Elements before and after each dimension.
+struct Padding {
+  int64_t before;
+  int64_t after;
+};
+using Paddings = absl::InlinedVector<Padding, 4>;
+
+absl::StatusOr<Paddings> ReadPaddings(const Tensor& t, int rank) {
+  if (t.rank() != 2 || t.dim(1) != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("paddings must be a matrix with 2 columns: ", t.shape().ToString()));
+  }
+  if (t.dim(0) != rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("The first dimension of paddings must be the rank of inputs, ", rank,
+                     ", but its shape is ", t.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Dims values, IntegerElements(t, "paddings"));
+  Paddings paddings;
+  for (int d = 0; d < rank; ++d) {
+    const Padding padding{values[2 * d], values[2 * d + 1]};
+    if (padding.before < 0 || padding.after < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Paddings must be non-negative: ", padding.before, " ", padding.after));
+    }
+    paddings.push_back(padding);
+  }
+  return paddings;
+}
+
+absl::StatusOr<int64_t> PaddedSize(int64_t dim, Padding padding) {
+  const auto border = CheckedAdd(padding.before, padding.after);
+  const auto size = border ? CheckedAdd(dim, *border) : std::nullopt;
+  if (size) return *size;
+  return absl::InvalidArgumentError(absl::StrCat("a dimension of size ", dim, " padded by ",
+                                                 padding.before, " and ", padding.after,
+                                                 " does not fit 64 bits"));
+}
+
+absl::StatusOr<Shape> PaddedShape(const Shape& shape, const Paddings& paddings) {
+  Dims dims;
+  for (int d = 0; d < shape.rank(); ++d) {
+    GYRE_ASSIGN_OR_RETURN(const int64_t size, PaddedSize(shape.dim(d), paddings[d]));
+    dims.push_back(size);
+  }
+  return Shape::Make(dims);
+}
+
+// `border` is null for zeros.
+absl::Status PadWith(KernelContext& ctx, const Tensor* border) {
+  const Tensor& input = ctx.input(0);
+  GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(ctx.input(1), input.rank()));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, PaddedShape(input.shape(), paddings));
+  if (shape == input.shape()) {
+    ctx.set_output(0, ctx.TakeInput(0));
+    return absl::OkStatus();
+  }
+  Tensor out;
+  if (border == nullptr) {
+    GYRE_ASSIGN_OR_RETURN(out, ctx.AllocateZeros(input.dtype(), shape));
+  } else {
+    GYRE_ASSIGN_OR_RETURN(out, ctx.Allocate(input.dtype(), shape));
+    GYRE_RETURN_IF_ERROR(FillWith(ctx, *border, out));
+  }
+  if (input.num_elements() > 0) {
+    const Dims from = RowMajorStrides(input.shape());
+    const Dims to = RowMajorStrides(shape);
+    StridedAxes axes;
+    int64_t offset = 0;
+    for (int d = 0; d < input.rank(); ++d) {
+      offset += paddings[d].before * to[d];
+      axes.push_back({input.dim(d), from[d], to[d]});
+    }
+    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, input, 0, out, offset, std::move(axes)));
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status ComputePad(KernelContext& ctx) { return PadWith(ctx, nullptr); }
+
+absl::Status ComputePadV2(KernelContext& ctx) {
+  if (ctx.input(2).rank() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("constant_values must be a scalar. Found: ",
+                                                   ctx.input(2).shape().ToString()));
+  }
+  return PadWith(ctx, &ctx.input(2));
+}
+
+struct MirrorMode {
+  explicit MirrorMode(const Node& node)
+      : edge(NodeAttr<std::string>(node, "mode") == "SYMMETRIC" ? 0 : 1) {}
+  // How far from the edge the first mirrored element stands: SYMMETRIC repeats the edge itself.
+  int64_t edge;
+};
+
+absl::Status CheckMirror(const Shape& shape, const Paddings& paddings, MirrorMode mode) {
+  for (int d = 0; d < shape.rank(); ++d) {
+    const int64_t most = shape.dim(d) - mode.edge;
+    const Padding& padding = paddings[d];
+    if (std::max(padding.before, padding.after) <= std::max<int64_t>(most, 0)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        mode.edge == 1 ? "paddings must be less than the dimension size: "
+                       : "paddings must be no greater than the dimension size: ",
+        padding.before, ", ", padding.after,
+        mode.edge == 1 ? " not less than " : " greater than ", shape.dim(d)));
+  }
+  return absl::OkStatus();
+}
+
+// Fills the borders of dimension d of `out` from what lies between them. Called for one dimension
+// after another: each mirrors the borders that the earlier ones have made.
+absl::Status MirrorDimension(const KernelContext& ctx, Tensor& out, int d, int64_t dim,
+                             Padding padding, MirrorMode mode) {
+  const Dims strides = RowMajorStrides(out.shape());
+  StridedAxes axes;
+  for (int k = 0; k < out.rank(); ++k) axes.push_back({out.dim(k), strides[k], strides[k]});
+  const int64_t step = strides[d];
+  const int64_t first = padding.before;           // first inner element
+  const int64_t last = padding.before + dim - 1;  // last inner element
+  // Both walk away from the edge: the source inwards, the border outwards.
+  axes[d] = {padding.before, step, -step};
+  GYRE_RETURN_IF_ERROR(CopyStrided(ctx, out, (first + mode.edge) * step, out, (first - 1) * step,
+                                   axes));
+  axes[d] = {padding.after, -step, step};
+  return CopyStrided(ctx, out, (last - mode.edge) * step, out, (last + 1) * step, axes);
+}
+
+absl::Status ComputeMirrorPad(KernelContext& ctx, const MirrorMode& mode) {
+  const Shape inner = ctx.input(0).shape();
+  GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(ctx.input(1), inner.rank()));
+  GYRE_RETURN_IF_ERROR(CheckMirror(inner, paddings, mode));
+  GYRE_RETURN_IF_ERROR(PadWith(ctx, nullptr));
+  if (inner.num_elements() == 0 || ctx.output(0).shape() == inner) return absl::OkStatus();
+  Tensor out = ctx.output(0);
+  for (int d = 0; d < inner.rank(); ++d) {
+    GYRE_RETURN_IF_ERROR(MirrorDimension(ctx, out, d, inner.dim(d), paddings[d], mode));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PadRule(ShapeContext& ctx) {
+  if (ctx.num_inputs() > 2) GYRE_RETURN_IF_ERROR(ctx.RequireScalar(2));
+  GYRE_ASSIGN_OR_RETURN(const PartialShape matrix,
+                        ctx.input(1).Intersect(PartialShape(Dims{-1, 2})));
+  const PartialShape& in = ctx.input(0);
+  const int64_t rows = matrix.dim(0);
+  if (!in.has_rank()) {
+    if (rows >= 0 && rows <= Shape::kMaxRank) {
+      ctx.set_output(0, PartialShape::UnknownOfRank(static_cast<int>(rows)));
+    }
+    return absl::OkStatus();
+  }
+  if (rows >= 0 && rows != in.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("The first dimension of paddings must be the rank of inputs, ", in.rank(),
+                     ", but its shape is ", matrix.ToString()));
+  }
+  PartialShape out = PartialShape::UnknownOfRank(in.rank());
+  if (const Tensor* constant = ctx.input_constant(1)) {
+    GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(*constant, in.rank()));
+    for (int d = 0; d < in.rank(); ++d) {
+      if (in.dim(d) < 0) continue;
+      GYRE_ASSIGN_OR_RETURN(const int64_t size, PaddedSize(in.dim(d), paddings[d]));
+      out.set_dim(d, size);
+    }
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterPad(OpRegistry& ops) {
+  ops.Add({
+      .schema = "Pad(input: T, paddings: Tpaddings) -> output: T {T: type; "
+                "Tpaddings: {int32, int64} = int32}",
+      .doc = "A tensor with a border of zeros.",
+      .shape = PadRule,
+      .kernel = Compute<ComputePad>(),
+  });
+  ops.Add({
+      .schema = "PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T {T: type; "
+                "Tpaddings: {int32, int64} = int32}",
+      .doc = "A tensor with a border of one value.",
+      .shape = PadRule,
+      .kernel = Compute<ComputePadV2>(),
+  });
+  ops.Add({
+      .schema = "MirrorPad(input: T, paddings: Tpaddings) -> output: T {T: type; "
+                "Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}}",
+      .doc = "A tensor with a border that mirrors what lies inside.",
+      .shape = PadRule,
+      .kernel = Compute<ComputeMirrorPad>(),
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,107 @@
+// Shape, ShapeN, Size, Rank: a tensor's form as a value.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "ops/array/integers.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+// The integers `values` in an output of type int32 or int64.
+absl::Status WriteIntegers(absl::Span<const int64_t> values, Tensor& out, absl::string_view what) {
+  if (out.dtype() == DType::kInt64) {
+    std::copy(values.begin(), values.end(), out.mutable_values<int64_t>().begin());
+    return absl::OkStatus();
+  }
+  int32_t* to = out.mutable_values<int32_t>().data();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > std::numeric_limits<int32_t>::max()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " output type is 32-bit but ", values[i], " does not fit"));
+    }
+    to[i] = static_cast<int32_t>(values[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComputeShape(KernelContext& ctx) {
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Shape& shape = ctx.input(i).shape();
+    GYRE_ASSIGN_OR_RETURN(Tensor out,
+                          ctx.Allocate(ctx.output_dtype(i), Shape::Vector(shape.rank())));
+    GYRE_RETURN_IF_ERROR(WriteIntegers(shape.dims(), out, "Shape"));
+    ctx.set_output(i, std::move(out));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ComputeSize(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.output_dtype(0), Shape()));
+  GYRE_RETURN_IF_ERROR(WriteIntegers({ctx.input(0).num_elements()}, out, "Size"));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeRank(KernelContext& ctx) {
+  ctx.set_output(0, Tensor::Scalar<int32_t>(ctx.input(0).rank()));
+  return absl::OkStatus();
+}
+
+absl::Status ShapeRule(ShapeContext& ctx) {
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    const PartialShape& in = ctx.input(i);
+    ctx.set_output(i, PartialShape(Dims{in.has_rank() ? in.rank() : -1}));
+    if (in.has_rank()) SetDims(ctx, i, in);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SizeRule(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape::Scalar());
+  if (const auto shape = ctx.input(0).ToShape()) SetIntScalar(ctx, 0, shape->num_elements());
+  return absl::OkStatus();
+}
+
+absl::Status RankRule(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape::Scalar());
+  if (ctx.input(0).has_rank()) SetIntScalar(ctx, 0, ctx.input(0).rank());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterShape(OpRegistry& ops) {
+  ops.Add({
+      .schema = "Shape(input: T) -> output: out_type {T: type; out_type: {int32, int64} = int32}",
+      .doc = "The dimensions of a tensor, as a vector.",
+      .shape = ShapeRule,
+      .gradient = NotDifferentiable("a shape does not depend on the elements"),
+      .kernel = Compute<ComputeShape>(),
+  });
+  ops.Add({
+      .schema = "ShapeN(input: N * T) -> output: N * out_type {N: int >= 1; T: type; "
+                "out_type: {int32, int64} = int32}",
+      .doc = "The dimensions of each of several tensors.",
+      .shape = ShapeRule,
+      .gradient = NotDifferentiable("a shape does not depend on the elements"),
+      .kernel = Compute<ComputeShape>(),
+  });
+  ops.Add({
+      .schema = "Size(input: T) -> output: out_type {T: type; out_type: {int32, int64} = int32}",
+      .doc = "The number of elements of a tensor.",
+      .shape = SizeRule,
+      .gradient = NotDifferentiable("a size does not depend on the elements"),
+      .kernel = Compute<ComputeSize>(),
+  });
+  ops.Add({
+      .schema = "Rank(input: T) -> output: int32 {T: type}",
+      .doc = "The number of dimensions of a tensor.",
+      .shape = RankRule,
+      .gradient = NotDifferentiable("a rank does not depend on the elements"),
+      .kernel = Compute<ComputeRank>(),
+  });
+}
+
+}  // namespace gyre

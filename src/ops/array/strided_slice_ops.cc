@@ -1,0 +1,159 @@
+// StridedSlice, StridedSliceGrad: slices as Python writes them, and their adjoint.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/array/integers.h"
+#include "ops/array/layout.h"
+#include "ops/array/strided_slice.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+// Whether the slice takes whole rows of dimension 0, next to each other.
+bool TakesRows(const SlicedShape& sliced, const Shape& shape) {
+  for (int d = 0; d < shape.rank(); ++d) {
+    const SlicedShape::Axis& axis = sliced.axes[d];
+    if (axis.stride != 1 && axis.size > 1) return false;
+    if (d > 0 && axis.size != shape.dim(d)) return false;
+  }
+  return shape.rank() > 0;
+}
+
+// Pairs each dimension of a tensor with the dimension of its slice, which is laid out row by row.
+StridedAxes AlignSlice(const SlicedShape& sliced, absl::Span<const int64_t> strides,
+                       bool slice_is_source) {
+  StridedAxes axes(sliced.axes.size());
+  int64_t packed = 1;
+  for (int d = static_cast<int>(axes.size()) - 1; d >= 0; --d) {
+    const SlicedShape::Axis& axis = sliced.axes[d];
+    // The stride of a single element may be any number; it is never taken.
+    const int64_t step = axis.size > 1 ? axis.stride * strides[d] : 0;
+    axes[d] = slice_is_source ? StridedAxis{axis.size, packed, step}
+                              : StridedAxis{axis.size, step, packed};
+    packed *= axis.size;
+  }
+  return axes;
+}
+
+absl::Status ComputeStridedSlice(KernelContext& ctx, const SliceMasks& masks) {
+  const Tensor& input = ctx.input(0);
+  GYRE_ASSIGN_OR_RETURN(const SlicedShape sliced,
+                        ResolveSliceInputs(ctx, 1, input.shape(), masks));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(sliced.result.dims()));
+  if (TakesRows(sliced, input.shape())) {
+    GYRE_ASSIGN_OR_RETURN(
+        Tensor rows, TakeRows(ctx, input, sliced.axes[0].begin, sliced.axes[0].size, shape));
+    ctx.set_output(0, std::move(rows));
+    return absl::OkStatus();
+  }
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(input.dtype(), shape));
+  if (shape.num_elements() > 0) {
+    const Dims strides = RowMajorStrides(input.shape());
+    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, input, sliced.Offset(strides), out, 0,
+                                     AlignSlice(sliced, strides, /*slice_is_source=*/false)));
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status ComputeStridedSliceGrad(KernelContext& ctx, const SliceMasks& masks) {
+  if (ctx.input(0).rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape must be 1-D, got shape.shape = ", ctx.input(0).shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(0), "shape"));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  GYRE_ASSIGN_OR_RETURN(const SlicedShape sliced, ResolveSliceInputs(ctx, 1, shape, masks));
+  const Tensor& dy = ctx.input(4);
+  if (!sliced.result.Allows(dy.shape())) {
+    return absl::InvalidArgumentError(absl::StrCat("shape of dy was ", dy.shape().ToString(),
+                                                   " instead of ", sliced.result.ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(dy.dtype(), shape));
+  if (dy.num_elements() > 0) {
+    const Dims strides = RowMajorStrides(shape);
+    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, dy, 0, out, sliced.Offset(strides),
+                                     AlignSlice(sliced, strides, /*slice_is_source=*/true)));
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+// The length that begin, end and strides (inputs 1 to 3) share; -1 when none of them says.
+absl::StatusOr<int> SpecLength(const ShapeContext& ctx) {
+  PartialShape length = PartialShape::UnknownOfRank(1);
+  for (int i = 1; i <= 3; ++i) {
+    absl::StatusOr<PartialShape> both = length.Intersect(ctx.input(i));
+    if (!both.ok()) {
+      return Annotate(both.status(),
+                      "Expected begin, end, and strides to be 1D equal size tensors");
+    }
+    length = *std::move(both);
+  }
+  return static_cast<int>(std::min<int64_t>(length.dim(0), Shape::kMaxRank));
+}
+
+// Elements of a slice of a list of dimensions.
+void SliceDims(ShapeContext& ctx, const SlicedShape& sliced) {
+  const auto dims = KnownDims(ctx, 0);
+  if (!dims || sliced.axes.size() != 1 || sliced.axes[0].size < 0) return;
+  const SlicedShape::Axis& axis = sliced.axes[0];
+  if (!axis.is_range && sliced.result.rank() == 0) SetIntScalar(ctx, 0, dims->dim(axis.begin));
+  if (!axis.is_range || sliced.result.rank() != 1) return;
+  Dims taken;
+  for (int64_t i = 0; i < axis.size; ++i) taken.push_back(dims->dim(axis.begin + i * axis.stride));
+  SetDims(ctx, 0, PartialShape(std::move(taken)));
+}
+
+absl::Status StridedSliceRule(ShapeContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const int length, SpecLength(ctx));
+  if (!ctx.input(0).has_rank() || length < 0) return absl::OkStatus();
+  const auto begin = ctx.input_ints(1);
+  const auto end = ctx.input_ints(2);
+  const auto strides = ctx.input_ints(3);
+  const auto span = [](const std::optional<std::vector<int64_t>>& values) {
+    return values ? std::optional(absl::MakeConstSpan(*values)) : std::nullopt;
+  };
+  GYRE_ASSIGN_OR_RETURN(const SlicedShape sliced,
+                        ResolveSlice(ctx.input(0), length, span(begin), span(end), span(strides),
+                                     SliceMasks(ctx.node())));
+  ctx.set_output(0, sliced.result);
+  SliceDims(ctx, sliced);
+  return absl::OkStatus();
+}
+
+absl::Status StridedSliceGradRule(ShapeContext& ctx) {
+  GYRE_RETURN_IF_ERROR(SpecLength(ctx).status());
+  GYRE_RETURN_IF_ERROR(ctx.RequireRank(0, 1));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(0));
+  ctx.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterStridedSlice(OpRegistry& ops) {
+  ops.Add({
+      .schema = "StridedSlice(input: T, begin: Index, end: Index, strides: Index) -> output: T "
+                "{T: type; Index: {int16, int32, int64}; begin_mask: int = 0; end_mask: int = 0; "
+                "ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0}",
+      .doc = "A slice as Python writes it: ranges with steps, indices, new axes, an ellipsis.",
+      .shape = StridedSliceRule,
+      .kernel = Compute<ComputeStridedSlice>(),
+  });
+  ops.Add({
+      .schema = "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T) "
+                "-> output: T {T: type; Index: {int32, int64}; begin_mask: int = 0; "
+                "end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; "
+                "shrink_axis_mask: int = 0}",
+      .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
+      .shape = StridedSliceGradRule,
+      .kernel = Compute<ComputeStridedSliceGrad>(),
+  });
+}
+
+}  // namespace gyre

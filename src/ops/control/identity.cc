@@ -1,0 +1,49 @@
+// Identity, IdentityN, StopGradient, PreventGradient: values handed on.
+#include "ir/shape_context.h"
+#include "ops/control/forward.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+absl::Status IdentityN(KernelContext& ctx) {
+  for (int i = 0; i < ctx.num_inputs(); ++i) ctx.set_output(i, ctx.TakeInput(i));
+  return absl::OkStatus();
+}
+
+void Forward(ShapeContext& c, int i) {
+  c.set_output(i, c.input(i));
+  if (c.input_handle(i)) c.set_output_handle(i, *c.input_handle(i));
+  if (const Tensor* constant = c.input_constant(i)) c.set_output_constant(i, *constant);
+  if (c.inputs()[i].as_shape) c.set_output_as_shape(i, *c.inputs()[i].as_shape);
+}
+
+absl::Status IdentityShape(ShapeContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) Forward(c, i);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterIdentity(OpRegistry& ops) {
+  ops.Add({.schema = "Identity(input: T) -> output: T {T: type}",
+           .doc = "Its input.",
+           .traits = {.forwards = true},
+           .shape = IdentityShape,
+           .kernel = Compute<ForwardInput>()});
+  ops.Add({.schema = "IdentityN(input: T) -> output: T {T: list(type) >= 1}",
+           .doc = "Its inputs, together: none is there before all are.",
+           .shape = IdentityShape,
+           .kernel = Compute<IdentityN>()});
+  ops.Add({.schema = "StopGradient(input: T) -> output: T {T: type}",
+           .doc = "Its input, through which no gradient flows.",
+           .shape = IdentityShape,
+           .gradient = NotDifferentiable("it is there to stop gradients"),
+           .kernel = Compute<ForwardInput>()});
+  ops.Add({.schema = "PreventGradient(input: T) -> output: T {T: type; message: string = ''}",
+           .doc = "Its input; asking for a gradient through it is an error with `message`.",
+           .shape = IdentityShape,
+           .kernel = Compute<ForwardInput>()});
+}
+
+}  // namespace gyre

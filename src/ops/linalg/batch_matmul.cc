@@ -1,0 +1,121 @@
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/linalg/gemm.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+struct BatchMatMulAttrs {
+  explicit BatchMatMulAttrs(const Node& node)
+      : adj_x(NodeAttr<bool>(node, "adj_x")), adj_y(NodeAttr<bool>(node, "adj_y")) {}
+  bool adj_x;
+  bool adj_y;
+};
+
+absl::Status SizeError(const std::string& x, const std::string& y, const BatchMatMulAttrs& attrs) {
+  return absl::InvalidArgumentError(absl::StrCat("matrix sizes do not match: x is ", x,
+                                                 attrs.adj_x ? " (adjoint)" : "", ", y is ", y,
+                                                 attrs.adj_y ? " (adjoint)" : ""));
+}
+
+// What the two batches broadcast to, followed by the size of the product of their matrices.
+absl::StatusOr<PartialShape> ProductShape(const PartialShape& x, const PartialShape& y,
+                                          const BatchMatMulAttrs& attrs) {
+  const int64_t x_k = x.dim(x.rank() - (attrs.adj_x ? 2 : 1));
+  const int64_t y_k = y.dim(y.rank() - (attrs.adj_y ? 1 : 2));
+  if (x_k >= 0 && y_k >= 0 && x_k != y_k) return SizeError(x.ToString(), y.ToString(), attrs);
+  const auto batch_of = [](const PartialShape& shape) {
+    return PartialShape(Dims(shape.dims().begin(), shape.dims().end() - 2));
+  };
+  const absl::StatusOr<PartialShape> batch = shape::BroadcastShapes(batch_of(x), batch_of(y));
+  if (!batch.ok()) return Annotate(batch.status(), "batch dimensions");
+  Dims dims(batch->dims().begin(), batch->dims().end());
+  dims.push_back(x.dim(x.rank() - (attrs.adj_x ? 1 : 2)));
+  dims.push_back(y.dim(y.rank() - (attrs.adj_y ? 2 : 1)));
+  return PartialShape(std::move(dims));
+}
+
+// How far apart the matrices of a factor are along each batch dimension of the product, of which
+// there are `rank`.
+Dims BatchStrides(const Shape& factor, int rank) {
+  Dims strides(rank, 0);
+  int64_t stride = factor.dim(factor.rank() - 1) * factor.dim(factor.rank() - 2);
+  for (int i = 1; i <= factor.rank() - 2; ++i) {
+    const int64_t size = factor.dim(factor.rank() - 2 - i);
+    if (size != 1) strides[rank - i] = stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+absl::Status BatchMatMul(KernelContext& ctx, const BatchMatMulAttrs& attrs) {
+  const Tensor& x = ctx.input(0);
+  const Tensor& y = ctx.input(1);
+  if (x.rank() < 2 || y.rank() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("x and y must have at least two dimensions, but their shapes are ",
+                     x.shape().ToString(), " and ", y.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const PartialShape known, ProductShape(x.shape(), y.shape(), attrs));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(known.dims()));
+  GYRE_ASSIGN_OR_RETURN(Tensor product, ctx.Allocate(x.dtype(), shape));
+  const int64_t x_columns = x.dim(x.rank() - 1);
+  const int64_t y_columns = y.dim(y.rank() - 1);
+  GemmBatch gemm = {.dtype = x.dtype(),
+                    .m = shape.dim(shape.rank() - 2),
+                    .n = shape.dim(shape.rank() - 1),
+                    .k = attrs.adj_x ? x.dim(x.rank() - 2) : x_columns,
+                    .a = {x.raw_data(), x_columns, attrs.adj_x, attrs.adj_x},
+                    .b = {y.raw_data(), y_columns, attrs.adj_y, attrs.adj_y},
+                    .c = product.mutable_raw_data()};
+  const int batch_rank = shape.rank() - 2;
+  const Dims x_strides = BatchStrides(x.shape(), batch_rank);
+  const Dims y_strides = BatchStrides(y.shape(), batch_rank);
+  for (int i = 0; i < batch_rank; ++i) {
+    if (shape.dim(i) != 1) gemm.batch.push_back({shape.dim(i), x_strides[i], y_strides[i]});
+  }
+  GYRE_RETURN_IF_ERROR(Multiply(ctx, gemm));
+  ctx.set_output(0, std::move(product));
+  return absl::OkStatus();
+}
+
+absl::Status BatchMatMulShape(ShapeContext& c) {
+  for (int i = 0; i < 2; ++i) {
+    if (c.input(i).has_rank() && c.input(i).rank() < 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("x and y must have at least two dimensions, but the shape of input ", i,
+                       " is ", c.input(i).ToString()));
+    }
+  }
+  if (!c.input(0).has_rank() || !c.input(1).has_rank()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(PartialShape product,
+                        ProductShape(c.input(0), c.input(1), BatchMatMulAttrs(c.node())));
+  c.set_output(0, std::move(product));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterBatchMatMul(OpRegistry& ops) {
+  ops.Add({
+      .schema = "BatchMatMul(x: T, y: T) -> output: T {T: {bfloat16, half, float, double, int32, "
+                "int64, complex64, complex128}; adj_x: bool = false; adj_y: bool = false; "
+                "grad_x: bool = false; grad_y: bool = false}",
+      .doc = "The products of a batch of pairs of matrices.",
+      .shape = BatchMatMulShape,
+      .kernel = Compute<&BatchMatMul>(),
+  });
+  ops.Add({
+      .schema = "BatchMatMulV2(x: T, y: T) -> output: T {T: {bfloat16, half, float, double, int16, "
+                "int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}; "
+                "adj_x: bool = false; adj_y: bool = false; grad_x: bool = false; "
+                "grad_y: bool = false}",
+      .doc = "The products of pairs of matrices, one for each element of what their batches "
+             "broadcast to.",
+      .shape = BatchMatMulShape,
+      .kernel = Compute<&BatchMatMul>(),
+  });
+}
+
+}  // namespace gyre

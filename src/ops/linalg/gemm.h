@@ -1,0 +1,49 @@
+// Products of matrices, one or a batch of them: what MatMul, BatchMatMul and Einsum come down to.
+//
+// The bits of a result depend on the sizes and on the CPU's instruction set, never on threads.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "gyre/dtype.h"
+#include "ops/kernel.h"
+
+namespace gyre {
+
+// One factor of a product, in row-major memory: element (i, j) is data[i * stride + j], or data[j *
+// stride + i] when transposed.
+struct GemmFactor {
+  const void* data;
+  int64_t stride;
+  bool transposed = false;
+  bool conjugated = false;  // matters for complex numbers alone
+};
+
+// c[m, n] = a[m, k] b[k, n], for every element of a batch.
+struct GemmBatch {
+  // One dimension of the batch, and how far apart its matrices are, in elements; 0 where a factor
+  // is broadcast.
+  struct Dim {
+    int64_t size;
+    int64_t a_stride;
+    int64_t b_stride;
+  };
+
+  DType dtype;
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  GemmFactor a;
+  GemmFactor b;
+  void* c;                            // batch after batch, row-major, contiguous
+  absl::InlinedVector<Dim, 4> batch;  // outermost first
+};
+
+// Computes the products. Floating-point numbers are added in blocks along k; half and bfloat16 are
+// computed as float; integers wrap around. UNIMPLEMENTED for other types. Runs in parallel and
+// polls where that pays.
+absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch);
+
+}  // namespace gyre

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/dispatch.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+struct DiagAttrs {
+  explicit DiagAttrs(const Node& node) {
+    const std::string& align = NodeAttr<std::string>(node, "align");
+    left_super = align == "LEFT_LEFT" || align == "LEFT_RIGHT";
+    left_sub = align == "LEFT_LEFT" || align == "RIGHT_LEFT";
+  }
+  // Diagonals shorter than the longest stand at the left of their row: those above the main one,
+  // those below it.
+  bool left_super;
+  bool left_sub;
+};
+
+// The band [lower, upper] of diagonals, and the matrices that it is put into.
+struct Band {
+  int64_t lower;
+  int64_t upper;
+  int64_t rows;
+  int64_t columns;
+  int64_t max_length;  // row length of the input
+
+  int64_t count() const { return upper - lower + 1; }
+  // Where diagonal d starts in its row of the input.
+  int64_t Start(int64_t d, const DiagAttrs& attrs) const {
+    const bool left = (d >= 0 && attrs.left_super) || (d <= 0 && attrs.left_sub);
+    const int64_t length =
+        std::min(rows + std::min<int64_t>(d, 0), columns - std::max<int64_t>(d, 0));
+    return left ? 0 : max_length - length;
+  }
+};
+
+absl::Status BandLimits(absl::Span<const int64_t> k, Band& band) {
+  if (k.empty() || k.size() > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("k must have one or two elements, but has ", k.size()));
+  }
+  band.lower = k.front();
+  band.upper = k.back();
+  if (band.lower > band.upper) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "k's lower limit must not exceed its upper one, but ", band.lower, " > ", band.upper));
+  }
+  return absl::OkStatus();
+}
+
+// Fills in what `rows` and `columns` leave open (-1): as small as the diagonals allow, and square
+// if both are.
+absl::Status MatrixSize(int64_t rows, int64_t columns, Band& band) {
+  const int64_t least_rows = band.max_length - std::min<int64_t>(band.upper, 0);
+  const int64_t least_columns = band.max_length + std::max<int64_t>(band.lower, 0);
+  if (rows == -1 && columns == -1) {
+    rows = columns = std::max(least_rows, least_columns);
+  } else if (rows == -1) {
+    rows = least_rows;
+  } else if (columns == -1) {
+    columns = least_columns;
+  }
+  if (rows < least_rows) return absl::InvalidArgumentError("the number of rows is too small");
+  if (columns < least_columns) {
+    return absl::InvalidArgumentError("the number of columns is too small");
+  }
+  if (rows != least_rows && columns != least_columns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("neither the number of rows, ", rows, ", nor of columns, ", columns,
+                     ", is that of a matrix whose longest of diagonals ", band.lower, " to ",
+                     band.upper, " has length ", band.max_length));
+  }
+  const auto outside = [&](int64_t d) { return d != 0 && (d <= -rows || d >= columns); };
+  if (outside(band.lower) || outside(band.upper)) {
+    return absl::InvalidArgumentError(absl::StrCat("diagonals ", band.lower, " to ", band.upper,
+                                                   " do not lie within a matrix of ", rows,
+                                                   " rows and ", columns, " columns"));
+  }
+  band.rows = rows;
+  band.columns = columns;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Band> BandInputs(const KernelContext& ctx) {
+  const Tensor& diagonal = ctx.input(0);
+  if (diagonal.rank() < 1) {
+    return absl::InvalidArgumentError("diagonal must have at least one dimension, but is a scalar");
+  }
+  Band band;
+  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> k, ctx.IntVector(1, "k"));
+  GYRE_RETURN_IF_ERROR(BandLimits(k, band));
+  band.max_length = diagonal.dim(diagonal.rank() - 1);
+  if (band.count() > 1 &&
+      (diagonal.rank() < 2 || diagonal.dim(diagonal.rank() - 2) != band.count())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("diagonal must hold ", band.count(), " diagonals, for k = ", band.lower,
+                     " to ", band.upper, ", but its shape is ", diagonal.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const int64_t rows, ctx.IntScalar(2, "num_rows"));
+  GYRE_ASSIGN_OR_RETURN(const int64_t columns, ctx.IntScalar(3, "num_cols"));
+  GYRE_RETURN_IF_ERROR(MatrixSize(rows, columns, band));
+  return band;
+}
+
+// Row `i` of the matrix whose diagonals start at `from`.
+template <typename E>
+void FillRow(const Band& band, const DiagAttrs& attrs, const E* from, const E& padding, int64_t i,
+             E* row) {
+  std::fill_n(row, band.columns, padding);
+  const int64_t first = std::max<int64_t>(0, i + band.lower);
+  const int64_t last = std::min(band.columns - 1, i + band.upper);
+  for (int64_t j = first; j <= last; ++j) {
+    const int64_t d = j - i;
+    const int64_t along = j - std::max<int64_t>(d, 0) + band.Start(d, attrs);
+    row[j] = from[(band.upper - d) * band.max_length + along];
+  }
+}
+
+absl::Status MatrixDiag(KernelContext& ctx, const DiagAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Band band, BandInputs(ctx));
+  const Tensor& diagonal = ctx.input(0);
+  const Tensor& padding = ctx.input(4);
+  if (padding.rank() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "padding_value must be a scalar, but its shape is ", padding.shape().ToString()));
+  }
+  Dims dims(diagonal.shape().dims().begin(),
+            diagonal.shape().dims().end() - (band.count() > 1 ? 2 : 1));
+  dims.push_back(band.rows);
+  dims.push_back(band.columns);
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(diagonal.dtype(), shape));
+  if (out.num_elements() > 0) {
+    const int64_t grain = std::max<int64_t>(1, (1 << 15) / band.columns);
+    GYRE_RETURN_IF_ERROR(VisitElement(diagonal.dtype(), [&](auto tag) {
+      using E = typename decltype(tag)::type;
+      const E* from = static_cast<const E*>(diagonal.raw_data());
+      const E pad = *static_cast<const E*>(padding.raw_data());
+      E* to = static_cast<E*>(out.mutable_raw_data());
+      return ctx.ParallelRun(
+          out.num_elements() / band.columns, grain, [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) {
+              const E* own = from + r / band.rows * band.count() * band.max_length;
+              FillRow(band, attrs, own, pad, r % band.rows, to + r * band.columns);
+            }
+          });
+    }));
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status MatrixDiagShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(4));
+  const PartialShape& diagonal = c.input(0);
+  const std::optional<std::vector<int64_t>> k = c.input_ints(1);
+  if (diagonal.has_rank() && diagonal.rank() < 1) {
+    return absl::InvalidArgumentError("diagonal must have at least one dimension, but is a scalar");
+  }
+  if (!diagonal.has_rank() || !k) return absl::OkStatus();
+  Band band;
+  GYRE_RETURN_IF_ERROR(BandLimits(*k, band));
+  if (band.count() > 1 && diagonal.rank() < 2) {
+    return absl::InvalidArgumentError("diagonal must have at least two dimensions for a band");
+  }
+  Dims dims(diagonal.dims().begin(), diagonal.dims().end() - (band.count() > 1 ? 2 : 1));
+  band.max_length = diagonal.dim(diagonal.rank() - 1);
+  band.rows = band.columns = -1;
+  const std::optional<int64_t> rows = c.input_int(2);
+  const std::optional<int64_t> columns = c.input_int(3);
+  if (band.max_length >= 0 && rows && columns) {
+    GYRE_RETURN_IF_ERROR(MatrixSize(*rows, *columns, band));
+  }
+  dims.push_back(band.rows);
+  dims.push_back(band.columns);
+  c.set_output(0, PartialShape(std::move(dims)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterMatrixDiagV3(OpRegistry& ops) {
+  ops.Add({
+      .schema = "MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
+                "padding_value: T) -> output: T {T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', "
+                "'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'}",
+      .doc = "Matrices with the given diagonals, and padding elsewhere.",
+      .shape = MatrixDiagShape,
+      .kernel = Compute<&MatrixDiag>(),
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,279 @@
+#include "ops/list/chunked_vector.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "ops/memory.h"
+
+namespace gyre {
+namespace {
+
+constexpr int kBits = 5;
+constexpr int kFanOut = 1 << kBits;
+// Larger elements stay in the buffers they came in.
+constexpr size_t kMaxPackedBytes = 128;
+
+// Elements below a node of this level.
+int64_t Span(int level) { return int64_t{1} << (kBits * (level + 1)); }
+int SlotOf(int64_t i, int level) { return static_cast<int>((i >> (kBits * level)) & (kFanOut - 1)); }
+
+}  // namespace
+
+struct ChunkedVector::Node : RefCounted {
+  explicit Node(MemoryBudget* budget) : charge(budget) {}
+  MemoryCharge charge;
+};
+
+struct ChunkedVector::Branch final : Node {
+  using Node::Node;
+
+  absl::Status Init(DType) { return charge.Set(sizeof(Branch)); }
+  absl::Status CopyFrom(const Branch& other, int64_t&) {
+    GYRE_RETURN_IF_ERROR(charge.Set(sizeof(Branch)));
+    children = other.children;
+    return absl::OkStatus();
+  }
+
+  std::array<RefPtr<RefCounted>, kFanOut> children;
+};
+
+struct ChunkedVector::Leaf final : Node {
+  using Node::Node;
+
+  absl::Status Init(DType element_dtype) {
+    dtype = element_dtype;
+    return charge.Set(sizeof(Leaf));
+  }
+  absl::Status CopyFrom(const Leaf& other, int64_t& moves) {
+    dtype = other.dtype;
+    packed = other.packed;
+    shape = other.shape;
+    element_bytes = other.element_bytes;
+    GYRE_RETURN_IF_ERROR(Reserve(std::bit_width(other.stored), moves));
+    if (packed) {
+      std::copy_n(other.bytes.get(), std::bit_width(other.stored) * element_bytes, bytes.get());
+    } else {
+      std::copy_n(other.boxes.get(), std::bit_width(other.stored), boxes.get());
+    }
+    stored = other.stored;
+    moves += std::popcount(stored);
+    return absl::OkStatus();
+  }
+
+  bool Has(int j) const { return (stored >> j & 1) != 0; }
+  Item Peek(int j) const {
+    if (!Has(j)) return {};
+    if (packed) return {&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
+    return {&boxes[j].shape(), boxes[j].raw_data()};
+  }
+
+  absl::StatusOr<Tensor> Get(int j, Tensor::Alloc alloc) const {
+    if (!Has(j)) return Tensor();
+    if (!packed) return boxes[j];
+    GYRE_ASSIGN_OR_RETURN(Tensor value, Tensor::Make(dtype, shape, alloc));
+    std::memcpy(value.mutable_raw_data(), bytes.get() + static_cast<size_t>(j) * element_bytes, element_bytes);
+    return value;
+  }
+
+  absl::Status Put(int j, Tensor value, Tensor::Alloc alloc, int64_t& moves) {
+    if (stored == 0) Restart(value);
+    if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
+    GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
+    if (packed) {
+      std::memcpy(bytes.get() + static_cast<size_t>(j) * element_bytes, value.raw_data(), element_bytes);
+    } else {
+      boxes[j] = std::move(value);
+    }
+    stored |= uint32_t{1} << j;
+    ++moves;
+    return absl::OkStatus();
+  }
+
+  void Clear(int j) {
+    if (!packed && Has(j)) boxes[j] = Tensor();
+    stored &= ~(uint32_t{1} << j);
+  }
+
+  // Nothing is stored: the first element decides how the leaf keeps its elements.
+  void Restart(const Tensor& first) {
+    bytes.reset();
+    boxes.reset();
+    capacity = 0;
+    packed = IsTrivial(dtype) && first.bytes() <= kMaxPackedBytes;
+    shape = packed ? first.shape() : Shape();
+    element_bytes = packed ? first.bytes() : sizeof(Tensor);
+  }
+
+  // Room for the first n elements; those that are stored move over.
+  absl::Status Reserve(int n, int64_t& moves) {
+    if (n <= capacity) return absl::OkStatus();
+    const int room = std::max(4, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))));
+    GYRE_RETURN_IF_ERROR(charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
+    if (packed) {
+      auto larger = std::make_unique<char[]>(static_cast<size_t>(room) * element_bytes);
+      std::copy_n(bytes.get(), static_cast<size_t>(capacity) * element_bytes, larger.get());
+      bytes = std::move(larger);
+    } else {
+      auto larger = std::make_unique<Tensor[]>(static_cast<size_t>(room));
+      std::move(boxes.get(), boxes.get() + capacity, larger.get());
+      boxes = std::move(larger);
+    }
+    capacity = room;
+    moves += std::popcount(stored);
+    return absl::OkStatus();
+  }
+
+  // The shapes don't agree any more: every element gets a Tensor.
+  absl::Status Unpack(Tensor::Alloc alloc, int64_t& moves) {
+    auto tensors = std::make_unique<Tensor[]>(static_cast<size_t>(capacity));
+    for (int j = 0; j < capacity; ++j) {
+      GYRE_ASSIGN_OR_RETURN(tensors[j], Get(j, alloc));
+    }
+    GYRE_RETURN_IF_ERROR(
+        charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(capacity) * sizeof(Tensor))));
+    boxes = std::move(tensors);
+    bytes.reset();
+    packed = false;
+    element_bytes = sizeof(Tensor);
+    moves += std::popcount(stored);
+    return absl::OkStatus();
+  }
+
+  DType dtype = DType::kInvalid;
+  bool packed = false;
+  int capacity = 0;
+  uint32_t stored = 0;  // bit j: element j is there
+  size_t element_bytes = 0;
+  Shape shape;  // of every element, if packed
+  std::unique_ptr<char[]> bytes;
+  std::unique_ptr<Tensor[]> boxes;
+};
+
+ChunkedVector::~ChunkedVector() {
+  // Only objects can hold vectors in turn.
+  if (!IsTrivial(dtype_) && dtype_ != DType::kString) DropIteratively(std::move(root_));
+}
+
+const ChunkedVector::Leaf* ChunkedVector::FindLeaf(int64_t i) const {
+  if (i >= Span(level_)) return nullptr;
+  const RefCounted* node = root_.get();
+  for (int level = level_; level > 0 && node != nullptr; --level) {
+    node = static_cast<const Branch*>(node)->children[SlotOf(i, level)].get();
+  }
+  return static_cast<const Leaf*>(node);
+}
+
+ChunkedVector::Item ChunkedVector::Peek(int64_t i) const {
+  const Leaf* leaf = FindLeaf(i);
+  return leaf == nullptr ? Item() : leaf->Peek(SlotOf(i, 0));
+}
+
+absl::StatusOr<Tensor> ChunkedVector::Get(int64_t i, Tensor::Alloc alloc) const {
+  const Leaf* leaf = FindLeaf(i);
+  if (leaf == nullptr) return Tensor();
+  return leaf->Get(SlotOf(i, 0), alloc);
+}
+
+int64_t ChunkedVector::NextStored(int64_t i) const {
+  if (i >= size_ || i >= Span(level_)) return size_;
+  return std::min(size_, NextStoredIn(root_.get(), level_, i));
+}
+
+// The first stored index >= i below `node`, counted from its first element; Span(level) if none.
+int64_t ChunkedVector::NextStoredIn(const RefCounted* node, int level, int64_t i) {
+  if (node == nullptr) return Span(level);
+  if (level == 0) {
+    const uint32_t rest = static_cast<const Leaf*>(node)->stored >> i;
+    return rest == 0 ? Span(0) : i + std::countr_zero(rest);
+  }
+  const Branch* branch = static_cast<const Branch*>(node);
+  const int64_t below = Span(level - 1);
+  for (int64_t slot = i / below; slot < kFanOut; ++slot) {
+    const int64_t from = slot == i / below ? i % below : 0;
+    const int64_t found = NextStoredIn(branch->children[slot].get(), level - 1, from);
+    if (found < below) return slot * below + found;
+  }
+  return Span(level);
+}
+
+// The node in `slot`, made if there is none, copied if it is shared.
+template <typename T>
+absl::StatusOr<T*> ChunkedVector::Own(RefPtr<RefCounted>& slot, Tensor::Alloc alloc) {
+  if (slot && slot->IsUnique()) return static_cast<T*>(slot.get());
+  auto node = MakeRef<T>(alloc.budget);
+  if (slot) {
+    GYRE_RETURN_IF_ERROR(node->CopyFrom(static_cast<const T&>(*slot), moves_));
+  } else {
+    GYRE_RETURN_IF_ERROR(node->Init(dtype_));
+  }
+  T* const owned = node.get();
+  slot = std::move(node);
+  return owned;
+}
+
+absl::StatusOr<ChunkedVector::Leaf*> ChunkedVector::WritableLeaf(int64_t i, Tensor::Alloc alloc) {
+  while (i >= Span(level_)) {
+    if (root_) {
+      RefPtr<RefCounted> top;
+      GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(top, alloc));
+      branch->children[0] = std::move(root_);
+      root_ = std::move(top);
+    }
+    ++level_;
+  }
+  RefPtr<RefCounted>* slot = &root_;
+  for (int level = level_; level > 0; --level) {
+    GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(*slot, alloc));
+    slot = &branch->children[SlotOf(i, level)];
+  }
+  return Own<Leaf>(*slot, alloc);
+}
+
+absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
+  GYRE_ASSIGN_OR_RETURN(Leaf * leaf, WritableLeaf(i, alloc));
+  return leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
+}
+
+absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {
+  GYRE_RETURN_IF_ERROR(Set(size_, std::move(value), alloc));
+  ++size_;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> ChunkedVector::RemoveLast(Tensor::Alloc alloc) {
+  GYRE_ASSIGN_OR_RETURN(Tensor last, Get(size_ - 1, alloc));
+  GYRE_RETURN_IF_ERROR(Resize(size_ - 1, alloc));
+  return last;
+}
+
+absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
+  if (n < size_) GYRE_RETURN_IF_ERROR(Truncate(root_, level_, n, alloc));
+  size_ = n;
+  if (size_ == 0) level_ = 0;
+  return absl::OkStatus();
+}
+
+// Nothing at or behind n, counted from the first element below `slot`, stays stored.
+absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_t n, Tensor::Alloc alloc) {
+  if (!slot || n >= Span(level)) return absl::OkStatus();
+  if (n <= 0) {
+    slot = nullptr;
+    return absl::OkStatus();
+  }
+  if (level == 0) {
+    GYRE_ASSIGN_OR_RETURN(Leaf * leaf, Own<Leaf>(slot, alloc));
+    for (int j = static_cast<int>(n); j < kFanOut; ++j) leaf->Clear(j);
+    return absl::OkStatus();
+  }
+  GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(slot, alloc));
+  const int64_t below = Span(level - 1);
+  for (int64_t i = n / below; i < kFanOut; ++i) {
+    GYRE_RETURN_IF_ERROR(Truncate(branch->children[i], level - 1, n - i * below, alloc));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace gyre

@@ -1,0 +1,77 @@
+// ChunkedVector: a vector of tensors of one dtype whose copies share what they have in common.
+//
+//   root ── branch ─┬─ leaf   32 elements
+//                   ├─ leaf
+//                   └─ (null: nothing stored in this range)
+//
+// A tree of fan-out 32. A copy shares the root; changing an element of a shared tree copies the
+// nodes on the path to it, changing one of an unshared tree copies nothing. So appending or setting
+// n elements takes O(n) moves of elements, however many copies are kept in between, and ranges
+// where nothing is stored cost nothing. A leaf packs small elements as bytes while their shapes
+// agree, so a scalar takes its own bytes and no Tensor.
+//
+// A value type. Const members may be called from many threads at once.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "gyre/tensor.h"
+
+namespace gyre {
+
+class ChunkedVector {
+ public:
+  // Empty. Every element will be of type `dtype`.
+  explicit ChunkedVector(DType dtype) : dtype_(dtype) {}
+  ChunkedVector(const ChunkedVector&) = default;
+  ChunkedVector& operator=(const ChunkedVector&) = delete;
+  ~ChunkedVector();
+
+  DType dtype() const { return dtype_; }
+  int64_t size() const { return size_; }
+
+  // An element where it lies, valid until the vector changes. data is null when nothing is stored.
+  struct Item {
+    const Shape* shape = nullptr;
+    const void* data = nullptr;
+  };
+  Item Peek(int64_t i) const;
+  // The first index >= i where something is stored; size() when there is none.
+  int64_t NextStored(int64_t i) const;
+
+  // The element, or a tensor without a value when nothing is stored. Requirement, not checked here
+  // and below: 0 <= i < size(), value.dtype() == dtype().
+  absl::StatusOr<Tensor> Get(int64_t i, Tensor::Alloc alloc) const;
+  // Changes are charged to alloc.budget. After an error the elements are unspecified.
+  absl::Status Set(int64_t i, Tensor value, Tensor::Alloc alloc);
+  absl::Status Append(Tensor value, Tensor::Alloc alloc);
+  // Takes the last element off. Requirement, not checked: size() > 0.
+  absl::StatusOr<Tensor> RemoveLast(Tensor::Alloc alloc);
+  // New elements are not stored. Requirement, not checked: n >= 0.
+  absl::Status Resize(int64_t n, Tensor::Alloc alloc);
+
+  // Elements written or copied to make this value, in all its history.
+  int64_t moves() const { return moves_; }
+
+ private:
+  struct Node;
+  struct Branch;
+  struct Leaf;
+
+  const Leaf* FindLeaf(int64_t i) const;
+  absl::StatusOr<Leaf*> WritableLeaf(int64_t i, Tensor::Alloc alloc);
+  template <typename T>
+  absl::StatusOr<T*> Own(RefPtr<RefCounted>& slot, Tensor::Alloc alloc);
+  absl::Status Truncate(RefPtr<RefCounted>& slot, int level, int64_t n, Tensor::Alloc alloc);
+  static int64_t NextStoredIn(const RefCounted* node, int level, int64_t i);
+
+  DType dtype_;
+  int level_ = 0;              // of the root: leaves are level 0
+  RefPtr<RefCounted> root_;    // a Branch if level_ > 0, else a Leaf; null: nothing stored
+  int64_t size_ = 0;
+  int64_t moves_ = 0;
+};
+
+}  // namespace gyre

@@ -1,0 +1,10 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define LIST_OPS(X) \
+  X(MakeList) X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional)
+
+GYRE_DEFINE_FAMILY(List, LIST_OPS)
+
+}  // namespace gyre

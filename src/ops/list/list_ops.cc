@@ -1,0 +1,163 @@
+#include "ops/list/list_ops.h"
+
+#include "ops/array/layout.h"
+
+namespace gyre {
+
+absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i) {
+  const Tensor& input = ctx.input(i);
+  if (const auto* list = input.object_as<TensorList>()) return list;
+  const std::string found = input.object() != nullptr ? absl::StrCat("a ", input.object()->type_name())
+                            : input.rank() == 0       ? std::string("an empty variant")
+                                                      : absl::StrCat("a tensor of shape ", input.shape().ToString());
+  return absl::InvalidArgumentError(absl::StrCat("Input ", i, " is not a TensorList but ", found));
+}
+
+absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DType dtype) {
+  GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, i));
+  if (list->dtype() != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; op elements ", DTypeName(dtype),
+                                                   " but list elements ", DTypeName(list->dtype())));
+  }
+  return list;
+}
+
+RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
+  RefPtr<TensorList> list;
+  {
+    const Tensor input = ctx.TakeInput(i);
+    list = RefPtr<TensorList>::Share(input.object_as<TensorList>());
+  }
+  return list->IsUnique() ? list : list->Copy();
+}
+
+Tensor ListTensor(RefPtr<TensorList> list) { return Tensor::FromObject(DType::kVariant, std::move(list)); }
+
+absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i, absl::string_view what) {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, ctx.IntVector(i, what));
+  if (ctx.input(i).rank() == 0) {
+    if (dims[0] == -1) return PartialShape::Unknown();
+    return absl::InvalidArgumentError(
+        absl::StrCat("The only valid scalar ", what, " is the fully unknown shape specified as -1, not ", dims[0]));
+  }
+  if (dims.size() > Shape::kMaxRank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " has ", dims.size(), " dimensions, more than ", Shape::kMaxRank));
+  }
+  for (const int64_t d : dims) {
+    if (d < -1) return absl::InvalidArgumentError(absl::StrCat(what, " has the dimension ", d));
+  }
+  return PartialShape(Dims(dims.begin(), dims.end()));
+}
+
+absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i, const TensorList& list) {
+  GYRE_ASSIGN_OR_RETURN(const PartialShape asked, PartialShapeInput(ctx, i, "element_shape"));
+  absl::StatusOr<PartialShape> both = asked.Intersect(list.element_shape);
+  if (both.ok()) return both;
+  return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element_shape is ",
+                                                 asked.ToString(), ", but the list's elements have shape ",
+                                                 list.element_shape.ToString()));
+}
+
+absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list, PartialShape shape) {
+  const Shape* last = nullptr;
+  const ChunkedVector& elements = list.elements;
+  for (int64_t i = elements.NextStored(0); i < list.size(); i = elements.NextStored(i + 1)) {
+    if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    const Shape* const element = elements.Peek(i).shape;
+    if (last != nullptr && *last == *element) continue;
+    last = element;
+    absl::StatusOr<PartialShape> both = shape.Intersect(*element);
+    if (!both.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ", i, " has shape ",
+                                                     element->ToString(), ", which does not fit ",
+                                                     shape.ToString()));
+    }
+    shape = *std::move(both);
+  }
+  return shape;
+}
+
+absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string_view what) {
+  const Tensor& input = ctx.input(i);
+  if (input.dtype() == DType::kInt32 && input.rank() == 0) return input.scalar<int32_t>();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " must be a scalar, but it has shape ", input.shape().ToString()));
+}
+
+absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape, absl::string_view verb) {
+  if (list.dtype() != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; list elements ", DTypeName(list.dtype()),
+                                                   " but tried to ", verb, " ", DTypeName(dtype)));
+  }
+  if (list.element_shape.Allows(shape)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Tried to ", verb,
+                                                 " a tensor with incompatible shape to a list. Op element shape: ",
+                                                 shape.ToString(), " list shape: ", list.element_shape.ToString()));
+}
+
+absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows) {
+  if (rows.rank() == 0) {
+    return absl::InvalidArgumentError("Tensor must be at least a vector, but saw shape: []");
+  }
+  return Shape::Make(rows.dims().subspan(1));
+}
+
+absl::StatusOr<Shape> ShapeOfRows(int64_t n, const Shape& element) {
+  Dims dims{n};
+  dims.insert(dims.end(), element.dims().begin(), element.dims().end());
+  return Shape::Make(dims);
+}
+
+absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
+                     absl::FunctionRef<int64_t(int64_t k)> index) {
+  GYRE_ASSIGN_OR_RETURN(const Shape element, ElementShapeOfRows(rows.shape()));
+  if (!list.element_shape.Allows(element)) {
+    return absl::InvalidArgumentError(absl::StrCat("Specified a list with shape ", list.element_shape.ToString(),
+                                                   " from a tensor with shape ", element.ToString()));
+  }
+  for (int64_t k = 0; k < rows.dim(0); ++k) {
+    if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, rows, k, 1, element));
+    GYRE_RETURN_IF_ERROR(list.elements.Set(index(k), std::move(row), ctx.alloc()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HandleInfo> NewListInfo(const ShapeContext& c, int shape_input) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, c.InputAsShape(shape_input));
+  return HandleInfo{c.attrs().GetOr<DType>("element_dtype", DType::kInvalid), std::move(shape)};
+}
+
+absl::StatusOr<PartialShape> KnownElementShape(const ShapeContext& c, int i, DType dtype) {
+  const std::optional<HandleInfo>& handle = c.input_handle(i);
+  if (!handle) return PartialShape::Unknown();
+  if (handle->dtype != DType::kInvalid && dtype != DType::kInvalid && handle->dtype != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("the list's elements are of type ", DTypeName(handle->dtype),
+                                                   ", not ", DTypeName(dtype)));
+  }
+  return handle->shape;
+}
+
+absl::StatusOr<PartialShape> AskedElementShape(const ShapeContext& c, int i, DType dtype) {
+  GYRE_ASSIGN_OR_RETURN(const PartialShape known, KnownElementShape(c, 0, dtype));
+  GYRE_ASSIGN_OR_RETURN(const PartialShape asked, c.InputAsShape(i));
+  return known.Intersect(asked);
+}
+
+PartialShape RowsShape(int64_t n, const PartialShape& element) {
+  if (!element.has_rank()) return PartialShape::Unknown();
+  Dims dims{n};
+  dims.insert(dims.end(), element.dims().begin(), element.dims().end());
+  return PartialShape(std::move(dims));
+}
+
+absl::StatusOr<PartialShape> RowShape(const PartialShape& rows) {
+  if (!rows.has_rank()) return rows;
+  if (rows.rank() == 0) {
+    return absl::InvalidArgumentError("Tensor must be at least a vector, but saw shape: []");
+  }
+  return PartialShape(Dims(rows.dims().begin() + 1, rows.dims().end()));
+}
+
+}  // namespace gyre

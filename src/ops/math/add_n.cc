@@ -1,0 +1,148 @@
+// Sums of many tensors, in the order of the inputs: numbers element by element, variants as the
+// objects say.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/math/elementwise.h"
+#include "ops/variant_ops.h"
+
+namespace gyre {
+namespace {
+
+const char* BytesAt(const Tensor& t, int64_t element) {
+  return static_cast<const char*>(t.raw_data()) +
+         element * static_cast<int64_t>(DTypeSize(t.dtype()));
+}
+
+struct AddNAttrs {
+  static absl::StatusOr<AddNAttrs> Make(const Node& node) {
+    const DType dtype = NodeAttr<DType>(node, "T");
+    const BinaryRow row = AddRow(dtype);
+    if (row == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("op ", node.op_name, " has no kernel for T = ", DTypeName(dtype)));
+    }
+    return AddNAttrs{row};
+  }
+  BinaryRow row;
+};
+
+absl::Status AddNumbers(KernelContext& ctx, const AddNAttrs& attrs) {
+  const Shape& shape = ctx.input(0).shape();
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    if (ctx.input(i).shape() == shape) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("all inputs must have the same shape, but input 0 has ", shape.ToString(),
+                     " and input ", i, " has ", ctx.input(i).shape().ToString()));
+  }
+  if (ctx.num_inputs() == 1) {
+    ctx.set_output(0, ctx.TakeInput(0));
+    return absl::OkStatus();
+  }
+  GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(0, ctx.input(0).dtype(), shape));
+  char* to = static_cast<char*>(sum.mutable_raw_data());
+  const int64_t size = static_cast<int64_t>(DTypeSize(sum.dtype()));
+  GYRE_RETURN_IF_ERROR(ForPieces(ctx, shape.num_elements(), [&](int64_t begin, int64_t end) {
+    char* piece = to + begin * size;
+    const void* so_far = BytesAt(ctx.input(0), begin);
+    for (int i = 1; i < ctx.num_inputs(); ++i) {
+      attrs.row(so_far, BytesAt(ctx.input(i), begin), piece, end - begin, Operands::kVectors);
+      so_far = piece;
+    }
+  }));
+  ctx.set_output(0, std::move(sum));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> AddVariants(KernelContext& ctx, const Tensor& a, const Tensor& b) {
+  if (!a.shape().IsScalar() || !b.shape().IsScalar()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variants are added one by one, but the shapes are ", a.shape().ToString(),
+                     " and ", b.shape().ToString()));
+  }
+  const AddableObject* x = a.object_as<AddableObject>();
+  if (x == nullptr || b.object() == nullptr) {
+    const Object* culprit = a.object() == nullptr ? nullptr
+                            : x == nullptr        ? a.object()
+                                                  : b.object();
+    return absl::InvalidArgumentError(
+        absl::StrCat("variants that hold ", culprit == nullptr ? "nothing" : culprit->type_name(),
+                     " cannot be added"));
+  }
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> sum, x->Add(ctx, *b.object()));
+  return Tensor::FromObject(DType::kVariant, std::move(sum));
+}
+
+absl::Status AddNVariants(KernelContext& ctx) {
+  Tensor sum = ctx.TakeInput(0);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(sum, AddVariants(ctx, sum, ctx.input(i)));
+  }
+  ctx.set_output(0, std::move(sum));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Kernel> MakeAddN(const Node& node) {
+  if (NodeAttr<DType>(node, "T") == DType::kVariant) return Compute<&AddNVariants>()(node);
+  return Compute<&AddNumbers>()(node);
+}
+
+// What all inputs agree on; of variants also what is known of the first one's contents.
+absl::Status AddNShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(shape::SameForAll(c));
+  if (c.num_inputs() > 0 && c.input_handle(0)) c.set_output_handle(0, *c.input_handle(0));
+  return absl::OkStatus();
+}
+
+// As AddNShape, and as the attribute `shape` promises.
+absl::Status AccumulateShape(ShapeContext& c) {
+  PartialShape shape = c.attrs().GetOr<PartialShape>("shape", PartialShape::Unknown());
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(shape, shape.Intersect(c.input(i)));
+  }
+  c.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot add a ", DTypeName(a.dtype()), " of shape ", a.shape().ToString(),
+                     " and a ", DTypeName(b.dtype()), " of shape ", b.shape().ToString()));
+  }
+  if (a.dtype() == DType::kVariant) return AddVariants(ctx, a, b);
+  const BinaryRow row = AddRow(a.dtype());
+  if (row == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat(DTypeName(a.dtype()), " has no sum"));
+  GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.Allocate(a.dtype(), a.shape()));
+  char* to = static_cast<char*>(sum.mutable_raw_data());
+  const int64_t size = static_cast<int64_t>(DTypeSize(a.dtype()));
+  GYRE_RETURN_IF_ERROR(ForPieces(ctx, a.num_elements(), [&](int64_t begin, int64_t end) {
+    row(BytesAt(a, begin), BytesAt(b, begin), to + begin * size, end - begin, Operands::kVectors);
+  }));
+  return sum;
+}
+
+void RegisterAddN(OpRegistry& ops) {
+  ops.Add({.schema = "AddN(inputs: N * T) -> sum: T {N: int >= 1; T: {float, double, int32, uint8, "
+                     "int16, int8, "
+                     "complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, "
+                     "complex128, half, "
+                     "uint32, uint64, variant}}",
+           .doc = "The sum of all inputs, which have one shape; tensor lists and optionals are "
+                  "added element by element.",
+           .traits = {.elementwise = true, .commutative = true, .aggregate = true},
+           .shape = AddNShape,
+           .kernel = MakeAddN});
+  ops.Add({.schema =
+               "AccumulateNV2(inputs: N * T) -> sum: T {N: int >= 1; T: numbertype; shape: shape}",
+           .doc = "The sum of all inputs, which have one shape.",
+           .traits = {.elementwise = true, .commutative = true, .aggregate = true},
+           .shape = AccumulateShape,
+           .kernel = Compute<&AddNumbers>()});
+}
+
+}  // namespace gyre

@@ -1,0 +1,175 @@
+// Sums, differences, products. Integers wrap around, as two's complement does.
+#include <complex>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "ir/shape_context.h"
+#include "ops/math/broadcast.h"
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+// Integers are computed as unsigned of at least 32 bits: no overflow is undefined there, nor in a
+// promotion to int.
+template <typename T>
+auto Wrapping(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::make_unsigned_t<std::common_type_t<T, int>>>(x);
+  } else {
+    return x;
+  }
+}
+
+struct AddFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kAdd;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return static_cast<T>(Wrapping(x) + Wrapping(y));
+  }
+};
+
+struct SubFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kSub;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return static_cast<T>(Wrapping(x) - Wrapping(y));
+  }
+};
+
+struct MulFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kMul;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return static_cast<T>(Wrapping(x) * Wrapping(y));
+  }
+};
+
+struct SquaredDifferenceFn {
+  template <typename T>
+  static T Apply(T x, T y) {
+    return MulFn::Apply(SubFn::Apply(x, y), SubFn::Apply(x, y));
+  }
+  // |x - y|², which is real.
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x, std::complex<R> y) {
+    return (x - y) * std::conj(x - y);
+  }
+};
+
+struct SquareFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kSquare;
+  template <typename T>
+  static T Apply(T x) {
+    return MulFn::Apply(x, x);
+  }
+};
+
+template <typename T>
+using AddKernel = Binary<AddFn, T>;
+template <typename T>
+using SubKernel = Binary<SubFn, T>;
+template <typename T>
+using MulKernel = Binary<MulFn, T>;
+template <typename T>
+using SquaredDifferenceKernel = Binary<SquaredDifferenceFn, T>;
+template <typename T>
+using SquareKernel = Unary<SquareFn, T>;
+
+// Bytes of text in all of `strings` together, when each occurs `copies` times; nullopt on overflow.
+std::optional<int64_t> TextBytes(absl::Span<const std::string> strings, int64_t copies) {
+  int64_t total = 0;
+  for (const std::string& s : strings) {
+    const std::optional<int64_t> sum = CheckedAdd(total, static_cast<int64_t>(s.size()));
+    if (!sum) return std::nullopt;
+    total = *sum;
+  }
+  return CheckedMul(total, copies);
+}
+
+// Bytes of text in the result of a non-empty broadcast of inputs 0 and 1: each element occurs
+// equally often.
+std::optional<int64_t> JoinedBytes(const KernelContext& ctx, const Shape& result) {
+  const Tensor& x = ctx.input(0);
+  const Tensor& y = ctx.input(1);
+  const auto x_bytes = TextBytes(x.values<std::string>(), result.num_elements() / x.num_elements());
+  const auto y_bytes = TextBytes(y.values<std::string>(), result.num_elements() / y.num_elements());
+  return x_bytes && y_bytes ? CheckedAdd(*x_bytes, *y_bytes) : std::nullopt;
+}
+
+absl::Status JoinStrings(KernelContext& ctx) {
+  const Tensor& x = ctx.input(0);
+  const Tensor& y = ctx.input(1);
+  GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast({&x.shape(), &y.shape()}));
+  GYRE_ASSIGN_OR_RETURN(Tensor z, ctx.Allocate(DType::kString, plan.shape));
+  if (plan.shape.num_elements() > 0) {
+    GYRE_RETURN_IF_ERROR(CheckTextFits(ctx, JoinedBytes(ctx, plan.shape), plan.shape));
+    const BroadcastPlan::Offsets strides = plan.dims.back().strides;
+    const std::string* xs = x.values<std::string>().data();
+    const std::string* ys = y.values<std::string>().data();
+    std::string* zs = z.mutable_values<std::string>().data();
+    GYRE_RETURN_IF_ERROR(
+        ctx.ParallelRun(plan.shape.num_elements(), 1024, [&](int64_t begin, int64_t end) {
+          ForEachStretch(
+              plan, begin, end, [&](const BroadcastPlan::Offsets& from, int64_t to, int64_t n) {
+                for (int64_t i = 0; i < n; ++i) {
+                  zs[to + i] =
+                      absl::StrCat(xs[from[0] + i * strides[0]], ys[from[1] + i * strides[1]]);
+                }
+              });
+        }));
+  }
+  ctx.set_output(0, std::move(z));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Kernel> MakeAdd(const Node& node) {
+  if (NodeAttr<DType>(node, "T") == DType::kString) return Compute<&JoinStrings>()(node);
+  return ForTypes<AddKernel, NumberTypes>("T")(node);
+}
+
+}  // namespace
+
+BinaryRow AddRow(DType dtype) {
+  BinaryRow row = nullptr;
+  VisitType<NumberTypes>(dtype, [&](auto tag) {
+    row = Binary<AddFn, typename decltype(tag)::type>::BestRow();
+    return absl::OkStatus();
+  }).IgnoreError();
+  return row;
+}
+
+void RegisterArithmetic(OpRegistry& ops) {
+  ops.Add({.schema = "Add(x: T, y: T) -> z: T {T: {bfloat16, half, float, double, uint8, int8, "
+                     "int16, int32, int64, "
+                     "complex64, complex128, string}}",
+           .doc = "x + y; strings are joined.",
+           .traits = {.elementwise = true},
+           .shape = shape::Broadcast,
+           .kernel = MakeAdd});
+  ops.Add({.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
+           .doc = "x + y.",
+           .traits = {.elementwise = true, .commutative = true, .aggregate = true},
+           .shape = shape::Broadcast,
+           .kernel = ForTypes<AddKernel, NumberTypes>("T")});
+  AddBinaryOp(ops, "Sub", kAnyNumberTypes, "x - y.", ForTypes<SubKernel, NumberTypes>("T"));
+  AddBinaryOp(ops, "Mul", kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"), {},
+              true);
+  AddBinaryOp(
+      ops, "SquaredDifference",
+      "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
+      "(x - y)², of complex numbers |x - y|².",
+      ForTypes<SquaredDifferenceKernel,
+               Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>>("T"),
+      {}, true);
+  AddUnaryOp(ops, "Square",
+             "{bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "
+             "uint64, complex64, "
+             "complex128}",
+             "x * x.", ForTypes<SquareKernel, NumberTypes>("T"));
+}
+
+}  // namespace gyre

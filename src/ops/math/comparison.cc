@@ -1,0 +1,169 @@
+// Comparisons of two tensors: order of real numbers, equality of anything that has a value.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/math/broadcast.h"
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+struct LessFn {
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kLess;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x < y;
+  }
+};
+
+struct LessEqualFn {
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kLessEqual;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x <= y;
+  }
+};
+
+struct GreaterFn {
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kGreater;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x > y;
+  }
+};
+
+struct GreaterEqualFn {
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kGreaterEqual;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x >= y;
+  }
+};
+
+struct EqualFn {
+  static constexpr bool kWhenIncompatible = false;
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kEqual;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x == y;
+  }
+};
+
+struct NotEqualFn {
+  static constexpr bool kWhenIncompatible = true;
+  static constexpr simd::CompareOp kVector = simd::CompareOp::kNotEqual;
+  template <typename T>
+  static bool Apply(const T& x, const T& y) {
+    return x != y;
+  }
+};
+
+template <typename T>
+using LessKernel = Binary<LessFn, T>;
+template <typename T>
+using LessEqualKernel = Binary<LessEqualFn, T>;
+template <typename T>
+using GreaterKernel = Binary<GreaterFn, T>;
+template <typename T>
+using GreaterEqualKernel = Binary<GreaterEqualFn, T>;
+
+// bool and the quantised types are compared as the integers that they are stored as.
+DType StoredAs(DType dtype) {
+  if (dtype != DType::kBool && !IsQuantized(dtype)) return dtype;
+  switch (DTypeSize(dtype)) {
+    case 1:
+      return DType::kUint8;
+    case 2:
+      return DType::kUint16;
+    default:
+      return DType::kUint32;
+  }
+}
+
+using EquatableTypes =
+    Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+          uint32_t, uint64_t, complex64, complex128, std::string>;
+
+template <typename F>
+struct EqualityAttrs {
+  using Run = absl::Status (*)(KernelContext&);
+
+  static absl::StatusOr<EqualityAttrs> Make(const Node& node) {
+    EqualityAttrs attrs;
+    attrs.incompatible_shape_error = NodeAttr<bool>(node, "incompatible_shape_error");
+    const DType dtype = NodeAttr<DType>(node, "T");
+    const absl::Status found = VisitType<EquatableTypes>(StoredAs(dtype), [&](auto tag) {
+      attrs.run = &Binary<F, typename decltype(tag)::type>::Run;
+      return absl::OkStatus();
+    });
+    if (!found.ok()) {
+      return absl::UnimplementedError(
+          absl::StrCat(node.op_name, " does not compare values of type ", DTypeName(dtype)));
+    }
+    return attrs;
+  }
+
+  bool incompatible_shape_error = true;
+  Run run = nullptr;
+};
+
+template <typename F>
+absl::Status Equality(KernelContext& ctx, const EqualityAttrs<F>& attrs) {
+  if (!attrs.incompatible_shape_error) {
+    const Shape& x = ctx.input(0).shape();
+    const Shape& y = ctx.input(1).shape();
+    if (!shape::BroadcastShapes(x, y).ok()) {
+      ctx.set_output(0, Tensor::Scalar<bool>(F::kWhenIncompatible));
+      return absl::OkStatus();
+    }
+  }
+  return attrs.run(ctx);
+}
+
+// The broadcast shape; a scalar if the shapes don't broadcast and that is allowed.
+absl::Status EqualityShape(ShapeContext& c) {
+  if (c.attrs().GetOr<bool>("incompatible_shape_error", true)) return shape::Broadcast(c);
+  if (!c.input(0).IsFullyKnown() || !c.input(1).IsFullyKnown()) return absl::OkStatus();
+  absl::StatusOr<PartialShape> shape = shape::BroadcastShapes(c.input(0), c.input(1));
+  c.set_output(0, shape.ok() ? *std::move(shape) : PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
+void AddOrder(OpRegistry& ops, absl::string_view name, absl::string_view doc,
+              KernelFactory kernel) {
+  ops.Add({.schema = absl::StrCat(name, "(x: T, y: T) -> z: bool {T: realnumbertype}"),
+           .doc = doc,
+           .traits = {.elementwise = true},
+           .shape = shape::Broadcast,
+           .gradient = NotDifferentiable("the result is bool"),
+           .kernel = std::move(kernel)});
+}
+
+void AddEquality(OpRegistry& ops, absl::string_view name, absl::string_view doc,
+                 KernelFactory kernel) {
+  ops.Add({.schema = absl::StrCat(
+               name, "(x: T, y: T) -> z: bool {T: type; incompatible_shape_error: bool = true}"),
+           .doc = doc,
+           .traits = {.elementwise = true, .commutative = true},
+           .shape = EqualityShape,
+           .gradient = NotDifferentiable("the result is bool"),
+           .kernel = std::move(kernel)});
+}
+
+}  // namespace
+
+void RegisterComparison(OpRegistry& ops) {
+  AddOrder(ops, "Less", "x < y; false where either is NaN.", ForTypes<LessKernel, RealTypes>("T"));
+  AddOrder(ops, "LessEqual", "x <= y; false where either is NaN.",
+           ForTypes<LessEqualKernel, RealTypes>("T"));
+  AddOrder(ops, "Greater", "x > y; false where either is NaN.",
+           ForTypes<GreaterKernel, RealTypes>("T"));
+  AddOrder(ops, "GreaterEqual", "x >= y; false where either is NaN.",
+           ForTypes<GreaterEqualKernel, RealTypes>("T"));
+  AddEquality(ops, "Equal", "x == y; false where either is NaN.", Compute<&Equality<EqualFn>>());
+  AddEquality(ops, "NotEqual", "x != y; true where either is NaN.",
+              Compute<&Equality<NotEqualFn>>());
+}
+
+}  // namespace gyre

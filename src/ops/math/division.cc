@@ -1,0 +1,139 @@
+// Quotients and remainders. Of integers: a zero divisor is an error, and the least integer divided
+// by -1 wraps around to itself, with remainder 0.
+#include <cmath>
+#include <type_traits>
+
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+constexpr const char* kDivisionByZero = "Integer division by zero";
+
+template <typename T>
+constexpr bool kIsSignedInt = std::is_integral_v<T> && std::is_signed_v<T>;
+
+// Rounded toward zero. Requirement: y != 0 for integers.
+template <typename T>
+T Quotient(T x, T y) {
+  if constexpr (kIsSignedInt<T>) {
+    if (y == -1)
+      return static_cast<T>(0 - static_cast<std::make_unsigned_t<std::common_type_t<T, int>>>(x));
+  }
+  return static_cast<T>(x / y);
+}
+
+// Has the sign of x. Requirement: y != 0 for integers.
+template <typename T>
+T Remainder(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(x, y);
+  } else {
+    if constexpr (kIsSignedInt<T>) {
+      if (y == -1) return 0;
+    }
+    return static_cast<T>(x % y);
+  }
+}
+
+// Shared by the ops below for integers, where every divisor must be checked.
+struct NonZeroDivisor {
+  static constexpr const char* kError = kDivisionByZero;
+  template <typename T>
+    requires std::is_integral_v<T>
+  static bool Valid(T, T y) {
+    return y != 0;
+  }
+};
+
+struct DivFn : NonZeroDivisor {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kDiv;
+  template <typename T>
+  static T Apply(T x, T y) {
+    return Quotient(x, y);
+  }
+};
+
+struct DivNoNanFn {
+  template <typename T>
+  static T Apply(T x, T y) {
+    return y == T(0) ? T(0) : x / y;
+  }
+};
+
+struct FloorDivFn : NonZeroDivisor {
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T quotient = Quotient(x, y);
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::floor(quotient);
+    } else if constexpr (kIsSignedInt<T>) {
+      return Remainder(x, y) != 0 && (x < 0) != (y < 0) ? static_cast<T>(quotient - 1) : quotient;
+    } else {
+      return quotient;
+    }
+  }
+};
+
+struct FloorModFn : NonZeroDivisor {
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T remainder = Remainder(x, y);
+    if constexpr (std::is_unsigned_v<T>) {
+      return remainder;
+    } else {
+      return remainder != 0 && (remainder < 0) != (y < 0) ? static_cast<T>(remainder + y)
+                                                          : remainder;
+    }
+  }
+};
+
+struct TruncateModFn : NonZeroDivisor {
+  template <typename T>
+  static T Apply(T x, T y) {
+    return Remainder(x, y);
+  }
+};
+
+template <typename T>
+using DivKernel = Binary<DivFn, T>;
+template <typename T>
+using DivNoNanKernel = Binary<DivNoNanFn, T>;
+template <typename T>
+using FloorDivKernel = Binary<FloorDivFn, T>;
+template <typename T>
+using FloorModKernel = Binary<FloorModFn, T>;
+template <typename T>
+using TruncateModKernel = Binary<TruncateModFn, T>;
+
+}  // namespace
+
+void RegisterDivision(OpRegistry& ops) {
+  AddBinaryOp(ops, "Div", kAnyNumberTypes, "x / y; of integers rounded toward zero.",
+              ForTypes<DivKernel, NumberTypes>("T"));
+  AddBinaryOp(ops, "RealDiv", kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
+              ForTypes<DivKernel, FloatAndComplexTypes>("T"));
+  AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero, for integers.",
+              ForTypes<DivKernel, IntTypes>("T"),
+              NotDifferentiable("the quotient of integers moves in steps"));
+  AddBinaryOp(ops, "DivNoNan", "{half, float, bfloat16, double, complex64, complex128}",
+              "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"));
+  AddBinaryOp(ops, "FloorDiv", kAnyNumberTypes, "x / y rounded down.",
+              ForTypes<FloorDivKernel, RealTypes>("T"),
+              NotDifferentiable("a quotient rounded down is constant between its steps"));
+  AddBinaryOp(
+      ops, "FloorMod",
+      "{int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
+      "The remainder of x / y rounded down; it has the sign of y.",
+      ForTypes<FloorModKernel, RealTypes>("T"));
+  AddBinaryOp(
+      ops, "TruncateMod", "{int32, int64, bfloat16, half, float, double}",
+      "The remainder of x / y rounded toward zero; it has the sign of x.",
+      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"));
+  AddBinaryOp(
+      ops, "Mod", "{int32, int64, half, bfloat16, float, double}",
+      "The remainder of x / y rounded toward zero; it has the sign of x.",
+      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"));
+}
+
+}  // namespace gyre

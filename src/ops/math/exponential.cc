@@ -1,0 +1,163 @@
+// Exponentials, logarithms, and the functions made of them.
+#include <cmath>
+#include <complex>
+
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+// Apply is for complex numbers; real ones have vector code.
+struct ExpFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kExp;
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    return std::exp(x);
+  }
+};
+
+struct LogFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kLog;
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    return std::log(x);
+  }
+};
+
+struct TanhFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kTanh;
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    return std::tanh(x);
+  }
+};
+
+struct SigmoidFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kSigmoid;
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    return R(1) / (R(1) + std::exp(-x));
+  }
+};
+
+struct Expm1Fn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::expm1(x);
+  }
+};
+
+struct Log1pFn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::log1p(x);
+  }
+};
+
+struct SinhFn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::sinh(x);
+  }
+};
+
+struct CoshFn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::cosh(x);
+  }
+};
+
+struct ErfFn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::erf(x);
+  }
+};
+
+struct ErfcFn {
+  template <typename T>
+  static T Apply(T x) {
+    return std::erfc(x);
+  }
+};
+
+struct SoftplusFn {
+  template <typename T>
+  static T Apply(T x) {
+    // exp of a number that is not positive: it cannot overflow.
+    return x > T(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  }
+};
+
+struct SoftplusGradFn {
+  template <typename T>
+  static T Apply(T gradient, T x) {
+    return gradient / (std::exp(-x) + T(1));
+  }
+};
+
+template <typename T>
+using ExpKernel = Unary<ExpFn, T>;
+template <typename T>
+using LogKernel = Unary<LogFn, T>;
+template <typename T>
+using TanhKernel = Unary<TanhFn, T>;
+template <typename T>
+using SigmoidKernel = Unary<SigmoidFn, T>;
+template <typename T>
+using Expm1Kernel = Unary<Expm1Fn, T>;
+template <typename T>
+using Log1pKernel = Unary<Log1pFn, T>;
+template <typename T>
+using SinhKernel = Unary<SinhFn, T>;
+template <typename T>
+using CoshKernel = Unary<CoshFn, T>;
+template <typename T>
+using ErfKernel = Unary<ErfFn, T>;
+template <typename T>
+using ErfcKernel = Unary<ErfcFn, T>;
+template <typename T>
+using SoftplusKernel = Unary<SoftplusFn, T>;
+template <typename T>
+using SoftplusGradKernel = Binary<SoftplusGradFn, T, /*kBroadcast=*/false>;
+
+}  // namespace
+
+void RegisterExponential(OpRegistry& ops) {
+  AddUnaryOp(ops, "Exp", kFloatAndComplexTypes, "e to the power x.",
+             ForTypes<ExpKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Log", kFloatAndComplexTypes, "The natural logarithm of x; NaN if x < 0.",
+             ForTypes<LogKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Tanh", kFloatAndComplexTypes, "The hyperbolic tangent of x.",
+             ForTypes<TanhKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Sigmoid", kFloatAndComplexTypes, "1 / (1 + exp(-x)).",
+             ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Expm1", kFloatAndComplexTypes, "exp(x) - 1, accurate near 0.",
+             ForTypes<Expm1Kernel, FloatTypes>("T"));
+  AddUnaryOp(ops, "Log1p", kFloatAndComplexTypes, "log(1 + x), accurate near 0.",
+             ForTypes<Log1pKernel, FloatTypes>("T"));
+  AddUnaryOp(ops, "Sinh", kFloatAndComplexTypes, "The hyperbolic sine of x.",
+             ForTypes<SinhKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Cosh", kFloatAndComplexTypes, "The hyperbolic cosine of x.",
+             ForTypes<CoshKernel, FloatAndComplexTypes>("T"));
+  AddUnaryOp(ops, "Erf", kFloatTypes, "The error function of x.",
+             ForTypes<ErfKernel, FloatTypes>("T"));
+  AddUnaryOp(ops, "Erfc", kFloatTypes, "1 minus the error function of x.",
+             ForTypes<ErfcKernel, FloatTypes>("T"));
+  ops.Add({.schema = "Softplus(features: T) -> activations: T {T: {half, bfloat16, float, double}}",
+           .doc = "log(1 + exp(x)), without overflow.",
+           .traits = {.elementwise = true},
+           .shape = shape::SameAsInput,
+           .kernel = ForTypes<SoftplusKernel, FloatTypes>("T")});
+  ops.Add({.schema = "SoftplusGrad(gradients: T, features: T) -> backprops: T {T: {half, bfloat16, "
+                     "float, double}}",
+           .doc = "The gradient of Softplus: gradients / (exp(-features) + 1).",
+           .traits = {.elementwise = true},
+           .shape = shape::SameForAll,
+           .kernel = ForTypes<SoftplusGradKernel, FloatTypes>("T")});
+}
+
+}  // namespace gyre

@@ -1,0 +1,64 @@
+// Powers, and the angle of a point: the binary functions of the C library.
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+#include "ir/shape_context.h"
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+struct PowFn {
+  static constexpr const char* kError = "Integers to negative integer powers are not allowed";
+  template <typename T>
+    requires std::is_integral_v<T>
+  static bool Valid(T, T y) {
+    return y >= 0;
+  }
+
+  template <typename T>
+    requires(!std::is_integral_v<T>)
+  static T Apply(T x, T y) {
+    return std::pow(x, y);
+  }
+  // By repeated squaring; wraps around as two's complement does. Requirement: y >= 0.
+  template <typename T>
+    requires std::is_integral_v<T>
+  static T Apply(T x, T y) {
+    uint64_t base = static_cast<uint64_t>(x);
+    uint64_t result = 1;
+    for (uint64_t exponent = static_cast<uint64_t>(y); exponent != 0; exponent >>= 1) {
+      if (exponent & 1) result *= base;
+      base *= base;
+    }
+    return static_cast<T>(result);
+  }
+};
+
+struct Atan2Fn {
+  template <typename T>
+  static T Apply(T y, T x) {
+    return std::atan2(y, x);
+  }
+};
+
+template <typename T>
+using PowKernel = Binary<PowFn, T>;
+template <typename T>
+using Atan2Kernel = Binary<Atan2Fn, T>;
+
+}  // namespace
+
+void RegisterPower(OpRegistry& ops) {
+  AddBinaryOp(ops, "Pow",
+              "{bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}",
+              "x to the power y.", ForTypes<PowKernel, SignedTypes>("T"));
+  ops.Add({.schema = "Atan2(y: T, x: T) -> z: T {T: {bfloat16, half, float, double}}",
+           .doc = "The angle of the point (x, y), in radians from -π to π.",
+           .traits = {.elementwise = true},
+           .shape = shape::Broadcast,
+           .kernel = ForTypes<Atan2Kernel, FloatTypes>("T")});
+}
+
+}  // namespace gyre

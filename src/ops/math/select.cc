@@ -1,0 +1,159 @@
+// Choosing between two tensors, as a whole, row by row or element by element. Elements of any type
+// are moved, not looked at; what a scalar condition chooses is passed on without a copy.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "ir/shape_context.h"
+#include "ops/dispatch.h"
+#include "ops/math/broadcast.h"
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+constexpr int kThen = 1;
+constexpr int kElse = 2;
+
+const uint8_t* Condition(const KernelContext& ctx) {
+  return static_cast<const uint8_t*>(ctx.input(0).raw_data());
+}
+
+// Bytes of text among the chosen strings; nullopt on overflow.
+std::optional<int64_t> ChosenBytes(const KernelContext& ctx, const BroadcastPlan& plan) {
+  const uint8_t* condition = Condition(ctx);
+  const std::string* t = ctx.input(kThen).values<std::string>().data();
+  const std::string* e = ctx.input(kElse).values<std::string>().data();
+  const BroadcastPlan::Offsets strides = plan.dims.back().strides;
+  std::optional<int64_t> bytes = 0;
+  ForEachStretch(plan, 0, plan.shape.num_elements(),
+                 [&](const BroadcastPlan::Offsets& from, int64_t, int64_t n) {
+                   for (int64_t i = 0; i < n && bytes; ++i) {
+                     const std::string& chosen = condition[from[0] + i * strides[0]] != 0
+                                                     ? t[from[1] + i * strides[1]]
+                                                     : e[from[2] + i * strides[2]];
+                     bytes = CheckedAdd(*bytes, static_cast<int64_t>(chosen.size()));
+                   }
+                 });
+  return bytes;
+}
+
+template <typename T>
+absl::Status SelectElements(KernelContext& ctx, const BroadcastPlan& plan, Tensor result) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    GYRE_RETURN_IF_ERROR(CheckTextFits(ctx, ChosenBytes(ctx, plan), plan.shape));
+  }
+  const uint8_t* condition = Condition(ctx);
+  const T* t = static_cast<const T*>(ctx.input(kThen).raw_data());
+  const T* e = static_cast<const T*>(ctx.input(kElse).raw_data());
+  T* to = static_cast<T*>(result.mutable_raw_data());
+  const BroadcastPlan::Offsets strides = plan.dims.back().strides;
+  GYRE_RETURN_IF_ERROR(ForPieces(ctx, plan.shape.num_elements(), [&](int64_t begin, int64_t end) {
+    ForEachStretch(plan, begin, end,
+                   [&](const BroadcastPlan::Offsets& from, int64_t position, int64_t n) {
+                     for (int64_t i = 0; i < n; ++i) {
+                       to[position + i] = condition[from[0] + i * strides[0]] != 0
+                                              ? t[from[1] + i * strides[1]]
+                                              : e[from[2] + i * strides[2]];
+                     }
+                   });
+  }));
+  ctx.set_output(0, std::move(result));
+  return absl::OkStatus();
+}
+
+// Element by element, `condition_shape` being how the condition's elements are to be read.
+absl::Status SelectBroadcast(KernelContext& ctx, const Shape& condition_shape) {
+  GYRE_ASSIGN_OR_RETURN(
+      const BroadcastPlan plan,
+      PlanBroadcast({&condition_shape, &ctx.input(kThen).shape(), &ctx.input(kElse).shape()}));
+  const DType dtype = ctx.input(kThen).dtype();
+  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(dtype, plan.shape));
+  if (plan.shape.num_elements() == 0) {
+    ctx.set_output(0, std::move(result));
+    return absl::OkStatus();
+  }
+  return VisitElement(dtype, [&](auto tag) {
+    return SelectElements<typename decltype(tag)::type>(ctx, plan, std::move(result));
+  });
+}
+
+absl::Status SelectV2(KernelContext& ctx) {
+  const Tensor& condition = ctx.input(0);
+  if (condition.shape().IsScalar() && ctx.input(kThen).shape() == ctx.input(kElse).shape()) {
+    ctx.set_output(0, ctx.TakeInput(*Condition(ctx) != 0 ? kThen : kElse));
+    return absl::OkStatus();
+  }
+  return SelectBroadcast(ctx, condition.shape());
+}
+
+absl::Status Select(KernelContext& ctx) {
+  const Shape& condition = ctx.input(0).shape();
+  const Shape& t = ctx.input(kThen).shape();
+  const Shape& e = ctx.input(kElse).shape();
+  if (t != e) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'then' and 'else' must have the same shape, but they have ", t.ToString(),
+                     " and ", e.ToString()));
+  }
+  if (condition.IsScalar() || condition == t) return SelectV2(ctx);
+  if (condition.rank() != 1 || t.rank() == 0 || t.dim(0) != condition.dim(0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'condition' must be a scalar, have the shape of 'then', or be a vector with "
+                     "one element for each "
+                     "row of 'then'; but its shape is ",
+                     condition.ToString(), ", and that of 'then' is ", t.ToString()));
+  }
+  Dims column(t.rank(), 1);
+  column[0] = condition.dim(0);
+  return SelectBroadcast(ctx, Shape::Trusted(std::move(column)));
+}
+
+void CopyHandle(ShapeContext& c) {
+  if (c.input_handle(kThen)) c.set_output_handle(0, *c.input_handle(kThen));
+}
+
+absl::Status SelectV2Shape(ShapeContext& c) {
+  CopyHandle(c);
+  return shape::Broadcast(c);
+}
+
+absl::Status SelectShape(ShapeContext& c) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, c.input(kThen).Intersect(c.input(kElse)));
+  const PartialShape& condition = c.input(0);
+  if (condition.has_rank() && condition.rank() > 1) {
+    GYRE_ASSIGN_OR_RETURN(shape, shape.Intersect(condition));
+  } else if (condition.has_rank() && condition.rank() == 1 && shape.has_rank()) {
+    const bool fits = shape.rank() > 0 && (condition.dim(0) < 0 || shape.dim(0) < 0 ||
+                                           condition.dim(0) == shape.dim(0));
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'condition', of shape ", condition.ToString(),
+          ", must have one element for each row of 'then', of shape ", shape.ToString()));
+    }
+    if (shape.dim(0) < 0) shape.set_dim(0, condition.dim(0));
+  }
+  CopyHandle(c);
+  c.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterSelect(OpRegistry& ops) {
+  ops.Add({.schema = "Select(condition: bool, t: T, e: T) -> output: T {T: type}",
+           .doc = "Elements of t where the condition holds and of e elsewhere; the condition is a "
+                  "scalar, has the shape "
+                  "of t, or holds one value for each row of t.",
+           .shape = SelectShape,
+           .kernel = Compute<&Select>()});
+  ops.Add({.schema = "SelectV2(condition: bool, t: T, e: T) -> output: T {T: type}",
+           .doc = "Elements of t where the condition holds and of e elsewhere, all three broadcast "
+                  "together.",
+           .traits = {.elementwise = true},
+           .shape = SelectV2Shape,
+           .kernel = Compute<&SelectV2>()});
+}
+
+}  // namespace gyre

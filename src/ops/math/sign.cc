@@ -1,0 +1,66 @@
+// Magnitude and sign. The least integer has no positive counterpart: Abs and Neg give it back.
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+#include "ops/math/elementwise.h"
+
+namespace gyre {
+namespace {
+
+struct NegFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kNeg;
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
+    } else {
+      return -x;
+    }
+  }
+};
+
+struct AbsFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kAbs;
+  template <typename T>
+  static T Apply(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return x < 0 ? NegFn::Apply(x) : x;
+    } else {
+      return std::abs(x);
+    }
+  }
+};
+
+struct SignFn {
+  template <typename T>
+  static T Apply(T x) {
+    return x != x ? x : static_cast<T>((x > 0) - (x < 0));
+  }
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    return x == std::complex<R>(0) ? x : x / std::abs(x);
+  }
+};
+
+template <typename T>
+using NegKernel = Unary<NegFn, T>;
+template <typename T>
+using AbsKernel = Unary<AbsFn, T>;
+template <typename T>
+using SignKernel = Unary<SignFn, T>;
+
+}  // namespace
+
+void RegisterSign(OpRegistry& ops) {
+  AddUnaryOp(ops, "Neg", kSignedTypes, "-x.", ForTypes<NegKernel, SignedTypes>("T"));
+  AddUnaryOp(
+      ops, "Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", "|x|.",
+      ForTypes<AbsKernel, Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t>>(
+          "T"));
+  AddUnaryOp(ops, "Sign", kSignedTypes,
+             "-1, 0 or 1, as x is negative, zero or positive; x / |x| of complex numbers.",
+             ForTypes<SignKernel, SignedTypes>("T"));
+}
+
+}  // namespace gyre

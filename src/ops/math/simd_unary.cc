@@ -1,0 +1,284 @@
+// Compiled once per instruction set: foreach_target.h includes this file again for each.
+#include <cmath>
+
+#include "ops/math/simd.h"
+#include "ops/math/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/math/simd_unary.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which decides what the next two compile to.
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gyre::simd {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+struct AbsLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D, V x) {
+    return hn::Abs(x);
+  }
+};
+
+struct NegLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D, V x) {
+    return hn::Neg(x);
+  }
+};
+
+struct SquareLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D, V x) {
+    return hn::Mul(x, x);
+  }
+};
+
+struct SqrtLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D, V x) {
+    return hn::Sqrt(x);
+  }
+};
+
+struct ReciprocalLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    return hn::Div(hn::Set(d, 1), x);
+  }
+};
+
+struct RsqrtLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    return hn::Div(hn::Set(d, 1), hn::Sqrt(x));
+  }
+};
+
+struct FloorLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D, V x) {
+    return hn::Floor(x);
+  }
+};
+
+// Highway's exp, log and tanh are accurate to a few units in the last place within a range; the
+// structs below add what lies outside of it: NaN, infinities, overflow, negative arguments of log.
+
+struct ExpLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    using T = hn::TFromD<D>;
+    // Beyond these, exp is infinite or zero.
+    const V high = hn::Set(d, static_cast<T>(sizeof(T) == 4 ? 88.72284 : 709.782712893384));
+    const V low = hn::Set(d, static_cast<T>(sizeof(T) == 4 ? -104 : -746));
+    const V y = hn::Exp(d, hn::Min(hn::Max(x, low), high));
+    const V bounded = hn::IfThenElse(hn::Gt(x, high), hn::Inf(d), y);
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+  }
+};
+
+struct LogLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    const V zero = hn::Zero(d);
+    const V y = hn::Log(d, x);
+    const V at_zero = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(hn::Inf(d)), y);
+    const V positive = hn::IfThenElse(hn::Eq(x, hn::Inf(d)), x, at_zero);
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenElse(hn::Lt(x, zero), hn::NaN(d), positive));
+  }
+};
+
+// Constants of sine and cosine. π/2 is the sum of `half_pi`, whose parts have so few bits that
+// their products with the multiples of π/2 below `limit` are exact (Cody and Waite). The
+// polynomials approximate on [-π/4, π/4]: those for double are fdlibm's (Sun Microsystems 1993),
+// those for float are of Cephes (Moshier 1992).
+template <typename T>
+struct Angle;
+
+template <>
+struct Angle<float> {
+  static constexpr float limit = 1000;
+  static constexpr float round =
+      0x1.8p23f;  // adding it rounds to a whole number, whose low bits end up lowest
+  static constexpr float half_pi[] = {1.5703125f, 4.83512878417968750e-4f,
+                                      3.13855707645416259766e-7f, 6.077100628276710381e-11f};
+  static constexpr float sin[] = {-1.6666654611e-1f, 8.3321608736e-3f, -1.9515295891e-4f};
+  static constexpr float cos[] = {4.166664568298827e-2f, -1.388731625493765e-3f,
+                                  2.443315711809948e-5f};
+};
+
+template <>
+struct Angle<double> {
+  static constexpr double limit = 30000;
+  static constexpr double round = 0x1.8p52;
+  static constexpr double half_pi[] = {1.57079632673412561417e+00, 6.07710050630396597660e-11,
+                                       2.02226624871116645580e-21, 8.47842766036889956997e-32};
+  static constexpr double sin[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
+                                   -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                                   -2.50507602534068634195e-08, 1.58969099521155010221e-10};
+  static constexpr double cos[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                                   2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                                   2.08757232129817482790e-09, -1.13596475577881948265e-11};
+};
+
+template <class D, class V, typename T, size_t kSize>
+HWY_INLINE V Polynomial(D d, V x, const T (&coefficients)[kSize]) {
+  V sum = hn::Set(d, coefficients[kSize - 1]);
+  for (size_t i = kSize - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, coefficients[i]));
+  return sum;
+}
+
+// sin(x + kQuadrant * π/2) for |x| below the limit.
+template <int kQuadrant, class D, class V>
+HWY_INLINE V SineFrom(D d, V x) {
+  using T = hn::TFromD<D>;
+  const hn::RebindToSigned<D> di;
+  const V shifted = hn::MulAdd(x, hn::Set(d, static_cast<T>(0.63661977236758134308)),
+                               hn::Set(d, Angle<T>::round));
+  const V multiple = hn::Sub(shifted, hn::Set(d, Angle<T>::round));
+  V r = x;
+  for (const T part : Angle<T>::half_pi) r = hn::NegMulAdd(multiple, hn::Set(d, part), r);
+  const V z = hn::Mul(r, r);
+  const V sine = hn::MulAdd(hn::Mul(z, r), Polynomial(d, z, Angle<T>::sin), r);
+  // 1 - z/2 + z² P(z); what the rounding of 1 - z/2 lost is added back.
+  const V one = hn::Set(d, 1);
+  const V half = hn::Mul(z, hn::Set(d, static_cast<T>(0.5)));
+  const V head = hn::Sub(one, half);
+  const V lost = hn::Sub(hn::Sub(one, head), half);
+  const V cosine = hn::Add(head, hn::MulAdd(hn::Mul(z, z), Polynomial(d, z, Angle<T>::cos), lost));
+  const auto quadrant = hn::Add(hn::BitCast(di, shifted), hn::Set(di, kQuadrant));
+  const auto odd = hn::RebindMask(d, hn::TestBit(quadrant, hn::Set(di, 1)));
+  constexpr int kToSign = sizeof(T) * 8 - 2;  // from bit 1
+  const V sign = hn::BitCast(d, hn::ShiftLeft<kToSign>(hn::And(quadrant, hn::Set(di, 2))));
+  return hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
+}
+
+// Replaces the lanes where |x| is not below the limit by `f`, the scalar function of the C library.
+template <class D, class V, typename F>
+HWY_INLINE V PatchLargeAngles(D d, V x, V y, F f) {
+  using T = hn::TFromD<D>;
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, Angle<T>::limit))))) return y;
+  HWY_ALIGN T xs[hn::MaxLanes(D())];
+  HWY_ALIGN T ys[hn::MaxLanes(D())];
+  hn::Store(x, d, xs);
+  hn::Store(y, d, ys);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) {
+    if (!(std::abs(xs[i]) < Angle<T>::limit)) ys[i] = f(xs[i]);
+  }
+  return hn::Load(d, ys);
+}
+
+struct SinLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    const V y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, SineFrom<0>(d, x));  // keeps -0
+    return PatchLargeAngles(d, x, y, [](auto angle) { return std::sin(angle); });
+  }
+};
+
+struct CosLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    return PatchLargeAngles(d, x, SineFrom<1>(d, x), [](auto angle) { return std::cos(angle); });
+  }
+};
+
+struct TanhLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    using T = hn::TFromD<D>;
+    // tanh is 1 to the last bit from 9.1 (float) and 19.1 (double) on.
+    const V limit = hn::Set(d, static_cast<T>(20));
+    const V y = hn::Tanh(d, hn::Max(hn::Min(x, limit), hn::Neg(limit)));
+    return hn::IfThenElse(hn::IsNaN(x), x, y);
+  }
+};
+
+struct SigmoidLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    const V one = hn::Set(d, 1);
+    return hn::Div(one, hn::Add(one, ExpLanes::Run(d, hn::Neg(x))));
+  }
+};
+
+template <class Op, typename T>
+void Row(const void* input, void* output, int64_t size) {
+  const T* x = static_cast<const T*>(input);
+  T* y = static_cast<T*>(output);
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const size_t n = static_cast<size_t>(size);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(Op::Run(d, hn::LoadU(d, x + i)), d, y + i);
+  if (n - i == 1) {
+    y[i] = hn::GetLane(Op::Run(d, hn::Set(d, x[i])));
+  } else if (i < n) {
+    HWY_ALIGN T rest[hn::MaxLanes(d)] = {};
+    for (size_t j = i; j < n; ++j) rest[j - i] = x[j];
+    hn::Store(Op::Run(d, hn::Load(d, rest)), d, rest);
+    for (size_t j = i; j < n; ++j) y[j] = rest[j - i];
+  }
+}
+
+template <class Op>
+UnaryRow RowFor(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat:
+      return &Row<Op, float>;
+    case DType::kDouble:
+      return &Row<Op, double>;
+    default:
+      return nullptr;
+  }
+}
+
+UnaryRow FindUnary(UnaryOp op, DType dtype) {
+  switch (op) {
+    case UnaryOp::kAbs:
+      return RowFor<AbsLanes>(dtype);
+    case UnaryOp::kNeg:
+      return RowFor<NegLanes>(dtype);
+    case UnaryOp::kSquare:
+      return RowFor<SquareLanes>(dtype);
+    case UnaryOp::kSqrt:
+      return RowFor<SqrtLanes>(dtype);
+    case UnaryOp::kRsqrt:
+      return RowFor<RsqrtLanes>(dtype);
+    case UnaryOp::kReciprocal:
+      return RowFor<ReciprocalLanes>(dtype);
+    case UnaryOp::kFloor:
+      return RowFor<FloorLanes>(dtype);
+    case UnaryOp::kExp:
+      return RowFor<ExpLanes>(dtype);
+    case UnaryOp::kLog:
+      return RowFor<LogLanes>(dtype);
+    case UnaryOp::kSin:
+      return RowFor<SinLanes>(dtype);
+    case UnaryOp::kCos:
+      return RowFor<CosLanes>(dtype);
+    case UnaryOp::kTanh:
+      return RowFor<TanhLanes>(dtype);
+    case UnaryOp::kSigmoid:
+      return RowFor<SigmoidLanes>(dtype);
+  }
+  return nullptr;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace gyre::simd
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gyre::simd {
+
+HWY_EXPORT(FindUnary);
+
+UnaryRow FindRow(UnaryOp op, DType dtype) { return HWY_DYNAMIC_DISPATCH(FindUnary)(op, dtype); }
+
+}  // namespace gyre::simd
+#endif

@@ -1,0 +1,122 @@
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/dispatch.h"
+#include "ops/reduction/axis_view.h"
+#include "ops/reduction/numeric.h"
+#include "ops/reduction/sum.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+struct BiasAttrs {
+  explicit BiasAttrs(const Node& node)
+      : channels_first(NodeAttr<std::string>(node, "data_format") == "NCHW") {}
+  bool channels_first;
+};
+
+// The dimension along which the bias varies. INVALID_ARGUMENT for less than two dimensions.
+absl::StatusOr<int> ChannelDim(int rank, const BiasAttrs& attrs) {
+  if (rank < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the values must have at least two dimensions (batch and channels), but have ", rank));
+  }
+  return attrs.channels_first ? 1 : rank - 1;
+}
+
+template <typename T>
+void AddRow(const T* x, const T* bias, int64_t bias_step, int64_t n, T* out) {
+  for (int64_t j = 0; j < n; ++j) {
+    out[j] = FromAccumulator<T>(ToAccumulator(x[j]) + ToAccumulator(bias[j * bias_step]));
+  }
+}
+
+template <typename T>
+struct BiasAddKernel {
+  static absl::Status Run(KernelContext& ctx, const BiasAttrs& attrs) {
+    const Tensor& value = ctx.input(0);
+    const Tensor& bias = ctx.input(1);
+    GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(value.rank(), attrs));
+    if (bias.rank() != 1 || bias.dim(0) != value.dim(channel)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("bias must be a vector with an element for each of the ", value.dim(channel),
+                       " channels of a value of shape ", value.shape().ToString(),
+                       ", but its shape is ", bias.shape().ToString()));
+    }
+    GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.ReuseOrAllocate(0, value.dtype(), value.shape()));
+    if (out.num_elements() > 0) {
+      // One row per element of bias where something follows the channel, else one per whole bias.
+      const AxisView view(value.shape(), channel);
+      const bool one_each = view.inner > 1;
+      const int64_t width = one_each ? view.inner : view.size;
+      const T* x = static_cast<const T*>(value.raw_data());
+      const T* b = static_cast<const T*>(bias.raw_data());
+      T* to = static_cast<T*>(out.mutable_raw_data());
+      const int64_t grain = std::max<int64_t>(1, (1 << 15) / width);
+      GYRE_RETURN_IF_ERROR(
+          ctx.ParallelRun(out.num_elements() / width, grain, [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+              AddRow(x + row * width, one_each ? b + row % view.size : b, one_each ? 0 : 1, width,
+                     to + row * width);
+            }
+          }));
+    }
+    ctx.set_output(0, std::move(out));
+    return absl::OkStatus();
+  }
+};
+
+absl::Status BiasAddGrad(KernelContext& ctx, const BiasAttrs& attrs) {
+  const Tensor& out_backprop = ctx.input(0);
+  GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(out_backprop.rank(), attrs));
+  ReducedDims reduced(out_backprop.rank(), true);
+  reduced[channel] = false;
+  GYRE_ASSIGN_OR_RETURN(Tensor sum, SumOver(ctx, out_backprop, reduced, /*keep_dims=*/false));
+  ctx.set_output(0, std::move(sum));
+  return absl::OkStatus();
+}
+
+absl::Status BiasAddShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  PartialShape value = c.input(0);
+  if (value.has_rank()) {
+    GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(value.rank(), BiasAttrs(c.node())));
+    GYRE_ASSIGN_OR_RETURN(const PartialShape bias,
+                          PartialShape(Dims{value.dim(channel)}).Intersect(c.input(1)));
+    value.set_dim(channel, bias.dim(0));
+  }
+  c.set_output(0, std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status BiasAddGradShape(ShapeContext& c) {
+  const PartialShape& value = c.input(0);
+  if (!value.has_rank()) {
+    c.set_output(0, PartialShape::UnknownOfRank(1));
+    return absl::OkStatus();
+  }
+  GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(value.rank(), BiasAttrs(c.node())));
+  c.set_output(0, PartialShape(Dims{value.dim(channel)}));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterBiasAdd(OpRegistry& ops) {
+  ops.Add({
+      .schema = "BiasAdd(value: T, bias: T) -> output: T "
+                "{T: numbertype; data_format: {'NHWC', 'NCHW'} = 'NHWC'}",
+      .doc = "Adds an element of bias to each channel: the last dimension, or (NCHW) the second.",
+      .shape = BiasAddShape,
+      .kernel = ForTypes<BiasAddKernel, NumberTypes>("T"),
+  });
+  ops.Add({
+      .schema = "BiasAddGrad(out_backprop: T) -> output: T "
+                "{T: numbertype; data_format: {'NHWC', 'NCHW'} = 'NHWC'}",
+      .doc = "The gradient of BiasAdd by its bias: the sum over all dimensions but the channels.",
+      .shape = BiasAddGradShape,
+      .kernel = Compute<&BiasAddGrad>(),
+  });
+}
+
+}  // namespace gyre

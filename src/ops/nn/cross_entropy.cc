@@ -1,0 +1,174 @@
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/dispatch.h"
+#include "ops/nn/row_softmax.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+// An operand broadcast to [batch, classes].
+struct Broadcast2D {
+  int64_t row_stride;
+  int64_t column_stride;
+};
+
+Broadcast2D StridesOf(const Shape& shape) {
+  const int64_t columns = shape.rank() > 0 ? shape.dim(shape.rank() - 1) : 1;
+  const int64_t rows = shape.rank() > 1 ? shape.dim(0) : 1;
+  return {rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
+}
+
+// [batch, classes], to which features and labels broadcast.
+absl::StatusOr<PartialShape> CommonShape(const PartialShape& features, const PartialShape& labels) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape common, shape::BroadcastShapes(features, labels));
+  if (common.has_rank() && common.rank() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features and labels must be matrices [batch, classes], or broadcast to one, "
+                     "but their shapes are ",
+                     features.ToString(), " and ", labels.ToString()));
+  }
+  return common;
+}
+
+template <typename T>
+void CrossEntropyRow(const SoftmaxRow<T>& features, const SoftmaxRow<T>& labels, T* loss,
+                     T* backprop) {
+  using F = RowType<T>;
+  const F max = MaxOf(features);
+  const F sum = SumExponentials(features, max, backprop);
+  const F log_sum = std::log(sum);
+  Normalize(features, max, sum, backprop);
+  F total = 0;
+  for (int64_t j = 0; j < features.n; ++j) {
+    const F label = labels[j];
+    total += label * (log_sum - (features[j] - max));
+    backprop[j] = static_cast<T>(static_cast<F>(backprop[j]) - label);
+  }
+  *loss = static_cast<T>(total);
+}
+
+template <typename T>
+struct CrossEntropyKernel {
+  static absl::Status Run(KernelContext& ctx) {
+    const Tensor& features = ctx.input(0);
+    const Tensor& labels = ctx.input(1);
+    GYRE_ASSIGN_OR_RETURN(const PartialShape common, CommonShape(features.shape(), labels.shape()));
+    GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(common.dims()));
+    const int64_t batch = shape.dim(0);
+    const int64_t classes = shape.dim(1);
+    GYRE_ASSIGN_OR_RETURN(Tensor loss, ctx.Allocate(DTypeOf<T>, Shape::Vector(batch)));
+    GYRE_ASSIGN_OR_RETURN(Tensor backprop, ctx.Allocate(DTypeOf<T>, shape));
+    const Broadcast2D x = StridesOf(features.shape());
+    const Broadcast2D y = StridesOf(labels.shape());
+    const T* x_data = static_cast<const T*>(features.raw_data());
+    const T* y_data = static_cast<const T*>(labels.raw_data());
+    T* loss_data = static_cast<T*>(loss.mutable_raw_data());
+    T* backprop_data = static_cast<T*>(backprop.mutable_raw_data());
+    const int64_t grain = std::max<int64_t>(1, kSoftmaxGrain / std::max<int64_t>(1, classes));
+    GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const SoftmaxRow<T> row{x_data + i * x.row_stride, x.column_stride, classes};
+        const SoftmaxRow<T> label{y_data + i * y.row_stride, y.column_stride, classes};
+        CrossEntropyRow(row, label, loss_data + i, backprop_data + i * classes);
+      }
+    }));
+    ctx.set_output(0, std::move(loss));
+    ctx.set_output(1, std::move(backprop));
+    return absl::OkStatus();
+  }
+};
+
+// The class of each row, checked.
+absl::StatusOr<std::vector<int64_t>> ClassLabels(const KernelContext& ctx) {
+  const Tensor& features = ctx.input(0);
+  const Tensor& labels = ctx.input(1);
+  if (features.rank() != 2 || labels.rank() != 1 || labels.dim(0) != features.dim(0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features must be [batch, classes] and labels [batch], but their shapes are ",
+                     features.shape().ToString(), " and ", labels.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(std::vector<int64_t> classes, ctx.IntVector(1, "labels"));
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] < 0 || classes[i] >= features.dim(1)) {
+      return absl::InvalidArgumentError(absl::StrCat("labels[", i, "] = ", classes[i],
+                                                     " is outside the valid range of [0, ",
+                                                     features.dim(1), ")"));
+    }
+  }
+  return classes;
+}
+
+template <typename T>
+struct SparseCrossEntropyKernel {
+  static absl::Status Run(KernelContext& ctx) {
+    using F = RowType<T>;
+    GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> labels, ClassLabels(ctx));
+    const Tensor& features = ctx.input(0);
+    const int64_t batch = features.dim(0);
+    const int64_t classes = features.dim(1);
+    GYRE_ASSIGN_OR_RETURN(Tensor loss, ctx.Allocate(DTypeOf<T>, Shape::Vector(batch)));
+    GYRE_ASSIGN_OR_RETURN(Tensor backprop, ctx.Allocate(DTypeOf<T>, features.shape()));
+    const T* x = static_cast<const T*>(features.raw_data());
+    T* loss_data = static_cast<T*>(loss.mutable_raw_data());
+    T* backprop_data = static_cast<T*>(backprop.mutable_raw_data());
+    const int64_t grain = std::max<int64_t>(1, kSoftmaxGrain / std::max<int64_t>(1, classes));
+    GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const SoftmaxRow<T> row{x + i * classes, 1, classes};
+        T* gradient = backprop_data + i * classes;
+        const F max = MaxOf(row);
+        const F sum = SumExponentials(row, max, gradient);
+        Normalize(row, max, sum, gradient);
+        T& own = gradient[labels[i]];
+        own = static_cast<T>(static_cast<F>(own) - F{1});
+        loss_data[i] = static_cast<T>(std::log(sum) - (row[labels[i]] - max));
+      }
+    }));
+    ctx.set_output(0, std::move(loss));
+    ctx.set_output(1, std::move(backprop));
+    return absl::OkStatus();
+  }
+};
+
+absl::Status CrossEntropyShape(ShapeContext& c) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape common, CommonShape(c.input(0), c.input(1)));
+  if (!common.has_rank()) common = PartialShape::UnknownOfRank(2);
+  c.set_output(0, PartialShape(Dims{common.dim(0)}));
+  c.set_output(1, std::move(common));
+  return absl::OkStatus();
+}
+
+absl::Status SparseCrossEntropyShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireRank(0, 2));
+  GYRE_RETURN_IF_ERROR(c.RequireRank(1, 1));
+  const PartialShape features = c.input(0).has_rank() ? c.input(0) : PartialShape::UnknownOfRank(2);
+  GYRE_ASSIGN_OR_RETURN(PartialShape loss,
+                        PartialShape(Dims{features.dim(0)}).Intersect(c.input(1)));
+  c.set_output(1, PartialShape(Dims{loss.dim(0), features.dim(1)}));
+  c.set_output(0, std::move(loss));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterCrossEntropy(OpRegistry& ops) {
+  ops.Add({
+      .schema = "SoftmaxCrossEntropyWithLogits(features: T, labels: T) -> loss: T, backprop: T "
+                "{T: floattype}",
+      .doc = "The cross entropy between labels and softmax(features) for each row, and its "
+             "gradient by features.",
+      .shape = CrossEntropyShape,
+      .kernel = ForTypes<CrossEntropyKernel, FloatTypes>("T"),
+  });
+  ops.Add({
+      .schema = "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels) -> loss: T, "
+                "backprop: T {T: floattype; Tlabels: indextype = int64}",
+      .doc = "The cross entropy between softmax(features) and one class for each row, and its "
+             "gradient by features.",
+      .shape = SparseCrossEntropyShape,
+      .kernel = ForTypes<SparseCrossEntropyKernel, FloatTypes>("T"),
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,42 @@
+#include "ir/shape_context.h"
+#include "ops/dispatch.h"
+#include "ops/reduction/numeric.h"
+#include "ops/reduction/reduce.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+template <typename T>
+struct HalfSumOfSquares {
+  using In = T;
+  using Acc = Accumulator<T>;
+  static Acc Identity() { return Acc{0}; }
+  static Acc Load(T x) { return ToAccumulator(x) * ToAccumulator(x); }
+  static Acc Combine(Acc a, Acc b) { return a + b; }
+  static T Finish(Acc sum, int64_t) { return static_cast<T>(sum / 2); }
+};
+
+template <typename T>
+struct L2LossKernel {
+  static absl::Status Run(KernelContext& ctx) {
+    const ReducedDims all(ctx.input(0).rank(), true);
+    GYRE_ASSIGN_OR_RETURN(Tensor loss,
+                          Reduce(ctx, ctx.input(0), all, false, HalfSumOfSquares<T>()));
+    ctx.set_output(0, std::move(loss));
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterL2Loss(OpRegistry& ops) {
+  ops.Add({
+      .schema = "L2Loss(t: T) -> output: T {T: floattype}",
+      .doc = "Half the sum of the squares of all elements.",
+      .shape = shape::Scalar,
+      .kernel = ForTypes<L2LossKernel, FloatTypes>("T"),
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,11 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define RANDOM_OPS(X) \
+  X(RandomShuffle)    \
+  X(StatefulRandom) X(StatelessRandom) X(StatelessRandomBySeed) X(StatelessRandomKey)
+
+GYRE_DEFINE_FAMILY(Random, RANDOM_OPS)
+
+}  // namespace gyre

@@ -1,0 +1,70 @@
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/random/distributions.h"
+#include "ops/random/seeding.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+template <Distribution kDistribution>
+absl::Status Floats(KernelContext& ctx, const SeedAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, RandomFloats(ctx, kDistribution, attrs.generator(ctx),
+                                                 ctx.output_dtype(0), shape));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status IntegersInRange(KernelContext& ctx, const SeedAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
+  GYRE_ASSIGN_OR_RETURN(
+      Tensor out, RandomIntegers(ctx, attrs.generator(ctx), ctx.input(1), ctx.input(2), shape));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status IntegersShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(1));
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(2));
+  return ShapedByInput(c);
+}
+
+template <Distribution kDistribution>
+void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
+  const std::string schema =
+      absl::StrCat(name,
+                   "(shape: T) -> output: dtype {seed: int = 0; seed2: int = 0; "
+                   "dtype: {half, bfloat16, float, double}; T: indextype}");
+  ops.Add({
+      .schema = schema,
+      .doc = doc,
+      .traits = {.effect = Effect::kRandom},
+      .shape = ShapedByInput,
+      .gradient = NotDifferentiable("random numbers do not depend on differentiable inputs"),
+      .kernel = Compute<&Floats<kDistribution>>(),
+  });
+}
+
+}  // namespace
+
+void RegisterStatefulRandom(OpRegistry& ops) {
+  AddFloats<Distribution::kUniform>(ops, "RandomUniform",
+                                    "Random numbers of [0, 1), new ones each time.");
+  AddFloats<Distribution::kNormal>(ops, "RandomStandardNormal",
+                                   "Normally distributed random numbers, new ones each time.");
+  AddFloats<Distribution::kTruncatedNormal>(
+      ops, "TruncatedNormal",
+      "Normally distributed random numbers of (-2, 2), new ones each time.");
+  ops.Add({
+      .schema = "RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout "
+                "{seed: int = 0; seed2: int = 0; Tout: indextype; T: indextype}",
+      .doc = "Random integers of [minval, maxval), new ones each time.",
+      .traits = {.effect = Effect::kRandom},
+      .shape = IntegersShape,
+      .gradient = NotDifferentiable("its result is integers"),
+      .kernel = Compute<&IntegersInRange>(),
+  });
+}
+
+}  // namespace gyre

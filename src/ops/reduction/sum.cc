@@ -1,0 +1,69 @@
+#include "ops/reduction/sum.h"
+
+#include "ops/dispatch.h"
+#include "ops/reduction/numeric.h"
+#include "ops/reduction/reduce.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+template <typename T>
+struct SumReducer {
+  using In = T;
+  using Acc = Accumulator<T>;
+  static Acc Identity() { return Acc{}; }
+  static Acc Load(T x) { return ToAccumulator(x); }
+  static Acc Combine(Acc a, Acc b) { return a + b; }
+  T Finish(Acc sum, int64_t count) const {
+    return mean ? MeanOf<T>(sum, count) : FromAccumulator<T>(sum);
+  }
+  bool mean;
+};
+
+template <typename T>
+struct SumKernel {
+  static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
+    return ReduceInput(ctx, attrs.keep_dims, SumReducer<T>{.mean = false});
+  }
+};
+
+template <typename T>
+struct MeanKernel {
+  static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
+    return ReduceInput(ctx, attrs.keep_dims, SumReducer<T>{.mean = true});
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<Tensor> SumOver(const KernelContext& ctx, const Tensor& tensor,
+                               const ReducedDims& reduced, bool keep_dims) {
+  Tensor result;
+  GYRE_RETURN_IF_ERROR(VisitType<NumberTypes>(tensor.dtype(), [&](auto tag) -> absl::Status {
+    using T = typename decltype(tag)::type;
+    GYRE_ASSIGN_OR_RETURN(result,
+                          Reduce(ctx, tensor, reduced, keep_dims, SumReducer<T>{.mean = false}));
+    return absl::OkStatus();
+  }));
+  return result;
+}
+
+void RegisterSum(OpRegistry& ops) {
+  ops.Add({
+      .schema = "Sum(input: T, reduction_indices: Tidx) -> output: T "
+                "{keep_dims: bool = false; T: numbertype; Tidx: indextype = int32}",
+      .doc = "Adds up the elements along the given dimensions.",
+      .shape = ReductionShape,
+      .kernel = ForTypes<SumKernel, NumberTypes>("T"),
+  });
+  ops.Add({
+      .schema = "Mean(input: T, reduction_indices: Tidx) -> output: T "
+                "{keep_dims: bool = false; T: numbertype; Tidx: indextype = int32}",
+      .doc = "Averages the elements along the given dimensions; integers are rounded towards zero.",
+      .shape = ReductionShape,
+      .kernel = ForTypes<MeanKernel, NumberTypes>("T"),
+  });
+}
+
+}  // namespace gyre

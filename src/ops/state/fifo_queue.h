@@ -1,0 +1,108 @@
+// FifoQueue: a bounded first-in-first-out queue of tuples of tensors, whose users wait without
+// blocking a thread.
+//
+// Owned by whoever refers to it: the session's ResourceStore, handles, and the cancellations of
+// runs that wait in it. Thread-safe. Callbacks run on the thread that completes the wait (another
+// user's, or a canceller's), exactly once, and never under the lock.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "base/cancellation.h"
+#include "ops/memory.h"
+#include "ops/state/resource.h"
+
+namespace gyre {
+
+// A tuple of tensors.
+using QueueElement = std::vector<Tensor>;
+
+// Elements that came together: rows [begin, end) of the components, or (is_element) the components
+// themselves as one element. Rows are cut out when they are taken, so adding many costs as little
+// as adding one.
+struct QueueBatch {
+  QueueElement components;
+  int64_t begin = 0;
+  int64_t end = 1;
+  bool is_element = true;
+  std::shared_ptr<MemoryCharge> charge;  // for the structure, not the tensors; may be null
+
+  int64_t size() const { return end - begin; }
+  // The first element, which is then gone. Requirement, not checked: size() > 0.
+  QueueElement TakeFirst();
+  // The first n elements, which are then gone. Requirement, not checked: 0 < n <= size().
+  QueueBatch TakeFront(int64_t n);
+};
+
+class FifoQueue final : public Resource {
+ public:
+  static constexpr absl::string_view kTypeName = "FIFOQueue";
+  using EnqueueDone = std::function<void(absl::Status)>;
+  using DequeueDone = std::function<void(absl::StatusOr<QueueElement>)>;
+
+  // `types`: of an element's components. `shapes`: of them, or empty. `capacity` < 0: unbounded.
+  FifoQueue(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes, int64_t capacity);
+  ~FifoQueue() override;
+
+  absl::string_view type_name() const override { return kTypeName; }
+  const std::vector<DType>& types() const { return types_; }
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+
+  // Adds the elements in order, waiting for room; `done` is called once all are in. CANCELLED when
+  // the queue is closed, or the cancellation's status. Some elements may be in after an error.
+  void Enqueue(QueueBatch batch, Cancellation* cancellation, EnqueueDone done);
+  // Takes the oldest element, waiting for one. OUT_OF_RANGE when the queue is closed and empty, or
+  // the cancellation's status.
+  void Dequeue(Cancellation* cancellation, DequeueDone done);
+  // No element can be added from now on; those that are in, or whose adder waits, can be taken.
+  // `cancel_pending`: adders that wait fail. CANCELLED when it is closed already.
+  absl::Status Close(bool cancel_pending);
+  int64_t size() const;
+  // Closes the queue and drops its elements.
+  bool Destroy() override;
+
+ private:
+  // One user who waits, to add `batch` (done_enqueue set) or to take an element.
+  struct Waiter {
+    enum class State { kNew, kWaiting, kDone };
+    State state = State::kNew;
+    QueueBatch batch;
+    EnqueueDone done_enqueue;
+    DequeueDone done_dequeue;
+    Cancellation* cancellation = nullptr;
+    int64_t callback_id = 0;  // 0: there is nothing to remove from the cancellation
+    bool adds() const { return done_enqueue != nullptr; }
+  };
+  using WaiterPtr = std::shared_ptr<Waiter>;
+  // What is left to be called once the lock is free.
+  using Completions = std::vector<std::function<void()>>;
+
+  void Wait(WaiterPtr waiter);
+  void Cancel(const WaiterPtr& waiter);
+  // Moves elements from adders to takers as far as they go.
+  void Settle(Completions& completions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `waiter` is in no list any more, and learns this outcome from one of `completions`.
+  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element, Completions& completions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ClosedError() const;
+
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+  const int64_t capacity_;
+  mutable absl::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<QueueBatch> batches_ ABSL_GUARDED_BY(mutex_);  // none is empty
+  int64_t size_ ABSL_GUARDED_BY(mutex_) = 0;                // of all batches together
+  std::list<WaiterPtr> adders_ ABSL_GUARDED_BY(mutex_);
+  std::list<WaiterPtr> takers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gyre

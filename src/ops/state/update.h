@@ -1,0 +1,30 @@
+// Changing elements in place: assign, add, subtract, multiply. What AssignAdd, ScatterMul and their
+// kin come down to.
+//
+// Free functions without state; any thread that may write the destination.
+#pragma once
+
+#include "absl/status/status.h"
+#include "gyre/dtype.h"
+#include "ops/kernel.h"
+#include "ops/state/variable.h"
+
+namespace gyre {
+
+enum class UpdateOp { kAssign, kAdd, kSub, kMul };
+
+// OK if elements of `dtype` can be changed this way; UNIMPLEMENTED otherwise.
+absl::Status CheckUpdate(UpdateOp op, DType dtype);
+
+// to[i] = to[i] op from[i · step] for i in [0, n). step: 1, or 0 for one value applied to all.
+// Integers wrap around. Requirements, not checked: CheckUpdate(op, dtype).ok(); the arrays hold
+// elements of `dtype`, and don't overlap unless equal.
+absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from, int64_t n, int64_t step);
+
+// variable = variable op value, under its lock. `input` is the variable's input of the node.
+// INVALID_ARGUMENT unless the shapes are equal, FAILED_PRECONDITION if it is uninitialised.
+// Requirement, not checked: `value` is of the variable's type.
+absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input, Variable& variable,
+                            const Tensor& value);
+
+}  // namespace gyre

@@ -1,0 +1,94 @@
+#include "ops/state/variable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "ops/dispatch.h"
+#include "ops/memory.h"
+
+namespace gyre {
+
+Variable::Variable(std::string name, DType dtype, PartialShape shape)
+    : Resource(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+
+Variable::~Variable() { DropIteratively(std::vector<Tensor>{std::move(value_)}); }
+
+Tensor Variable::Read() const {
+  absl::MutexLock lock(&mutex_);
+  return value_;
+}
+
+void Variable::Assign(Tensor value) {
+  // The old value is dropped after the lock: dropping may destroy other variables.
+  absl::MutexLock lock(&mutex_);
+  std::swap(value_, value);
+}
+
+bool Variable::Destroy() {
+  Tensor old;
+  absl::MutexLock lock(&mutex_);
+  std::swap(value_, old);
+  return old.has_value();
+}
+
+VariableLock::VariableLock(absl::Span<Variable* const> variables) : variables_(variables.begin(), variables.end()) {
+  std::sort(variables_.begin(), variables_.end(), std::less<>());
+  variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
+  for (Variable* variable : variables_) variable->mutex_.Lock();
+}
+
+VariableLock::~VariableLock() {
+  for (Variable* variable : variables_) variable->mutex_.Unlock();
+}
+
+absl::Status UninitializedRef(absl::string_view name) {
+  return absl::FailedPreconditionError(absl::StrCat("Attempting to use uninitialized value ", name));
+}
+
+absl::Status UninitializedResource(absl::string_view name) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "Could not find variable ", name,
+      ". Either it has not been initialized yet (run its initializer, or restore a checkpoint), or it was destroyed."));
+}
+
+absl::StatusOr<Tensor> ReadRef(const Tensor& ref, absl::string_view name) {
+  const auto* variable = ref.object_as<Variable>();
+  if (variable == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        ref.object() == nullptr ? absl::string_view("an empty reference") : ref.object()->type_name(),
+        " was given where the value of a variable is needed"));
+  }
+  Tensor value = variable->Read();
+  if (!value.has_value()) return UninitializedRef(name.empty() ? variable->name() : name);
+  return value;
+}
+
+absl::Status MakeWritable(const KernelContext& ctx, Tensor& value) {
+  if (value.IsUnique()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(value.dtype(), value.shape()));
+  GYRE_RETURN_IF_ERROR(VisitElement(value.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const absl::Span<const T> from = value.values<T>();
+    std::copy(from.begin(), from.end(), copy.mutable_values<T>().begin());
+    return absl::OkStatus();
+  }));
+  value = std::move(copy);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType dtype) {
+  GYRE_ASSIGN_OR_RETURN(Variable * variable, ResourceInput<Variable>(ctx, i));
+  if (variable->dtype() != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("variable ", variable->name(), " has wrong dtype. Expected ",
+                                                   DTypeName(dtype), " got ", DTypeName(variable->dtype())));
+  }
+  return variable;
+}
+
+absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable, const Tensor& value) {
+  if (value.has_value()) return absl::OkStatus();
+  return ctx.input(i).is_ref() ? UninitializedRef(variable.name()) : UninitializedResource(variable.name());
+}
+
+}  // namespace gyre

@@ -1,0 +1,12 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define TEXT_OPS(X)                                                                    \
+  X(Abort)                                                                             \
+  X(AsString) X(Assert) X(HostCalls) X(Print) X(PrintV2) X(StringFormat) X(StringJoin) \
+      X(StringLength) X(StringToNumber)
+
+GYRE_DEFINE_FAMILY(Text, TEXT_OPS)
+
+}  // namespace gyre

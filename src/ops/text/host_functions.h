@@ -1,0 +1,44 @@
+// Functions of the host program that graphs may call by token: what stands behind PyFunc and its
+// kin.
+//
+// Thread-safe. A function stays callable by those that have found it, even after it has been
+// removed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "gyre/tensor.h"
+
+namespace gyre {
+
+class HostFunctions {
+ public:
+  // May be called from several threads at once.
+  using Function =
+      std::function<absl::StatusOr<std::vector<Tensor>>(absl::Span<const Tensor> arguments)>;
+
+  // The process's own; lives for ever.
+  static HostFunctions& Global();
+
+  // Adds or replaces.
+  void Set(absl::string_view token, Function function);
+  // False when there was none.
+  bool Erase(absl::string_view token);
+  // Null when there is none.
+  std::shared_ptr<const Function> Find(absl::string_view token) const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Function>> functions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gyre

@@ -1,0 +1,93 @@
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/registry.h"
+#include "ops/text/string_bytes.h"
+
+namespace gyre {
+namespace {
+
+struct StringJoinAttrs {
+  explicit StringJoinAttrs(const Node& node)
+      : separator(NodeAttr<std::string>(node, "separator")) {}
+  std::string separator;
+};
+
+// What the inputs that are no scalars agree on; scalars go with anything.
+absl::StatusOr<Shape> CommonShape(const KernelContext& ctx) {
+  Shape common;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Shape& shape = ctx.input(i).shape();
+    if (shape.IsScalar()) continue;
+    if (common.IsScalar()) {
+      common = shape;
+    } else if (shape != common) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the inputs' shapes do not match: ", common.ToString(), " and ", shape.ToString()));
+    }
+  }
+  return common;
+}
+
+absl::Status StringJoin(KernelContext& ctx, const StringJoinAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, CommonShape(ctx));
+  const int64_t n = shape.num_elements();
+  int64_t bytes = 0;  // cannot overflow: it counts text that exists, each at most n times
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const absl::Span<const std::string> parts = ctx.input(i).values<std::string>();
+    const bool repeated = ctx.input(i).rank() == 0;
+    for (const std::string& part : parts) {
+      bytes += static_cast<int64_t>(part.size() + (i > 0 ? attrs.separator.size() : 0)) *
+               (repeated ? n : 1);
+    }
+  }
+  GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, bytes));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, shape));
+  const absl::Span<std::string> joined = out.mutable_values<std::string>();
+  constexpr int64_t kGrain = 1024;
+  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      for (int i = 0; i < ctx.num_inputs(); ++i) {
+        const Tensor& input = ctx.input(i);
+        if (i > 0) joined[j] += attrs.separator;
+        joined[j] += input.values<std::string>()[input.rank() == 0 ? 0 : j];
+      }
+    }
+  }));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status StringJoinShape(ShapeContext& c) {
+  std::optional<PartialShape> common;  // of the inputs that are no scalars
+  bool all_ranks_known = true;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const PartialShape& input = c.input(i);
+    if (!input.has_rank()) {
+      all_ranks_known = false;
+    } else if (input.rank() > 0) {
+      GYRE_ASSIGN_OR_RETURN(common, common ? common->Intersect(input) : input);
+    }
+  }
+  if (common) {
+    c.set_output(0, *std::move(common));
+  } else if (all_ranks_known) {
+    c.set_output(0, Shape());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void RegisterStringJoin(OpRegistry& ops) {
+  ops.Add({
+      .schema = "StringJoin(inputs: N * string) -> output: string "
+                "{N: int >= 0; separator: string = ''}",
+      .doc = "Joins strings element by element; scalars are joined to every element.",
+      .traits = {.elementwise = true},
+      .shape = StringJoinShape,
+      .gradient = NotDifferentiable("its result is a string"),
+      .kernel = Compute<&StringJoin>(),
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,80 @@
+// _Send, _Recv and their host forms: the two ends of an edge between devices.
+#include "ir/shape_context.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+struct EdgeAttrs {
+  std::string tensor_name, send_device, recv_device;
+  uint64_t incarnation;
+  explicit EdgeAttrs(const Node& node)
+      : tensor_name(NodeAttr<std::string>(node, "tensor_name")),
+        send_device(NodeAttr<std::string>(node, "send_device")),
+        recv_device(NodeAttr<std::string>(node, "recv_device")),
+        incarnation(static_cast<uint64_t>(NodeAttr<int64_t>(node, "send_device_incarnation"))) {}
+
+  std::string Key(Tag tag) const {
+    return RendezvousKey(send_device, incarnation, recv_device, tensor_name, tag.frame, tag.iteration);
+  }
+};
+
+absl::Status NoRendezvous() {
+  return absl::InternalError("this is a bug in Gyre: a transfer runs where there is no rendezvous");
+}
+
+// A dead _Send runs too: its input has no value, and the deadness travels.
+absl::Status Send(KernelContext& ctx, const EdgeAttrs& edge) {
+  if (ctx.env().rendezvous == nullptr) return NoRendezvous();
+  Tensor value = ctx.TakeInput(0);
+  const bool is_dead = !value.has_value();
+  return ctx.env().rendezvous->Send(edge.Key(ctx.tag()), {std::move(value), is_dead});
+}
+
+void Recv(KernelContext& ctx, const EdgeAttrs& edge, KernelDone done) {
+  if (ctx.env().rendezvous == nullptr) return done(NoRendezvous());
+  ctx.env().rendezvous->RecvAsync(
+      edge.Key(ctx.tag()), [&ctx, done = std::move(done)](absl::StatusOr<Rendezvous::Item> item) {
+        if (!item.ok()) return done(item.status());
+        if (!item->is_dead) {
+          if (item->value.dtype() != ctx.output_dtype(0)) {
+            return done(absl::InvalidArgumentError(absl::StrCat("received ", DTypeName(item->value.dtype()),
+                                                                " where ", DTypeName(ctx.output_dtype(0)),
+                                                                " was expected")));
+          }
+          ctx.set_output(0, std::move(item->value));
+        }
+        done(absl::OkStatus());
+      });
+}
+
+constexpr absl::string_view kEdgeAttrs =
+    "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; "
+    "client_terminated: bool = false}";
+
+}  // namespace
+
+void RegisterSendRecv(OpRegistry& ops) {
+  for (const char* name : {"_Send", "_HostSend"}) {
+    const std::string schema = absl::StrCat(name, "(tensor: T) -> {T: type; ", kEdgeAttrs);
+    ops.Add({.schema = schema,
+             .doc = "Sends `tensor`, or its deadness, to the _Recv that names the same edge.",
+             .kind = OpKind::kTransfer,
+             .traits = {.effect = Effect::kIo},
+             .shape = shape::None,
+             .gradient = NotDifferentiable("differentiate before partitioning"),
+             .kernel = Compute<Send>()});
+  }
+  for (const char* name : {"_Recv", "_HostRecv"}) {
+    const std::string schema = absl::StrCat(name, "() -> tensor: tensor_type {tensor_type: type; ", kEdgeAttrs);
+    ops.Add({.schema = schema,
+             .doc = "Waits for what the _Send of the same edge sends.",
+             .kind = OpKind::kTransfer,
+             .traits = {.effect = Effect::kIo},
+             .shape = shape::Unknown,
+             .gradient = NotDifferentiable("differentiate before partitioning"),
+             .kernel = Compute<Recv>()});
+  }
+}
+
+}  // namespace gyre

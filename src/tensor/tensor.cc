@@ -1,0 +1,261 @@
+#include "gyre/tensor.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "base/status.h"
+
+namespace gyre {
+namespace internal {
+
+const Shape kScalarShape;
+
+namespace {
+// The header sits in front of the elements when they come from the host's heap: one allocation, elements aligned.
+constexpr size_t kHeaderBytes = (sizeof(TensorRep) + 63) / 64 * 64;
+
+size_t ElementSize(DType dtype) {
+  switch (dtype) {
+    case DType::kString:
+      return sizeof(std::string);
+    case DType::kResource:
+    case DType::kVariant:
+      return sizeof(RefPtr<Object>);
+    default:
+      return DTypeSize(dtype);
+  }
+}
+
+void DestroyElements(TensorRep* rep) {
+  const int64_t n = rep->shape.num_elements();
+  if (rep->dtype == DType::kString) {
+    std::destroy_n(static_cast<std::string*>(rep->data), n);
+  } else if (rep->dtype == DType::kResource || rep->dtype == DType::kVariant) {
+    std::destroy_n(static_cast<RefPtr<Object>*>(rep->data), n);
+  }
+}
+
+void ConstructElements(TensorRep* rep) {
+  const int64_t n = rep->shape.num_elements();
+  if (rep->dtype == DType::kString) {
+    std::uninitialized_default_construct_n(static_cast<std::string*>(rep->data), n);
+  } else if (rep->dtype == DType::kResource || rep->dtype == DType::kVariant) {
+    std::uninitialized_default_construct_n(static_cast<RefPtr<Object>*>(rep->data), n);
+  }
+}
+}  // namespace
+
+void TensorRep::Destroy(TensorRep* rep) {
+  if (rep->base != nullptr) {
+    rep->base->Unref();
+    delete rep;
+    return;
+  }
+  if (rep->release) {
+    rep->release();
+    delete rep;
+    return;
+  }
+  DestroyElements(rep);
+  if (rep->budget) rep->budget->Release(static_cast<int64_t>(rep->bytes));
+  Allocator* allocator = rep->allocator;
+  const size_t bytes = rep->bytes;
+  if (allocator == &HostAllocator()) {
+    rep->~TensorRep();
+    allocator->Deallocate(rep, bytes + kHeaderBytes);
+  } else {
+    allocator->Deallocate(rep->data, bytes);
+    delete rep;
+  }
+}
+
+}  // namespace internal
+
+bool MemoryBudget::Charge(int64_t bytes) {
+  const int64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (used > limit_ || used < bytes) {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+  }
+  return true;
+}
+
+namespace {
+class HeapAllocator final : public Allocator {
+ public:
+  void* Allocate(size_t bytes) override { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); }
+  void Deallocate(void* data, size_t) override { std::free(data); }
+};
+
+// Larger requests are refused before they reach the heap: no machine has them, and sanitizers abort on them.
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
+
+absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budget) {
+  std::string why = budget != nullptr && budget->limit() != std::numeric_limits<int64_t>::max()
+                        ? absl::StrCat("the run's memory budget of ", budget->limit(), " bytes, of which ",
+                                       budget->used(), " are in use")
+                        : std::string("this machine's memory");
+  return absl::ResourceExhaustedError(absl::StrCat("a tensor of type ", DTypeName(dtype), " and shape ",
+                                                   shape.ToString(), " does not fit ", why));
+}
+}  // namespace
+
+Allocator& HostAllocator() {
+  static HeapAllocator* const allocator = new HeapAllocator;
+  return *allocator;
+}
+
+absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc) {
+  if (shape.IsScalar() && IsTrivial(dtype)) {
+    Tensor t;
+    t.dtype_ = dtype;
+    t.kind_ = Kind::kInline;
+    return t;
+  }
+  if (shape.IsScalar() && (dtype == DType::kResource || dtype == DType::kVariant)) return FromObject(dtype, nullptr);
+  const std::optional<int64_t> bytes =
+      CheckedMul(shape.num_elements(), static_cast<int64_t>(internal::ElementSize(dtype)));
+  if (!bytes || *bytes > kMaxTensorBytes) return Exhausted(dtype, shape, alloc.budget);
+  if (alloc.budget != nullptr && !alloc.budget->Charge(*bytes)) return Exhausted(dtype, shape, alloc.budget);
+  Allocator& allocator = alloc.allocator != nullptr ? *alloc.allocator : HostAllocator();
+  const size_t size = static_cast<size_t>(*bytes);
+  internal::TensorRep* rep = nullptr;
+  if (&allocator == &HostAllocator()) {
+    void* block = allocator.Allocate(size + internal::kHeaderBytes);
+    if (block != nullptr) {
+      rep = new (block) internal::TensorRep;
+      rep->data = static_cast<char*>(block) + internal::kHeaderBytes;
+    }
+  } else if (void* data = allocator.Allocate(size); data != nullptr) {
+    rep = new internal::TensorRep;
+    rep->data = data;
+  }
+  if (rep == nullptr) {
+    if (alloc.budget != nullptr) alloc.budget->Release(*bytes);
+    return Exhausted(dtype, shape, alloc.budget);
+  }
+  rep->dtype = dtype;
+  rep->shape = shape;
+  rep->bytes = size;
+  rep->allocator = &allocator;
+  rep->budget = RefPtr<MemoryBudget>::Share(alloc.budget);
+  internal::ConstructElements(rep);
+  return FromRep(dtype, rep);
+}
+
+absl::StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape, Alloc alloc) {
+  absl::StatusOr<Tensor> t = Make(dtype, shape, alloc);
+  if (t.ok() && IsTrivial(dtype)) std::memset(t->mutable_raw_data(), 0, t->bytes());
+  return t;
+}
+
+Tensor Tensor::FromRep(DType dtype, internal::TensorRep* rep) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.kind_ = Kind::kBuffer;
+  t.rep_ = rep;
+  return t;
+}
+
+Tensor Tensor::FromObject(DType dtype, RefPtr<Object> object) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.kind_ = Kind::kObject;
+  t.object_ = object.release();
+  return t;
+}
+
+Tensor Tensor::FromRef(DType dtype, RefPtr<Object> variable) {
+  Tensor t = FromObject(dtype, std::move(variable));
+  t.is_ref_ = true;
+  return t;
+}
+
+Tensor Tensor::External(DType dtype, const Shape& shape, void* data, std::function<void()> release) {
+  auto* rep = new internal::TensorRep;
+  rep->dtype = dtype;
+  rep->shape = shape;
+  rep->data = data;
+  rep->release = release ? std::move(release) : [] {};
+  return FromRep(dtype, rep);
+}
+
+size_t Tensor::bytes() const { return static_cast<size_t>(num_elements()) * internal::ElementSize(dtype_); }
+
+bool Tensor::IsUnique() const {
+  switch (kind_) {
+    case Kind::kNone:
+    case Kind::kInline:
+      return true;
+    case Kind::kObject:
+      return object_ != nullptr && object_->IsUnique();
+    case Kind::kBuffer:
+      return !rep_->release && rep_->refs.load(std::memory_order_acquire) == 1 &&
+             (rep_->base == nullptr || rep_->base->refs.load(std::memory_order_acquire) == 1);
+  }
+  return false;
+}
+
+Tensor Tensor::Reshaped(const Shape& shape) const {
+  if (shape == this->shape()) return *this;
+  if (shape.IsScalar() && kind_ == Kind::kBuffer && dtype_ != DType::kString) {
+    Tensor t;
+    t.dtype_ = dtype_;
+    if (IsTrivial(dtype_)) {
+      t.kind_ = Kind::kInline;
+      std::memcpy(t.inline_, rep_->data, DTypeSize(dtype_));
+      return t;
+    }
+    return FromObject(dtype_, static_cast<const RefPtr<Object>*>(rep_->data)[0]);
+  }
+  if (kind_ != Kind::kBuffer) {  // an inline scalar gets a buffer of one element
+    Tensor t = *Make(dtype_, shape);
+    if (kind_ == Kind::kObject) {
+      t.mutable_values<RefPtr<Object>>()[0] = RefPtr<Object>::Share(object_);
+    } else {
+      std::memcpy(t.mutable_raw_data(), inline_, DTypeSize(dtype_));
+    }
+    return t;
+  }
+  auto* view = new internal::TensorRep;
+  view->base = rep_->base != nullptr ? rep_->base : rep_;
+  view->base->Ref();
+  view->dtype = dtype_;
+  view->shape = shape;
+  view->data = rep_->data;
+  return FromRep(dtype_, view);
+}
+
+Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
+  Dims dims(shape().dims().begin(), shape().dims().end());
+  const int64_t row = dims[0] == 0 ? 0 : num_elements() / dims[0];
+  dims[0] = n;
+  auto* view = new internal::TensorRep;
+  view->base = rep_->base != nullptr ? rep_->base : rep_;
+  view->base->Ref();
+  view->dtype = dtype_;
+  view->shape = Shape::Trusted(std::move(dims));
+  view->data = static_cast<char*>(rep_->data) + static_cast<size_t>(begin * row) * internal::ElementSize(dtype_);
+  return FromRep(dtype_, view);
+}
+
+Tensor Tensor::Bitcast(DType dtype) const {
+  Tensor t = *this;
+  if (kind_ == Kind::kBuffer) {
+    t = FromRep(dtype, new internal::TensorRep);
+    t.rep_->base = rep_->base != nullptr ? rep_->base : rep_;
+    t.rep_->base->Ref();
+    t.rep_->dtype = dtype;
+    t.rep_->shape = rep_->shape;
+    t.rep_->data = rep_->data;
+  }
+  t.dtype_ = dtype;
+  return t;
+}
+
+}  // namespace gyre

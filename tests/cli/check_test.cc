@@ -1,0 +1,218 @@
+// `gyre check` on small folders of golden cases, good ones and bad ones: what passes, what fails,
+// and what it says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "cli/gyre.h"
+#include "support/paths.h"
+#include "support/temp_folder.h"
+#include "tensor/io/file.h"
+
+namespace gyre::cli {
+namespace {
+
+using test::TempFolder;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// y = x + 1 on float32, where x is fed.
+constexpr char kGraph[] = R"(
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { unknown_rank: true } } } }
+node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+node { name: "y" op: "AddV2" input: "x" input: "one" attr { key: "T" value { type: DT_FLOAT } } }
+)";
+// An op that nobody knows.
+constexpr char kUnknownOp[] = R"(node { name: "boom" op: "NoSuchOp" })";
+
+class Check : public testing::Test {
+ protected:
+  // A case in group `g` whose one step feeds x with `x` and has these further members.
+  void Add(const std::string& name, const std::string& x, const std::string& rest,
+           const std::string& more = "") {
+    AddCase(name, absl::StrCat(R"("steps":[{"feeds":{"x:0":{"dtype":"float32","shape":[2],"data":)",
+                               x, R"(}},"fetches":["y:0"],)", rest, "}]", more));
+  }
+  void AddCase(const std::string& name, const std::string& members,
+               const std::string& graph = kGraph) {
+    folder_.Write(absl::StrCat("g/", name, "/case.json"),
+                  absl::StrCat(R"({"group":"g","name":")", name,
+                               R"(","doc":"Adds.","tags":["sums"],)", members, "}"));
+    folder_.Write(absl::StrCat("g/", name, "/graph.pb"), graph);
+  }
+  static std::string Expect(const std::string& data, const std::string& dtype = "float32") {
+    return absl::StrCat(R"("expect":[{"dtype":")", dtype, R"(","shape":[2],"data":)", data,
+                        R"(}],"rtol":1e-6,"atol":0)");
+  }
+  Ran Run(std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"check", folder_.path()});
+    return Gyre(options);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Check, GoodCasesPass) {
+  Add("a", "[1,2]", Expect("[2,3]"));
+  Add("b", "[0,-1]", Expect("[1,0]"));
+  const Ran ran = Run();
+  EXPECT_EQ(ran.out, "2 passed, 0 failed, 0 skipped\n");
+  EXPECT_EQ(ran.code, kSuccess);
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(Check, AWrongValueFailsAndSaysWhichElement) {
+  Add("good", "[1,2]", Expect("[2,3]"));
+  Add("bad", "[1,2]", Expect("[2,4]"));
+  const Ran ran = Run();
+  EXPECT_EQ(ran.code, kFailure);
+  EXPECT_THAT(ran.out,
+              StartsWith("FAIL  g/bad: step 0: y:0 at [1] got 3, want 4; 1 of 2 elements differ"));
+  EXPECT_THAT(ran.out, EndsWith("\n1 passed, 1 failed, 0 skipped\n"));
+}
+
+TEST_F(Check, AWrongTypeFails) {
+  Add("bad", "[1,2]", Expect("[2,3]", "float64"));
+  EXPECT_THAT(Run().out, HasSubstr("y:0 got float32[2], want float64[2]"));
+}
+
+TEST_F(Check, StepsAreRunInOrderUpToTheFirstFailure) {
+  const std::string feed =
+      R"({"feeds":{"x:0":{"dtype":"float32","shape":[],"data":[1]}},"fetches":["y:0"],)";
+  const auto expect = [](int value) {
+    return absl::StrCat(R"("expect":[{"dtype":"float32","shape":[],"data":[)", value, "]}]}");
+  };
+  AddCase("bad", absl::StrCat(R"("steps":[)", feed, expect(2), ",", feed, expect(5), ",", feed,
+                              expect(7), "]"));
+  const Ran ran = Run();
+  EXPECT_THAT(ran.out, HasSubstr("g/bad: step 1: y:0 got 2, want 5"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("step 2")));
+}
+
+TEST_F(Check, AnExpectedErrorMustComeWithItsCodeAndWords) {
+  const std::string unfed = R"("steps":[{"fetches":["y:0"],"error":{"code":)";
+  AddCase("a_good", unfed + R"("INVALID_ARGUMENT","message_contains":"X"}}])");
+  AddCase("b_either", unfed + R"("ABORTED","tf_code":"INVALID_ARGUMENT"}}])");
+  AddCase("c_code", unfed + R"("ABORTED"}}])");
+  AddCase("d_words", unfed + R"("INVALID_ARGUMENT","message_contains":"elephant"}}])");
+  Add("e_none", "[1,2]", R"("error":{"code":"ABORTED","tf_code":"OK"})");
+  const Ran ran = Run();
+  EXPECT_THAT(ran.out, HasSubstr("g/c_code: step 0: got INVALID_ARGUMENT ("));
+  EXPECT_THAT(ran.out, HasSubstr("want a message with 'elephant'"));
+  EXPECT_THAT(ran.out, HasSubstr("g/e_none: step 0: it succeeded, want ABORTED"));
+  EXPECT_THAT(ran.out, EndsWith("2 passed, 3 failed, 0 skipped\n"));
+}
+
+TEST_F(Check, AnUnexpectedErrorFails) {
+  AddCase("bad", absl::StrCat(R"("steps":[{"fetches":["y:0"],)", Expect("[1,2]"), "}]"));
+  EXPECT_THAT(Run().out, HasSubstr("g/bad: step 0: got INVALID_ARGUMENT ("));
+}
+
+TEST_F(Check, GraphsToBeRefused) {
+  const std::string error =
+      R"("steps":[],"load_error":{"code":"NOT_FOUND","message_contains":"NoSuchOp")";
+  AddCase("a_refused", error + "}", kUnknownOp);
+  AddCase("b_accepted", error + "}");
+  AddCase("c_optional", error + R"(,"optional":true})");
+  AddCase("d_other_code", R"("steps":[],"load_error":{"code":"INVALID_ARGUMENT"})", kUnknownOp);
+  const Ran ran = Run();
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("FAIL  g/b_accepted: the graph loads, but must be refused with NOT_FOUND\n"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("skip  g/c_optional: the graph may be refused or accepted, and it loads\n"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL  g/d_other_code: got NOT_FOUND"));
+  EXPECT_THAT(ran.out, EndsWith("1 passed, 2 failed, 1 skipped\n"));
+}
+
+TEST_F(Check, AGraphToBeRefusedMayInsteadFailInEveryStep) {
+  const std::string refused = R"("load_error":{"code":"INVALID_ARGUMENT"},"steps":[)";
+  const std::string failing = R"({"fetches":["y:0"],"error":{"code":"INVALID_ARGUMENT"}})";
+  const std::string running =
+      R"({"feeds":{"x:0":{"dtype":"float32","shape":[],"data":[1]}},"fetches":["y:0"],"error":{"code":"INVALID_ARGUMENT"}})";
+  AddCase("a", refused + failing + "]");
+  AddCase("b", refused + failing + "," + running + "]");
+  const Ran ran = Run();
+  EXPECT_THAT(ran.out, HasSubstr("g/b: step 1: it succeeded"));
+  EXPECT_THAT(ran.out, EndsWith("1 passed, 1 failed, 0 skipped\n"));
+}
+
+TEST_F(Check, OneSkipForEachGradient) {
+  const std::string gradients =
+      R"(,"gradients":[{"ys":["y:0"],"xs":["x:0"]},{"ys":["y:0"],"xs":["x:0"],"order":2}])";
+  Add("a", "[1,2]", Expect("[2,3]"), gradients);
+  EXPECT_EQ(Run().out,
+            "skip  g/a gradients[0]: gradients need the grad layer\n"
+            "skip  g/a gradients[1]: gradients need the grad layer\n"
+            "1 passed, 0 failed, 2 skipped\n");
+  EXPECT_THAT(Run({"--only", "gradients"}).out, EndsWith("0 passed, 0 failed, 2 skipped\n"));
+}
+
+TEST_F(Check, OnlySelectsByGroupTagAndName) {
+  Add("a", "[1,2]", Expect("[2,3]"));
+  Add("b", "[1,2]", Expect("[2,3]"));
+  for (const char* word : {"g", "sums", "a,b", "g/a,g/b"}) {
+    EXPECT_EQ(Run({"--only", word}).out, "2 passed, 0 failed, 0 skipped\n") << word;
+  }
+  EXPECT_EQ(Run({"--only", "a"}).out, "1 passed, 0 failed, 0 skipped\n");
+  const Ran ran = Run({"--only", "summs"});
+  EXPECT_EQ(ran.code, kMisuse);
+  EXPECT_THAT(ran.err,
+              HasSubstr("--only summs: no case has this group, tag or name; did you mean 'sums'?"));
+}
+
+TEST_F(Check, ListRunsNothing) {
+  Add("bad", "[1,2]", Expect("[0,0]"));
+  const Ran ran = Run({"--list"});
+  EXPECT_EQ(ran.out, "g/bad: Adds.\n");
+  EXPECT_EQ(ran.code, kSuccess);
+}
+
+TEST_F(Check, VerboseNamesWhatPassedAndTheSlowest) {
+  Add("a", "[1,2]", Expect("[2,3]"));
+  const Ran ran = Run({"-v"});
+  EXPECT_THAT(ran.out, StartsWith("ok    g/a ("));
+  EXPECT_THAT(ran.out, HasSubstr("slowest:\n"));
+  EXPECT_THAT(ran.out, EndsWith("1 passed, 0 failed, 0 skipped\n"));
+}
+
+TEST_F(Check, AnUnreadableCaseFails) {
+  Add("good", "[1,2]", Expect("[2,3]"));
+  folder_.Write("g/broken/case.json", "{");
+  AddCase("no_graph", absl::StrCat(R"("steps":[{"fetches":["y:0"],)", Expect("[1,2]"), "}]"));
+  folder_.Write("g/no_graph/graph.pb", "\xff\xff\xff");
+  const Ran ran = Run();
+  EXPECT_EQ(ran.code, kFailure);
+  EXPECT_THAT(ran.out, HasSubstr("broken/case.json: not JSON"));
+  EXPECT_THAT(ran.out, HasSubstr("g/no_graph: loading: got INVALID_ARGUMENT"));
+  EXPECT_THAT(ran.out, EndsWith("1 passed, 2 failed, 0 skipped\n"));
+}
+
+TEST_F(Check, ReportsAreInOrderHoweverManyJobs) {
+  for (int i = 10; i < 40; ++i)
+    Add(absl::StrCat("c", i), "[1,2]", Expect(i % 3 == 0 ? "[2,4]" : "[2,3]"));
+  const Ran one = Run({"--jobs", "1"});
+  const Ran many = Run({"--jobs", "8"});
+  EXPECT_EQ(one.out, many.out);
+  EXPECT_THAT(one.out, EndsWith("20 passed, 10 failed, 0 skipped\n"));
+}
+
+TEST(CheckMisuse, IsExplained) {
+  const TempFolder empty;
+  EXPECT_THAT(Gyre({"check"}).err, HasSubstr("gyre check DIR"));
+  EXPECT_THAT(Gyre({"check", empty.path()}).err, HasSubstr("there is no case.json below"));
+  EXPECT_THAT(Gyre({"check", empty.Path("none")}).err, HasSubstr("there is no folder"));
+  EXPECT_THAT(Gyre({"check", empty.path(), "--engine", "warp"}).err,
+              HasSubstr("there is no engine 'warp'; there is reference"));
+  EXPECT_THAT(Gyre({"check", empty.path(), "--jobs", "0"}).err,
+              HasSubstr("--jobs wants a whole number"));
+  EXPECT_EQ(Gyre({"check", empty.path(), "--jobs", "0"}).code, kMisuse);
+}
+
+}  // namespace
+}  // namespace gyre::cli

@@ -1,0 +1,232 @@
+// `gyre run`, `show`, `ops` and `help`, as somebody at a terminal meets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "cli/gyre.h"
+#include "support/paths.h"
+#include "support/temp_folder.h"
+#include "tensor/io/file.h"
+#include "tensor/io/npy.h"
+#include "tensor/io/safetensors.h"
+
+namespace gyre::cli {
+namespace {
+
+using test::SourcePath;
+using test::TempFolder;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// sum = a * b + total, where total is a variable that `init` sets to 10 and `grow` adds b to.
+constexpr char kGraph[] = R"(
+node { name: "a" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
+node { name: "b" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape {} } } }
+node { name: "ten" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 10 } } } }
+node { name: "total" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape {} } } attr { key: "shared_name" value { s: "total" } } }
+node { name: "init" op: "AssignVariableOp" input: "total" input: "ten" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "grow" op: "AssignAddVariableOp" input: "total" input: "b" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "now" op: "ReadVariableOp" input: "total" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "product" op: "Mul" input: "a" input: "b" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "sum" op: "AddV2" input: "product" input: "now" attr { key: "T" value { type: DT_FLOAT } } }
+)";
+
+class CommandLine : public testing::Test {
+ protected:
+  CommandLine() : graph_(folder_.Write("graph.pbtxt", kGraph)) {}
+
+  // What a wrong `gyre run` of the graph says.
+  std::string Mistake(std::vector<std::string> words) {
+    words.insert(words.begin(), {"run", graph_});
+    const Ran ran = Gyre(words);
+    EXPECT_EQ(ran.code, kMisuse) << ran.err << ran.out;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, StartsWith("gyre run: "));
+    EXPECT_THAT(ran.err, EndsWith("See 'gyre help run'.\n"));
+    return ran.err;
+  }
+
+  TempFolder folder_;
+  std::string graph_;
+};
+
+TEST_F(CommandLine, RunPrintsWhatIsFetched) {
+  const Ran ran = Gyre(
+      {"run", graph_, "--feed", "a=[[1,2,3],[4,5,6]]", "--feed", "b=2", "--fetch", "product,b:0"});
+  EXPECT_EQ(ran.code, kSuccess) << ran.err;
+  EXPECT_EQ(ran.out, "product float32[2,3] =\n[[2 4 6]\n [8 10 12]]\nb:0 float32[] = 2\n");
+}
+
+TEST_F(CommandLine, FeedsTakeTypeAndShapeFromTheGraph) {
+  EXPECT_THAT(Gyre({"run", graph_, "--feed=a=1", "--feed=b=2", "--fetch=product"}).out,
+              HasSubstr("[[2 2 2]\n [2 2 2]]"));
+  EXPECT_THAT(Gyre({"run", graph_, "--feed=product=[[0.5]]", "--fetch=product"}).out,
+              HasSubstr("float32[1,1]"));
+}
+
+TEST_F(CommandLine, FurtherRunsShareTheSession) {
+  const Ran ran = Gyre({"run", graph_, "--init", "init", "--fetch", "now", "--then", "--target",
+                        "grow", "--feed", "b=5", "--then", "--fetch", "now"});
+  EXPECT_EQ(ran.code, kSuccess) << ran.err;
+  EXPECT_EQ(ran.out, "now float32[] = 10\nnow float32[] = 15\n");
+}
+
+TEST_F(CommandLine, ResultsGoToFilesAndComeBackFromThem) {
+  const std::string npy = folder_.Path("p.npy"), safetensors = folder_.Path("p.safetensors");
+  const std::vector<std::string> run = {"run",    graph_, "--feed", "a=[1,2,3,4,5,6]",
+                                        "--feed", "b=2"};
+  std::vector<std::string> words = run;
+  words.insert(words.end(), {"--fetch", "product", "--out", npy});
+  EXPECT_EQ(Gyre(words).out, "wrote product to " + npy + "\n");
+  EXPECT_THAT(ReadNpy(npy)->values<float>(), testing::ElementsAre(2, 4, 6, 8, 10, 12));
+  words = run;
+  words.insert(words.end(), {"--fetch", "product,b", "--out", safetensors});
+  EXPECT_EQ(Gyre(words).code, kSuccess);
+  EXPECT_EQ(SafetensorsFile::Open(safetensors)->Read("b")->scalar<float>(), 2);
+  EXPECT_THAT(Gyre({"run", graph_, "--feed", "a=@" + npy, "--feed", "b=@" + safetensors + ":b",
+                    "--fetch", "product"})
+                  .out,
+              HasSubstr("[[4 8 12]\n [16 20 24]]"));
+}
+
+TEST_F(CommandLine, AFailureOfTheGraphIsNotAMisuse) {
+  const Ran unfed = Gyre({"run", graph_, "--fetch", "product"});
+  EXPECT_EQ(unfed.code, kFailure);
+  EXPECT_THAT(unfed.err, StartsWith("gyre run: INVALID_ARGUMENT: "));
+  const Ran broken = Gyre({"run", folder_.Write("broken.pb", "\xff\xff\xff"), "--fetch", "y"});
+  EXPECT_EQ(broken.code, kFailure);
+  EXPECT_THAT(broken.err, HasSubstr("broken.pb"));
+}
+
+TEST_F(CommandLine, TimeAndMemoryCanBeBounded) {
+  const std::string endless = SourcePath("tests/golden/errors/deadline_v2/graph.pb");
+  const Ran late = Gyre({"run", endless, "--feed", "x=5", "--fetch", "y", "--timeout", "50"});
+  EXPECT_EQ(late.code, kFailure);
+  EXPECT_THAT(late.err, StartsWith("gyre run: DEADLINE_EXCEEDED: "));
+  const Ran large = Gyre(
+      {"run", graph_, "--feed", "a=1", "--feed", "b=1", "--fetch", "product", "--budget", "8"});
+  EXPECT_EQ(large.code, kFailure);
+  EXPECT_THAT(large.err, StartsWith("gyre run: RESOURCE_EXHAUSTED: "));
+}
+
+TEST_F(CommandLine, MistakesInNamesAreHelpedWith) {
+  EXPECT_THAT(Mistake({"--fetch", "prodct"}),
+              HasSubstr("the graph has no op 'prodct'; did you mean 'product'?"));
+  EXPECT_THAT(Mistake({"--fetch", "sum:1"}),
+              HasSubstr("'sum' (AddV2) has no output 1, its last one is 0"));
+  EXPECT_THAT(Mistake({"--fetch", "init"}), HasSubstr("has no outputs; it can only be a --target"));
+  EXPECT_THAT(Mistake({"--fetch", "sum:x"}),
+              HasSubstr("'sum:x' is no name of a tensor, such as sum:0"));
+  EXPECT_THAT(Mistake({"--target", "Init"}), HasSubstr("did you mean 'init'?"));
+  EXPECT_THAT(Mistake({"--init", "unit", "--fetch", "b"}), HasSubstr("did you mean 'init'?"));
+  EXPECT_THAT(Mistake({"--feed", "c=1", "--fetch", "sum"}), HasSubstr("the graph has no op 'c'"));
+}
+
+TEST_F(CommandLine, MistakesInFeedsAreNamed) {
+  EXPECT_THAT(Mistake({"--feed", "b", "--fetch", "b"}),
+              HasSubstr("--feed b: NAME=VALUE is wanted"));
+  EXPECT_THAT(Mistake({"--feed", "b=x", "--fetch", "b"}),
+              HasSubstr("--feed b: 'x' is not float32"));
+  EXPECT_THAT(Mistake({"--feed", "a=[1,2]", "--fetch", "a"}),
+              HasSubstr("--feed a: shape [2,3] is wanted, the value has [2]"));
+  EXPECT_THAT(Mistake({"--feed", "a=@none.npy", "--fetch", "a"}),
+              HasSubstr("none.npy: No such file"));
+}
+
+TEST_F(CommandLine, MistakesInOptionsAreNamed) {
+  EXPECT_THAT(Mistake({"--fecth", "b"}), HasSubstr("did you mean '--fetch'?"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "extra"}), HasSubstr("'extra' is one argument too many"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--timeout", "soon"}),
+              HasSubstr("--timeout wants a whole number"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--budget", "lots"}),
+              HasSubstr("--budget wants a size such as"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--engine", "warp"}),
+              HasSubstr("there is no engine 'warp'"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--out", "b.csv"}),
+              HasSubstr("must end in .npy or .safetensors"));
+  EXPECT_THAT(Mistake({"--fetch", "a,b", "--out", "b.npy"}), HasSubstr("holds one tensor"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--seed", "3"}),
+              HasSubstr("after --then: there is no option --seed"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--then", "more"}),
+              HasSubstr("after --then: 'more' is one argument too many"));
+  EXPECT_THAT(Gyre({"run"}).err, HasSubstr("something is missing: gyre run GRAPH"));
+  const Ran no_file = Gyre({"run", "no/such.pb", "--fetch", "b"});
+  EXPECT_EQ(no_file.code, kMisuse);
+  EXPECT_THAT(no_file.err, HasSubstr("cannot open no/such.pb: No such file"));
+}
+
+TEST_F(CommandLine, WhoAsksForNothingIsToldWhatThereIs) {
+  const std::string text = Mistake({});
+  EXPECT_THAT(text, HasSubstr("nothing is fetched"));
+  EXPECT_THAT(text, HasSubstr("(--feed NAME=VALUE):\n    a:0 float32[2,3]\n    b:0 float32[]\n"));
+  EXPECT_THAT(text, HasSubstr("(--fetch NAME):\n    sum:0 float32\n"));
+  EXPECT_THAT(text, HasSubstr("(--target OP):\n    init\n    grow\n"));
+}
+
+TEST_F(CommandLine, ShowPrintsTextCountsAndPictures) {
+  EXPECT_THAT(Gyre({"show", graph_}).out, HasSubstr("%product = Mul(%a, %b)"));
+  EXPECT_THAT(Gyre({"show", graph_, "--full"}).out, HasSubstr("%product = Mul(%a, %b)"));
+  EXPECT_THAT(Gyre({"show", graph_, "--summary"}).out, HasSubstr("Placeholder"));
+  EXPECT_THAT(Gyre({"show", graph_, "--dot"}).out, HasSubstr("digraph"));
+  EXPECT_THAT(Gyre({"show", graph_, "--dot", "--summary"}).err, HasSubstr("choose one of"));
+  EXPECT_EQ(Gyre({"show", "no/such.pb"}).code, kMisuse);
+  EXPECT_EQ(Gyre({"show", folder_.Write("broken.pb", "\xff\xff\xff")}).code, kFailure);
+}
+
+TEST_F(CommandLine, ShowDrawsOrSaysWhatIsMissing) {
+  const std::string picture = folder_.Path("graph.svg");
+  const Ran ran = Gyre({"show", graph_, "--svg", picture});
+  if (ran.code == kSuccess) {
+    EXPECT_THAT(*ReadFile(picture), HasSubstr("<svg"));
+  } else {
+    EXPECT_THAT(ran.err, HasSubstr("graphviz is not installed"));
+  }
+}
+
+TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
+  const Ran all = Gyre({"ops"});
+  EXPECT_THAT(all.out, HasSubstr("Control\n"));
+  EXPECT_THAT(all.out, HasSubstr("\n  MatMul: "));
+  const Ran one = Gyre({"ops", "MatMul"});
+  EXPECT_EQ(one.code, kSuccess);
+  EXPECT_THAT(one.out, StartsWith("MatMul(a: T, b: T) -> product: T"));
+  EXPECT_THAT(one.out, HasSubstr("attribute  transpose_a: bool, default false"));
+  EXPECT_THAT(one.out, HasSubstr("effect     none"));
+  const Ran none = Gyre({"ops", "Matmul"});
+  EXPECT_EQ(none.code, kMisuse);
+  EXPECT_THAT(none.err, HasSubstr("there is no op 'Matmul'; did you mean 'MatMul'"));
+}
+
+TEST(Help, IsThereForEveryCommand) {
+  EXPECT_THAT(Gyre({"help"}).out, HasSubstr("gyre run GRAPH"));
+  EXPECT_THAT(Gyre({"--version"}).out, StartsWith("gyre "));
+  for (const char* command : {"run", "show", "check", "ops"}) {
+    const Ran help = Gyre({"help", command});
+    EXPECT_EQ(help.code, kSuccess);
+    EXPECT_THAT(help.out, StartsWith(std::string("gyre ") + command + " "));
+    EXPECT_EQ(Gyre({command, "--help"}).out, help.out);
+  }
+  EXPECT_THAT(Gyre({"help", "chekc"}).err, HasSubstr("did you mean 'check'?"));
+  EXPECT_THAT(Gyre({"rum"}).err, HasSubstr("there is no command 'rum'; did you mean 'run'?"));
+  EXPECT_EQ(Gyre({"rum"}).code, kMisuse);
+  EXPECT_EQ(Gyre({}).code, kMisuse);
+}
+
+TEST(Program, IsWhatMainRuns) {
+  std::FILE* pipe = ::popen((test::BuildPath("bin/gyre") + " --version").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::array<char, 100> line{};
+  EXPECT_NE(std::fgets(line.data(), line.size(), pipe), nullptr);
+  EXPECT_EQ(::pclose(pipe), 0);
+  EXPECT_EQ(std::string(line.data()), Gyre({"--version"}).out);
+}
+
+}  // namespace
+}  // namespace gyre::cli

@@ -1,0 +1,217 @@
+// Structured control flow on the reference engine: what the golden graphs, which come from elsewhere, cannot show.
+#include <thread>
+
+#include "base/cancellation.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// down(n) = n == 0 ? 0 : down(n - 1) + 1, which is as deep as it is slow.
+constexpr char kRecursion[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %y = PartitionedCall(%n) f=@down : int32
+}
+
+func @down(%n: int32) -> (y: int32) {
+  %zero = Const() value=int32{0} : int32
+  %more = Greater(%n, %zero) : bool
+  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int32
+  return %y
+}
+
+func @bottom(%n: int32) -> (y: int32) {
+  %y = Identity(%n) : int32
+  return %y
+}
+
+func @deeper(%n: int32) -> (y: int32) {
+  %one = Const() value=int32{1} : int32
+  %less = Sub(%n, %one) : int32
+  %call = PartitionedCall(%less) f=@down : int32
+  %y = AddV2(%call, %one) : int32
+  return %y
+}
+)";
+
+TEST(Calls, RecursionIsAsDeepAsMemoryAllows) {
+  auto session = SessionFor(kRecursion);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(100'000)}}, "y:0"), 100'000);
+}
+
+TEST(Calls, EndlessRecursionRunsIntoTheBudgetAndSaysSo) {
+  auto session = SessionFor(R"(
+graph {
+  %y = PartitionedCall() f=@forever : int32
+}
+func @forever() -> (y: int32) {
+  %y = PartitionedCall() f=@forever : int32
+  return %y
+}
+)");
+  ASSERT_NE(session, nullptr);
+  RunOptions options;
+  options.budget_bytes = 16 << 20;
+  const absl::Status status = RunStatus(*session, {}, "y:0", options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(status.message(), "in function forever")) << status;
+  EXPECT_LT(status.message().size(), 2000u) << "deep calls are summed up";
+}
+
+constexpr char kLoop[] = R"(
+graph {
+  %n = Placeholder() dtype=int64 shape=() : int64
+  %x = Placeholder() dtype=float32 : float32
+  %loop = StatelessWhile(%n, %x) cond=@more body=@step : (int64, float32)
+}
+func @more(%i: int64, %x: float32) -> (p: bool) {
+  %zero = Const() value=int64{0} : int64
+  %p = Greater(%i, %zero) : bool
+  return %p
+}
+func @step(%i: int64, %x: float32) -> (i: int64, x: float32) {
+  %one = Const() value=int64{1} : int64
+  %i1 = Sub(%i, %one) : int64
+  %half = Const() value=float32{0.5} : float32
+  %x1 = Mul(%x, %half) : float32
+  return %i1, %x1
+}
+)";
+
+TEST(While, ZeroTripsReturnTheInputs) {
+  auto session = SessionFor(kLoop);
+  ASSERT_NE(session, nullptr);
+  const Feeds feeds = {{"n:0", Tensor::Scalar<int64_t>(0)}, {"x:0", Tensor::Scalar<float>(8)}};
+  EXPECT_EQ(RunScalar<float>(*session, feeds, "loop:1"), 8.0f);
+}
+
+TEST(While, DeadlineEndsAnEndlessLoopAndTheSessionGoesOn) {
+  auto session = SessionFor(kLoop);
+  ASSERT_NE(session, nullptr);
+  RunOptions options;
+  options.timeout_ms = 30;
+  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)}, {"x:0", Tensor::Scalar<float>(8)}};
+  const absl::Status status = RunStatus(*session, endless, "loop:1", options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(absl::StrContains(status.message(), "iteration")) << "says how far it came: " << status;
+  const Feeds feeds = {{"n:0", Tensor::Scalar<int64_t>(3)}, {"x:0", Tensor::Scalar<float>(8)}};
+  EXPECT_EQ(RunScalar<float>(*session, feeds, "loop:1"), 1.0f);
+}
+
+TEST(While, CancellationFromAnotherThreadEndsALoop) {
+  auto session = SessionFor(kLoop);
+  ASSERT_NE(session, nullptr);
+  Cancellation cancellation;
+  RunOptions options;
+  options.cancellation = &cancellation;
+  std::thread canceller([&] { cancellation.Cancel(absl::CancelledError("enough")); });
+  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)}, {"x:0", Tensor::Scalar<float>(8)}};
+  const absl::Status status = RunStatus(*session, endless, "loop:1", options);
+  canceller.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(absl::StrContains(status.message(), "enough")) << status;
+}
+
+TEST(If, BranchNotTakenDoesNotRun) {
+  auto session = SessionFor(R"(
+graph {
+  %p = Placeholder() dtype=bool shape=() : bool
+  %x = Placeholder() dtype=int32 : int32
+  %y = StatelessIf(%p, %x) then_branch=@divide else_branch=@keep : int32
+}
+func @divide(%x: int32) -> (y: int32) {
+  %zero = Const() value=int32{0} : int32
+  %quotient = FloorDiv(%x, %zero) : int32
+  return %quotient
+}
+func @keep(%x: int32) -> (y: int32) {
+  return %x
+}
+)");
+  ASSERT_NE(session, nullptr);
+  const Tensor x = Tensor::Scalar<int32_t>(7);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"p:0", Tensor::Scalar<bool>(false)}, {"x:0", x}}, "y:0"), 7);
+  const absl::Status status = RunStatus(*session, {{"p:0", Tensor::Scalar<bool>(true)}, {"x:0", x}}, "y:0");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "at node quotient (FloorDiv)")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "in the then branch (function divide) of StatelessIf node y"))
+      << status;
+}
+
+TEST(For, RunsOncePerValueOfItsCounter) {
+  auto session = SessionFor(R"(
+graph {
+  %start = Const() value=int32{2} : int32
+  %limit = Placeholder() dtype=int32 shape=() : int32
+  %delta = Const() value=int32{3} : int32
+  %sum = Const() value=int32{0} : int32
+  %for = For(%start, %limit, %delta, %sum) body=@add : int32
+}
+func @add(%i: int32, %sum: int32) -> (sum: int32) {
+  %y = AddV2(%sum, %i) : int32
+  return %y
+}
+)");
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"limit:0", Tensor::Scalar<int32_t>(9)}}, "for:0"), 2 + 5 + 8);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"limit:0", Tensor::Scalar<int32_t>(2)}}, "for:0"), 0);
+  EXPECT_EQ(RunStatus(*session, {{"limit:0", Tensor::Scalar<int32_t>(1)}}, "for:0").code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// A consumer that waits for a producer in another branch of the same run must not stop the producer.
+TEST(Queues, DequeueWaitsForAnEnqueueOfTheSameRun) {
+  auto session = SessionFor(R"(
+graph {
+  %q = FIFOQueueV2() component_types=[float32] shared_name="q" : resource
+  %x = Const() value=float32{4} : float32
+  %y = QueueDequeueV2(%q) component_types=[float32] : float32
+  %slow = Square(%x) : float32
+  %put = QueueEnqueueV2(%q, %slow)
+}
+)");
+  ASSERT_NE(session, nullptr);
+  const auto result = session->Run({}, {"y:0"}, {"put"});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ((*result)[0].scalar<float>(), 16.0f);
+}
+
+TEST(Random, DiffersBetweenIterationsAndRunsButNotBetweenWindows) {
+  constexpr char kText[] = R"(
+graph {
+  %shape = Const() value=int32[0]{} : int32
+  %zero = Const() value=int32{0} : int32
+  %sum = Const() value=float32{0} : float32
+  %n = Const() value=int32{4} : int32
+  %one = Const() value=int32{1} : int32
+  %for = For(%zero, %n, %one, %sum, %sum) body=@draw : (float32, float32)
+}
+func @draw(%i: int32, %last: float32, %older: float32) -> (last: float32, older: float32) {
+  %shape = Const() value=int32[0]{} : int32
+  %x = RandomUniform(%shape) dtype=float32 : float32
+  return %x, %last
+}
+)";
+  std::vector<std::pair<float, float>> draws;
+  for (const int window : {1, 8}) {
+    SessionOptions options;
+    options.seed = 7;
+    options.window = window;
+    auto session = SessionFor(kText, options);
+    ASSERT_NE(session, nullptr);
+    for (int run = 0; run < 2; ++run) {
+      const auto result = session->Run({}, {"for:0", "for:1"});
+      ASSERT_TRUE(result.ok()) << result.status();
+      draws.emplace_back((*result)[0].scalar<float>(), (*result)[1].scalar<float>());
+      EXPECT_NE(draws.back().first, draws.back().second) << "two iterations draw different numbers";
+    }
+    EXPECT_NE(draws[draws.size() - 1], draws[draws.size() - 2]) << "two runs draw different numbers";
+  }
+  EXPECT_EQ(draws[0], draws[2]);
+  EXPECT_EQ(draws[1], draws[3]);
+}
+
+}  // namespace
+}  // namespace gyre::testing

@@ -1,0 +1,93 @@
+#include "graphdef/canonical.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "google/protobuf/util/message_differencer.h"
+#include "graphdef/attr_proto.h"
+#include "support/paths.h"
+
+namespace gyre::test {
+namespace {
+
+void CanonicalizeTensor(wire::TensorProto& proto) {
+  DecodeLimits limits{std::numeric_limits<int64_t>::max()};
+  const absl::StatusOr<Tensor> tensor = DecodeTensor(proto, limits);
+  if (!tensor.ok()) return;
+  wire::TensorProto again;
+  if (EncodeTensor(*tensor, &again).ok()) proto = again;
+}
+
+void CanonicalizeNode(const OpLookup& ops, wire::NodeDef& node) {
+  for (auto& [name, value] : *node.mutable_attr()) {
+    if (value.has_tensor()) CanonicalizeTensor(*value.mutable_tensor());
+    if (!value.has_list()) continue;
+    for (wire::TensorProto& tensor : *value.mutable_list()->mutable_tensor()) CanonicalizeTensor(tensor);
+  }
+  const OpDef* op = ops.Find(node.op());
+  for (const AttrDef& attr : op == nullptr ? std::vector<AttrDef>() : op->attrs) {
+    if (!attr.default_value || node.attr().contains(attr.name)) continue;
+    EncodeAttr(*attr.default_value, &(*node.mutable_attr())[attr.name]).IgnoreError();
+  }
+  auto* inputs = node.mutable_input();
+  const auto first_control =
+      std::find_if(inputs->begin(), inputs->end(), [](const std::string& s) { return s[0] == '^'; });
+  std::sort(first_control, inputs->end());
+  inputs->erase(std::unique(first_control, inputs->end()), inputs->end());
+}
+
+void CanonicalizeFunction(const OpLookup& ops, wire::FunctionDef& function) {
+  function.mutable_signature()->clear_is_stateful();
+  for (wire::NodeDef& node : *function.mutable_node_def()) CanonicalizeNode(ops, node);
+  for (auto it = function.mutable_arg_attr()->begin(); it != function.mutable_arg_attr()->end();) {
+    it = it->second.attr().empty() ? function.mutable_arg_attr()->erase(it) : std::next(it);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> GoldenNames() {
+  std::vector<std::string> names;
+  const std::filesystem::path root = SourcePath("tests/golden");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().filename() != "graph.pb") continue;
+    names.push_back(std::filesystem::relative(entry.path().parent_path(), root).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string ReadGolden(const std::string& name, const std::string& file) {
+  std::ifstream in(SourcePath("tests/golden/" + name + "/" + file), std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
+
+wire::GraphDef ParseBinary(const std::string& bytes) {
+  wire::GraphDef graph;
+  graph.ParseFromString(bytes);
+  return graph;
+}
+
+void Canonicalize(const OpLookup& ops, wire::GraphDef& graph) {
+  for (wire::NodeDef& node : *graph.mutable_node()) CanonicalizeNode(ops, node);
+  auto* functions = graph.mutable_library()->mutable_function();
+  for (wire::FunctionDef& function : *functions) CanonicalizeFunction(ops, function);
+  std::sort(functions->begin(), functions->end(), [](const auto& a, const auto& b) {
+    return a.signature().name() < b.signature().name();
+  });
+  if (graph.library().ByteSizeLong() == 0) graph.clear_library();
+}
+
+std::string Differences(const wire::GraphDef& a, const wire::GraphDef& b) {
+  std::string report;
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&report);
+  return differencer.Compare(a, b) ? "" : report;
+}
+
+}  // namespace gyre::test

@@ -1,0 +1,87 @@
+// Every op, called with what files and fuzzers come up with, ends in values of the declared types or in a Status; and
+// what its shape rule promised is what its kernel made.
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+#include "ir/shape_context.h"
+#include "support/op_fuzz.h"
+
+namespace gyre::testing {
+namespace {
+
+uint64_t Seed() {
+  const char* seed = std::getenv("GYRE_TEST_SEED");
+  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
+}
+
+int CallsPerOp() { return std::getenv("GYRE_TEST_LONG") != nullptr ? 20'000 : 2'000; }
+
+void CheckOutputs(const FuzzedCall& call) {
+  for (size_t i = 0; i < call.outputs->size(); ++i) {
+    const Tensor& output = (*call.outputs)[i];
+    if (!output.has_value()) continue;  // the untaken side of a Switch
+    EXPECT_EQ(output.dtype(), call.node.signature.outputs[i].dtype) << call.ToString();
+  }
+}
+
+// The shape rule, told all there is to know about the inputs, must allow what the kernel did.
+void CheckShapeRule(const FuzzedCall& call) {
+  std::vector<ValueInfo> infos;
+  for (const Tensor& input : call.inputs) {
+    ValueInfo info;
+    if (!input.is_ref()) {
+      info.shape = input.shape();
+      if (IsTrivial(input.dtype())) info.constant = input;
+    }
+    infos.push_back(std::move(info));
+  }
+  ShapeContext context(call.node, std::move(infos));
+  const absl::Status status = call.node.op->shape(context);
+  if (!call.outputs.ok()) return;  // a rule need not foresee every failure
+  ASSERT_TRUE(status.ok()) << call.ToString() << "\nsucceeds, but its shape rule says: " << status;
+  for (size_t i = 0; i < call.outputs->size(); ++i) {
+    const Tensor& output = (*call.outputs)[i];
+    if (!output.has_value() || output.is_ref()) continue;
+    EXPECT_TRUE(context.outputs()[i].shape.Allows(output.shape()))
+        << call.ToString() << "\noutput " << i << " has shape " << output.shape().ToString()
+        << ", but its shape rule says " << context.outputs()[i].shape.ToString();
+  }
+}
+
+class AdversarialOps : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(AdversarialOps, EndInValuesOrAStatus) {
+  const OpDef& op = *Ops().Find(GetParam());
+  OpFuzzer fuzzer(Seed() ^ std::hash<std::string>()(op.name));
+  int made = 0, succeeded = 0;
+  for (int i = 0; i < CallsPerOp() * 4 && made < CallsPerOp(); ++i) {
+    const absl::StatusOr<FuzzedCall> call = fuzzer.Call(op);
+    if (!call.ok()) continue;
+    ++made;
+    if (call->outputs.ok()) {
+      ++succeeded;
+      CheckOutputs(*call);
+    } else {
+      EXPECT_FALSE(absl::IsInternal(call->outputs.status())) << call->ToString() << "\n" << call->outputs.status();
+    }
+    CheckShapeRule(*call);
+    if (HasFailure()) break;
+  }
+  RecordProperty("calls", made);
+  RecordProperty("succeeded", succeeded);
+  EXPECT_GT(made, 0);
+}
+
+std::vector<std::string> OpsWithKernels() {
+  std::vector<std::string> names;
+  for (const OpDef* op : Ops().All()) {
+    if (Ops().HasKernel(op->name)) names.push_back(op->name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AdversarialOps, ::testing::ValuesIn(OpsWithKernels()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace gyre::testing

@@ -1,0 +1,55 @@
+// The registry is whole: every op parses, is documented, has a shape rule and a way to run.
+#include "ops/registry.h"
+
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "support/paths.h"
+
+namespace gyre {
+namespace {
+
+TEST(Registry, EveryRegistrationBlockParses) { EXPECT_TRUE(Ops().status().ok()) << Ops().status(); }
+
+TEST(Registry, EveryOpHasADocAndAShapeRule) {
+  for (const OpDef* op : Ops().All()) {
+    EXPECT_FALSE(op->doc.empty()) << op->name;
+    EXPECT_NE(op->shape, nullptr) << op->name;
+  }
+}
+
+TEST(Registry, EveryOpRuns) {
+  for (const OpDef* op : Ops().All()) {
+    const bool by_engine = op->kind == OpKind::kIf || op->kind == OpKind::kCase || op->kind == OpKind::kWhile ||
+                           op->kind == OpKind::kFor || op->kind == OpKind::kCall || op->kind == OpKind::kArg ||
+                           op->kind == OpKind::kRetval || op->kind == OpKind::kSymbolicGradient;
+    EXPECT_EQ(Ops().HasKernel(op->name), !by_engine) << op->name;
+  }
+}
+
+TEST(Registry, SchemasSurviveFormattingAndParsing) {
+  for (const OpDef* op : Ops().All()) {
+    const std::string text = FormatOpSchema(*op);
+    const absl::StatusOr<OpDef> again = ParseOpSchema(text);
+    ASSERT_TRUE(again.ok()) << text << "\n" << again.status();
+    EXPECT_EQ(FormatOpSchema(*again), text);
+  }
+}
+
+// OPS.md lists every op type of the golden graphs, in rows "| Name | …".
+TEST(Registry, HasEveryOpOfTheGoldenGraphs) {
+  std::ifstream list(test::SourcePath("tests/golden/OPS.md"));
+  ASSERT_TRUE(list.good());
+  int seen = 0;
+  for (std::string line; std::getline(list, line);) {
+    if (line.size() < 3 || line.substr(0, 2) != "| ") continue;
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    if (name == "op" || name[0] == '(') continue;
+    ++seen;
+    EXPECT_NE(Ops().Find(name), nullptr) << name;
+  }
+  EXPECT_GE(seen, 190);
+}
+
+}  // namespace
+}  // namespace gyre

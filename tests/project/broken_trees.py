@@ -1,0 +1,131 @@
+"""The self-test of budgets.py: a small tree that all checks accept, and ways to break it.
+
+Each way names the check that must notice it; a check that nothing here can fail is itself a failure.
+"""
+
+import tempfile
+from pathlib import Path
+
+import sources
+
+GOOD = {
+    "include/gyre/tensor.h": "// A tensor.\n#pragma once\n#include <vector>\n",
+    "include/gyre/session.h": '// A session.\n#pragma once\n#include "gyre/tensor.h"\n',
+    "src/base/README.md": "Base.\n",
+    "src/base/check.h": "// Checks.\n#pragma once\n",
+    "src/tensor/README.md": "Tensors.\n",
+    "src/tensor/tensor.cc": '#include "gyre/tensor.h"\n#include "base/check.h"\nint F(int x) {\n  return x;\n}\n',
+    "src/ops/README.md": "Ops.\n",
+    "src/ops/registry.h": "// All ops.\n#pragma once\n",
+    "src/ops/registry.cc": '#include "ops/math/family.h"\n',
+    "src/ops/math/family.h": '// Maths.\n#pragma once\n#include "ops/registry.h"\n',
+    "src/ops/array/family.h": '// Arrays.\n#pragma once\n#include "ops/registry.h"\n',
+    "tests/golden/case/case.json": "{}\n",
+}
+
+
+def long_function(lines):
+    return "void Long() {\n" + "  Step();\n" * (lines - 2) + "}\n"
+
+
+# (what is broken, the check that must notice, files added to the good tree or put in place of its own)
+BROKEN = [
+    ("a file of 1,001 lines", "check_file_length", {"src/base/long.cc": "int x;\n" * 1001}),
+    ("too many files of 501 lines", "check_file_length",
+     {f"src/base/long{i}.cc": "int x;\n" * 501 for i in range(9)}),
+    ("a folder of 41 files", "check_folder_size", {f"tests/ops/f{i}.cc": "\n" for i in range(41)}),
+    ("a function of 151 lines", "check_function_length", {"src/base/f.cc": long_function(151)}),
+    ("a method of 151 lines", "check_function_length",
+     {"src/base/f.cc": "namespace a {\nclass B : public C<int> {\n public:\n"
+                       "  explicit B(int x)\n      : x_{x}, y_(2) {\n" + "    x;\n" * 150 + "  }\n};\n}\n"}),
+    ("a Python function of 151 lines", "check_function_length",
+     {"tests/peers/f.py": "def f():\n" + "    pass\n" * 150}),
+    ("many functions of 41 lines", "check_function_length",
+     {"src/base/f.cc": "\n".join([long_function(41)] * 30)}),
+    ("base includes ops", "check_layering", {"src/base/check.h": '// C.\n#include "ops/registry.h"\n'}),
+    ("tensor includes a session's public header", "check_layering",
+     {"src/tensor/tensor.cc": '#include "gyre/session.h"\n'}),
+    ("graphdef includes its sibling passes", "check_layering",
+     {"src/graphdef/README.md": "G.\n", "src/graphdef/import.cc": '#include "passes/prune.h"\n'}),
+    ("devices includes ir", "check_layering",
+     {"src/devices/README.md": "D.\n", "src/devices/cpu.cc": '#include "ir/program.h"\n'}),
+    ("a folder that is no layer", "check_layering",
+     {"src/utils/README.md": "U.\n", "src/utils/u.cc": "\n"}),
+    ("protobuf in tensor", "check_protobuf_stays_in_graphdef",
+     {"src/tensor/tensor.cc": "#include <google/protobuf/message.h>\n"}),
+    ("generated messages in exec", "check_protobuf_stays_in_graphdef",
+     {"src/exec/README.md": "E.\n", "src/exec/run.cc": '#include "graphdef/proto/graph.pb.h"\n'}),
+    ("op families include each other", "check_no_include_cycles",
+     {"src/ops/math/family.h": '// M.\n#include "ops/array/family.h"\n',
+      "src/ops/array/family.h": '// A.\n#include "ops/math/family.h"\n'}),
+    ("base and tensor include each other", "check_no_include_cycles",
+     {"src/base/check.h": '// C.\n#include "tensor/shape.h"\n'}),
+    ("21 public headers", "check_public_headers",
+     {f"include/gyre/h{i}.h": "// H.\n" for i in range(21)}),
+    ("a public header without a layer", "check_public_headers", {"include/gyre/new.h": "// N.\n"}),
+    ("protobuf in a public header", "check_public_headers",
+     {"include/gyre/tensor.h": "// T.\n#include <google/protobuf/message.h>\n"}),
+    ("CUDA in a public header", "check_public_headers",
+     {"include/gyre/tensor.h": "// T.\n#include <cuda_runtime.h>\n"}),
+    ("a public header that includes an internal one", "check_public_headers",
+     {"include/gyre/tensor.h": '// T.\n#include "base/check.h"\n'}),
+    ("a folder without a README", "check_readmes", {"src/ir/node.cc": "\n"}),
+    ("a header without a comment", "check_header_comments", {"src/base/bare.h": "#pragma once\n"}),
+    ("a path of one machine", "check_nothing_local", {"src/base/README.md": "See /" + "home/ann/x.\n"}),
+    ("a registry's host", "check_nothing_local", {"dev": "pip install -i https://py" + "pi.org/simple\n"}),
+]
+
+
+def complaints_of(check, files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        return check(root)
+
+
+def self_test(checks):
+    """[(title, complaints)]: the good tree passes, each break is noticed, lengths are counted right."""
+    by_name = {check.__name__: check for check in checks}
+    results = [(f"the good tree passes {name}", complaints_of(check, GOOD))
+               for name, check in by_name.items()]
+    for title, name, files in BROKEN:
+        noticed = complaints_of(by_name[name], GOOD | files)
+        results.append((f"{name} notices {title}", [] if noticed else ["it did not"]))
+    unproven = set(by_name) - {name for _, name, _ in BROKEN}
+    results.append(("every check can fail", sorted(unproven)))
+    results.append(("function lengths", function_length_complaints()))
+    return results
+
+
+CPP = """\
+class Foo : public Bar<int(int)> {
+ public:
+  Foo() : a_{1},
+          b_{2} {}
+  auto g() const -> std::vector<int> {
+    return R"({{{)"; // {
+  }
+  static constexpr int kT[] = {1, 2, 3};
+};
+template <class T>
+void Long(T x,
+          int y) {
+  auto l = [&](int q) {
+    return '{';
+  };
+}
+GYRE_REGISTER(Op("x", {1, 2}, [](Ctx* c) -> Status {
+  return Ok();
+}));
+extern "C" {
+int main() { return 0; }
+}
+"""
+CPP_FUNCTIONS = [(3, 2), (5, 3), (10, 7), (17, 3), (21, 1)]
+
+
+def function_length_complaints():
+    found = sources.cpp_functions(CPP)
+    return [] if found == CPP_FUNCTIONS else [f"expected {CPP_FUNCTIONS}, found {found}"]

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The project's budgets and layers, as checks that fail.
+
+    budgets.py [ROOT]        checks the tree at ROOT (default: this checkout)
+    budgets.py --self-test   breaks a small good tree in every way below; each check must notice
+
+A check is a function from the root to a list of complaints. Needs only Python's standard library.
+"""
+
+import math
+import re
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import layers
+import sources
+
+FILE_MAX, FILE_P90 = 1000, 500
+FOLDER_MAX = 40
+FUNCTION_MAX, FUNCTION_P90 = 150, 40
+PUBLIC_HEADERS_MAX = 20
+FOREIGN_HEADERS = re.compile(r"^(google/protobuf|grpc|grpcpp|llvm|clang|cuda)|\.pb\.h$|^cu(da|blas)", re.I)
+
+# Names that tie a file to one machine. Spelled in parts, so that this file does not hold them.
+LOCAL = re.compile(
+    r"(?<![\w./$}-])/(?:work|root|home|Users)/\w"
+    + r"|(?:py" + r"pi|python" + r"hosted|deb\.deb" + r"ian|security\.deb" + r"ian|cra" + r"tes)\.(?:org|io)\b"
+    + r"|registry\.np" + r"mjs|proxy\.go" + r"lang|repo1?\.ma" + r"ven\b")
+
+
+def percentile90(numbers):
+    """The smallest number that at least 90 % of `numbers` do not exceed."""
+    return sorted(numbers)[math.ceil(0.9 * len(numbers)) - 1] if numbers else 0
+
+
+def check_file_length(root):
+    """Files: at most 1,000 lines each, nine in ten at most 500."""
+    lengths = {name: sources.read(root, name).count("\n") for name in sources.source_files(root)}
+    complaints = [f"{name}: {lines} lines, at most {FILE_MAX}"
+                  for name, lines in lengths.items() if lines > FILE_MAX]
+    p90 = percentile90(lengths.values())
+    if p90 > FILE_P90:
+        longest = sorted(lengths, key=lengths.get, reverse=True)[:5]
+        complaints.append(f"90th percentile of file lengths is {p90}, at most {FILE_P90}; longest: {longest}")
+    return complaints
+
+
+def check_folder_size(root):
+    """Folders of code: at most 40 files each (golden graphs are data, not code)."""
+    sizes = Counter(name.rpartition("/")[0] for name in sources.tracked_files(root)
+                    if name.startswith(tuple(top + "/" for top in sources.ROOTS))
+                    and not name.startswith(sources.GOLDEN))
+    return [f"{folder}: {count} files, at most {FOLDER_MAX}"
+            for folder, count in sizes.items() if count > FOLDER_MAX]
+
+
+def check_function_length(root):
+    """Functions: at most 150 lines each, nine in ten at most 40."""
+    lengths, complaints = {}, []
+    for name in sources.source_files(root):
+        for line, count in sources.functions(name, sources.read(root, name)):
+            lengths[f"{name}:{line}"] = count
+    for place, count in lengths.items():
+        if count > FUNCTION_MAX:
+            complaints.append(f"{place}: a function of {count} lines, at most {FUNCTION_MAX}")
+    p90 = percentile90(lengths.values())
+    if p90 > FUNCTION_P90:
+        complaints.append(f"90th percentile of function lengths is {p90}, at most {FUNCTION_P90}")
+    return complaints
+
+
+def layer_of(path):
+    """The layer that an include path or a source file belongs to, or None for what is not Gyre's."""
+    if path.startswith("gyre/"):
+        return layers.PUBLIC_HEADERS.get(path.removeprefix("gyre/"))
+    top = path.partition("/")[0]
+    return top if top in layers.LAYERS else None
+
+
+def layered_includes(root):
+    """(file, line, its layer, included path, that one's layer) for all of src/ and include/."""
+    for name in sources.source_files(root):
+        if not name.startswith(("src/", "include/")) or not name.endswith((".cc", ".h")):
+            continue
+        mine = layer_of(name.partition("/")[2])
+        for line, path in sources.quoted_includes(sources.read(root, name)):
+            yield name, line, mine, path, layer_of(path)
+
+
+def check_layering(root):
+    """Every include points to the same layer or to one further left (tests/project/layers.py)."""
+    complaints = []
+    for name, line, mine, path, theirs in layered_includes(root):
+        if mine and theirs and theirs not in layers.may_include(mine):
+            complaints.append(f"{name}:{line}: {mine} must not include {path} of {theirs}")
+    for folder in sorted({name.split("/")[1] for name in sources.source_files(root)
+                          if name.startswith("src/") and name.count("/") > 1}):
+        if folder not in layers.LAYERS:
+            complaints.append(f"src/{folder}: no such layer in tests/project/layers.py")
+    return complaints
+
+
+def check_protobuf_stays_in_graphdef(root):
+    """Only src/graphdef includes protobuf; only src/dist includes gRPC."""
+    homes = {r"google/protobuf|\.pb\.h$": ("graphdef", "dist"), r"^grpc": ("dist",)}
+    complaints = []
+    for name in sources.source_files(root):
+        if not name.startswith(("src/", "include/")) or not name.endswith((".cc", ".h")):
+            continue
+        for path in sources.all_includes(sources.read(root, name)):
+            for pattern, folders in homes.items():
+                if re.search(pattern, path) and name.split("/")[1] not in folders:
+                    complaints.append(f"{name}: includes {path}, which is for src/{folders[0]}")
+    return complaints
+
+
+def check_no_include_cycles(root):
+    """No cycle of includes between folders, subfolders too (a folder and its parent are one family)."""
+    arrows = defaultdict(dict)
+    for name, line, _, path, theirs in layered_includes(root):
+        here = name.partition("/")[2].rpartition("/")[0]
+        there = path.rpartition("/")[0] if not path.startswith("gyre/") else theirs
+        if theirs and here != there and not is_family(here, there):
+            arrows[here].setdefault(there, f"{name}:{line}")
+    return [f"cycle of includes: {' -> '.join(cycle)} (for one, {arrows[cycle[0]][cycle[1]]})"
+            for cycle in find_cycles(arrows)]
+
+
+def is_family(one, other):
+    """Whether one folder lies in the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def find_cycles(arrows):
+    """One cycle for each back edge of a depth-first walk over `arrows`."""
+    done, path, cycles = set(), [], []
+
+    def walk(node):
+        if node in path:
+            cycles.append(path[path.index(node):] + [node])
+        elif node not in done:
+            path.append(node)
+            for target in arrows.get(node, ()):
+                walk(target)
+            path.pop()
+            done.add(node)
+
+    for start in sorted(arrows):
+        walk(start)
+    return cycles
+
+
+def check_public_headers(root):
+    """include/gyre: at most 20 headers, each with its layer, standing alone, free of foreign types."""
+    headers = [name for name in sources.tracked_files(root)
+               if name.startswith("include/") and name.endswith(".h")]
+    complaints = []
+    if len(headers) > PUBLIC_HEADERS_MAX:
+        complaints.append(f"{len(headers)} public headers, at most {PUBLIC_HEADERS_MAX}")
+    for name in headers:
+        text = sources.read(root, name)
+        if name.removeprefix("include/gyre/") not in layers.PUBLIC_HEADERS:
+            complaints.append(f"{name}: give it a layer in tests/project/layers.py")
+        for path in sources.all_includes(text):
+            if FOREIGN_HEADERS.search(path):
+                complaints.append(f"{name}: a public header must not include {path}")
+            if layer_of(path) and not path.startswith("gyre/"):
+                complaints.append(f"{name}: a public header must not include the internal {path}")
+    return complaints
+
+
+def check_readmes(root):
+    """Every folder of src/ says in a README.md what it is for."""
+    names = set(sources.tracked_files(root))
+    folders = {"/".join(name.split("/")[:2]) for name in names
+               if name.startswith("src/") and name.count("/") > 1}
+    return [f"{folder}: no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in names]
+
+
+def check_header_comments(root):
+    """Every header begins with a comment: what it is, owned by whom, which threads."""
+    return [f"{name}: begins without a comment" for name in sources.source_files(root)
+            if name.endswith(".h") and not sources.read(root, name).lstrip().startswith(("//", "/*"))]
+
+
+def check_nothing_local(root):
+    """No tracked file names a path of somebody's machine or the host of a package registry."""
+    complaints = []
+    for name in sources.tracked_files(root):
+        if name.endswith((".pb", ".safetensors", ".npy", ".png")):
+            continue
+        for number, line in enumerate(sources.read(root, name).splitlines(), 1):
+            if match := LOCAL.search(line):
+                complaints.append(f"{name}:{number}: names {match.group(0)!r}")
+    return complaints
+
+
+CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
+          check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
+          check_readmes, check_header_comments, check_nothing_local]
+
+
+def report(results):
+    """Prints [(title, complaints)] and the closing line; True if there is no complaint."""
+    for title, complaints in results:
+        print(f"{'FAIL' if complaints else 'ok  '}  {title}")
+        for complaint in complaints:
+            print(f"        {complaint}")
+    failed = sum(1 for _, complaints in results if complaints)
+    print(f"{len(results) - failed} passed, {failed} failed, 0 skipped")
+    return failed == 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        import broken_trees
+        return report(broken_trees.self_test(CHECKS))
+    root = Path(arguments[0] if arguments else Path(__file__).resolve().parents[2])
+    return report([(check.__doc__, check(root)) for check in CHECKS])
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(sys.argv[1:]) else 1)

@@ -1,0 +1,46 @@
+"""The layers of Gyre, as a table: who may include whom.
+
+Each row is one step up; the folders of one row do not see each other. `devices` is narrower than
+its row: it sees base, tensor and the kernel interface in ops.
+"""
+
+ROWS = [
+    ("base",),
+    ("tensor",),
+    ("ir",),
+    ("ops",),
+    ("graphdef", "passes", "devices"),
+    ("lower",),
+    ("grad",),
+    ("place",),
+    ("exec",),
+    ("session",),
+    ("front", "dist", "compiled"),
+    ("cli", "python"),
+]
+NARROWER = {"devices": {"base", "tensor", "ops"}}
+
+# The layer whose types a public header holds. A new header needs a line here.
+PUBLIC_HEADERS = {
+    "dtype.h": "tensor",
+    "ref.h": "tensor",
+    "shape.h": "tensor",
+    "tensor.h": "tensor",
+    "op.h": "ops",
+    "kernel.h": "ops",
+    "session.h": "session",
+}
+
+LAYERS = [layer for row in ROWS for layer in row]
+
+
+def may_include(layer):
+    """The layers whose headers a file of `layer` may include, itself among them."""
+    if layer in NARROWER:
+        return NARROWER[layer] | {layer}
+    below = set()
+    for row in ROWS:
+        if layer in row:
+            return below | {layer}
+        below.update(row)
+    raise KeyError(layer)

@@ -1,0 +1,52 @@
+// Calls of ops that nobody in their right mind would make, from a seed: attributes at their bounds, ranks 0 to 8, empty
+// and unlike shapes, extreme numbers, objects of the wrong kind. Not thread-safe; one OpFuzzer per thread.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/evaluate.h"
+
+namespace gyre::testing {
+
+// One call and what came of it.
+struct FuzzedCall {
+  Node node;
+  std::vector<Tensor> inputs;
+  absl::StatusOr<std::vector<Tensor>> outputs;
+  std::string ToString() const;
+};
+
+class OpFuzzer {
+ public:
+  explicit OpFuzzer(uint64_t seed);
+
+  // Makes a call of `op`; INVALID_ARGUMENT when the attributes it drew are against the schema.
+  absl::StatusOr<FuzzedCall> Call(const OpDef& op);
+
+  Tensor RandomTensor(DType dtype);
+  AttrMap RandomAttrs(const OpDef& op);
+
+ private:
+  template <typename T>
+  const T& Pick(const std::vector<T>& choices) {
+    return choices[std::uniform_int_distribution<size_t>(0, choices.size() - 1)(random_)];
+  }
+  bool Chance(double p) { return std::bernoulli_distribution(p)(random_); }
+
+  AttrValue RandomAttr(const AttrDef& def);
+  DType RandomType(const AttrDef& def);
+  PartialShape RandomPartialShape();
+  Shape RandomShape();
+  Tensor RandomObject(DType dtype);
+  Tensor RandomRef(DType dtype);
+  void MakeObjects();
+
+  std::mt19937_64 random_;
+  Shape base_shape_;                // shared by most inputs of one call, so that some calls make sense
+  ResourceStore resources_;
+  std::vector<Tensor> resources_pool_, variants_pool_;
+};
+
+}  // namespace gyre::testing

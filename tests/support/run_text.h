@@ -1,0 +1,29 @@
+// Sessions from programs written down as text (ir/text_printer.h), for tests of engines.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "gyre/session.h"
+
+namespace gyre::testing {
+
+// A session for `text`; a failed test and null when it does not parse.
+std::unique_ptr<Session> SessionFor(const std::string& text, const SessionOptions& options = {});
+
+// The first fetch as a scalar T; a failed test and T() when the run fails.
+template <typename T>
+T RunScalar(Session& session, const Feeds& feeds, const std::string& fetch, const RunOptions& options = {}) {
+  const absl::StatusOr<std::vector<Tensor>> result = session.Run(feeds, {fetch}, {}, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  if (!result.ok()) return T();
+  EXPECT_EQ((*result)[0].dtype(), DTypeOf<T>);
+  EXPECT_EQ((*result)[0].num_elements(), 1);
+  return (*result)[0].scalar<T>();
+}
+
+// The status of a run that fetches one thing.
+absl::Status RunStatus(Session& session, const Feeds& feeds, const std::string& fetch, const RunOptions& options = {});
+
+}  // namespace gyre::testing
