@@ -2,15 +2,14 @@
 // expected.
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
 #include "base/env.h"
 #include "base/status.h"
 #include "cli/check/case.h"
@@ -125,7 +124,7 @@ class Report {
       : verbose_(settings.verbose), streams_(streams), cases_(cases) {}
 
   void Finish(size_t index, std::vector<CheckResult> results) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     cases_[index] = {true, std::move(results)};
     ++count_;
     for (; next_ < cases_.size() && cases_[next_].ended; ++next_) {
@@ -136,7 +135,7 @@ class Report {
 
   // The slowest cases if asked for, and the line that counts; returns the exit code.
   int Close() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
     if (verbose_) PrintSlowest();
     streams_.out << passed_ << " passed, " << failed_ << " failed, " << skipped_ << " skipped\n";
@@ -149,7 +148,7 @@ class Report {
     std::vector<CheckResult> results;
   };
 
-  void Print(const CheckResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Print(const CheckResult& result) {
     const bool passed = result.outcome == Outcome::kPassed;
     ++(passed ? passed_ : result.outcome == Outcome::kFailed ? failed_ : skipped_);
     if (passed && !verbose_) return;
@@ -166,12 +165,12 @@ class Report {
     streams_.out << std::endl;  // at once: a later case may take long
   }
 
-  void ShowProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void ShowProgress() {
     streams_.err << "\r\x1b[K" << count_ << " of " << cases_.size() << " cases, " << failed_
                  << " failed" << std::flush;
   }
 
-  void PrintSlowest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void PrintSlowest() {
     std::vector<const CheckResult*> slowest;
     for (const Case& one : cases_) {
       for (const CheckResult& result : one.results) slowest.push_back(&result);
@@ -189,13 +188,13 @@ class Report {
 
   const bool verbose_;
   const Streams& streams_;
-  absl::Mutex mutex_;
-  std::vector<Case> cases_ ABSL_GUARDED_BY(mutex_);
-  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;   // the first case that is not printed yet
-  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // cases that have ended
-  size_t passed_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t skipped_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::mutex mutex_;  // of all below
+  std::vector<Case> cases_;
+  size_t next_ = 0;   // the first case that is not printed yet
+  size_t count_ = 0;  // cases that have ended
+  size_t passed_ = 0;
+  size_t failed_ = 0;
+  size_t skipped_ = 0;
 };
 
 std::vector<CheckResult> Check(const Found& found, const CheckOptions& options) {

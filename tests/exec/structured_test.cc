@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "base/cancellation.h"
+#include "absl/strings/match.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

@@ -1,4 +1,5 @@
 // The rules of docs/semantics.md, "Tokens", as programs of primitives. tests/golden/primitives has many more.
+#include "absl/strings/match.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

@@ -126,7 +126,7 @@ absl::Status RunSegments(KernelContext& ctx, const SegmentFunctions& functions) 
 }
 
 template <SegmentCombine kCombine>
-struct Kernels {
+struct SegmentKernels {
   template <typename T>
   struct For {
     static absl::Status Run(KernelContext& ctx) {
@@ -155,7 +155,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc) {
       .schema = schema,
       .doc = doc,
       .shape = SegmentShape,
-      .kernel = ForTypes<Kernels<kCombine>::template For, Set>("T"),
+      .kernel = ForTypes<SegmentKernels<kCombine>::template For, Set>("T"),
   });
 }
 

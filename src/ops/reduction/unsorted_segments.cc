@@ -113,7 +113,7 @@ absl::Status RunUnsortedSegments(KernelContext& ctx, const SegmentFunctions& fun
 }
 
 template <SegmentCombine kCombine>
-struct Kernels {
+struct UnsortedSegmentKernels {
   template <typename T>
   struct For {
     static absl::Status Run(KernelContext& ctx) {
@@ -152,7 +152,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc) {
       .schema = schema,
       .doc = doc,
       .shape = UnsortedSegmentShape,
-      .kernel = ForTypes<Kernels<kCombine>::template For, Set>("T"),
+      .kernel = ForTypes<UnsortedSegmentKernels<kCombine>::template For, Set>("T"),
   });
 }
 

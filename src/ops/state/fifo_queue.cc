@@ -65,7 +65,7 @@ void FifoQueue::Wait(WaiterPtr waiter) {
   }
   Completions completions;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     if (waiter->state == Waiter::State::kDone) return;  // cancelled before it came to wait
     waiter->state = Waiter::State::kWaiting;
     waiter->callback_id = callback_id;
@@ -82,7 +82,7 @@ void FifoQueue::Wait(WaiterPtr waiter) {
 void FifoQueue::Cancel(const WaiterPtr& waiter) {
   Completions completions;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     if (waiter->state == Waiter::State::kDone) return;
     (waiter->adds() ? adders_ : takers_).remove(waiter);
     waiter->callback_id = 0;  // this is that callback
@@ -149,7 +149,7 @@ absl::Status FifoQueue::ClosedError() const {
 absl::Status FifoQueue::Close(bool cancel_pending) {
   Completions completions;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     if (closed_) return absl::CancelledError(absl::StrCat("Queue '", name(), "' is already closed."));
     closed_ = true;
     for (; cancel_pending && !adders_.empty(); adders_.pop_front()) {
@@ -162,14 +162,14 @@ absl::Status FifoQueue::Close(bool cancel_pending) {
 }
 
 int64_t FifoQueue::size() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return size_;
 }
 
 bool FifoQueue::Destroy() {
   const bool was_open = Close(/*cancel_pending=*/true).ok();
   std::deque<QueueBatch> dropped;  // after the lock
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   batches_.swap(dropped);
   size_ = 0;
   return was_open || !dropped.empty();

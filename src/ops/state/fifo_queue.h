@@ -10,12 +10,11 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "base/cancellation.h"
 #include "ops/memory.h"
 #include "ops/state/resource.h"
@@ -88,21 +87,20 @@ class FifoQueue final : public Resource {
   void Wait(WaiterPtr waiter);
   void Cancel(const WaiterPtr& waiter);
   // Moves elements from adders to takers as far as they go.
-  void Settle(Completions& completions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Settle(Completions& completions);  // holds mutex_
   // `waiter` is in no list any more, and learns this outcome from one of `completions`.
-  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element, Completions& completions)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element, Completions& completions);  // holds mutex_
   absl::Status ClosedError() const;
 
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   const int64_t capacity_;
-  mutable absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<QueueBatch> batches_ ABSL_GUARDED_BY(mutex_);  // none is empty
-  int64_t size_ ABSL_GUARDED_BY(mutex_) = 0;                // of all batches together
-  std::list<WaiterPtr> adders_ ABSL_GUARDED_BY(mutex_);
-  std::list<WaiterPtr> takers_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // of all below
+  bool closed_ = false;
+  std::deque<QueueBatch> batches_;  // none is empty
+  int64_t size_ = 0;                // of all batches together
+  std::list<WaiterPtr> adders_;
+  std::list<WaiterPtr> takers_;
 };
 
 }  // namespace gyre

@@ -1,9 +1,9 @@
 // StackV2 and Stack, push, pop and close: stacks that live no longer than a run.
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "ir/shape_context.h"
 #include "ops/memory.h"
 #include "ops/registry.h"
@@ -29,7 +29,7 @@ class Stack final : public Resource {
   DType dtype() const { return dtype_; }
 
   absl::Status Push(Tensor item) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     GYRE_RETURN_IF_ERROR(CheckOpen());
     if (static_cast<int64_t>(items_.size()) >= max_size_) {
       return absl::InvalidArgumentError(
@@ -45,7 +45,7 @@ class Stack final : public Resource {
   }
 
   absl::StatusOr<Tensor> Pop() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     GYRE_RETURN_IF_ERROR(CheckOpen());
     if (items_.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("Stack[", name(), "] is empty when calling Pop()."));
@@ -57,24 +57,24 @@ class Stack final : public Resource {
 
   bool Destroy() override {
     std::vector<Tensor> dropped;  // after the lock
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     items_.swap(dropped);
     charge_.Set(0).IgnoreError();
     return !std::exchange(closed_, true);
   }
 
  private:
-  absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status CheckOpen() const {
     if (!closed_) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("Stack[", name(), "] has already been closed."));
   }
 
   const DType dtype_;
   const int64_t max_size_;
-  absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<Tensor> items_ ABSL_GUARDED_BY(mutex_);
-  MemoryCharge charge_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // of all below
+  bool closed_ = false;
+  std::vector<Tensor> items_;
+  MemoryCharge charge_;
 };
 
 struct StackAttrs {

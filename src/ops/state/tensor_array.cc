@@ -61,7 +61,7 @@ absl::Status TensorArray::CheckValue(int64_t index, const Tensor& value) const {
 }
 
 absl::Status TensorArray::Write(KernelContext& ctx, int64_t index, Tensor value) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (index < 0 || (!may_grow_ && index >= size_)) {
     return Error(absl::StrCat("Tried to write to index ", index, " but array is ",
@@ -106,7 +106,7 @@ absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& 
 }
 
 absl::StatusOr<Tensor> TensorArray::Read(const KernelContext& ctx, int64_t index) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (index < 0 || (!is_gradient_ && index >= size_)) {
     return Error(absl::StrCat("Tried to read from index ", index, " but array size is: ", size_));
@@ -148,18 +148,18 @@ absl::StatusOr<Tensor> TensorArray::ZeroElement(const KernelContext& ctx, int64_
 }
 
 absl::StatusOr<int64_t> TensorArray::Size() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   return size_;
 }
 
 bool TensorArray::dynamic_size() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return may_grow_;
 }
 
 absl::StatusOr<PartialShape> TensorArray::NarrowElementShape(const PartialShape& shape) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   absl::StatusOr<PartialShape> both = element_shape_.Intersect(shape);
   if (!both.ok()) {
     return Error(absl::StrCat("its element shape is ", element_shape_.ToString(),
@@ -171,7 +171,7 @@ absl::StatusOr<PartialShape> TensorArray::NarrowElementShape(const PartialShape&
 
 absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view source,
                                                           absl::Span<const int64_t> prefix) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (aggregated_) {
     return Error(
@@ -208,7 +208,7 @@ absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape, absl::S
   Dims dims(prefix.begin(), prefix.end());
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   GYRE_ASSIGN_OR_RETURN(const Shape expected, Shape::Make(dims));
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   GYRE_ASSIGN_OR_RETURN(Element * element, At(index));
   element->shape = ShareShape(expected);
   element->written = true;
@@ -220,7 +220,7 @@ bool TensorArray::Destroy() {
   std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients;
   bool was_open = false;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard lock(mutex_);
     was_open = !std::exchange(closed_, true);
     gradients.swap(gradients_);
     for (const std::unique_ptr<Chunk>& chunk : chunks_) {

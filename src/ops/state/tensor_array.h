@@ -7,12 +7,11 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "ops/memory.h"
 #include "ops/state/resource.h"
 
@@ -68,30 +67,28 @@ class TensorArray final : public Resource {
   using Chunk = std::array<Element, kChunkSize>;
 
   absl::Status Error(absl::string_view what) const;
-  absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckValue(int64_t index, const Tensor& value) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Aggregate(KernelContext& ctx, int64_t index, Element& element, Tensor value)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Tensor> ZeroElement(const KernelContext& ctx, int64_t index, const Element& element) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckOpen() const;  // holds mutex_
+  absl::Status CheckValue(int64_t index, const Tensor& value) const;  // holds mutex_
+  absl::Status Aggregate(KernelContext& ctx, int64_t index, Element& element, Tensor value);  // holds mutex_
+  absl::StatusOr<Tensor> ZeroElement(const KernelContext& ctx, int64_t index, const Element& element) const;  // holds mutex_
   // The element's place, made if need be.
-  absl::StatusOr<Element*> At(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<const Shape> ShareShape(const Shape& shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<Element*> At(int64_t index);  // holds mutex_
+  std::shared_ptr<const Shape> ShareShape(const Shape& shape);  // holds mutex_
   // In a gradient array: the element is zeros of shape prefix + shape until something is written.
   absl::Status ExpectShape(int64_t index, const Shape& shape, absl::Span<const int64_t> prefix);
 
   const Options options_;
   bool is_gradient_ = false;  // set before the array is shared
-  mutable absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool may_grow_ ABSL_GUARDED_BY(mutex_);
-  bool aggregated_ ABSL_GUARDED_BY(mutex_) = false;  // some element is the sum of several writes
-  int64_t size_ ABSL_GUARDED_BY(mutex_);
-  PartialShape element_shape_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Chunk>> chunks_ ABSL_GUARDED_BY(mutex_);  // null: never touched
-  std::shared_ptr<const Shape> last_shape_ ABSL_GUARDED_BY(mutex_);
-  MemoryCharge charge_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // of all below
+  bool closed_ = false;
+  bool may_grow_;
+  bool aggregated_ = false;  // some element is the sum of several writes
+  int64_t size_;
+  PartialShape element_shape_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // null: never touched
+  std::shared_ptr<const Shape> last_shape_;
+  MemoryCharge charge_;
+  std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients_;
 };
 
 }  // namespace gyre

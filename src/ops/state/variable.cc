@@ -15,19 +15,19 @@ Variable::Variable(std::string name, DType dtype, PartialShape shape)
 Variable::~Variable() { DropIteratively(std::vector<Tensor>{std::move(value_)}); }
 
 Tensor Variable::Read() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return value_;
 }
 
 void Variable::Assign(Tensor value) {
   // The old value is dropped after the lock: dropping may destroy other variables.
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   std::swap(value_, value);
 }
 
 bool Variable::Destroy() {
   Tensor old;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   std::swap(value_, old);
   return old.has_value();
 }
@@ -35,11 +35,11 @@ bool Variable::Destroy() {
 VariableLock::VariableLock(absl::Span<Variable* const> variables) : variables_(variables.begin(), variables.end()) {
   std::sort(variables_.begin(), variables_.end(), std::less<>());
   variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
-  for (Variable* variable : variables_) variable->mutex_.Lock();
+  for (Variable* variable : variables_) variable->mutex_.lock();
 }
 
 VariableLock::~VariableLock() {
-  for (Variable* variable : variables_) variable->mutex_.Unlock();
+  for (Variable* variable : variables_) variable->mutex_.unlock();
 }
 
 absl::Status UninitializedRef(absl::string_view name) {

@@ -6,13 +6,13 @@
 // somebody else still reads it (MakeWritable), so a value once read never changes.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "ops/state/resource.h"
 
 namespace gyre {
@@ -41,8 +41,8 @@ class Variable final : public Resource {
   friend class VariableLock;
   const DType dtype_;
   const PartialShape shape_;
-  mutable absl::Mutex mutex_;
-  Tensor value_;  // guarded by mutex_
+  mutable std::mutex mutex_;  // of all below
+  Tensor value_;
 };
 
 // Holds the locks of some variables, which may be given more than once, so that they can be changed

@@ -11,17 +11,17 @@ HostFunctions& HostFunctions::Global() {
 
 void HostFunctions::Set(absl::string_view token, Function function) {
   auto shared = std::make_shared<const Function>(std::move(function));
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   functions_[std::string(token)] = std::move(shared);
 }
 
 bool HostFunctions::Erase(absl::string_view token) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   return functions_.erase(std::string(token)) > 0;
 }
 
 std::shared_ptr<const HostFunctions::Function> HostFunctions::Find(absl::string_view token) const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard lock(mutex_);
   const auto it = functions_.find(std::string(token));
   return it == functions_.end() ? nullptr : it->second;
 }

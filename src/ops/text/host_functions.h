@@ -8,13 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "gyre/tensor.h"
 
@@ -37,8 +36,8 @@ class HostFunctions {
   std::shared_ptr<const Function> Find(absl::string_view token) const;
 
  private:
-  mutable absl::Mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Function>> functions_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // of all below
+  std::map<std::string, std::shared_ptr<const Function>> functions_;
 };
 
 }  // namespace gyre
