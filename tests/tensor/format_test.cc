@@ -45,8 +45,8 @@ TEST(FormatFloat, NamesWhatIsNoNumber) {
 }
 
 TEST(FormatFloat, KeepsTheSmallestNumbers) {
-  EXPECT_EQ(std::stod(FormatDouble(5e-324)), 5e-324);
-  EXPECT_EQ(std::stod(FormatFloat(1e-45f)), double{1e-45f});
+  EXPECT_EQ(std::strtod(FormatDouble(5e-324).c_str(), nullptr), 5e-324);
+  EXPECT_EQ(std::strtof(FormatFloat(1e-45f).c_str(), nullptr), 1e-45f);
 }
 
 TEST(FormatTensor, FlatShowsTheFirstElements) {

@@ -92,15 +92,14 @@ absl::flat_hash_set<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FrameP
   std::vector<NodeId> work;
   const auto visit = [&](NodeId id) {
     const NodePlan& p = plan.nodes[id];
-    if (p.node != nullptr && p.frame == plan.nodes[frame.frame.loop_cond].frame && seen.insert(id).second) {
-      work.push_back(id);
-    }
+    if (p.node == nullptr || p.frame != plan.nodes[frame.frame.loop_cond].frame) return;
+    if (p.kind == OpKind::kNextIteration) return;  // decides about another iteration
+    if (seen.insert(id).second) work.push_back(id);
   };
   visit(frame.frame.loop_cond);
   while (!work.empty()) {
     const Node& node = *plan.nodes[work.back()].node;
     work.pop_back();
-    if (node.kind() == OpKind::kNextIteration) continue;  // another iteration's business
     for (const Endpoint& input : node.inputs) visit(input.node);
     for (const NodeId control : node.control_inputs) visit(control);
   }

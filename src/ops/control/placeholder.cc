@@ -25,6 +25,20 @@ absl::Status DefaultShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+struct DefaultAttrs {
+  explicit DefaultAttrs(const Node& node) : shape(NodeAttr<PartialShape>(node, "shape")) {}
+  PartialShape shape;
+};
+
+absl::Status ForwardDefault(KernelContext& ctx, const DefaultAttrs& attrs) {
+  if (!attrs.shape.Allows(ctx.input(0).shape())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the default value has shape ", ctx.input(0).shape().ToString(),
+                     ", but the placeholder was declared with ", attrs.shape.ToString()));
+  }
+  return ForwardInput(ctx);
+}
+
 }  // namespace
 
 void RegisterPlaceholder(OpRegistry& ops) {
@@ -37,7 +51,7 @@ void RegisterPlaceholder(OpRegistry& ops) {
   ops.Add({.schema = "PlaceholderWithDefault(input: dtype) -> output: dtype {dtype: type; shape: shape}",
            .doc = "A value that may be fed; its input otherwise.",
            .shape = DefaultShape,
-           .kernel = Compute<ForwardInput>()});
+           .kernel = Compute<ForwardDefault>()});
 }
 
 }  // namespace gyre

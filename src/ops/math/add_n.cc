@@ -105,6 +105,23 @@ absl::Status AccumulateShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+struct AccumulateAttrs {
+  static absl::StatusOr<AccumulateAttrs> Make(const Node& node) {
+    GYRE_ASSIGN_OR_RETURN(const AddNAttrs add, AddNAttrs::Make(node));
+    return AccumulateAttrs{add, NodeAttr<PartialShape>(node, "shape")};
+  }
+  AddNAttrs add;
+  PartialShape shape;
+};
+
+absl::Status Accumulate(KernelContext& ctx, const AccumulateAttrs& attrs) {
+  if (!attrs.shape.Allows(ctx.input(0).shape())) {
+    return absl::InvalidArgumentError(absl::StrCat("the inputs have shape ", ctx.input(0).shape().ToString(),
+                                                   ", but the op was declared with ", attrs.shape.ToString()));
+  }
+  return AddNumbers(ctx, attrs.add);
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Tensor& b) {
@@ -142,7 +159,7 @@ void RegisterAddN(OpRegistry& ops) {
            .doc = "The sum of all inputs, which have one shape.",
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = AccumulateShape,
-           .kernel = Compute<&AddNumbers>()});
+           .kernel = Compute<&Accumulate>()});
 }
 
 }  // namespace gyre

@@ -41,9 +41,8 @@ T UniformOf(uint32_t bits) {
 template <typename F>
 void BoxMuller(F u1, F u2, F* first, F* second) {
   constexpr F kEpsilon = static_cast<F>(1.0e-7);  // keeps the logarithm finite
-  constexpr F kTwoPi = static_cast<F>(2 * M_PI);
   const F radius = std::sqrt(F{-2} * std::log(std::max(u1, kEpsilon)));
-  const F angle = kTwoPi * u2;
+  const F angle = static_cast<F>(2 * M_PI * u2);  // the peer rounds the product, not the factors
   *first = std::sin(angle) * radius;
   *second = std::cos(angle) * radius;
 }
