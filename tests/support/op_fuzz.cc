@@ -1,8 +1,10 @@
 #include "support/op_fuzz.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/dispatch.h"
@@ -62,6 +64,9 @@ std::string FuzzedCall::ToString() const {
 OpFuzzer::OpFuzzer(uint64_t seed) : random_(seed) { MakeObjects(); }
 
 void OpFuzzer::MakeObjects() {
+  resources_pool_.clear();
+  variants_pool_.clear();
+  handles_pool_.clear();
   const auto keep = [](absl::StatusOr<std::vector<Tensor>> made, std::vector<Tensor>& pool) {
     if (made.ok() && !made->empty()) pool.push_back((*made)[0]);
   };
@@ -70,27 +75,42 @@ void OpFuzzer::MakeObjects() {
     for (auto& [name, value] : entries) map.Set(name, std::move(value));
     return map;
   };
-  const std::vector<DType> types = {DType::kFloat, DType::kInt32, DType::kString};
-  for (const DType type : types) {
+  const auto run = [](absl::string_view op, std::vector<Tensor> inputs, AttrMap map) {
+    EvaluateOp(op, std::move(inputs), std::move(map)).status().IgnoreError();
+  };
+  const Tensor flow = Tensor::Scalar<float>(0);
+  for (const DType type : {DType::kFloat, DType::kInt32, DType::kString}) {
+    const Tensor value = RandomTensor(type);
     const AttrMap variable = attrs({{"dtype", type}, {"shape", PartialShape::Unknown()}});
     keep(EvaluateOp("VarHandleOp", {}, variable), resources_pool_);
     keep(EvaluateOp("VarHandleOp", {}, variable), resources_pool_);
-    if (!resources_pool_.empty()) {
-      EvaluateOp("AssignVariableOp", {resources_pool_.back(), RandomTensor(type)}).status().IgnoreError();
-    }
+    run("AssignVariableOp", {resources_pool_.back(), value}, attrs({{"dtype", type}}));
     keep(EvaluateOp("StackV2", {Tensor::Scalar<int32_t>(3)}, attrs({{"elem_type", type}})), resources_pool_);
+    run("StackPushV2", {resources_pool_.back(), value}, attrs({{"T", type}}));
+    keep(EvaluateOp("Stack", {}, attrs({{"elem_type", type}})), handles_pool_);
+    run("StackPush", {handles_pool_.back(), value}, attrs({{"T", type}}));
     keep(EvaluateOp("TensorArrayV3", {Tensor::Scalar<int32_t>(3)},
-                    attrs({{"dtype", type}, {"dynamic_size", Chance(0.5)}})),
+                    attrs({{"dtype", type}, {"dynamic_size", Chance(0.5)}, {"clear_after_read", Chance(0.5)}})),
          resources_pool_);
+    for (int i = Chance(0.5) ? 2 : -1; i >= 0; --i) {
+      run("TensorArrayWriteV3", {resources_pool_.back(), Tensor::Scalar<int32_t>(i), value, flow},
+          attrs({{"T", type}}));
+    }
     keep(EvaluateOp("FIFOQueueV2", {}, attrs({{"component_types", std::vector<DType>{type}}})), resources_pool_);
+    run("QueueEnqueueV2", {resources_pool_.back(), value}, attrs({{"Tcomponents", std::vector<DType>{type}}}));
     keep(EvaluateOp("EmptyTensorList", {Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(4)},
                     attrs({{"element_dtype", type}})),
+         variants_pool_);
+    keep(EvaluateOp("TensorListPushBack", {variants_pool_.back(), value}, attrs({{"element_dtype", type}})),
          variants_pool_);
     keep(EvaluateOp("TensorListReserve", {Tensor::Vector<int32_t>({2}), Tensor::Scalar<int32_t>(3)},
                     attrs({{"element_dtype", type}})),
          variants_pool_);
-    keep(EvaluateOp("OptionalFromValue", {RandomTensor(type)}), variants_pool_);
+    keep(EvaluateOp("OptionalFromValue", {value}, attrs({{"Toutput_types", std::vector<DType>{type}}})),
+         variants_pool_);
   }
+  keep(EvaluateOp("MutexV2", {}), resources_pool_);
+  keep(EvaluateOp("MutexLock", {resources_pool_.back()}), variants_pool_);
   keep(EvaluateOp("MutexV2", {}), resources_pool_);
   keep(EvaluateOp("OptionalNone", {}), variants_pool_);
   resources_pool_.push_back(Tensor::FromObject(DType::kResource, nullptr));
@@ -173,6 +193,7 @@ Tensor OpFuzzer::RandomTensor(DType dtype) {
 }
 
 Tensor OpFuzzer::RandomRef(DType dtype) {
+  if (dtype == DType::kString && !handles_pool_.empty() && Chance(0.7)) return Pick(handles_pool_);
   AttrMap attrs;
   attrs.Set("dtype", dtype);
   attrs.Set("shape", PartialShape::Unknown());
@@ -183,6 +204,10 @@ Tensor OpFuzzer::RandomRef(DType dtype) {
 }
 
 DType OpFuzzer::RandomType(const AttrDef& def) {
+  // The objects at hand hold floats more often than not.
+  if (Chance(0.4) && (def.allowed_types.empty() || absl::c_linear_search(def.allowed_types, DType::kFloat))) {
+    return DType::kFloat;
+  }
   return Pick(def.allowed_types.empty() || Chance(0.01) ? AllTypes() : def.allowed_types);
 }
 
@@ -229,22 +254,57 @@ AttrMap OpFuzzer::RandomAttrs(const OpDef& op) {
   return attrs;
 }
 
-absl::StatusOr<FuzzedCall> OpFuzzer::Call(const OpDef& op) {
-  base_shape_ = RandomShape();
-  FuzzedCall call;
-  call.node.id = 0;
-  call.node.name = "fuzzed";
-  call.node.op_name = op.name;
-  call.node.op = &op;
-  call.node.attrs = RandomAttrs(op);
-  GYRE_ASSIGN_OR_RETURN(call.node.signature, ResolveSignature(op, call.node.attrs));
-  if (call.node.signature.inputs.size() > 64 || call.node.signature.outputs.size() > 64) {
+Tensor OpFuzzer::MutatedTensor(const Tensor& tensor) {
+  // Objects stay what they are; what surrounds them changes.
+  if (tensor.is_ref() || !IsTrivial(tensor.dtype()) || tensor.num_elements() == 0 || Chance(0.4)) {
+    return tensor.is_ref() ? RandomRef(tensor.dtype()) : RandomTensor(tensor.dtype());
+  }
+  Tensor changed = *Tensor::Make(tensor.dtype(), tensor.shape());
+  std::memcpy(changed.mutable_raw_data(), tensor.raw_data(), tensor.bytes());
+  const Tensor other = RandomTensor(tensor.dtype());
+  if (other.num_elements() == 0) return changed;
+  // One element becomes another number.
+  const size_t size = DTypeSize(tensor.dtype());
+  const auto at = [&](const Tensor& t) {
+    return std::uniform_int_distribution<int64_t>(0, t.num_elements() - 1)(random_) * size;
+  };
+  std::memcpy(static_cast<char*>(changed.mutable_raw_data()) + at(changed),
+              static_cast<const char*>(other.raw_data()) + at(other), size);
+  return changed;
+}
+
+void OpFuzzer::Mutate(const OpDef& op, Model& model) {
+  for (int changes = 1 + static_cast<int>(Chance(0.3)); changes > 0; --changes) {
+    const bool has_attrs = !op.attrs.empty(), has_inputs = !model.inputs.empty();
+    if (has_attrs && (!has_inputs || Chance(0.3))) {
+      const AttrDef& def = Pick(op.attrs);
+      if (def.kind != AttrKind::kType || Chance(0.1)) model.attrs.Set(def.name, RandomAttr(def));
+    } else if (has_inputs) {
+      const size_t i = std::uniform_int_distribution<size_t>(0, model.inputs.size() - 1)(random_);
+      base_shape_ = model.inputs[i].is_ref() ? RandomShape() : model.inputs[i].shape();
+      model.inputs[i] = MutatedTensor(model.inputs[i]);
+    }
+  }
+}
+
+// Resolves the signature and draws what inputs are missing.
+absl::Status OpFuzzer::FillIn(FuzzedCall& call) {
+  GYRE_ASSIGN_OR_RETURN(call.node.signature, ResolveSignature(*call.node.op, call.node.attrs));
+  const auto& slots = call.node.signature.inputs;
+  if (slots.size() > 64 || call.node.signature.outputs.size() > 64) {
     return absl::InvalidArgumentError("more inputs or outputs than are worth making");
   }
-  for (const NodeSignature::Slot& slot : call.node.signature.inputs) {
-    call.inputs.push_back(slot.is_ref ? RandomRef(slot.dtype) : RandomTensor(slot.dtype));
-    if (!call.inputs.back().has_value()) return absl::InvalidArgumentError("no such reference");
+  call.inputs.resize(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    Tensor& input = call.inputs[i];
+    if (input.has_value() && input.dtype() == slots[i].dtype && input.is_ref() == slots[i].is_ref) continue;
+    input = slots[i].is_ref ? RandomRef(slots[i].dtype) : RandomTensor(slots[i].dtype);
+    if (!input.has_value()) return absl::InvalidArgumentError("no such reference");
   }
+  return absl::OkStatus();
+}
+
+void OpFuzzer::Run(FuzzedCall& call) {
   const absl::StatusOr<Kernel> kernel = Ops().MakeKernel(call.node);
   const bool waits = kernel.ok() && kernel->run_async != nullptr;
   Cancellation cancellation(SystemClock().NowNanos() + (waits ? kWaitNanos : kDeadlineNanos));
@@ -258,6 +318,39 @@ absl::StatusOr<FuzzedCall> OpFuzzer::Call(const OpDef& op) {
   env.rendezvous = &rendezvous;
   env.print = [](absl::string_view, absl::string_view) {};
   call.outputs = EvaluateNode(Ops(), call.node, call.inputs, env, {1, 2});
+}
+
+absl::StatusOr<FuzzedCall> OpFuzzer::Call(const OpDef& op) {
+  constexpr size_t kMaxModels = 32;
+  constexpr int kCallsPerObjects = 32;  // then the calls have closed, emptied or destroyed most of them
+  if (++calls_ % kCallsPerObjects == 0) MakeObjects();
+  base_shape_ = RandomShape();
+  FuzzedCall call;
+  call.node.id = 0;
+  call.node.name = "fuzzed";
+  call.node.op_name = op.name;
+  call.node.op = &op;
+  std::vector<Model>& models = models_[op.name];
+  if (!models.empty() && Chance(0.6)) {
+    Model model = Pick(models);
+    Mutate(op, model);
+    call.node.attrs = std::move(model.attrs);
+    call.inputs = std::move(model.inputs);
+  } else {
+    call.node.attrs = RandomAttrs(op);
+  }
+  GYRE_RETURN_IF_ERROR(FillIn(call));
+  // The kernel may take an input over and change it in place; a model keeps what went in.
+  std::vector<Tensor> inputs = call.inputs;
+  Run(call);
+  if (call.outputs.ok()) {
+    Model model{call.node.attrs, std::move(inputs)};
+    if (models.size() < kMaxModels) {
+      models.push_back(std::move(model));
+    } else {
+      models[std::uniform_int_distribution<size_t>(0, kMaxModels - 1)(random_)] = std::move(model);
+    }
+  }
   return call;
 }
 

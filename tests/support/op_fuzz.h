@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ops/evaluate.h"
 
 namespace gyre::testing {
@@ -22,7 +23,9 @@ class OpFuzzer {
  public:
   explicit OpFuzzer(uint64_t seed);
 
-  // Makes a call of `op`; INVALID_ARGUMENT when the attributes it drew are against the schema.
+  // Makes a call of `op`: one out of thin air, or one that succeeded earlier with a change or two, so
+  // that ops which ask for much are reached behind their checks as well. INVALID_ARGUMENT when the
+  // attributes it drew are against the schema.
   absl::StatusOr<FuzzedCall> Call(const OpDef& op);
 
   Tensor RandomTensor(DType dtype);
@@ -35,6 +38,16 @@ class OpFuzzer {
   }
   bool Chance(double p) { return std::bernoulli_distribution(p)(random_); }
 
+  // A call that succeeded.
+  struct Model {
+    AttrMap attrs;
+    std::vector<Tensor> inputs;
+  };
+
+  absl::Status FillIn(FuzzedCall& call);
+  void Run(FuzzedCall& call);
+  void Mutate(const OpDef& op, Model& model);
+  Tensor MutatedTensor(const Tensor& tensor);
   AttrValue RandomAttr(const AttrDef& def);
   DType RandomType(const AttrDef& def);
   PartialShape RandomPartialShape();
@@ -44,9 +57,11 @@ class OpFuzzer {
   void MakeObjects();
 
   std::mt19937_64 random_;
+  int64_t calls_ = 0;
   Shape base_shape_;                // shared by most inputs of one call, so that some calls make sense
   ResourceStore resources_;
-  std::vector<Tensor> resources_pool_, variants_pool_;
+  std::vector<Tensor> resources_pool_, variants_pool_, handles_pool_;
+  absl::flat_hash_map<std::string, std::vector<Model>> models_;  // by op
 };
 
 }  // namespace gyre::testing
