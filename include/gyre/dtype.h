@@ -1,7 +1,8 @@
 // Element types of tensors, numbered as on the wire (GraphDef's DataType).
 //
-// `DType` is a value; `DTypeOf<T>` maps a C++ element type to it. Reference types of the wire (value + 100) are not
-// element types: a Ref is a property of an argument, see `IsRefDType` and `BaseDType`.
+// `DType` is a value; `DTypeOf<T>` maps a C++ element type to it. Reference types of the wire
+// (value + 100) are not element types: a Ref is a property of an argument, see `IsRefDType` and
+// `BaseDType`.
 #pragma once
 
 #include <complex>
@@ -50,7 +51,8 @@ struct Half {
   explicit operator float() const;
 };
 
-// bfloat16: the upper half of a float. Arithmetic is done in float and rounded to nearest even; NaN stays NaN.
+// bfloat16: the upper half of a float. Arithmetic is done in float and rounded to nearest even; NaN
+// stays NaN.
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
@@ -74,14 +76,16 @@ struct BFloat16 {
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;
 
-// Bytes per element in a tensor's buffer; 0 for types that are not plain bytes (string, resource, variant) and for
-// kInvalid.
+// Bytes per element in a tensor's buffer; 0 for types that are not plain bytes (string, resource,
+// variant) and for kInvalid.
 size_t DTypeSize(DType dtype);
 
-// "float32", "int64", "bool", … (numpy's names, which TensorFlow's Python shows); "invalid" otherwise.
+// "float32", "int64", "bool", … (numpy's names, which TensorFlow's Python shows); "invalid"
+// otherwise.
 absl::string_view DTypeName(DType dtype);
 
-// Accepts numpy's names ("float32") and the schema language's ("float", "half"). nullopt when unknown.
+// Accepts numpy's names ("float32") and the schema language's ("float", "half"). nullopt when
+// unknown.
 std::optional<DType> ParseDType(absl::string_view name);
 
 // True when `wire` (a DataType number) is a type that Gyre knows, Ref variants included.
@@ -97,13 +101,14 @@ bool IsQuantized(DType dtype);
 // Elements are plain bytes that may be copied with memcpy.
 inline bool IsTrivial(DType dtype) { return DTypeSize(dtype) != 0; }
 
-// Maps C++ element types to DType. Quantised types have no C++ type: they are carried, compared and moved as bytes.
+// Maps C++ element types to DType. Quantised types have no C++ type: they are carried, compared and
+// moved as bytes.
 template <typename T>
 struct DTypeOfImpl;
-#define GYRE_DTYPE_(T, D)                      \
-  template <>                                  \
-  struct DTypeOfImpl<T> {                      \
-    static constexpr DType value = DType::D;   \
+#define GYRE_DTYPE_(T, D)                    \
+  template <>                                \
+  struct DTypeOfImpl<T> {                    \
+    static constexpr DType value = DType::D; \
   }
 GYRE_DTYPE_(float, kFloat);
 GYRE_DTYPE_(double, kDouble);

@@ -1,8 +1,8 @@
 // Intrusive reference counting for objects that travel inside tensors.
 //
-// A `RefCounted` starts with one reference, owned by whoever created it; `MakeRef` hands that reference to a `RefPtr`.
-// The count is atomic, so a RefPtr may be copied on one thread and dropped on another. What the object itself holds is
-// guarded by its own rules.
+// A `RefCounted` starts with one reference, owned by whoever created it; `MakeRef` hands that
+// reference to a `RefPtr`. The count is atomic, so a RefPtr may be copied on one thread and dropped
+// on another. What the object itself holds is guarded by its own rules.
 #pragma once
 
 #include <atomic>

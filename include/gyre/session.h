@@ -3,8 +3,9 @@
 //   auto session = gyre::Session::Load("model.pb");
 //   auto y = (*session)->Run({{"x:0", gyre::Tensor::Scalar(3.0f)}}, {"y:0"});
 //
-// A Session may be used from many threads at once; concurrent runs share its variables and nothing else. It owns its
-// program and resources. Tensors that a run returns are the caller's and outlive the session.
+// A Session may be used from many threads at once; concurrent runs share its variables and nothing
+// else. It owns its program and resources. Tensors that a run returns are the caller's and outlive
+// the session.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct SessionOptions {
   std::string engine;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
   uint64_t seed = 0;
-  // Iterations of one loop that may be in flight at once; 0: as each loop says (parallel_iterations).
+  // Iterations of one loop that may be in flight at once; 0: as each loop says
+  // (parallel_iterations).
   int window = 0;
   // Where Print and its kin write: stream "stderr" or "stdout", text. Default: those streams.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
@@ -38,7 +40,8 @@ struct SessionOptions {
 struct RunOptions {
   // The run fails with DEADLINE_EXCEEDED after this many milliseconds; 0: never.
   int64_t timeout_ms = 0;
-  // The run fails with RESOURCE_EXHAUSTED when its tensors hold more bytes than this at once; 0: no limit.
+  // The run fails with RESOURCE_EXHAUSTED when its tensors hold more bytes than this at once; 0: no
+  // limit.
   int64_t budget_bytes = 0;
   // May be cancelled from another thread; null: not cancellable. Not owned.
   Cancellation* cancellation = nullptr;
@@ -48,28 +51,33 @@ using Feeds = std::vector<std::pair<std::string, Tensor>>;
 
 class Session {
  public:
-  // Reads a GraphDef, binary or text, from a file. NOT_FOUND: no such file. INVALID_ARGUMENT: not a sound graph; the
-  // message names the node.
-  static absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path, const SessionOptions& options = {});
+  // Reads a GraphDef, binary or text, from a file. NOT_FOUND: no such file. INVALID_ARGUMENT: not a
+  // sound graph; the message names the node.
+  static absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path,
+                                                       const SessionOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options = {});
   ~Session();
 
-  // Runs what `fetches` and `targets` need, with the tensors named in `feeds` replaced, and returns the fetches in
-  // order. Names are "node:slot"; "node" alone means slot 0. Targets are names of nodes that run for their effects.
-  // INVALID_ARGUMENT or NOT_FOUND for names, types and shapes that don't fit; otherwise the first error of the run.
-  // After an error the session stays usable; effects that came before it stay.
-  absl::StatusOr<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<std::string>& fetches,
+  // Runs what `fetches` and `targets` need, with the tensors named in `feeds` replaced, and returns
+  // the fetches in order. Names are "node:slot"; "node" alone means slot 0. Targets are names of
+  // nodes that run for their effects. INVALID_ARGUMENT or NOT_FOUND for names, types and shapes
+  // that don't fit; otherwise the first error of the run. After an error the session stays usable;
+  // effects that came before it stay.
+  absl::StatusOr<std::vector<Tensor>> Run(const Feeds& feeds,
+                                          const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets = {},
                                           const RunOptions& options = {});
 
-  // A signature looked up once and run often. Keeps the session's state alive; may be run from many threads at once.
+  // A signature looked up once and run often. Keeps the session's state alive; may be run from many
+  // threads at once.
   class Callable {
    public:
     ~Callable();
     Callable(Callable&&) noexcept;
     // `feeds` in the order of the names given to Prepare.
-    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, const RunOptions& options = {}) const;
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
+                                            const RunOptions& options = {}) const;
 
    private:
     friend class Session;
@@ -77,7 +85,8 @@ class Session {
     explicit Callable(std::shared_ptr<const State> state);
     std::shared_ptr<const State> state_;
   };
-  absl::StatusOr<Callable> Prepare(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+  absl::StatusOr<Callable> Prepare(const std::vector<std::string>& feeds,
+                                   const std::vector<std::string>& fetches,
                                    const std::vector<std::string>& targets = {});
 
   const Program& program() const;

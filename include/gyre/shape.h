@@ -1,7 +1,8 @@
-// Shapes of tensors: `Shape` when every dimension is known, `PartialShape` while a program is being built.
+// Shapes of tensors: `Shape` when every dimension is known, `PartialShape` while a program is being
+// built.
 //
-// Both are small values; copying one of rank <= 4 does not allocate. A Shape's number of elements always fits int64:
-// the only ways to make one check the product of its dimensions.
+// Both are small values; copying one of rank <= 4 does not allocate. A Shape's number of elements
+// always fits int64: the only ways to make one check the product of its dimensions.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class Shape {
 
   Shape() = default;  // scalar
 
-  // INVALID_ARGUMENT for a negative dimension, more than kMaxRank dimensions, or a product beyond int64.
+  // INVALID_ARGUMENT for a negative dimension, more than kMaxRank dimensions, or a product beyond
+  // int64.
   static absl::StatusOr<Shape> Make(absl::Span<const int64_t> dims);
   // For dimensions known to be sound (taken from existing tensors, products checked by the caller).
   // Requirement, not checked: as Make.
@@ -51,7 +53,8 @@ class Shape {
 class PartialShape {
  public:
   PartialShape() = default;  // unknown rank
-  PartialShape(const Shape& shape) : known_rank_(true), dims_(shape.dims().begin(), shape.dims().end()) {}
+  PartialShape(const Shape& shape)
+      : known_rank_(true), dims_(shape.dims().begin(), shape.dims().end()) {}
   // Requirement, not checked: each dimension >= -1.
   explicit PartialShape(Dims dims) : known_rank_(true), dims_(std::move(dims)) {}
 

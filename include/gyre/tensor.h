@@ -1,11 +1,13 @@
 // Tensor: an immutable value of a dtype and a shape, 24 bytes, cheap to copy.
 //
-// A scalar of plain bytes (<= 16) lives inside the Tensor: copying it touches no memory and no atomic. Everything else
-// sits in a reference-counted buffer aligned to 64 bytes; copies share it. Scalars of dtype resource or variant hold a
-// reference to an `Object` (a variable, an array, a list, …).
+// A scalar of plain bytes (<= 16) lives inside the Tensor: copying it touches no memory and no
+// atomic. Everything else sits in a reference-counted buffer aligned to 64 bytes; copies share it.
+// Scalars of dtype resource or variant hold a reference to an `Object` (a variable, an array, a
+// list, …).
 //
-// Values are immutable once they have been handed on. A kernel may write into a tensor it has just made, or into one
-// whose buffer nobody else holds (`IsUnique`). Distinct Tensors that share a buffer may be read from many threads.
+// Values are immutable once they have been handed on. A kernel may write into a tensor it has just
+// made, or into one whose buffer nobody else holds (`IsUnique`). Distinct Tensors that share a
+// buffer may be read from many threads.
 #pragma once
 
 #include <atomic>
@@ -33,8 +35,8 @@ class Object : public RefCounted {
   virtual absl::string_view type_name() const = 0;
 };
 
-// A limit on the bytes held by the tensors and containers of one run. Outlives the run as long as one of its tensors
-// does. Thread-safe, lock-free.
+// A limit on the bytes held by the tensors and containers of one run. Outlives the run as long as
+// one of its tensors does. Thread-safe, lock-free.
 class MemoryBudget : public RefCounted {
  public:
   explicit MemoryBudget(int64_t limit = std::numeric_limits<int64_t>::max()) : limit_(limit) {}
@@ -67,18 +69,18 @@ Allocator& HostAllocator();
 
 namespace internal {
 
-// Header of a shared buffer. Elements of dtype string, resource or variant are constructed objects (std::string,
-// RefPtr<Object>) and destroyed with it.
+// Header of a shared buffer. Elements of dtype string, resource or variant are constructed objects
+// (std::string, RefPtr<Object>) and destroyed with it.
 struct TensorRep {
   mutable std::atomic<int32_t> refs{1};
   DType dtype = DType::kInvalid;
   Shape shape;
   void* data = nullptr;
-  size_t bytes = 0;              // charged and allocated size
-  TensorRep* base = nullptr;     // owner of `data` when this is a view
+  size_t bytes = 0;           // charged and allocated size
+  TensorRep* base = nullptr;  // owner of `data` when this is a view
   Allocator* allocator = nullptr;
-  RefPtr<MemoryBudget> budget;   // charged with `bytes`; may be null
-  std::function<void()> release; // for memory that somebody else owns
+  RefPtr<MemoryBudget> budget;    // charged with `bytes`; may be null
+  std::function<void()> release;  // for memory that somebody else owns
 
   void Ref() const { refs.fetch_add(1, std::memory_order_relaxed); }
   void Unref() const {
@@ -118,17 +120,20 @@ class Tensor {
   }
   ~Tensor() { Drop(); }
 
-  // A tensor whose elements are yet to be written: plain bytes are uninitialised, strings empty, objects null.
-  // RESOURCE_EXHAUSTED when the bytes don't fit the budget or the heap.
+  // A tensor whose elements are yet to be written: plain bytes are uninitialised, strings empty,
+  // objects null. RESOURCE_EXHAUSTED when the bytes don't fit the budget or the heap.
   static absl::StatusOr<Tensor> Make(DType dtype, const Shape& shape, Alloc alloc);
-  static absl::StatusOr<Tensor> Make(DType dtype, const Shape& shape) { return Make(dtype, shape, Alloc()); }
+  static absl::StatusOr<Tensor> Make(DType dtype, const Shape& shape) {
+    return Make(dtype, shape, Alloc());
+  }
   // As Make, with all bytes zero.
   static absl::StatusOr<Tensor> Zeros(DType dtype, const Shape& shape, Alloc alloc);
   // A scalar; T is an element type (std::string included).
   template <typename T>
   static Tensor Scalar(T value);
-  // Row-major copy of `values`. Requirement, not checked: values.size() == shape.num_elements(). For tests and small
-  // host data: nobody is charged, and running out of memory throws std::bad_alloc.
+  // Row-major copy of `values`. Requirement, not checked: values.size() == shape.num_elements().
+  // For tests and small host data: nobody is charged, and running out of memory throws
+  // std::bad_alloc.
   template <typename T>
   static Tensor FromValues(absl::Span<const T> values, const Shape& shape);
   template <typename T>
@@ -144,24 +149,29 @@ class Tensor {
   // A reference to a variable whose elements have type `dtype`: see ops/resources/variable.h.
   static Tensor FromRef(DType dtype, RefPtr<Object> variable);
   // Wraps memory that somebody else owns; `release` is called once the last reference is gone.
-  static Tensor External(DType dtype, const Shape& shape, void* data, std::function<void()> release);
+  static Tensor External(DType dtype, const Shape& shape, void* data,
+                         std::function<void()> release);
 
   bool has_value() const { return kind_ != Kind::kNone; }
   DType dtype() const { return dtype_; }
   // A handle to a variable rather than a value: what the wire calls a Ref type.
   bool is_ref() const { return is_ref_; }
-  const Shape& shape() const { return kind_ == Kind::kBuffer ? rep_->shape : internal::kScalarShape; }
+  const Shape& shape() const {
+    return kind_ == Kind::kBuffer ? rep_->shape : internal::kScalarShape;
+  }
   int rank() const { return shape().rank(); }
   int64_t dim(int i) const { return shape().dim(i); }
   int64_t num_elements() const { return kind_ == Kind::kBuffer ? rep_->shape.num_elements() : 1; }
   // Bytes of the elements; for strings, resources and variants the size of their handles.
   size_t bytes() const;
 
-  // Elements in row-major order. Requirement: T is the C++ type of dtype() (RefPtr<Object> for resource, variant).
+  // Elements in row-major order. Requirement: T is the C++ type of dtype() (RefPtr<Object> for
+  // resource, variant).
   template <typename T>
   absl::Span<const T> values() const {
     // Not in braces: those would pick Span<const bool>'s constructor from a list of elements.
-    return absl::Span<const T>(static_cast<const T*>(raw_data()), static_cast<size_t>(num_elements()));
+    return absl::Span<const T>(static_cast<const T*>(raw_data()),
+                               static_cast<size_t>(num_elements()));
   }
   template <typename T>
   absl::Span<T> mutable_values() {
@@ -172,8 +182,12 @@ class Tensor {
   const T& scalar() const {
     return *static_cast<const T*>(raw_data());
   }
-  const void* raw_data() const { return kind_ == Kind::kBuffer ? rep_->data : static_cast<const void*>(inline_); }
-  void* mutable_raw_data() { return kind_ == Kind::kBuffer ? rep_->data : static_cast<void*>(inline_); }
+  const void* raw_data() const {
+    return kind_ == Kind::kBuffer ? rep_->data : static_cast<const void*>(inline_);
+  }
+  void* mutable_raw_data() {
+    return kind_ == Kind::kBuffer ? rep_->data : static_cast<void*>(inline_);
+  }
 
   // The object of a scalar resource, variant or Ref; null when there is none.
   Object* object() const {
@@ -188,12 +202,14 @@ class Tensor {
 
   // Nobody else can see the elements: they may be overwritten in place.
   bool IsUnique() const;
-  // The same elements under another shape, without a copy. Requirement, not checked: equal number of elements.
+  // The same elements under another shape, without a copy. Requirement, not checked: equal number
+  // of elements.
   Tensor Reshaped(const Shape& shape) const;
-  // Elements [begin, begin+n) along dimension 0, sharing the buffer. Requirement, not checked: rank >= 1, in range.
-  // The result may be less than 64-byte aligned.
+  // Elements [begin, begin+n) along dimension 0, sharing the buffer. Requirement, not checked: rank
+  // >= 1, in range. The result may be less than 64-byte aligned.
   Tensor SliceRows(int64_t begin, int64_t n) const;
-  // The same bytes seen as another dtype of equal element size (bitcast). Requirement: both plain bytes.
+  // The same bytes seen as another dtype of equal element size (bitcast). Requirement: both plain
+  // bytes.
   Tensor Bitcast(DType dtype) const;
 
  private:

@@ -1,7 +1,7 @@
 // Cancellation: how one run is told to stop, by its caller, by its deadline, or by its first error.
 //
-// Thread-safe. `IsCancelled` is one relaxed load; `Poll` also reads the clock when there is a deadline. Callbacks run on
-// the thread that cancels, exactly once, and never under the lock.
+// Thread-safe. `IsCancelled` is one relaxed load; `Poll` also reads the clock when there is a
+// deadline. Callbacks run on the thread that cancels, exactly once, and never under the lock.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ class Cancellation {
   explicit Cancellation(int64_t deadline_nanos = kNoDeadline, const Clock& clock = SystemClock())
       : clock_(clock), deadline_nanos_(deadline_nanos) {}
 
-  // The first call decides the status (which must not be OK) and runs the callbacks; later ones do nothing.
+  // The first call decides the status (which must not be OK) and runs the callbacks; later ones do
+  // nothing.
   void Cancel(const absl::Status& why);
 
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
@@ -34,7 +35,8 @@ class Cancellation {
   int64_t deadline_nanos() const { return deadline_nanos_; }
   const Clock& clock() const { return clock_; }
 
-  // Calls `callback` upon cancellation, at once if that has happened. Returns an id for RemoveCallback.
+  // Calls `callback` upon cancellation, at once if that has happened. Returns an id for
+  // RemoveCallback.
   int64_t AddCallback(std::function<void()> callback);
   // False when the callback has run or is running.
   bool RemoveCallback(int64_t id);

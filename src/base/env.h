@@ -1,4 +1,5 @@
-// The only door to clocks, sleeping and threads. Engines take a Clock, so tests can hand them one that they turn.
+// The only door to clocks, sleeping and threads. Engines take a Clock, so tests can hand them one
+// that they turn.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ const Clock& SystemClock();
 // How many threads the machine runs at once; at least 1.
 int NumProcessors();
 
-// Calls body(0), …, body(n - 1), each on a thread of its own, and returns once all have. What the machine has no thread
-// for, the caller's thread runs.
+// Calls body(0), …, body(n - 1), each on a thread of its own, and returns once all have. What the
+// machine has no thread for, the caller's thread runs.
 void RunOnThreads(int n, const std::function<void(int)>& body);
 
 }  // namespace gyre

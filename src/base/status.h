@@ -1,8 +1,8 @@
 // Status helpers shared by every layer: early-return macros and the two error grammars.
 //
-// A user's mistake is reported with a canonical code and a sentence (use the absl::*Error functions). A broken
-// invariant of Gyre itself is reported with `BugError`, never with an abort: data, graphs and messages must not be
-// able to end the process. See CONTRIBUTING.md, "Errors".
+// A user's mistake is reported with a canonical code and a sentence (use the absl::*Error
+// functions). A broken invariant of Gyre itself is reported with `BugError`, never with an abort:
+// data, graphs and messages must not be able to end the process. See CONTRIBUTING.md, "Errors".
 #pragma once
 
 #include <utility>
@@ -27,8 +27,8 @@ bool IsDerivedError(const absl::Status& status);
 }  // namespace gyre
 
 // Returns the status of `expr` from the enclosing function unless it is OK.
-#define GYRE_RETURN_IF_ERROR(expr)                          \
-  do {                                                      \
+#define GYRE_RETURN_IF_ERROR(expr)                                                     \
+  do {                                                                                 \
     if (::absl::Status gyre_status_ = (expr); !gyre_status_.ok()) return gyre_status_; \
   } while (false)
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "tensor/io/file.h"
 
 namespace gyre::cli {
 namespace {
@@ -52,6 +53,12 @@ int Failure(const Command& command, const Streams& streams, const absl::Status& 
   streams.err << "gyre " << command.name << ": " << absl::StatusCodeToString(status.code()) << ": "
               << status.message() << "\n";
   return kFailure;
+}
+
+int NotLoaded(const Command& command, const Streams& streams, const std::string& path,
+              const absl::Status& status) {
+  return InputFile::Open(path).ok() ? Failure(command, streams, status)
+                                    : Misuse(command, streams, status);
 }
 
 void PrintHelp(const Command& command, const Streams& streams) {

@@ -25,6 +25,7 @@ struct Command {
 
 extern const Command kRunCommand;
 extern const Command kShowCommand;
+extern const Command kConvertCommand;
 extern const Command kCheckCommand;
 extern const Command kOpsCommand;
 
@@ -37,6 +38,11 @@ absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std:
 // failed.
 int Misuse(const Command& command, const Streams& streams, const absl::Status& status);
 int Failure(const Command& command, const Streams& streams, const absl::Status& status);
+
+// Reports why the graph at `path` was not loaded: a Misuse if there is no such file, a Failure if
+// what it holds is no graph.
+int NotLoaded(const Command& command, const Streams& streams, const std::string& path,
+              const absl::Status& status);
 
 // Prints what `gyre help COMMAND` shows.
 void PrintHelp(const Command& command, const Streams& streams);

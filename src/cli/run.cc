@@ -252,7 +252,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   const auto session = Session::Load(plan->graph, plan->session);
-  if (!session.ok()) return Failure(kRunCommand, streams, session.status());
+  if (!session.ok()) return NotLoaded(kRunCommand, streams, plan->graph, session.status());
   const auto requests = MakeRequests(*plan, (*session)->program());
   if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
   const absl::Status status = RunAll(*plan, *requests, **session, streams.out);
@@ -264,7 +264,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
 const Command kRunCommand = {
     "run",
     "GRAPH --feed NAME=VALUE... --fetch NAME...",
-    "Runs a graph (a GraphDef, binary or text) and prints what is fetched.",
+    "Runs a graph (.pb, .pbtxt or .gyre) and prints what is fetched.",
     kOptions,
     "A fed value takes its element type and shape from the graph where it says: one number\n"
     "fills a known shape, and a flat list is folded into it. Without --fetch and --target,\n"

@@ -14,12 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "graphdef/import.h"
 #include "ir/dot_printer.h"
 #include "ir/shape_inference.h"
 #include "ir/summary.h"
 #include "ir/text_printer.h"
-#include "ops/registry.h"
+#include "session/program_file.h"
 #include "tensor/io/file.h"
 
 extern char** environ;
@@ -31,7 +30,7 @@ namespace {
 constexpr int64_t kMostElements = 16;
 
 constexpr Option kOptions[] = {
-    {"--full", "", "nothing cut short or left out, so that it can be read back"},
+    {"--full", "", "nothing cut short or left out: what a .gyre file holds"},
     {"--summary", "", "counts only: ops, loops, functions"},
     {"--dot", "", "in the language of graphviz"},
     {"--svg", "FILE", "draw it into FILE; needs graphviz's `dot`"},
@@ -127,10 +126,8 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
                   absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg"));
   }
   const std::string& path = arguments->positional()[0];
-  const absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (!bytes.ok()) return Misuse(kShowCommand, streams, bytes.status());
-  const auto program = ImportGraphDef(*bytes, Ops());
-  if (!program.ok()) return Failure(kShowCommand, streams, Annotate(program.status(), path));
+  const auto program = LoadProgramFile(path);
+  if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
   const absl::Status status = Show(**program, *arguments, streams.out);
   return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
 }

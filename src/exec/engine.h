@@ -1,7 +1,9 @@
-// Engine: a way of running programs. All engines give a program the same meaning (docs/semantics.md).
+// Engine: a way of running programs. All engines give a program the same meaning
+// (docs/semantics.md).
 //
-// An engine compiles a program for one signature into an Executable, which may then be run many times and from many
-// threads at once. Engines live for ever; an Executable keeps its program alive.
+// An engine compiles a program for one signature into an Executable, which may then be run many
+// times and from many threads at once. Engines live for ever; an Executable keeps its program
+// alive.
 #pragma once
 
 #include <memory>
@@ -24,9 +26,10 @@ struct EngineOptions {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // One run. `feeds` and the result are in the order of the signature. `env` is this run's own: its cancellation is
-  // cancelled when the run fails, so that everything that waits comes to an end.
-  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env) const = 0;
+  // One run. `feeds` and the result are in the order of the signature. `env` is this run's own: its
+  // cancellation is cancelled when the run fails, so that everything that waits comes to an end.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
+                                                  RunEnv& env) const = 0;
 };
 
 class Engine {
@@ -34,9 +37,9 @@ class Engine {
   virtual ~Engine() = default;
   virtual absl::string_view name() const = 0;
   // Errors are the user's: names, types or frames that don't fit.
-  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
-                                                              const RunSignature& signature,
-                                                              const EngineOptions& options) const = 0;
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
+      std::shared_ptr<const Program> program, const RunSignature& signature,
+      const EngineOptions& options) const = 0;
 };
 
 // All engines, the default first.

@@ -12,7 +12,8 @@
 namespace gyre {
 namespace {
 
-absl::StatusOr<FunctionRef> DecodeFunctionRef(const wire::NameAttrList& proto, DecodeLimits& limits) {
+absl::StatusOr<FunctionRef> DecodeFunctionRef(const wire::NameAttrList& proto,
+                                              DecodeLimits& limits) {
   FunctionRef ref{proto.name(), nullptr};
   if (proto.attr().empty()) return ref;
   AttrMap attrs;

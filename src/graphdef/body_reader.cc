@@ -44,11 +44,13 @@ class BodyReader {
     GYRE_RETURN_IF_ERROR(ReadNodes(defs));
     for (int i = 0; i < defs.size(); ++i) {
       Node& node = body_.nodes[first_ + static_cast<size_t>(i)];
-      if (const absl::Status status = Connect(defs[i], node); !status.ok()) return AtNode(status, node.name);
+      if (const absl::Status status = Connect(defs[i], node); !status.ok())
+        return AtNode(status, node.name);
     }
     if (instance_ != nullptr) GYRE_RETURN_IF_ERROR(ReadResults());
     NameUnknownOutputs();
-    if (const absl::Status status = CheckAcyclic(body_); !status.ok()) return Annotate(status, Where());
+    if (const absl::Status status = CheckAcyclic(body_); !status.ok())
+      return Annotate(status, Where());
     return std::move(body_);
   }
 
@@ -88,7 +90,8 @@ class BodyReader {
   absl::flat_hash_map<std::string, NodeId> ids_;
   absl::flat_hash_map<std::string, Outputs> arguments_;  // begin and end count nodes here
   std::vector<const FunctionInstance*> callees_;         // by node
-  absl::flat_hash_map<NodeId, std::vector<NamedOutputs>> named_outputs_;  // of known ops, as asked for
+  absl::flat_hash_map<NodeId, std::vector<NamedOutputs>>
+      named_outputs_;  // of known ops, as asked for
   absl::flat_hash_map<NodeId, std::vector<std::string>> unknown_outputs_;
 };
 
@@ -117,9 +120,11 @@ absl::Status BodyReader::ReadArguments(size_t num_nodes) {
 absl::Status BodyReader::ReadArgument(const FormalArg& input, int formal) {
   const wire::FunctionDef& def = *instance_->def;
   FunctionArg arg;
-  if (const auto it = def.arg_attr().find(static_cast<uint32_t>(formal)); it != def.arg_attr().end()) {
+  if (const auto it = def.arg_attr().find(static_cast<uint32_t>(formal));
+      it != def.arg_attr().end()) {
     WireAttrs kept;  // FunctionExtra keeps what this loses
-    GYRE_ASSIGN_OR_RETURN(arg.attrs, DecodeAttrs(it->second.attr(), reader_.limits(), &kept, NotNeeded));
+    GYRE_ASSIGN_OR_RETURN(arg.attrs,
+                          DecodeAttrs(it->second.attr(), reader_.limits(), &kept, NotNeeded));
   }
   if (const auto* shapes = arg.attrs.Get<std::vector<PartialShape>>("_output_shapes");
       shapes != nullptr && shapes->size() == 1) {
@@ -151,7 +156,8 @@ absl::Status BodyReader::ReadArgument(const FormalArg& input, int formal) {
 
 absl::Status BodyReader::ReadNodes(const NodeDefs& defs) {
   for (const wire::NodeDef& def : defs) {
-    absl::StatusOr<ReadNode> read = reader_.Read(def, instance_ == nullptr ? nullptr : &instance_->bindings);
+    absl::StatusOr<ReadNode> read =
+        reader_.Read(def, instance_ == nullptr ? nullptr : &instance_->bindings);
     absl::Status status = read.status();
     if (status.ok()) status = AddNode(std::move(read->node), read->callee);
     if (!status.ok()) return AtNode(status, def.name());
@@ -192,7 +198,8 @@ absl::Status BodyReader::Connect(const wire::NodeDef& def, Node& node) {
   }
   if (node.op != nullptr && node.inputs.size() != node.signature.inputs.size()) {
     return absl::InvalidArgumentError(absl::StrCat("needs ", node.signature.inputs.size(),
-                                                   " inputs, but the file lists ", node.inputs.size()));
+                                                   " inputs, but the file lists ",
+                                                   node.inputs.size()));
   }
   return absl::OkStatus();
 }
@@ -208,8 +215,8 @@ absl::Status BodyReader::ConnectData(const Outputs& outputs, Node& node) {
     if (!is_known) {
       node.signature.inputs.push_back(producer.signature.outputs[source.slot]);
     } else if (input >= node.signature.inputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("needs ", node.signature.inputs.size(),
-                                                     " inputs, but the file lists more"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("needs ", node.signature.inputs.size(), " inputs, but the file lists more"));
     } else {
       GYRE_RETURN_IF_ERROR(CheckEdge(node, input, producer, source.slot));
     }
@@ -218,19 +225,20 @@ absl::Status BodyReader::ConnectData(const Outputs& outputs, Node& node) {
   return absl::OkStatus();
 }
 
-absl::Status BodyReader::CheckEdge(const Node& node, size_t input, const Node& source, int slot) const {
+absl::Status BodyReader::CheckEdge(const Node& node, size_t input, const Node& source,
+                                   int slot) const {
   const NodeSignature::Slot& wants = node.signature.inputs[input];
   const NodeSignature::Slot& has = source.signature.outputs[slot];
   if (has.dtype == DType::kInvalid) return absl::OkStatus();  // the producer's op is not known
   if (wants.dtype != has.dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", input, " must be ", DTypeName(wants.dtype),
-                                                   ", but output ", slot, " of node ", source.name, " is ",
-                                                   DTypeName(has.dtype)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", input, " must be ", DTypeName(wants.dtype), ", but output ", slot,
+                     " of node ", source.name, " is ", DTypeName(has.dtype)));
   }
   if (wants.is_ref && !has.is_ref) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", input,
-                                                   " must be a reference to a variable, but output ", slot,
-                                                   " of node ", source.name, " is a value"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", input, " must be a reference to a variable, but output ", slot,
+                     " of node ", source.name, " is a value"));
   }
   return absl::OkStatus();
 }
@@ -252,8 +260,8 @@ absl::StatusOr<Outputs> BodyReader::Resolve(const InputName& name) {
     node.signature.outputs.resize(static_cast<size_t>(slot) + 1);
   }
   if (slot >= node.num_outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no output ", slot, " of node ", node.name,
-                                                   ", which has ", node.num_outputs()));
+    return absl::InvalidArgumentError(absl::StrCat("there is no output ", slot, " of node ",
+                                                   node.name, ", which has ", node.num_outputs()));
   }
   return Outputs{id, slot, slot + 1};
 }
@@ -262,23 +270,26 @@ absl::StatusOr<Outputs> BodyReader::ResolveInBody(const InputName& name) {
   if (const auto it = arguments_.find(name.node); it != arguments_.end() && name.output.empty()) {
     const Outputs& all = it->second;
     if (!name.index) return all;
-    if (*name.index < all.size()) return Outputs{-1, all.begin + *name.index, all.begin + *name.index + 1};
-    return absl::InvalidArgumentError(absl::StrCat("there is no element ", *name.index, " of argument ",
-                                                   name.node, ", which has ", all.size()));
+    if (*name.index < all.size())
+      return Outputs{-1, all.begin + *name.index, all.begin + *name.index + 1};
+    return absl::InvalidArgumentError(absl::StrCat("there is no element ", *name.index,
+                                                   " of argument ", name.node, ", which has ",
+                                                   all.size()));
   }
   GYRE_ASSIGN_OR_RETURN(const NodeId id, FindNode(name.node));
   Node& node = body_.nodes[id];
   if (name.output.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", name.node, "' is not an argument; an output of a node is written node:output:0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", name.node, "' is not an argument; an output of a node is written node:output:0"));
   }
   if (node.op == nullptr) return OutputOfUnknown(node, name);
   GYRE_ASSIGN_OR_RETURN(const Outputs all, OutputOfKnown(node, name));
   if (!name.index) return all;
-  if (*name.index < all.size()) return Outputs{id, all.begin + *name.index, all.begin + *name.index + 1};
+  if (*name.index < all.size())
+    return Outputs{id, all.begin + *name.index, all.begin + *name.index + 1};
   return absl::InvalidArgumentError(absl::StrCat("there is no element ", *name.index, " of output ",
-                                                 name.output, " of node ", name.node, ", which has ",
-                                                 all.size()));
+                                                 name.output, " of node ", name.node,
+                                                 ", which has ", all.size()));
 }
 
 absl::StatusOr<Outputs> BodyReader::OutputOfKnown(const Node& node, const InputName& name) {
@@ -287,8 +298,8 @@ absl::StatusOr<Outputs> BodyReader::OutputOfKnown(const Node& node, const InputN
   for (const auto& [output, slots] : it->second) {
     if (output == name.output) return slots;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("node ", node.name, " has no output named '", absl::Utf8SafeCHexEscape(name.output), "'"));
+  return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " has no output named '",
+                                                 absl::Utf8SafeCHexEscape(name.output), "'"));
 }
 
 absl::Status BodyReader::ListOutputs(const Node& node, std::vector<NamedOutputs>& list) const {
@@ -311,7 +322,8 @@ absl::Status BodyReader::ListOutputs(const Node& node, std::vector<NamedOutputs>
 
 // Every spelling of an output of an unknown op counts as one output, in order of first mention.
 absl::StatusOr<Outputs> BodyReader::OutputOfUnknown(Node& node, const InputName& name) {
-  const std::string text = name.index ? absl::StrCat(name.output, ":", *name.index) : std::string(name.output);
+  const std::string text =
+      name.index ? absl::StrCat(name.output, ":", *name.index) : std::string(name.output);
   std::vector<std::string>& names = unknown_outputs_[node.id];
   const auto it = std::find(names.begin(), names.end(), text);
   const int slot = static_cast<int>(it - names.begin());
@@ -339,7 +351,8 @@ absl::Status BodyReader::ReadResults() {
 
 absl::Status BodyReader::ReadResult(const FormalArg& formal) {
   const auto ret = instance_->def->ret().find(formal.name);
-  if (ret == instance_->def->ret().end()) return absl::InvalidArgumentError("the function does not return it");
+  if (ret == instance_->def->ret().end())
+    return absl::InvalidArgumentError("the function does not return it");
   const std::optional<InputName> name = ParseFunctionInput(ret->second);
   if (!name || name->is_control) {
     return absl::InvalidArgumentError(
@@ -348,7 +361,8 @@ absl::Status BodyReader::ReadResult(const FormalArg& formal) {
   GYRE_ASSIGN_OR_RETURN(const Outputs outputs, ResolveInBody(*name));
   if (static_cast<size_t>(outputs.size()) != formal.slots.size()) {
     return absl::InvalidArgumentError(absl::StrCat("'", ret->second, "' names ", outputs.size(),
-                                                   " values, the signature wants ", formal.slots.size()));
+                                                   " values, the signature wants ",
+                                                   formal.slots.size()));
   }
   for (size_t i = 0; i < formal.slots.size(); ++i) {
     const int at = outputs.begin + static_cast<int>(i);
@@ -404,16 +418,16 @@ absl::StatusOr<std::string> FunctionExtra(const FunctionInstance& instance, Wire
       arg.clear_name();
       arg.clear_type();
     }
-    const bool is_bare = std::all_of(args->begin(), args->end(), [](const auto& arg) {
-      return arg.ByteSizeLong() == 0;
-    });
+    const bool is_bare = std::all_of(args->begin(), args->end(),
+                                     [](const auto& arg) { return arg.ByteSizeLong() == 0; });
     if (is_bare || instance.is_generic()) args->Clear();
   };
   strip(signature.mutable_input_arg());
   strip(signature.mutable_output_arg());
   if (signature.ByteSizeLong() == 0) extra.clear_signature();
   extra.mutable_attr()->swap(kept);
-  if (!instance.is_generic()) *extra.mutable_resource_arg_unique_id() = def.resource_arg_unique_id();
+  if (!instance.is_generic())
+    *extra.mutable_resource_arg_unique_id() = def.resource_arg_unique_id();
   for (const auto& [index, arg] : def.arg_attr()) {
     WireAttrs kept_of_arg;
     GYRE_RETURN_IF_ERROR(DecodeAttrs(arg.attr(), limits, &kept_of_arg, NotNeeded).status());
@@ -430,12 +444,14 @@ absl::StatusOr<Function> ReadMainGraph(const wire::GraphDef& graph, NodeReader& 
 }
 
 absl::StatusOr<Function> ReadFunction(const FunctionInstance& instance, NodeReader& reader) {
-  GYRE_ASSIGN_OR_RETURN(Function function, BodyReader(reader, &instance).Read(instance.def->node_def()));
+  GYRE_ASSIGN_OR_RETURN(Function function,
+                        BodyReader(reader, &instance).Read(instance.def->node_def()));
   function.name = instance.name;
   function.doc = instance.def->signature().description();
   function.stateful = instance.stateful;
   WireAttrs kept;
-  GYRE_ASSIGN_OR_RETURN(function.attrs, DecodeAttrs(instance.def->attr(), reader.limits(), &kept, NotNeeded));
+  GYRE_ASSIGN_OR_RETURN(function.attrs,
+                        DecodeAttrs(instance.def->attr(), reader.limits(), &kept, NotNeeded));
   GYRE_ASSIGN_OR_RETURN(function.wire_extra,
                         FunctionExtra(instance, std::move(kept), reader.limits()));
   return function;

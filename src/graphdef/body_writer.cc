@@ -14,7 +14,8 @@
 namespace gyre {
 namespace {
 
-// The names of a function's results, made valid and unique: its callers and its own signature agree.
+// The names of a function's results, made valid and unique: its callers and its own signature
+// agree.
 std::vector<std::string> ResultNames(const Function& function) {
   NameTable table;
   std::vector<std::string> names;
@@ -63,7 +64,8 @@ void BodyWriter::ChooseNames() {
   }
   const auto is_open = [&](const Node& node) { return names_[node.id].empty(); };
   for (const Node& node : nodes) {
-    if (is_open(node) && IsValidNodeName(node.name) && table.Reserve(node.name)) names_[node.id] = node.name;
+    if (is_open(node) && IsValidNodeName(node.name) && table.Reserve(node.name))
+      names_[node.id] = node.name;
   }
   for (const Node& node : nodes) {
     if (is_open(node)) names_[node.id] = table.Claim(node.name);
@@ -72,7 +74,8 @@ void BodyWriter::ChooseNames() {
 
 const Function* BodyWriter::LegacyCallee(const Node& node) const {
   const FunctionRef* f = node.attrs.Get<FunctionRef>("f");
-  if (node.kind() != OpKind::kCall || f == nullptr || !node.attrs.GetOr<bool>(kLegacyCallAttr, false)) {
+  if (node.kind() != OpKind::kCall || f == nullptr ||
+      !node.attrs.GetOr<bool>(kLegacyCallAttr, false)) {
     return nullptr;
   }
   return program_.FindFunction(f->name);
@@ -122,7 +125,8 @@ absl::StatusOr<std::string> BodyWriter::Spell(Endpoint value) {
 absl::StatusOr<std::vector<std::string>> BodyWriter::SpellOutputs(const Node& node) const {
   std::vector<std::string> outputs;
   if (const Function* callee = LegacyCallee(node); callee != nullptr) {
-    for (const std::string& name : ResultNames(*callee)) outputs.push_back(absl::StrCat(name, ":0"));
+    for (const std::string& name : ResultNames(*callee))
+      outputs.push_back(absl::StrCat(name, ":0"));
     return outputs;
   }
   if (node.op == nullptr) {
@@ -133,8 +137,8 @@ absl::StatusOr<std::vector<std::string>> BodyWriter::SpellOutputs(const Node& no
     return outputs;
   }
   for (size_t arg = 0; arg < node.op->outputs.size(); ++arg) {
-    GYRE_ASSIGN_OR_RETURN(const auto range,
-                          ArgRange(*node.op, node.attrs, /*is_output=*/true, static_cast<int>(arg)));
+    GYRE_ASSIGN_OR_RETURN(const auto range, ArgRange(*node.op, node.attrs, /*is_output=*/true,
+                                                     static_cast<int>(arg)));
     for (int i = 0; i < range.second - range.first; ++i) {
       outputs.push_back(absl::StrCat(node.op->outputs[arg].name, ":", i));
     }
@@ -148,7 +152,8 @@ void ResizeArgs(google::protobuf::RepeatedPtrField<wire::OpDef::ArgDef>* kept, s
   while (static_cast<size_t>(kept->size()) < size) kept->Add();
 }
 
-absl::Status WriteArguments(const Function& function, const BodyWriter& writer, wire::FunctionDef* def) {
+absl::Status WriteArguments(const Function& function, const BodyWriter& writer,
+                            wire::FunctionDef* def) {
   auto* args = def->mutable_signature()->mutable_input_arg();
   ResizeArgs(args, function.args.size());
   google::protobuf::Map<uint32_t, wire::FunctionDef::ArgAttrs> kept;
@@ -166,7 +171,8 @@ absl::Status WriteArguments(const Function& function, const BodyWriter& writer, 
     if (attrs.empty()) continue;
     wire::FunctionDef::ArgAttrs& out_attrs = (*def->mutable_arg_attr())[static_cast<uint32_t>(i)];
     out_attrs.Swap(&kept[static_cast<uint32_t>(i)]);
-    GYRE_RETURN_IF_ERROR(EncodeAttrs(attrs, out_attrs.mutable_attr(), [](const std::string&) { return true; }));
+    GYRE_RETURN_IF_ERROR(
+        EncodeAttrs(attrs, out_attrs.mutable_attr(), [](const std::string&) { return true; }));
   }
   return absl::OkStatus();
 }
@@ -191,7 +197,9 @@ absl::Status WriteResults(const Function& function, BodyWriter& writer, wire::Fu
 }
 
 absl::Status CheckEdges(const Function& function) {
-  const auto exists = [&](NodeId id) { return id >= 0 && static_cast<size_t>(id) < function.nodes.size(); };
+  const auto exists = [&](NodeId id) {
+    return id >= 0 && static_cast<size_t>(id) < function.nodes.size();
+  };
   bool sound = function.args.size() == function.arg_nodes.size();
   for (const Node& node : function.nodes) {
     for (const Endpoint& input : node.inputs) sound = sound && exists(input.node);
@@ -201,7 +209,8 @@ absl::Status CheckEdges(const Function& function) {
   for (const FunctionResult& result : function.results) sound = sound && exists(result.value.node);
   for (const auto& [name, node] : function.control_results) sound = sound && exists(node);
   if (sound) return absl::OkStatus();
-  return BugError(absl::StrCat("function '", function.name, "' refers to a node that is not there"));
+  return BugError(
+      absl::StrCat("function '", function.name, "' refers to a node that is not there"));
 }
 
 }  // namespace
@@ -210,14 +219,17 @@ absl::Status WriteMainGraph(const Program& program, wire::GraphDef* graph) {
   GYRE_RETURN_IF_ERROR(CheckEdges(program.main()));
   BodyWriter writer(program, program.main(), /*is_main=*/true);
   writer.ChooseNames();
-  for (const Node& node : program.main().nodes) GYRE_RETURN_IF_ERROR(writer.WriteNode(node, graph->add_node()));
+  for (const Node& node : program.main().nodes)
+    GYRE_RETURN_IF_ERROR(writer.WriteNode(node, graph->add_node()));
   return absl::OkStatus();
 }
 
-absl::Status WriteFunction(const Program& program, const Function& function, wire::FunctionDef* def) {
+absl::Status WriteFunction(const Program& program, const Function& function,
+                           wire::FunctionDef* def) {
   GYRE_RETURN_IF_ERROR(CheckEdges(function));
   if (!def->ParseFromString(function.wire_extra)) {
-    return BugError(absl::StrCat("what function ", function.name, " kept of its file is unreadable"));
+    return BugError(
+        absl::StrCat("what function ", function.name, " kept of its file is unreadable"));
   }
   wire::OpDef* signature = def->mutable_signature();
   signature->set_name(function.name);
@@ -227,7 +239,8 @@ absl::Status WriteFunction(const Program& program, const Function& function, wir
   writer.ChooseNames();
   GYRE_RETURN_IF_ERROR(WriteArguments(function, writer, def));
   for (const Node& node : function.nodes) {
-    if (!writer.IsArgument(node.id)) GYRE_RETURN_IF_ERROR(writer.WriteNode(node, def->add_node_def()));
+    if (!writer.IsArgument(node.id))
+      GYRE_RETURN_IF_ERROR(writer.WriteNode(node, def->add_node_def()));
   }
   GYRE_RETURN_IF_ERROR(WriteResults(function, writer, def));
   return EncodeAttrs(function.attrs, def->mutable_attr(), [](const std::string&) { return true; });

@@ -9,6 +9,7 @@ namespace gyre {
 
 // Adds the nodes of the program's main graph.
 absl::Status WriteMainGraph(const Program& program, wire::GraphDef* graph);
-absl::Status WriteFunction(const Program& program, const Function& function, wire::FunctionDef* def);
+absl::Status WriteFunction(const Program& program, const Function& function,
+                           wire::FunctionDef* def);
 
 }  // namespace gyre

@@ -38,9 +38,8 @@ std::string DescribeCycle(const Function& function, const std::vector<int>& wait
   std::reverse(path.begin(), path.end());
   const bool is_long = path.size() > kMaxShown;
   if (is_long) path.resize(kMaxShown);
-  const std::string shown = absl::StrJoin(path, " -> ", [&](std::string* out, NodeId id) {
-    out->append(function.nodes[id].name);
-  });
+  const std::string shown = absl::StrJoin(
+      path, " -> ", [&](std::string* out, NodeId id) { out->append(function.nodes[id].name); });
   return absl::StrCat(shown, " -> ", is_long ? "… -> " : "", function.nodes[path[0]].name);
 }
 

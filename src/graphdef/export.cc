@@ -13,14 +13,16 @@ namespace {
 void DropReplaced(const Program& program, wire::FunctionDefLibrary* library) {
   auto* functions = library->mutable_function();
   for (int i = functions->size() - 1; i >= 0; --i) {
-    if (program.FindFunction((*functions)[i].signature().name()) != nullptr) functions->DeleteSubrange(i, 1);
+    if (program.FindFunction((*functions)[i].signature().name()) != nullptr)
+      functions->DeleteSubrange(i, 1);
   }
 }
 
 absl::Status WriteLibrary(const Program& program, wire::GraphDef* graph) {
   DropReplaced(program, graph->mutable_library());
   for (const auto& [name, function] : program.functions()) {
-    const absl::Status status = WriteFunction(program, *function, graph->mutable_library()->add_function());
+    const absl::Status status =
+        WriteFunction(program, *function, graph->mutable_library()->add_function());
     if (!status.ok()) return Annotate(status, absl::StrCat("function ", name));
   }
   for (const auto& [function, gradient] : program.gradient_functions()) {
@@ -46,7 +48,8 @@ absl::StatusOr<std::string> ExportGraphDef(const Program& program, GraphFormat f
   versions->set_producer(program.producer());
   versions->set_min_consumer(program.min_consumer());
   if (versions->ByteSizeLong() == 0) graph->clear_versions();
-  return SerializeGraphDef(*graph, format == GraphFormat::kText ? GraphFormat::kText : GraphFormat::kBinary);
+  return SerializeGraphDef(
+      *graph, format == GraphFormat::kText ? GraphFormat::kText : GraphFormat::kBinary);
 }
 
 }  // namespace gyre

@@ -37,13 +37,18 @@ int64_t AttrCost(const AttrValue& value, int64_t limit) {
   if (const auto* ref = std::get_if<FunctionRef>(&value)) return RefCost(*ref, limit);
   if (const auto* refs = std::get_if<std::vector<FunctionRef>>(&value)) {
     int64_t cost = 16;
-    for (size_t i = 0; i < refs->size() && cost <= limit; ++i) cost += RefCost((*refs)[i], limit - cost);
+    for (size_t i = 0; i < refs->size() && cost <= limit; ++i)
+      cost += RefCost((*refs)[i], limit - cost);
     return cost;
   }
-  if (const auto* text = std::get_if<std::string>(&value)) return 16 + static_cast<int64_t>(text->size());
+  if (const auto* text = std::get_if<std::string>(&value))
+    return 16 + static_cast<int64_t>(text->size());
   return std::visit(
       [](const auto& v) -> int64_t {
-        if constexpr (requires { v.begin(); typename std::decay_t<decltype(v)>::value_type; }) {
+        if constexpr (requires {
+                        v.begin();
+                        typename std::decay_t<decltype(v)>::value_type;
+                      }) {
           return 16 + 16 * static_cast<int64_t>(v.size());
         } else {
           return 16;
@@ -56,7 +61,8 @@ absl::StatusOr<DType> FormalType(const wire::OpDef::ArgDef& arg, const AttrMap& 
   if (arg.type_attr().empty()) return DecodeDType(arg.type());
   const DType* dtype = bindings.Get<DType>(arg.type_attr());
   if (dtype != nullptr) return *dtype;
-  return absl::InvalidArgumentError(absl::StrCat("its type, attribute ", arg.type_attr(), ", is not given"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("its type, attribute ", arg.type_attr(), ", is not given"));
 }
 
 absl::StatusOr<FormalArg> ResolveFormal(const wire::OpDef::ArgDef& arg, const AttrMap& bindings) {
@@ -88,8 +94,8 @@ absl::StatusOr<FormalArg> ResolveFormal(const wire::OpDef::ArgDef& arg, const At
 }
 
 template <typename Args>
-absl::StatusOr<std::vector<FormalArg>> ResolveFormals(const wire::FunctionDef& def, const Args& args,
-                                                      const AttrMap& bindings) {
+absl::StatusOr<std::vector<FormalArg>> ResolveFormals(const wire::FunctionDef& def,
+                                                      const Args& args, const AttrMap& bindings) {
   std::vector<FormalArg> formals;
   for (const wire::OpDef::ArgDef& arg : args) {
     absl::StatusOr<FormalArg> formal = ResolveFormal(arg, bindings);
@@ -111,8 +117,9 @@ std::string DescribeInstance(const wire::FunctionDef& def, const AttrMap& bindin
   }
   if (bindings.empty()) return name;
   name.resize(std::min(name.size(), std::max(kMaxLength, def.signature().name().size())));
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '.' || c == '/' || c == '>' || c == '-'; },
-                  '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '.' || c == '/' || c == '>' || c == '-'; },
+      '_');
   return name;
 }
 
@@ -188,13 +195,15 @@ bool FunctionLibrary::DeclaresAttr(absl::string_view name, absl::string_view att
 absl::Status FunctionLibrary::Charge(int64_t cost) {
   if (cost > cost_left_) {
     return absl::InvalidArgumentError(
-        "the generic functions of the library call each other with ever more or ever larger attributes");
+        "the generic functions of the library call each other with ever more or ever larger "
+        "attributes");
   }
   cost_left_ -= cost;
   return absl::OkStatus();
 }
 
-absl::StatusOr<AttrMap> FunctionLibrary::BindingsFor(const wire::FunctionDef& def, const AttrMap& attrs) {
+absl::StatusOr<AttrMap> FunctionLibrary::BindingsFor(const wire::FunctionDef& def,
+                                                     const AttrMap& attrs) {
   AttrMap bindings;
   for (const wire::OpDef::AttrDef& attr : def.signature().attr()) {
     const AttrValue* given = attrs.Find(attr.name());
@@ -230,8 +239,10 @@ absl::StatusOr<const FunctionInstance*> FunctionLibrary::Instantiate(absl::strin
   auto instance = std::make_unique<FunctionInstance>();
   instance->def = &def;
   if (instance->is_generic()) GYRE_RETURN_IF_ERROR(Charge(1000 + cost + 10 * def.node_def_size()));
-  GYRE_ASSIGN_OR_RETURN(instance->inputs, ResolveFormals(def, def.signature().input_arg(), *bindings));
-  GYRE_ASSIGN_OR_RETURN(instance->outputs, ResolveFormals(def, def.signature().output_arg(), *bindings));
+  GYRE_ASSIGN_OR_RETURN(instance->inputs,
+                        ResolveFormals(def, def.signature().input_arg(), *bindings));
+  GYRE_ASSIGN_OR_RETURN(instance->outputs,
+                        ResolveFormals(def, def.signature().output_arg(), *bindings));
   const std::string wanted = DescribeInstance(def, *bindings);
   instance->name = instance->is_generic() ? names_.Claim(wanted) : wanted;
   instance->bindings = *std::move(bindings);
@@ -258,8 +269,8 @@ absl::StatusOr<AttrValue> FunctionLibrary::Bind(const AttrValue& value, const At
   if (const auto* placeholder = std::get_if<AttrPlaceholder>(&value)) {
     const AttrValue* bound = bindings.Find(placeholder->name);
     if (bound == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("it stands for attribute ", placeholder->name, ", which the function does not declare"));
+      return absl::InvalidArgumentError(absl::StrCat("it stands for attribute ", placeholder->name,
+                                                     ", which the function does not declare"));
     }
     GYRE_RETURN_IF_ERROR(Charge(AttrCost(*bound, kMaxBindingCost)));
     return *bound;

@@ -50,16 +50,16 @@ class FunctionLibrary {
  public:
   // INVALID_ARGUMENT for functions without a name, with one name, or named as an op of `ops`, and
   // for plain functions whose signature is unsound. All references are kept.
-  static absl::StatusOr<std::unique_ptr<FunctionLibrary>> Make(const wire::FunctionDefLibrary& proto,
-                                                               const OpLookup& ops, DecodeLimits& limits);
+  static absl::StatusOr<std::unique_ptr<FunctionLibrary>> Make(
+      const wire::FunctionDefLibrary& proto, const OpLookup& ops, DecodeLimits& limits);
 
   bool Has(absl::string_view name) const { return defs_.contains(name); }
   // Whether the function declares this attribute. Requirement: Has(name).
   bool DeclaresAttr(absl::string_view name, absl::string_view attr) const;
 
-  // The instance of function `name` for these attributes; made when it is asked for first. Attributes
-  // that the function does not declare are ignored. Requirement: Has(name). INVALID_ARGUMENT when
-  // one is missing or unfit, or when instances multiply without bound.
+  // The instance of function `name` for these attributes; made when it is asked for first.
+  // Attributes that the function does not declare are ignored. Requirement: Has(name).
+  // INVALID_ARGUMENT when one is missing or unfit, or when instances multiply without bound.
   absl::StatusOr<const FunctionInstance*> Instantiate(absl::string_view name, const AttrMap& attrs);
 
   // An instance whose body has not been handed out yet; null when there is none left.
@@ -81,7 +81,8 @@ class FunctionLibrary {
   DecodeLimits& limits_;
   absl::flat_hash_map<std::string, const wire::FunctionDef*> defs_;
   absl::flat_hash_set<const wire::FunctionDef*> stateful_;
-  std::map<std::string, std::vector<const FunctionInstance*>, std::less<>> instances_;  // by definition
+  std::map<std::string, std::vector<const FunctionInstance*>, std::less<>>
+      instances_;  // by definition
   std::deque<std::unique_ptr<FunctionInstance>> all_;
   size_t handed_out_ = 0;
   int64_t cost_left_;

@@ -20,10 +20,10 @@ absl::Status CheckVersions(const wire::VersionDef& versions) {
   const auto& bad = versions.bad_consumers();
   if (versions.min_consumer() > kGraphVersion || versions.producer() < 0 ||
       std::find(bad.begin(), bad.end(), kGraphVersion) != bad.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the file is of version ", versions.producer(), " and needs a reader of version ",
-                     versions.min_consumer(), " or later", bad.empty() ? "" : ", some excepted",
-                     "; this one reads version ", kGraphVersion));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the file is of version ", versions.producer(), " and needs a reader of version ",
+        versions.min_consumer(), " or later", bad.empty() ? "" : ", some excepted",
+        "; this one reads version ", kGraphVersion));
   }
   return absl::OkStatus();
 }
@@ -64,7 +64,8 @@ absl::Status AddGradients(const wire::FunctionDefLibrary& library, ProgramBuilde
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes, const OpLookup& ops,
+absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes,
+                                                              const OpLookup& ops,
                                                               const ImportOptions& options) {
   google::protobuf::Arena arena;
   GYRE_ASSIGN_OR_RETURN(const wire::GraphDef* graph, ParseGraphDef(bytes, options.format, &arena));

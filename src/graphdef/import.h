@@ -27,7 +27,8 @@ struct ImportOptions {
 // INVALID_ARGUMENT, with a sentence that names the node, for whatever is malformed; NOT_FOUND for a
 // function that a node names and the library lacks. Bytes cannot make it crash, hang, or take
 // memory out of proportion.
-absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes, const OpLookup& ops,
+absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes,
+                                                              const OpLookup& ops,
                                                               const ImportOptions& options = {});
 
 }  // namespace gyre

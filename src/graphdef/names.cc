@@ -9,13 +9,16 @@
 namespace gyre {
 namespace {
 
-bool IsFirst(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_'; }
+bool IsFirst(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+}
 bool IsLater(char c) { return IsFirst(c) || c == '-' || c == '/' || c == '>'; }
 
 // Decimal digits without a sign or leading zeros.
 std::optional<int32_t> ParseIndex(absl::string_view text) {
   int32_t index = 0;
-  if (text.empty() || !std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) return std::nullopt;
+  if (text.empty() || !std::all_of(text.begin(), text.end(), absl::ascii_isdigit))
+    return std::nullopt;
   if (text.size() > 1 && text[0] == '0') return std::nullopt;
   if (!absl::SimpleAtoi(text, &index)) return std::nullopt;
   return index;
@@ -51,7 +54,8 @@ std::optional<InputName> ParseFunctionInput(absl::string_view text) {
   InputName name{text.substr(0, colon), text.substr(colon + 1), std::nullopt, false};
   if (name.node.empty() || name.output.empty()) return std::nullopt;
   const size_t second = name.output.find(':');
-  const absl::string_view last = second == absl::string_view::npos ? name.output : name.output.substr(second + 1);
+  const absl::string_view last =
+      second == absl::string_view::npos ? name.output : name.output.substr(second + 1);
   name.index = ParseIndex(last);
   if (second != absl::string_view::npos) {
     if (!name.index) return std::nullopt;

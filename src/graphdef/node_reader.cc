@@ -63,9 +63,10 @@ absl::StatusOr<ReadNode> NodeReader::Read(const wire::NodeDef& def, const AttrMa
   node.op = ops_.Find(def.op());
   const bool is_legacy_call = node.op == nullptr && library_.Has(def.op());
   WireAttrs kept;
-  GYRE_ASSIGN_OR_RETURN(node.attrs, DecodeAttrs(def.attr(), limits_, &kept, [&](const std::string& name) {
-                          return is_legacy_call || (node.op != nullptr && node.op->FindAttr(name) != nullptr);
-                        }));
+  GYRE_ASSIGN_OR_RETURN(
+      node.attrs, DecodeAttrs(def.attr(), limits_, &kept, [&](const std::string& name) {
+        return is_legacy_call || (node.op != nullptr && node.op->FindAttr(name) != nullptr);
+      }));
   if (bindings != nullptr) GYRE_RETURN_IF_ERROR(BindAttrs(node.attrs, *bindings, library_));
   node.wire_extra = NodeExtra(def, std::move(kept));
   if (is_legacy_call) {
@@ -141,9 +142,10 @@ absl::Status NodeReader::ResolveFunctions(const OpDef& op, AttrMap& attrs) {
 absl::Status NodeReader::ResolveFunction(const OpDef& op, FunctionRef& ref) {
   if (!library_.Has(ref.name)) {
     // The gradient of a single op may be asked for by the op's name.
-    if (op.kind == OpKind::kSymbolicGradient && ops_.Find(ref.name) != nullptr) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("there is no function named '",
-                                            absl::Utf8SafeCHexEscape(ref.name), "' in the library"));
+    if (op.kind == OpKind::kSymbolicGradient && ops_.Find(ref.name) != nullptr)
+      return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat(
+        "there is no function named '", absl::Utf8SafeCHexEscape(ref.name), "' in the library"));
   }
   static const AttrMap kNone;
   GYRE_ASSIGN_OR_RETURN(const FunctionInstance* instance,

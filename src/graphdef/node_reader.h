@@ -32,7 +32,8 @@ class NodeReader {
              bool refuse_unknown_ops)
       : ops_(ops), library_(library), limits_(limits), refuse_unknown_ops_(refuse_unknown_ops) {}
 
-  // `bindings`: values of the placeholders in the body that `def` stands in; null in the main graph.
+  // `bindings`: values of the placeholders in the body that `def` stands in; null in the main
+  // graph.
   absl::StatusOr<ReadNode> Read(const wire::NodeDef& def, const AttrMap* bindings);
 
   // Takes room for `count` slots that no bytes of the file stand for. INVALID_ARGUMENT when there

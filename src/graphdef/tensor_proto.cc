@@ -36,7 +36,8 @@ absl::Status ChargeExpansion(int64_t count, int64_t size, DecodeLimits& limits) 
   if (!bytes || *bytes > limits.expanded_bytes_left) {
     return Invalid(absl::StrCat("filling ", count, " elements of ", size,
                                 " bytes each with one value takes more memory than a file may "
-                                "ask for (", limits.expanded_bytes_left, " bytes are left)"));
+                                "ask for (",
+                                limits.expanded_bytes_left, " bytes are left)"));
   }
   limits.expanded_bytes_left -= *bytes;
   return absl::OkStatus();
@@ -65,8 +66,8 @@ template <typename T, typename List>
 absl::StatusOr<Tensor> FromList(DType dtype, const Shape& shape, const List& list,
                                 DecodeLimits& limits) {
   return FromValues<T>(
-      dtype, shape, list.size(), [&](int64_t i) { return static_cast<T>(list[static_cast<int>(i)]); },
-      limits);
+      dtype, shape, list.size(),
+      [&](int64_t i) { return static_cast<T>(list[static_cast<int>(i)]); }, limits);
 }
 
 template <typename T, typename List>
@@ -74,7 +75,9 @@ absl::StatusOr<Tensor> FromPairs(DType dtype, const Shape& shape, const List& li
                                  DecodeLimits& limits) {
   return FromValues<T>(
       dtype, shape, list.size() / 2,
-      [&](int64_t i) { return T(list[static_cast<int>(2 * i)], list[static_cast<int>(2 * i + 1)]); },
+      [&](int64_t i) {
+        return T(list[static_cast<int>(2 * i)], list[static_cast<int>(2 * i + 1)]);
+      },
       limits);
 }
 
@@ -116,8 +119,9 @@ absl::StatusOr<Tensor> FromLists(DType dtype, const Shape& shape, const wire::Te
     case DType::kString:
       return FromList<std::string>(dtype, shape, proto.string_val(), limits);
     default:
-      return Invalid(absl::StrCat("a value of type ", DTypeName(dtype),
-                                  " exists only in a running session and cannot be read from a file"));
+      return Invalid(
+          absl::StrCat("a value of type ", DTypeName(dtype),
+                       " exists only in a running session and cannot be read from a file"));
   }
 }
 
@@ -125,8 +129,9 @@ absl::StatusOr<Tensor> FromBytes(DType dtype, const Shape& shape, const std::str
   const std::optional<int64_t> bytes =
       CheckedMul(shape.num_elements(), static_cast<int64_t>(DTypeSize(dtype)));
   if (!bytes || *bytes != static_cast<int64_t>(content.size())) {
-    return Invalid(absl::StrCat("its content is ", content.size(), " bytes, which does not fit type ",
-                                DTypeName(dtype), " and shape ", shape.ToString()));
+    return Invalid(absl::StrCat("its content is ", content.size(),
+                                " bytes, which does not fit type ", DTypeName(dtype), " and shape ",
+                                shape.ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
   if (dtype == DType::kBool) {  // bytes other than 0 and 1 are no value of C++'s bool
@@ -142,7 +147,8 @@ absl::StatusOr<Tensor> FromBytes(DType dtype, const Shape& shape, const std::str
 absl::StatusOr<Tensor> FromStringBytes(const Shape& shape, const std::string& content) {
   const int64_t n = shape.num_elements();
   if (n > static_cast<int64_t>(content.size())) {
-    return Invalid(absl::StrCat("its content is ", content.size(), " bytes, too few for ", n, " strings"));
+    return Invalid(
+        absl::StrCat("its content is ", content.size(), " bytes, too few for ", n, " strings"));
   }
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(content.data()),
                                             static_cast<int>(content.size()));
@@ -224,9 +230,9 @@ void AddFirst(const Tensor& tensor, wire::TensorProto* proto) {
 
 absl::StatusOr<DType> DecodeDType(int wire) {
   if (!IsKnownWireDType(wire) || IsRefWireDType(wire)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("type number ", wire, " (", wire::DataType_Name(static_cast<wire::DataType>(wire)),
-                     ") is not a type of values"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "type number ", wire, " (", wire::DataType_Name(static_cast<wire::DataType>(wire)),
+        ") is not a type of values"));
   }
   return DTypeFromWire(wire);
 }
@@ -281,8 +287,9 @@ absl::Status EncodeTensor(const Tensor& tensor, wire::TensorProto* proto) {
     return absl::OkStatus();
   }
   if (!IsTrivial(dtype)) {
-    return Invalid(absl::StrCat("a value of type ", DTypeName(dtype),
-                                " exists only in a running session and cannot be written to a file"));
+    return Invalid(
+        absl::StrCat("a value of type ", DTypeName(dtype),
+                     " exists only in a running session and cannot be written to a file"));
   }
   const char* data = static_cast<const char*>(tensor.raw_data());
   if (AllAlike(data, DTypeSize(dtype), count)) {

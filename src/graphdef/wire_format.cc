@@ -16,8 +16,8 @@
 namespace gyre {
 namespace {
 
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 // Messages within messages, in binary and in text. What the peer accepts, too.
 constexpr int kMaxDepth = 100;
@@ -48,9 +48,9 @@ absl::Status DescribeBadField(int number, absl::string_view field, int node, int
   const bool sound = number != wire::GraphDef::kLibraryFieldNumber ||
                      wire::FunctionDefLibrary().ParseFromArray(field.data(), size);
   if (sound) return absl::OkStatus();
-  return Malformed(absl::StrCat("the function library is malformed, or nested more than ", kMaxDepth,
-                                " deep"),
-                   position);
+  return Malformed(
+      absl::StrCat("the function library is malformed, or nested more than ", kMaxDepth, " deep"),
+      position);
 }
 
 // Walks over the top-level fields to find the first that is broken.
@@ -72,8 +72,8 @@ absl::Status DescribeBadBytes(absl::string_view bytes) {
     if (!in.ReadVarint32(&size)) return Malformed("a length is malformed", position);
     const uint32_t left = static_cast<uint32_t>(total - in.CurrentPosition());
     if (size > left) {
-      return Malformed(absl::StrCat("field ", number, " should have ", size, " more bytes, but only ",
-                                    left, " follow"),
+      return Malformed(absl::StrCat("field ", number, " should have ", size,
+                                    " more bytes, but only ", left, " follow"),
                        position);
     }
     const absl::string_view field = bytes.substr(static_cast<size_t>(in.CurrentPosition()), size);
@@ -89,8 +89,8 @@ class FirstTextError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
     if (!status_.ok()) return;
-    status_ = absl::InvalidArgumentError(absl::StrCat("not a GraphDef in text form: line ", line + 1,
-                                                      ", column ", column + 1, ": ", message));
+    status_ = absl::InvalidArgumentError(absl::StrCat(
+        "not a GraphDef in text form: line ", line + 1, ", column ", column + 1, ": ", message));
   }
   const absl::Status& status() const { return status_; }
 
@@ -137,8 +137,8 @@ absl::StatusOr<std::string> SerializeGraphDef(const wire::GraphDef& graph, Graph
   }
   const size_t size = graph.ByteSizeLong();
   if (size > kMaxBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the program takes ", size, " bytes as a GraphDef, the format allows ", kMaxBytes));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the program takes ", size, " bytes as a GraphDef, the format allows ", kMaxBytes));
   }
   return SerializeExtra(graph);
 }

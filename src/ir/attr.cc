@@ -13,7 +13,8 @@ namespace gyre {
 namespace {
 
 bool TensorEquals(const Tensor& a, const Tensor& b) {
-  if (a.has_value() != b.has_value() || a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.has_value() != b.has_value() || a.dtype() != b.dtype() || a.shape() != b.shape())
+    return false;
   if (!a.has_value()) return true;
   if (a.dtype() == DType::kString) return a.values<std::string>() == b.values<std::string>();
   if (!IsTrivial(a.dtype())) return a.object() == b.object();
@@ -39,9 +40,10 @@ bool ValueEquals(const T& a, const T& b) {
 }
 
 bool MapEquals(const AttrMap& a, const AttrMap& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const AttrMap::Entry& x, const AttrMap::Entry& y) {
-    return x.first == y.first && AttrEquals(x.second, y.second);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const AttrMap::Entry& x, const AttrMap::Entry& y) {
+                      return x.first == y.first && AttrEquals(x.second, y.second);
+                    });
 }
 
 std::string ToText(const std::string& s) { return absl::StrCat("\"", absl::CHexEscape(s), "\""); }
@@ -85,8 +87,11 @@ bool operator==(const FunctionRef& a, const FunctionRef& b) {
 
 bool AttrEquals(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
-  return std::visit([&](const auto& value) { return ValueEquals(value, std::get<std::decay_t<decltype(value)>>(b)); },
-                    a);
+  return std::visit(
+      [&](const auto& value) {
+        return ValueEquals(value, std::get<std::decay_t<decltype(value)>>(b));
+      },
+      a);
 }
 
 std::string AttrToString(const AttrValue& value) {
@@ -110,7 +115,8 @@ void AttrMap::Set(absl::string_view name, AttrValue value) {
 }
 
 void AttrMap::Erase(absl::string_view name) {
-  const auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.first == name; });
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.first == name; });
   if (it != entries_.end()) entries_.erase(it);
 }
 

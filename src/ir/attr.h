@@ -1,7 +1,7 @@
 // Attribute values of nodes and functions: what GraphDef calls AttrValue, as plain C++ values.
 //
-// AttrMap keeps its entries sorted by name, so that equal maps print and export equally. Values are immutable by habit:
-// transforms copy a node and replace attributes.
+// AttrMap keeps its entries sorted by name, so that equal maps print and export equally. Values are
+// immutable by habit: transforms copy a node and replace attributes.
 #pragma once
 
 #include <memory>
@@ -39,14 +39,15 @@ struct EmptyList {
 };
 
 using AttrValue =
-    std::variant<std::monostate, std::string, int64_t, float, bool, DType, PartialShape, Tensor, FunctionRef,
-                 AttrPlaceholder, EmptyList, std::vector<std::string>, std::vector<int64_t>, std::vector<float>,
-                 std::vector<bool>, std::vector<DType>, std::vector<PartialShape>, std::vector<Tensor>,
-                 std::vector<FunctionRef>>;
+    std::variant<std::monostate, std::string, int64_t, float, bool, DType, PartialShape, Tensor,
+                 FunctionRef, AttrPlaceholder, EmptyList, std::vector<std::string>,
+                 std::vector<int64_t>, std::vector<float>, std::vector<bool>, std::vector<DType>,
+                 std::vector<PartialShape>, std::vector<Tensor>, std::vector<FunctionRef>>;
 
 // Equal kind and equal content (tensors bit for bit).
 bool AttrEquals(const AttrValue& a, const AttrValue& b);
-// The text form of a value: `3`, `"loop"`, `float32`, `[2,?]`, `@body`, `[1, 2]`. Long tensors are summarised.
+// The text form of a value: `3`, `"loop"`, `float32`, `[2,?]`, `@body`, `[1, 2]`. Long tensors are
+// summarised.
 std::string AttrToString(const AttrValue& value);
 
 // Name → value, sorted by name.

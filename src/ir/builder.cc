@@ -12,7 +12,8 @@ FunctionBuilder::FunctionBuilder(const OpLookup& ops, std::string name) : ops_(o
   function_.name = std::move(name);
 }
 
-FunctionBuilder::FunctionBuilder(const OpLookup& ops, Function function) : ops_(ops), function_(std::move(function)) {
+FunctionBuilder::FunctionBuilder(const OpLookup& ops, Function function)
+    : ops_(ops), function_(std::move(function)) {
   for (const Node& node : function_.nodes) names_.insert(node.name);
 }
 
@@ -43,29 +44,32 @@ Endpoint FunctionBuilder::Arg(absl::string_view name, DType dtype, PartialShape 
   return {id, 0};
 }
 
-absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name, absl::Span<const Endpoint> inputs,
-                                            AttrMap attrs, NodeOptions options) {
+absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name,
+                                            absl::Span<const Endpoint> inputs, AttrMap attrs,
+                                            NodeOptions options) {
   Node node;
   node.op_name = std::string(op_name);
   node.op = ops_.Find(op_name);
-  if (node.op == nullptr) return absl::NotFoundError(absl::StrCat("there is no op called ", op_name));
+  if (node.op == nullptr)
+    return absl::NotFoundError(absl::StrCat("there is no op called ", op_name));
   node.inputs.assign(inputs.begin(), inputs.end());
   std::vector<NodeSignature::Slot> slots;
-  for (const Endpoint& input : inputs) slots.push_back(this->node(input.node).signature.outputs[input.slot]);
+  for (const Endpoint& input : inputs)
+    slots.push_back(this->node(input.node).signature.outputs[input.slot]);
   for (const auto& [name, value] : DeduceTypeAttrs(*node.op, slots, {})) {
     if (!attrs.Has(name)) attrs.Set(name, value);
   }
   node.attrs = std::move(attrs);
   GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*node.op, node.attrs));
   if (node.signature.inputs.size() != slots.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op_name, " takes ", node.signature.inputs.size(), " inputs, not ", slots.size()));
+    return absl::InvalidArgumentError(absl::StrCat(op_name, " takes ", node.signature.inputs.size(),
+                                                   " inputs, not ", slots.size()));
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].dtype != node.signature.inputs[i].dtype) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " of ", op_name, " must be ",
-                                                     DTypeName(node.signature.inputs[i].dtype), ", not ",
-                                                     DTypeName(slots[i].dtype)));
+                                                     DTypeName(node.signature.inputs[i].dtype),
+                                                     ", not ", DTypeName(slots[i].dtype)));
     }
   }
   node.control_inputs = std::move(options.control_inputs);
@@ -74,7 +78,8 @@ absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name, absl::Spa
   return Append(std::move(node), options.name.empty() ? op_name : absl::string_view(options.name));
 }
 
-absl::StatusOr<Endpoint> FunctionBuilder::Add1(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs,
+absl::StatusOr<Endpoint> FunctionBuilder::Add1(absl::string_view op,
+                                               absl::Span<const Endpoint> inputs, AttrMap attrs,
                                                NodeOptions options) {
   GYRE_ASSIGN_OR_RETURN(const NodeId id, Add(op, inputs, std::move(attrs), std::move(options)));
   return Endpoint{id, 0};
@@ -90,7 +95,8 @@ Endpoint FunctionBuilder::Constant(const Tensor& value, NodeOptions options) {
   node.control_inputs = std::move(options.control_inputs);
   node.device = std::move(options.device);
   node.source = std::move(options.source);
-  return {Append(std::move(node), options.name.empty() ? "Const" : absl::string_view(options.name)), 0};
+  return {Append(std::move(node), options.name.empty() ? "Const" : absl::string_view(options.name)),
+          0};
 }
 
 absl::Status FunctionBuilder::SetInput(NodeId id, int slot, Endpoint input) {
@@ -99,9 +105,9 @@ absl::Status FunctionBuilder::SetInput(NodeId id, int slot, Endpoint input) {
     return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " has no input ", slot));
   }
   if (dtype(input) != node.signature.inputs[slot].dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", slot, " of node ", node.name, " must be ",
-                                                   DTypeName(node.signature.inputs[slot].dtype), ", not ",
-                                                   DTypeName(dtype(input))));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", slot, " of node ", node.name, " must be ",
+        DTypeName(node.signature.inputs[slot].dtype), ", not ", DTypeName(dtype(input))));
   }
   node.inputs[slot] = input;
   return absl::OkStatus();

@@ -1,4 +1,5 @@
-// FunctionBuilder: makes a Function node by node. Tracers, passes and gradient rules write programs with it.
+// FunctionBuilder: makes a Function node by node. Tracers, passes and gradient rules write programs
+// with it.
 //
 //   FunctionBuilder f(Ops(), "square_sum");
 //   const Endpoint x = f.Arg("x", DType::kFloat);
@@ -37,17 +38,18 @@ class FunctionBuilder {
   // The next argument.
   Endpoint Arg(absl::string_view name, DType dtype, PartialShape shape = PartialShape::Unknown());
 
-  // A node. Attributes that the inputs tell (T, N, …) may be left out. INVALID_ARGUMENT or NOT_FOUND, naming the op,
-  // when inputs or attributes don't fit its schema.
-  absl::StatusOr<NodeId> Add(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs = {},
-                             NodeOptions options = {});
+  // A node. Attributes that the inputs tell (T, N, …) may be left out. INVALID_ARGUMENT or
+  // NOT_FOUND, naming the op, when inputs or attributes don't fit its schema.
+  absl::StatusOr<NodeId> Add(absl::string_view op, absl::Span<const Endpoint> inputs,
+                             AttrMap attrs = {}, NodeOptions options = {});
   // As Add, for ops whose first output is what matters.
-  absl::StatusOr<Endpoint> Add1(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs = {},
-                                NodeOptions options = {});
+  absl::StatusOr<Endpoint> Add1(absl::string_view op, absl::Span<const Endpoint> inputs,
+                                AttrMap attrs = {}, NodeOptions options = {});
   // A Const node.
   Endpoint Constant(const Tensor& value, NodeOptions options = {});
 
-  // Replaces one input: how the back edge of a loop is closed. INVALID_ARGUMENT when the types differ.
+  // Replaces one input: how the back edge of a loop is closed. INVALID_ARGUMENT when the types
+  // differ.
   absl::Status SetInput(NodeId node, int slot, Endpoint input);
   void AddControlInput(NodeId node, NodeId control);
 

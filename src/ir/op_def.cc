@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kMaxSlots = 1 << 20;
 
 absl::Status AttrError(const OpDef& op, const AttrDef& attr, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("attribute ", attr.name, " of op ", op.name, " ", what));
+  return absl::InvalidArgumentError(
+      absl::StrCat("attribute ", attr.name, " of op ", op.name, " ", what));
 }
 
 template <typename T>
@@ -68,7 +69,10 @@ AttrValue EmptyListOf(AttrKind kind) {
 size_t ListLength(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> size_t {
-        if constexpr (requires { v.size(); typename std::decay_t<decltype(v)>::value_type; }) {
+        if constexpr (requires {
+                        v.size();
+                        typename std::decay_t<decltype(v)>::value_type;
+                      }) {
           return v.size();
         } else {
           return 0;
@@ -82,14 +86,16 @@ absl::Status CheckBounds(const OpDef& op, const AttrDef& def, const AttrValue& v
     const int64_t* number = std::get_if<int64_t>(&value);
     const int64_t actual = number != nullptr ? *number : static_cast<int64_t>(ListLength(value));
     if (actual < *def.minimum) {
-      return AttrError(op, def,
-                       absl::StrCat(def.is_list ? "must have at least " : "must be at least ", *def.minimum,
-                                    def.is_list ? " elements, but has " : ", but is ", actual));
+      return AttrError(
+          op, def,
+          absl::StrCat(def.is_list ? "must have at least " : "must be at least ", *def.minimum,
+                       def.is_list ? " elements, but has " : ", but is ", actual));
     }
   }
   const auto type_allowed = [&](DType d) {
     return def.allowed_types.empty() ||
-           std::find(def.allowed_types.begin(), def.allowed_types.end(), d) != def.allowed_types.end();
+           std::find(def.allowed_types.begin(), def.allowed_types.end(), d) !=
+               def.allowed_types.end();
   };
   std::vector<DType> types;
   if (const DType* type = std::get_if<DType>(&value)) types = {*type};
@@ -106,10 +112,13 @@ absl::Status CheckBounds(const OpDef& op, const AttrDef& def, const AttrValue& v
                                     ", but is ", DTypeName(type)));
     }
   }
-  if (const auto* text = std::get_if<std::string>(&value); text != nullptr && !def.allowed_strings.empty()) {
-    if (std::find(def.allowed_strings.begin(), def.allowed_strings.end(), *text) == def.allowed_strings.end()) {
-      return AttrError(op, def, absl::StrCat("must be one of '", absl::StrJoin(def.allowed_strings, "', '"),
-                                             "', but is '", *text, "'"));
+  if (const auto* text = std::get_if<std::string>(&value);
+      text != nullptr && !def.allowed_strings.empty()) {
+    if (std::find(def.allowed_strings.begin(), def.allowed_strings.end(), *text) ==
+        def.allowed_strings.end()) {
+      return AttrError(op, def,
+                       absl::StrCat("must be one of '", absl::StrJoin(def.allowed_strings, "', '"),
+                                    "', but is '", *text, "'"));
     }
   }
   return absl::OkStatus();
@@ -127,24 +136,29 @@ absl::Status CheckAttr(const OpDef& op, const AttrDef& def, AttrMap& attrs) {
     value = attrs.Find(def.name);
   }
   if (std::holds_alternative<AttrPlaceholder>(*value)) {
-    return AttrError(op, def, "is a placeholder: the function it stands in has not been instantiated");
+    return AttrError(op, def,
+                     "is a placeholder: the function it stands in has not been instantiated");
   }
   if (!KindFits(def, *value)) {
-    static constexpr absl::string_view kNames[] = {"a string", "an integer", "a float",  "a bool",
-                                                   "a type",   "a shape",    "a tensor", "a function"};
-    return AttrError(op, def,
-                     absl::StrCat("must be ", def.is_list ? "a list, each element " : "",
-                                  kNames[static_cast<int>(def.kind)], ", but is ", AttrToString(*value)));
+    static constexpr absl::string_view kNames[] = {"a string", "an integer", "a float",
+                                                   "a bool",   "a type",     "a shape",
+                                                   "a tensor", "a function"};
+    return AttrError(
+        op, def,
+        absl::StrCat("must be ", def.is_list ? "a list, each element " : "",
+                     kNames[static_cast<int>(def.kind)], ", but is ", AttrToString(*value)));
   }
   return CheckBounds(op, def, *value);
 }
 
 // The slots of one formal argument.
-absl::StatusOr<std::vector<NodeSignature::Slot>> ResolveArg(const OpDef& op, const AttrMap& attrs, const ArgDef& arg) {
+absl::StatusOr<std::vector<NodeSignature::Slot>> ResolveArg(const OpDef& op, const AttrMap& attrs,
+                                                            const ArgDef& arg) {
   std::vector<NodeSignature::Slot> slots;
   if (!arg.type_list_attr.empty()) {
     const auto* types = attrs.Get<std::vector<DType>>(arg.type_list_attr);
-    if (types == nullptr) return BugError(absl::StrCat("op ", op.name, " lacks the list ", arg.type_list_attr));
+    if (types == nullptr)
+      return BugError(absl::StrCat("op ", op.name, " lacks the list ", arg.type_list_attr));
     for (const DType type : *types) slots.push_back({type, arg.is_ref});
     return slots;
   }
@@ -152,8 +166,9 @@ absl::StatusOr<std::vector<NodeSignature::Slot>> ResolveArg(const OpDef& op, con
   if (!arg.type_attr.empty()) dtype = attrs.GetOr<DType>(arg.type_attr, DType::kInvalid);
   const int64_t count = arg.number_attr.empty() ? 1 : attrs.GetOr<int64_t>(arg.number_attr, 0);
   if (count < 0 || count > kMaxSlots) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute ", arg.number_attr, " of op ", op.name, " is ", count, ", which is out of range"));
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", arg.number_attr, " of op ",
+                                                   op.name, " is ", count,
+                                                   ", which is out of range"));
   }
   slots.assign(static_cast<size_t>(count), {dtype, arg.is_ref});
   return slots;
@@ -171,7 +186,8 @@ absl::Status ResolveArgs(const OpDef& op, const AttrMap& attrs, const std::vecto
 }  // namespace
 
 const AttrDef* OpDef::FindAttr(absl::string_view attr_name) const {
-  const auto it = std::find_if(attrs.begin(), attrs.end(), [&](const AttrDef& a) { return a.name == attr_name; });
+  const auto it = std::find_if(attrs.begin(), attrs.end(),
+                               [&](const AttrDef& a) { return a.name == attr_name; });
   return it == attrs.end() ? nullptr : &*it;
 }
 
@@ -183,7 +199,8 @@ absl::StatusOr<NodeSignature> ResolveSignature(const OpDef& op, AttrMap& attrs) 
   return signature;
 }
 
-absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs, bool is_output, int arg) {
+absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs, bool is_output,
+                                             int arg) {
   const std::vector<ArgDef>& args = is_output ? op.outputs : op.inputs;
   if (arg < 0 || arg >= static_cast<int>(args.size())) {
     return BugError(absl::StrCat("op ", op.name, " has no argument ", arg));

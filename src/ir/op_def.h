@@ -1,6 +1,8 @@
-// OpDef: what the IR knows of an operation: schema, shape rule, gradient rule, traits. Kernels are in ops/.
+// OpDef: what the IR knows of an operation: schema, shape rule, gradient rule, traits. Kernels are
+// in ops/.
 //
-// An OpDef is immutable once registered and lives as long as its registry; it may be read from any thread.
+// An OpDef is immutable once registered and lives as long as its registry; it may be read from any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ namespace gyre {
 class ShapeContext;
 class GradientContext;
 
-// One formal input or output. Its type is fixed (`dtype`), named by an attribute (`type_attr`), repeated
+// One formal input or output. Its type is fixed (`dtype`), named by an attribute (`type_attr`),
+// repeated
 // (`number_attr` times), or a whole list (`type_list_attr`).
 struct ArgDef {
   std::string name;
@@ -39,8 +42,8 @@ struct AttrDef {
   AttrKind kind = AttrKind::kString;
   bool is_list = false;
   std::optional<AttrValue> default_value;
-  std::optional<int64_t> minimum;       // of the value, or of the list's length
-  std::vector<DType> allowed_types;     // empty: all
+  std::optional<int64_t> minimum;    // of the value, or of the list's length
+  std::vector<DType> allowed_types;  // empty: all
   std::vector<std::string> allowed_strings;
 };
 
@@ -69,22 +72,23 @@ enum class OpKind : uint8_t {
 
 // What a node does beside computing its outputs from its inputs.
 enum class Effect : uint8_t {
-  kNone,       // pure: equal inputs give equal outputs; may be dropped, shared and moved
-  kRead,       // reads a resource: commutes with other reads
-  kWrite,      // changes a resource
-  kAllocate,   // makes a fresh per-run resource (stack, array): may be dropped, not shared
-  kRandom,     // draws random numbers: may be dropped, not shared
-  kIo,         // prints, asserts, calls the host: always kept, ordered
+  kNone,      // pure: equal inputs give equal outputs; may be dropped, shared and moved
+  kRead,      // reads a resource: commutes with other reads
+  kWrite,     // changes a resource
+  kAllocate,  // makes a fresh per-run resource (stack, array): may be dropped, not shared
+  kRandom,    // draws random numbers: may be dropped, not shared
+  kIo,        // prints, asserts, calls the host: always kept, ordered
 };
 
 struct OpTraits {
   Effect effect = Effect::kNone;
-  bool elementwise = false;  // output element i depends on the inputs' elements i (after broadcasting) alone
+  bool elementwise =
+      false;  // output element i depends on the inputs' elements i (after broadcasting) alone
   bool commutative = false;
   bool aggregate = false;
   bool allows_uninitialized_input = false;
-  // Hands its input on untouched: given a reference where a value is expected, it passes the reference on, and the
-  // variable is read where the value is used.
+  // Hands its input on untouched: given a reference where a value is expected, it passes the
+  // reference on, and the variable is read where the value is used.
   bool forwards = false;
 };
 
@@ -94,9 +98,12 @@ using GradientFn = absl::Status (*)(GradientContext&);
 // A gradient rule, or the reason why there is none to be had.
 struct Gradient {
   GradientFn rule = nullptr;
-  std::string not_differentiable;  // the reason, when the derivative does not exist or is zero everywhere
+  std::string
+      not_differentiable;  // the reason, when the derivative does not exist or is zero everywhere
 };
-inline Gradient NotDifferentiable(absl::string_view why) { return Gradient{nullptr, std::string(why)}; }
+inline Gradient NotDifferentiable(absl::string_view why) {
+  return Gradient{nullptr, std::string(why)};
+}
 
 struct OpDef {
   std::string name;
@@ -115,13 +122,15 @@ struct OpDef {
 
 // Parses a schema line into the name, arguments and attributes of an OpDef:
 //
-//   Name(x: T, xs: N * T, r: Ref(T), any: Tlist, c: int32) -> y: T, ys: N * int32 {T: type; N: int >= 1; …}
+//   Name(x: T, xs: N * T, r: Ref(T), any: Tlist, c: int32) -> y: T, ys: N * int32 {T: type; N: int
+//   >= 1; …}
 //
-// Attributes are separated by ';': `name: kind [>= minimum] [= default]`, where kind is int, float, bool, string,
-// type, shape, tensor, func, list(kind), a set of types `{int32, int64}` or of strings `{'a', 'b'}`, or a named set:
-// numbertype, realnumbertype, floattype (bfloat16 half float double), complextype, inttype (all signed and unsigned),
-// indextype (int32 int64). Defaults: 1, 0.5, true, 'text', int32, [], ? (unknown shape).
-// INVALID_ARGUMENT with the position of the first mistake.
+// Attributes are separated by ';': `name: kind [>= minimum] [= default]`, where kind is int, float,
+// bool, string, type, shape, tensor, func, list(kind), a set of types `{int32, int64}` or of
+// strings `{'a', 'b'}`, or a named set: numbertype, realnumbertype, floattype (bfloat16 half float
+// double), complextype, inttype (all signed and unsigned), indextype (int32 int64). Defaults: 1,
+// 0.5, true, 'text', int32, [], ? (unknown shape). INVALID_ARGUMENT with the position of the first
+// mistake.
 absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema);
 
 // The schema line of `op`, in the syntax above.
@@ -146,12 +155,14 @@ struct NodeSignature {
   std::vector<Slot> outputs;
 };
 
-// Fills in the schema's defaults, checks each attribute's kind and bounds against the schema, and resolves the types
-// of all inputs and outputs. Attributes that the schema does not declare are kept as they are when their name starts
-// with '_' (or, on import, always). INVALID_ARGUMENT names the attribute.
+// Fills in the schema's defaults, checks each attribute's kind and bounds against the schema, and
+// resolves the types of all inputs and outputs. Attributes that the schema does not declare are
+// kept as they are when their name starts with '_' (or, on import, always). INVALID_ARGUMENT names
+// the attribute.
 absl::StatusOr<NodeSignature> ResolveSignature(const OpDef& op, AttrMap& attrs);
 
 // [begin, end) of the flattened inputs that belong to formal input `arg` (outputs: `is_output`).
-absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs, bool is_output, int arg);
+absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs, bool is_output,
+                                             int arg);
 
 }  // namespace gyre

@@ -17,12 +17,12 @@ const std::map<std::string, std::vector<DType>>& NamedTypeSets() {
   using D = DType;
   static const auto* const sets = new std::map<std::string, std::vector<DType>>{
       {"numbertype",
-       {D::kFloat, D::kDouble, D::kInt32, D::kUint8, D::kInt16, D::kInt8, D::kComplex64, D::kInt64, D::kQint8,
-        D::kQuint8, D::kQint32, D::kBfloat16, D::kQint16, D::kQuint16, D::kUint16, D::kComplex128, D::kHalf,
-        D::kUint32, D::kUint64}},
+       {D::kFloat, D::kDouble, D::kInt32, D::kUint8, D::kInt16, D::kInt8, D::kComplex64, D::kInt64,
+        D::kQint8, D::kQuint8, D::kQint32, D::kBfloat16, D::kQint16, D::kQuint16, D::kUint16,
+        D::kComplex128, D::kHalf, D::kUint32, D::kUint64}},
       {"realnumbertype",
-       {D::kFloat, D::kDouble, D::kInt32, D::kUint8, D::kInt16, D::kInt8, D::kInt64, D::kBfloat16, D::kUint16,
-        D::kHalf, D::kUint32, D::kUint64}},
+       {D::kFloat, D::kDouble, D::kInt32, D::kUint8, D::kInt16, D::kInt8, D::kInt64, D::kBfloat16,
+        D::kUint16, D::kHalf, D::kUint32, D::kUint64}},
       {"floattype", {D::kBfloat16, D::kHalf, D::kFloat, D::kDouble}},
       {"complextype", {D::kComplex64, D::kComplex128}},
       {"inttype",
@@ -46,7 +46,8 @@ std::optional<AttrKind> ParseKind(absl::string_view word) {
 }
 
 absl::string_view KindName(AttrKind kind) {
-  static constexpr absl::string_view kNames[] = {"string", "int", "float", "bool", "type", "shape", "tensor", "func"};
+  static constexpr absl::string_view kNames[] = {"string", "int",   "float",  "bool",
+                                                 "type",   "shape", "tensor", "func"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -110,7 +111,8 @@ class SchemaParser {
   absl::string_view Word() {
     Skip();
     const size_t begin = pos_;
-    while (pos_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '_')) {
+    while (pos_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '_')) {
       ++pos_;
     }
     if (begin == pos_) Fail("a name");
@@ -159,17 +161,20 @@ class SchemaParser {
       arg.type_attr = std::string(Word());
     }
   }
-  // A word is a dtype unless an attribute of that name exists; an attribute of kind list(type) makes the arg a list.
+  // A word is a dtype unless an attribute of that name exists; an attribute of kind list(type)
+  // makes the arg a list.
   void ResolveArg(const OpDef& op, ArgDef& arg) {
     if (!ok()) return;
     if (const AttrDef* attr = op.FindAttr(arg.type_attr); attr != nullptr) {
-      if (attr->kind != AttrKind::kType) error_ = absl::StrCat("argument ", arg.name, ": ", attr->name, " is no type");
+      if (attr->kind != AttrKind::kType)
+        error_ = absl::StrCat("argument ", arg.name, ": ", attr->name, " is no type");
       if (attr->is_list) std::swap(arg.type_attr, arg.type_list_attr);
       return;
     }
     const std::optional<DType> dtype = ParseDType(arg.type_attr);
     if (!dtype) {
-      error_ = absl::StrCat("argument ", arg.name, ": ", arg.type_attr, " is neither a type nor an attribute");
+      error_ = absl::StrCat("argument ", arg.name, ": ", arg.type_attr,
+                            " is neither a type nor an attribute");
       return;
     }
     arg.dtype = *dtype;
@@ -228,8 +233,9 @@ class SchemaParser {
   absl::string_view Number() {
     Skip();
     const size_t begin = pos_;
-    while (pos_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '.' ||
-                                   text_[pos_] == '-' || text_[pos_] == '+')) {
+    while (pos_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[pos_])) || text_[pos_] == '.' ||
+            text_[pos_] == '-' || text_[pos_] == '+')) {
       ++pos_;
     }
     return text_.substr(begin, pos_ - begin);
@@ -315,9 +321,11 @@ std::string FormatArg(const ArgDef& arg) {
 std::string FormatAttr(const AttrDef& attr) {
   std::string kind(KindName(attr.kind));
   if (!attr.allowed_types.empty()) {
-    kind = absl::StrCat("{", absl::StrJoin(attr.allowed_types, ", ",
-                                           [](std::string* out, DType d) { out->append(std::string(DTypeName(d))); }),
-                        "}");
+    kind = absl::StrCat(
+        "{",
+        absl::StrJoin(attr.allowed_types, ", ",
+                      [](std::string* out, DType d) { out->append(std::string(DTypeName(d))); }),
+        "}");
     for (const auto& [name, types] : NamedTypeSets()) {
       if (types == attr.allowed_types) kind = name;
     }
@@ -328,19 +336,24 @@ std::string FormatAttr(const AttrDef& attr) {
   if (attr.minimum) absl::StrAppend(&kind, " >= ", *attr.minimum);
   if (attr.default_value) {
     const std::string* text = std::get_if<std::string>(&*attr.default_value);
-    absl::StrAppend(&kind, " = ", text != nullptr ? absl::StrCat("'", *text, "'") : AttrToString(*attr.default_value));
+    absl::StrAppend(
+        &kind, " = ",
+        text != nullptr ? absl::StrCat("'", *text, "'") : AttrToString(*attr.default_value));
   }
   return absl::StrCat(attr.name, ": ", kind);
 }
 
 template <typename T, typename F>
 std::string JoinMapped(const std::vector<T>& items, absl::string_view separator, F format) {
-  return absl::StrJoin(items, separator, [&](std::string* out, const T& item) { out->append(format(item)); });
+  return absl::StrJoin(items, separator,
+                       [&](std::string* out, const T& item) { out->append(format(item)); });
 }
 
 }  // namespace
 
-absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema) { return SchemaParser(schema).Parse(); }
+absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema) {
+  return SchemaParser(schema).Parse();
+}
 
 std::string FormatOpSchema(const OpDef& op) {
   std::string text = absl::StrCat(op.name, "(", JoinMapped(op.inputs, ", ", FormatArg), ") ->");

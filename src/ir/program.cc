@@ -30,7 +30,8 @@ absl::StatusOr<AttrValue> Substitute(const AttrValue& value, const AttrMap& attr
   if (const auto* placeholder = std::get_if<AttrPlaceholder>(&value)) {
     const AttrValue* replacement = attrs.Find(placeholder->name);
     if (replacement == nullptr || std::holds_alternative<AttrPlaceholder>(*replacement)) {
-      return absl::InvalidArgumentError(absl::StrCat("no value is given for attribute ", placeholder->name));
+      return absl::InvalidArgumentError(
+          absl::StrCat("no value is given for attribute ", placeholder->name));
     }
     return *replacement;
   }
@@ -83,7 +84,8 @@ ProgramBuilder& ProgramBuilder::EraseFunction(absl::string_view name) {
   return *this;
 }
 
-ProgramBuilder& ProgramBuilder::SetGradientFunction(absl::string_view function, absl::string_view gradient) {
+ProgramBuilder& ProgramBuilder::SetGradientFunction(absl::string_view function,
+                                                    absl::string_view gradient) {
   program_->gradient_functions_[std::string(function)] = std::string(gradient);
   return *this;
 }
@@ -111,14 +113,17 @@ absl::StatusOr<Function> Instantiate(const Function& function, const AttrMap& at
     AttrMap replaced;
     for (const auto& [name, value] : node.attrs) {
       absl::StatusOr<AttrValue> result = Substitute(value, attrs);
-      if (!result.ok()) return Annotate(result.status(), absl::StrCat("function ", function.name, ", node ", node.name));
+      if (!result.ok())
+        return Annotate(result.status(),
+                        absl::StrCat("function ", function.name, ", node ", node.name));
       replaced.Set(name, *std::move(result));
     }
     node.attrs = std::move(replaced);
     if (node.op == nullptr) continue;
     absl::StatusOr<NodeSignature> signature = ResolveSignature(*node.op, node.attrs);
     if (!signature.ok()) {
-      return Annotate(signature.status(), absl::StrCat("function ", function.name, ", node ", node.name));
+      return Annotate(signature.status(),
+                      absl::StrCat("function ", function.name, ", node ", node.name));
     }
     node.signature = *std::move(signature);
   }
@@ -129,9 +134,9 @@ absl::StatusOr<Function> Instantiate(const Function& function, const AttrMap& at
   for (FunctionResult& result : instance.results) {
     const Node& producer = instance.nodes[result.value.node];
     if (result.value.slot >= producer.num_outputs()) {
-      return absl::InvalidArgumentError(absl::StrCat("function ", function.name, ": result ", result.name, " is output ",
-                                                     result.value.slot, " of node ", producer.name, ", which has ",
-                                                     producer.num_outputs()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "function ", function.name, ": result ", result.name, " is output ", result.value.slot,
+          " of node ", producer.name, ", which has ", producer.num_outputs()));
     }
     result.dtype = producer.signature.outputs[result.value.slot].dtype;
   }

@@ -1,9 +1,10 @@
 // Program, Function, Node: the graph of operations that engines run and passes transform.
 //
-// A Program is an immutable snapshot: transforms build a new one (sharing the functions they don't change) and plans
-// bind to the snapshot they were made from. Snapshots are passed as shared_ptr<const Program> and may be read from any
-// thread. Ids are dense: node i of a function is nodes[i]. Names are for people; no meaning hangs on them, save that
-// fetches and feeds may use them.
+// A Program is an immutable snapshot: transforms build a new one (sharing the functions they don't
+// change) and plans bind to the snapshot they were made from. Snapshots are passed as
+// shared_ptr<const Program> and may be read from any thread. Ids are dense: node i of a function is
+// nodes[i]. Names are for people; no meaning hangs on them, save that fetches and feeds may use
+// them.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +38,16 @@ struct Node {
   NodeId id = -1;
   std::string name;
   std::string op_name;
-  const OpDef* op = nullptr;  // null: an op that the registry does not know; fine as long as nothing needs it
+  const OpDef* op =
+      nullptr;  // null: an op that the registry does not know; fine as long as nothing needs it
   std::vector<Endpoint> inputs;
   std::vector<NodeId> control_inputs;
   AttrMap attrs;  // declared ones, defaults filled in, and undeclared ones
   NodeSignature signature;
   std::string device;
-  std::string source;  // where the user wrote it, "file.py:12"; empty when unknown
-  std::string wire_extra;  // fields of the wire's NodeDef that Gyre does not read, serialised; kept for export
+  std::string source;      // where the user wrote it, "file.py:12"; empty when unknown
+  std::string wire_extra;  // fields of the wire's NodeDef that Gyre does not read, serialised; kept
+                           // for export
 
   OpKind kind() const { return op == nullptr ? OpKind::kPlain : op->kind; }
   int num_outputs() const { return static_cast<int>(signature.outputs.size()); }
@@ -64,8 +67,8 @@ struct FunctionResult {
   Endpoint value;
 };
 
-// A graph with arguments and results. Argument i is the node of kind kArg whose attribute `index` is i (arg_nodes[i]).
-// A program's main graph is a Function with neither.
+// A graph with arguments and results. Argument i is the node of kind kArg whose attribute `index`
+// is i (arg_nodes[i]). A program's main graph is a Function with neither.
 struct Function {
   std::string name;
   std::vector<Node> nodes;
@@ -80,7 +83,8 @@ struct Function {
   std::string wire_extra;  // as Node::wire_extra, of the wire's FunctionDef
 
   const Node& node(NodeId id) const { return nodes[id]; }
-  // Null when there is no such node. Linear in the number of nodes: callers that look up many keep an index.
+  // Null when there is no such node. Linear in the number of nodes: callers that look up many keep
+  // an index.
   const Node* FindNode(absl::string_view node_name) const;
   // "node" or "node:slot".
   std::string EndpointName(Endpoint e) const;
@@ -93,9 +97,13 @@ class Program {
   const std::shared_ptr<const Function>& main_ptr() const { return main_; }
   // Null when there is no such function.
   const Function* FindFunction(absl::string_view name) const;
-  const std::map<std::string, std::shared_ptr<const Function>>& functions() const { return functions_; }
+  const std::map<std::string, std::shared_ptr<const Function>>& functions() const {
+    return functions_;
+  }
   // function → its gradient function, as the wire's library lists them.
-  const std::map<std::string, std::string>& gradient_functions() const { return gradient_functions_; }
+  const std::map<std::string, std::string>& gradient_functions() const {
+    return gradient_functions_;
+  }
   const OpLookup& ops() const { return *ops_; }
   // Distinguishes snapshots: no two programs of a process have the same.
   uint64_t version() const { return version_; }
@@ -137,8 +145,8 @@ class ProgramBuilder {
   std::unique_ptr<Program> program_;
 };
 
-// A copy of `function` with every placeholder attribute replaced from `attrs`, and the signatures that depended on
-// them resolved. INVALID_ARGUMENT when one is missing.
+// A copy of `function` with every placeholder attribute replaced from `attrs`, and the signatures
+// that depended on them resolved. INVALID_ARGUMENT when one is missing.
 absl::StatusOr<Function> Instantiate(const Function& function, const AttrMap& attrs);
 
 }  // namespace gyre

@@ -42,25 +42,29 @@ std::optional<std::vector<int64_t>> ShapeContext::input_ints(int i) const {
 
 absl::StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
   if (const Tensor* constant = input_constant(i)) {
-    if (constant->rank() == 0 && input_int(i) == -1) return PartialShape::Unknown();  // the wire's "unknown rank"
+    if (constant->rank() == 0 && input_int(i) == -1)
+      return PartialShape::Unknown();  // the wire's "unknown rank"
     if (constant->rank() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a shape must be a vector, but it has shape ", constant->shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("a shape must be a vector, but it has shape ",
+                                                     constant->shape().ToString()));
     }
     if (const auto values = ReadInts(*constant)) {
       if (values->size() > Shape::kMaxRank) {
-        return absl::InvalidArgumentError(absl::StrCat("a shape has at most ", Shape::kMaxRank, " dimensions"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("a shape has at most ", Shape::kMaxRank, " dimensions"));
       }
       Dims dims(values->begin(), values->end());
       for (const int64_t d : dims) {
-        if (d < -1) return absl::InvalidArgumentError(absl::StrCat("a dimension must be >= -1, but is ", d));
+        if (d < -1)
+          return absl::InvalidArgumentError(absl::StrCat("a dimension must be >= -1, but is ", d));
       }
       return PartialShape(std::move(dims));
     }
   }
   if (inputs_[i].as_shape) return *inputs_[i].as_shape;
   const PartialShape& shape = input(i);
-  if (shape.has_rank() && shape.rank() == 1 && shape.dim(0) >= 0 && shape.dim(0) <= Shape::kMaxRank) {
+  if (shape.has_rank() && shape.rank() == 1 && shape.dim(0) >= 0 &&
+      shape.dim(0) <= Shape::kMaxRank) {
     return PartialShape::UnknownOfRank(static_cast<int>(shape.dim(0)));
   }
   return PartialShape::Unknown();
@@ -68,8 +72,9 @@ absl::StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
 
 absl::Status ShapeContext::RequireRank(int i, int rank) const {
   if (input(i).has_rank() && input(i).rank() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " must have rank ", rank, ", but its shape is ",
-                                                   input(i).ToString(), " (rank ", input(i).rank(), ")"));
+    return absl::InvalidArgumentError(absl::StrCat("input ", i, " must have rank ", rank,
+                                                   ", but its shape is ", input(i).ToString(),
+                                                   " (rank ", input(i).rank(), ")"));
   }
   return absl::OkStatus();
 }
@@ -121,8 +126,9 @@ absl::Status ByOutputShapes(ShapeContext& c) {
   const auto* shapes = c.attrs().Get<std::vector<PartialShape>>("output_shapes");
   if (shapes == nullptr || shapes->empty()) return absl::OkStatus();
   if (static_cast<int>(shapes->size()) != c.num_outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat("`output_shapes` must be the same length as num outputs (",
-                                                   shapes->size(), " vs. ", c.num_outputs(), ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("`output_shapes` must be the same length as num outputs (", shapes->size(),
+                     " vs. ", c.num_outputs(), ")"));
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, (*shapes)[i]);
   return absl::OkStatus();
@@ -145,8 +151,8 @@ absl::StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const Partia
     } else if (y < 0) {
       d = x;
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shapes ", a.ToString(), " and ", b.ToString(), " cannot be broadcast together"));
+      return absl::InvalidArgumentError(absl::StrCat("shapes ", a.ToString(), " and ", b.ToString(),
+                                                     " cannot be broadcast together"));
     }
     result.set_dim(rank - i, d);
   }

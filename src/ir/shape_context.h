@@ -1,7 +1,8 @@
 // ShapeContext: what a shape rule sees of one node, and the rules that many ops share.
 //
-// A shape rule is a function `absl::Status Rule(ShapeContext&)`. It reads what is known of the inputs and sets each
-// output's shape; what it leaves alone is of unknown shape. An error means that no execution of the node can succeed.
+// A shape rule is a function `absl::Status Rule(ShapeContext&)`. It reads what is known of the
+// inputs and sets each output's shape; what it leaves alone is of unknown shape. An error means
+// that no execution of the node can succeed.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@
 
 namespace gyre {
 
-// What is known of the value behind a resource or variant: a variable's type, a list's element type.
+// What is known of the value behind a resource or variant: a variable's type, a list's element
+// type.
 struct HandleInfo {
   DType dtype = DType::kInvalid;
   PartialShape shape;
@@ -56,7 +58,8 @@ class ShapeContext {
   std::optional<int64_t> input_int(int i) const;
   // Input i read as a list of integers, when wholly known.
   std::optional<std::vector<int64_t>> input_ints(int i) const;
-  // Input i, a vector of dimensions, read as a shape: as much of it as is known. Elements < -1 are an error.
+  // Input i, a vector of dimensions, read as a shape: as much of it as is known. Elements < -1 are
+  // an error.
   absl::StatusOr<PartialShape> InputAsShape(int i) const;
 
   void set_output(int i, PartialShape shape) { outputs_[i].shape = std::move(shape); }
@@ -81,14 +84,15 @@ class ShapeContext {
 namespace shape {
 
 // Shared rules, to be named in a registration.
-absl::Status None(ShapeContext&);            // no outputs
-absl::Status Unknown(ShapeContext&);         // every output of unknown shape: shape depends on values
-absl::Status Scalar(ShapeContext&);          // every output a scalar
-absl::Status SameAsInput(ShapeContext&);     // every output as input 0, handle included
-absl::Status Broadcast(ShapeContext&);       // output 0: inputs broadcast together
-absl::Status SameForAll(ShapeContext&);      // all inputs must agree; output 0 is what they agree on
-absl::Status ByAttr(ShapeContext&);          // every output as the attribute `shape` says
-absl::Status ByOutputShapes(ShapeContext&);  // output i as element i of the attribute `output_shapes`, if it is there
+absl::Status None(ShapeContext&);         // no outputs
+absl::Status Unknown(ShapeContext&);      // every output of unknown shape: shape depends on values
+absl::Status Scalar(ShapeContext&);       // every output a scalar
+absl::Status SameAsInput(ShapeContext&);  // every output as input 0, handle included
+absl::Status Broadcast(ShapeContext&);    // output 0: inputs broadcast together
+absl::Status SameForAll(ShapeContext&);   // all inputs must agree; output 0 is what they agree on
+absl::Status ByAttr(ShapeContext&);       // every output as the attribute `shape` says
+absl::Status ByOutputShapes(
+    ShapeContext&);  // output i as element i of the attribute `output_shapes`, if it is there
 
 // Pieces for rules.
 absl::StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);

@@ -18,10 +18,10 @@ using ComplexTypes = Types<complex64, complex128>;
 using SignedIntTypes = Types<int8_t, int16_t, int32_t, int64_t>;
 using IntTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using IndexTypes = Types<int32_t, int64_t>;
-using RealTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                        uint64_t>;
-using NumberTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                          uint32_t, uint64_t, complex64, complex128>;
+using RealTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                        uint16_t, uint32_t, uint64_t>;
+using NumberTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                          uint16_t, uint32_t, uint64_t, complex64, complex128>;
 
 // Elements of 16 bytes that are only moved.
 struct Bytes16 {
@@ -46,14 +46,16 @@ absl::Status VisitTypes(Types<Ts...>, DType dtype, F&& f) {
 }
 }  // namespace internal
 
-// Calls `f(TypeTag<T>())`, which returns a Status, with the T of `Set` whose DType is `dtype`; UNIMPLEMENTED if none.
+// Calls `f(TypeTag<T>())`, which returns a Status, with the T of `Set` whose DType is `dtype`;
+// UNIMPLEMENTED if none.
 template <typename Set, typename F>
 absl::Status VisitType(DType dtype, F&& f) {
   return internal::VisitTypes(Set(), dtype, std::forward<F>(f));
 }
 
-// Calls `f(TypeTag<T>())` with a T that has the size and copying rules of `dtype`'s elements, for kernels that only
-// move elements: uint8_t, uint16_t, uint32_t, uint64_t, Bytes16, std::string, or RefPtr<Object>.
+// Calls `f(TypeTag<T>())` with a T that has the size and copying rules of `dtype`'s elements, for
+// kernels that only move elements: uint8_t, uint16_t, uint32_t, uint64_t, Bytes16, std::string, or
+// RefPtr<Object>.
 template <typename F>
 absl::Status VisitElement(DType dtype, F&& f) {
   switch (dtype) {
@@ -85,16 +87,20 @@ template <template <typename> class K, typename... Ts>
 KernelFactory MakeForTypes(std::string attr, Types<Ts...>) {
   return [attr = std::move(attr)](const Node& node) -> absl::StatusOr<Kernel> {
     const DType* dtype = node.attrs.Get<DType>(attr);
-    if (dtype == nullptr) return BugError(absl::StrCat("op ", node.op_name, " has no type attribute ", attr));
+    if (dtype == nullptr)
+      return BugError(absl::StrCat("op ", node.op_name, " has no type attribute ", attr));
     absl::StatusOr<Kernel> kernel = absl::UnimplementedError(
         absl::StrCat("op ", node.op_name, " has no kernel for ", attr, " = ", DTypeName(*dtype)));
-    (void)((DTypeOf<Ts> == *dtype ? (kernel = KernelBinder<&K<Ts>::Run>::Bind(node), true) : false) || ...);
+    (void)((DTypeOf<Ts> == *dtype ? (kernel = KernelBinder<&K<Ts>::Run>::Bind(node), true)
+                                  : false) ||
+           ...);
     return kernel;
   };
 }
 }  // namespace internal
 
-// `.kernel = ForTypes<RangeKernel, RealTypes>("Tidx")`: K<T>::Run is the kernel where attribute `attr` is T.
+// `.kernel = ForTypes<RangeKernel, RealTypes>("Tidx")`: K<T>::Run is the kernel where attribute
+// `attr` is T.
 template <template <typename> class K, typename Set>
 KernelFactory ForTypes(std::string attr) {
   return internal::MakeForTypes<K>(std::move(attr), Set());

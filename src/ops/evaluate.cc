@@ -9,8 +9,8 @@
 
 namespace gyre {
 
-absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name, const std::vector<Tensor>& inputs,
-                              AttrMap attrs) {
+absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name,
+                              const std::vector<Tensor>& inputs, AttrMap attrs) {
   const OpDef* op = ops.Find(op_name);
   if (op == nullptr) return absl::NotFoundError(absl::StrCat("there is no op called ", op_name));
   std::vector<NodeSignature::Slot> slots;
@@ -26,21 +26,21 @@ absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name, 
   node.attrs = std::move(attrs);
   GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*op, node.attrs));
   if (node.signature.inputs.size() != slots.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(op_name, " takes ", node.signature.inputs.size(), " inputs, not ", slots.size()));
+    return absl::InvalidArgumentError(absl::StrCat(op_name, " takes ", node.signature.inputs.size(),
+                                                   " inputs, not ", slots.size()));
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     const NodeSignature::Slot& want = node.signature.inputs[i];
     if (slots[i] == want) continue;
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " of ", op_name, " must be ",
-                                                   want.is_ref ? "a reference to " : "", DTypeName(want.dtype), ", not ",
-                                                   DTypeName(slots[i].dtype)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", i, " of ", op_name, " must be ", want.is_ref ? "a reference to " : "",
+        DTypeName(want.dtype), ", not ", DTypeName(slots[i].dtype)));
   }
   return node;
 }
 
-absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const Node& node, std::vector<Tensor> inputs,
-                                                 RunEnv& env, Tag tag) {
+absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const Node& node,
+                                                 std::vector<Tensor> inputs, RunEnv& env, Tag tag) {
   GYRE_ASSIGN_OR_RETURN(const Kernel kernel, ops.MakeKernel(node));
   std::vector<Tensor> outputs(node.signature.outputs.size());
   KernelContext ctx(node, env, tag, absl::MakeSpan(inputs), absl::MakeSpan(outputs));
@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const No
   return outputs;
 }
 
-absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name, std::vector<Tensor> inputs, AttrMap attrs) {
+absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name,
+                                               std::vector<Tensor> inputs, AttrMap attrs) {
   GYRE_ASSIGN_OR_RETURN(const Node node, MakeNode(Ops(), op_name, inputs, std::move(attrs)));
   Cancellation cancellation;
   ResourceStore resources;

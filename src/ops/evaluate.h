@@ -10,18 +10,21 @@
 
 namespace gyre {
 
-// Makes the node `op_name` with these attributes, inferring what the inputs tell: `T` from a tensor's dtype, `N` from
-// how many inputs are left, lists of types from all of them. INVALID_ARGUMENT when they don't fit the schema.
-absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name, const std::vector<Tensor>& inputs,
-                              AttrMap attrs = {});
+// Makes the node `op_name` with these attributes, inferring what the inputs tell: `T` from a
+// tensor's dtype, `N` from how many inputs are left, lists of types from all of them.
+// INVALID_ARGUMENT when they don't fit the schema.
+absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name,
+                              const std::vector<Tensor>& inputs, AttrMap attrs = {});
 
-// Runs the kernel of `node` on `inputs` and returns its outputs (those of an untaken side have no value). Waits for an
-// asynchronous kernel until `env`'s cancellation ends it. Shape rules are not consulted.
-absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const Node& node, std::vector<Tensor> inputs,
-                                                 RunEnv& env, Tag tag = {});
+// Runs the kernel of `node` on `inputs` and returns its outputs (those of an untaken side have no
+// value). Waits for an asynchronous kernel until `env`'s cancellation ends it. Shape rules are not
+// consulted.
+absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const Node& node,
+                                                 std::vector<Tensor> inputs, RunEnv& env,
+                                                 Tag tag = {});
 
 // Both, with an environment of its own.
-absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name, std::vector<Tensor> inputs,
-                                               AttrMap attrs = {});
+absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name,
+                                               std::vector<Tensor> inputs, AttrMap attrs = {});
 
 }  // namespace gyre

@@ -35,8 +35,8 @@ uint64_t ChildFrameId(Tag parent, absl::string_view name) {
 
 absl::StatusOr<Tensor> KernelContext::ReuseOrAllocate(int i, DType dtype, const Shape& shape) {
   Tensor& candidate = inputs_[i];
-  if (candidate.dtype() == dtype && candidate.has_value() && IsTrivial(dtype) && candidate.shape() == shape &&
-      candidate.IsUnique()) {
+  if (candidate.dtype() == dtype && candidate.has_value() && IsTrivial(dtype) &&
+      candidate.shape() == shape && candidate.IsUnique()) {
     return candidate;
   }
   return Allocate(dtype, shape);
@@ -50,7 +50,8 @@ absl::StatusOr<int64_t> KernelContext::IntScalar(int i, absl::string_view what) 
   }
   if (t.dtype() == DType::kInt32) return t.scalar<int32_t>();
   if (t.dtype() == DType::kInt64) return t.scalar<int64_t>();
-  return absl::InvalidArgumentError(absl::StrCat(what, " must be int32 or int64, but it is ", DTypeName(t.dtype())));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " must be int32 or int64, but it is ", DTypeName(t.dtype())));
 }
 
 absl::StatusOr<std::vector<int64_t>> KernelContext::IntVector(int i, absl::string_view what) const {
@@ -61,7 +62,8 @@ absl::StatusOr<std::vector<int64_t>> KernelContext::IntVector(int i, absl::strin
   }
   if (t.dtype() == DType::kInt32) return ToInt64<int32_t>(t);
   if (t.dtype() == DType::kInt64) return ToInt64<int64_t>(t);
-  return absl::InvalidArgumentError(absl::StrCat(what, " must be int32 or int64, but it is ", DTypeName(t.dtype())));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " must be int32 or int64, but it is ", DTypeName(t.dtype())));
 }
 
 absl::StatusOr<Shape> KernelContext::ShapeInput(int i, absl::string_view what) const {
@@ -91,7 +93,8 @@ std::pair<uint64_t, uint64_t> KernelContext::RandomKey(int64_t seed, int64_t see
   uint64_t h = Mix(static_cast<uint64_t>(seed) ^ Mix(static_cast<uint64_t>(seed2)));
   if (seed == 0 && seed2 == 0) h = Mix(h ^ env_.seed);
   h = HashBytes(node_.name, h);
-  h = Mix(h ^ Mix(tag_.frame) ^ Mix(static_cast<uint64_t>(tag_.iteration) * 3 + 1) ^ Mix(env_.run_id * 5 + 2));
+  h = Mix(h ^ Mix(tag_.frame) ^ Mix(static_cast<uint64_t>(tag_.iteration) * 3 + 1) ^
+          Mix(env_.run_id * 5 + 2));
   return {h, Mix(h + 1)};
 }
 

@@ -1,9 +1,10 @@
 // Kernels: the functions that compute ops, and what they may ask of the run they are part of.
 //
-// A kernel is an ordinary function `absl::Status Fn(KernelContext&)`, or `Fn(KernelContext&, const Attrs&)` where Attrs
-// is a struct built once per node from its attributes (`explicit Attrs(const Node&)`). It reads its inputs, allocates
-// through the context, and sets its outputs; it blocks no thread. A kernel that has to wait (for a queue, a peer) is
-// asynchronous: `void Fn(KernelContext&, const Attrs&, KernelDone)`; its context stays valid until `done` is called.
+// A kernel is an ordinary function `absl::Status Fn(KernelContext&)`, or `Fn(KernelContext&, const
+// Attrs&)` where Attrs is a struct built once per node from its attributes (`explicit Attrs(const
+// Node&)`). It reads its inputs, allocates through the context, and sets its outputs; it blocks no
+// thread. A kernel that has to wait (for a queue, a peer) is asynchronous: `void Fn(KernelContext&,
+// const Attrs&, KernelDone)`; its context stays valid until `done` is called.
 //
 // One Kernel object is shared by every execution of its node, from any thread, and is immutable.
 #pragma once
@@ -28,7 +29,8 @@
 
 namespace gyre {
 
-// Which dynamic instance of a node runs: a frame (a hash that every engine and device computes alike) and an iteration.
+// Which dynamic instance of a node runs: a frame (a hash that every engine and device computes
+// alike) and an iteration.
 struct Tag {
   uint64_t frame = 0;
   int64_t iteration = 0;
@@ -37,23 +39,26 @@ struct Tag {
 // The tag's frame id of a frame or call called `name`, opened from `parent`.
 uint64_t ChildFrameId(Tag parent, absl::string_view name);
 
-// Splits [0, n) into pieces by size alone (never by the number of threads) and runs them, perhaps in parallel.
+// Splits [0, n) into pieces by size alone (never by the number of threads) and runs them, perhaps
+// in parallel.
 class ParallelFor {
  public:
   virtual ~ParallelFor() = default;
-  virtual void Run(int64_t n, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body) = 0;
+  virtual void Run(int64_t n, int64_t grain,
+                   const std::function<void(int64_t begin, int64_t end)>& body) = 0;
 };
 
-// What one run offers to its kernels. Owned by the run; all members thread-safe. Pointers may be null where said.
+// What one run offers to its kernels. Owned by the run; all members thread-safe. Pointers may be
+// null where said.
 struct RunEnv {
   Cancellation* cancellation = nullptr;
-  MemoryBudget* budget = nullptr;        // null: unlimited
-  Allocator* allocator = nullptr;        // null: the host's heap
-  ResourceStore* resources = nullptr;    // of the session
+  MemoryBudget* budget = nullptr;      // null: unlimited
+  Allocator* allocator = nullptr;      // null: the host's heap
+  ResourceStore* resources = nullptr;  // of the session
   Rendezvous* rendezvous = nullptr;
-  ParallelFor* parallel = nullptr;       // null: run on the calling thread
-  uint64_t run_id = 0;                   // counts the session's runs
-  uint64_t seed = 0;                     // of the session
+  ParallelFor* parallel = nullptr;  // null: run on the calling thread
+  uint64_t run_id = 0;              // counts the session's runs
+  uint64_t seed = 0;                // of the session
   // Receives what Print and its kin write: stream "stderr" or "stdout" (or a path), text.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
 };
@@ -61,7 +66,8 @@ struct RunEnv {
 class KernelContext {
  public:
   // `inputs` may be consumed (moved from) by the kernel; `outputs` starts with no values.
-  KernelContext(const Node& node, RunEnv& env, Tag tag, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs)
+  KernelContext(const Node& node, RunEnv& env, Tag tag, absl::Span<Tensor> inputs,
+                absl::Span<Tensor> outputs)
       : node_(node), env_(env), tag_(tag), inputs_(inputs), outputs_(outputs) {}
 
   const Node& node() const { return node_; }
@@ -71,7 +77,8 @@ class KernelContext {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const Tensor& input(int i) const { return inputs_[i]; }
-  // Moves input i out, so that its buffer may be unique and reused. input(i) has no value afterwards.
+  // Moves input i out, so that its buffer may be unique and reused. input(i) has no value
+  // afterwards.
   Tensor TakeInput(int i) { return std::move(inputs_[i]); }
   void set_output(int i, Tensor value) { outputs_[i] = std::move(value); }
   const Tensor& output(int i) const { return outputs_[i]; }
@@ -87,8 +94,9 @@ class KernelContext {
   absl::StatusOr<Tensor> AllocateZeros(DType dtype, const Shape& shape) const {
     return Tensor::Zeros(dtype, shape, alloc());
   }
-  // Input i itself if nobody else can see its buffer and it has this type and shape, else a fresh tensor. input(i) stays
-  // readable but may alias the result: only for kernels that write element j after their last read of element j.
+  // Input i itself if nobody else can see its buffer and it has this type and shape, else a fresh
+  // tensor. input(i) stays readable but may alias the result: only for kernels that write element j
+  // after their last read of element j.
   absl::StatusOr<Tensor> ReuseOrAllocate(int i, DType dtype, const Shape& shape);
 
   // Input i as an integer scalar (int32 or int64; INVALID_ARGUMENT naming `what` otherwise).
@@ -98,13 +106,18 @@ class KernelContext {
   // Input i (a list of dimensions) as a shape.
   absl::StatusOr<Shape> ShapeInput(int i, absl::string_view what) const;
 
-  // OK, or why the run must stop. Long kernels call it between chunks of some 10 µs to 1 ms of work.
-  absl::Status Poll() const { return env_.cancellation == nullptr ? absl::OkStatus() : env_.cancellation->Poll(); }
-  // Runs body over [0, n) in pieces of about `grain`, in parallel where the run allows. Stops early when cancelled.
+  // OK, or why the run must stop. Long kernels call it between chunks of some 10 µs to 1 ms of
+  // work.
+  absl::Status Poll() const {
+    return env_.cancellation == nullptr ? absl::OkStatus() : env_.cancellation->Poll();
+  }
+  // Runs body over [0, n) in pieces of about `grain`, in parallel where the run allows. Stops early
+  // when cancelled.
   absl::Status ParallelRun(int64_t n, int64_t grain,
                            const std::function<void(int64_t begin, int64_t end)>& body) const;
 
-  // A 128-bit key for random numbers that depends on (seed, seed2, session, node, frame, iteration, run) alone.
+  // A 128-bit key for random numbers that depends on (seed, seed2, session, node, frame, iteration,
+  // run) alone.
   std::pair<uint64_t, uint64_t> RandomKey(int64_t seed, int64_t seed2) const;
 
  private:
@@ -131,7 +144,9 @@ namespace internal {
 
 template <typename A>
 absl::StatusOr<std::shared_ptr<const void>> BindAttrs(const Node& node) {
-  if constexpr (requires { { A::Make(node) } -> std::same_as<absl::StatusOr<A>>; }) {
+  if constexpr (requires {
+                  { A::Make(node) } -> std::same_as<absl::StatusOr<A>>;
+                }) {
     GYRE_ASSIGN_OR_RETURN(A attrs, A::Make(node));
     return std::shared_ptr<const void>(std::make_shared<const A>(std::move(attrs)));
   } else {
@@ -153,16 +168,18 @@ template <typename A, absl::Status (*Fn)(KernelContext&, const A&)>
 struct KernelBinder<Fn> {
   static absl::StatusOr<Kernel> Bind(const Node& node) {
     GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const void> attrs, BindAttrs<A>(node));
-    return Kernel{[](KernelContext& ctx, const void* a) { return Fn(ctx, *static_cast<const A*>(a)); }, nullptr,
-                  std::move(attrs)};
+    return Kernel{
+        [](KernelContext& ctx, const void* a) { return Fn(ctx, *static_cast<const A*>(a)); },
+        nullptr, std::move(attrs)};
   }
 };
 
 template <void (*Fn)(KernelContext&, KernelDone)>
 struct KernelBinder<Fn> {
   static absl::StatusOr<Kernel> Bind(const Node&) {
-    return Kernel{nullptr, [](KernelContext& ctx, const void*, KernelDone done) { Fn(ctx, std::move(done)); },
-                  nullptr};
+    return Kernel{
+        nullptr, [](KernelContext& ctx, const void*, KernelDone done) { Fn(ctx, std::move(done)); },
+        nullptr};
   }
 };
 
@@ -186,7 +203,8 @@ KernelFactory Compute() {
   return &internal::KernelBinder<Fn>::Bind;
 }
 
-// The value of a declared attribute. Requirement: the schema declares it with this kind (T), so it is there.
+// The value of a declared attribute. Requirement: the schema declares it with this kind (T), so it
+// is there.
 template <typename T>
 const T& NodeAttr(const Node& node, absl::string_view name) {
   return *node.attrs.Get<T>(name);

@@ -24,9 +24,9 @@ thread_local std::vector<RefPtr<RefCounted>>* pending_drops = nullptr;
 absl::Status MemoryCharge::Set(int64_t bytes) {
   if (budget_) {
     if (bytes > bytes_ && !budget_->Charge(bytes - bytes_)) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(bytes - bytes_, " more bytes for a container do not fit the run's memory budget of ",
-                       budget_->limit(), " bytes, of which ", budget_->used(), " are in use"));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          bytes - bytes_, " more bytes for a container do not fit the run's memory budget of ",
+          budget_->limit(), " bytes, of which ", budget_->used(), " are in use"));
     }
     if (bytes < bytes_) budget_->Release(bytes_ - bytes);
   }

@@ -31,9 +31,11 @@ const OpDef* OpRegistry::Find(absl::string_view name) const {
 
 absl::StatusOr<Kernel> OpRegistry::MakeKernel(const Node& node) const {
   const auto it = entries_.find(node.op_name);
-  if (it == entries_.end()) return absl::NotFoundError(absl::StrCat("there is no op called ", node.op_name));
+  if (it == entries_.end())
+    return absl::NotFoundError(absl::StrCat("there is no op called ", node.op_name));
   if (it->second->kernel == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("op ", node.op_name, " cannot be run by this engine"));
+    return absl::UnimplementedError(
+        absl::StrCat("op ", node.op_name, " cannot be run by this engine"));
   }
   return it->second->kernel(node);
 }
@@ -46,7 +48,8 @@ bool OpRegistry::HasKernel(absl::string_view name) const {
 std::vector<const OpDef*> OpRegistry::All() const {
   std::vector<const OpDef*> all;
   for (const auto& [name, entry] : entries_) all.push_back(&entry->def);
-  std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  std::sort(all.begin(), all.end(),
+            [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
   return all;
 }
 

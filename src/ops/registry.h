@@ -1,8 +1,8 @@
 // OpRegistry: every op with all its rules. `Ops()` holds the built-in ones.
 //
-// Registration happens once, at start-up, from one thread; lookups are read-only afterwards and may come from any
-// thread. A mistake in a registration block (a schema that does not parse, a name taken twice) is kept in `status()`,
-// which a test checks.
+// Registration happens once, at start-up, from one thread; lookups are read-only afterwards and may
+// come from any thread. A mistake in a registration block (a schema that does not parse, a name
+// taken twice) is kept in `status()`, which a test checks.
 #pragma once
 
 #include <map>
@@ -29,7 +29,8 @@ class OpRegistry final : public OpLookup {
   void Add(OpRegistration registration);
 
   const OpDef* Find(absl::string_view name) const override;
-  // The kernel of a node whose op is registered. UNIMPLEMENTED when its types have none; the message names the op.
+  // The kernel of a node whose op is registered. UNIMPLEMENTED when its types have none; the
+  // message names the op.
   absl::StatusOr<Kernel> MakeKernel(const Node& node) const;
   bool HasKernel(absl::string_view name) const;
   // In order of name.

@@ -7,10 +7,11 @@
 
 namespace gyre {
 
-std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation, absl::string_view recv_device,
-                          absl::string_view edge, uint64_t frame, int64_t iteration) {
-  return absl::StrCat(send_device, ";", absl::Hex(incarnation, absl::kZeroPad16), ";", recv_device, ";", edge, ";",
-                      frame, ":", iteration);
+std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
+                          absl::string_view recv_device, absl::string_view edge, uint64_t frame,
+                          int64_t iteration) {
+  return absl::StrCat(send_device, ";", absl::Hex(incarnation, absl::kZeroPad16), ";", recv_device,
+                      ";", edge, ";", frame, ":", iteration);
 }
 
 absl::Status LocalRendezvous::Send(absl::string_view key, Item item) {

@@ -1,8 +1,9 @@
 // Rendezvous: where a Send meets its Recv.
 //
-// A key names one edge in one iteration of one frame. Each key is a FIFO of (tensor, dead?) items; an item is consumed
-// once. Abort delivers its status to every waiter and to every later call. Implementations are thread-safe; callbacks
-// run on the thread that completes them, without a lock held.
+// A key names one edge in one iteration of one frame. Each key is a FIFO of (tensor, dead?) items;
+// an item is consumed once. Abort delivers its status to every waiter and to every later call.
+// Implementations are thread-safe; callbacks run on the thread that completes them, without a lock
+// held.
 #pragma once
 
 #include <deque>
@@ -33,8 +34,9 @@ class Rendezvous {
 };
 
 // "send_device;incarnation(16 hex digits);recv_device;edge;frame:iteration"
-std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation, absl::string_view recv_device,
-                          absl::string_view edge, uint64_t frame, int64_t iteration);
+std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
+                          absl::string_view recv_device, absl::string_view edge, uint64_t frame,
+                          int64_t iteration);
 
 // Within one process.
 class LocalRendezvous final : public Rendezvous {

@@ -4,11 +4,13 @@
 
 namespace gyre {
 
-RefPtr<Object> ResourceStore::LookupOrCreateObject(absl::string_view type, absl::string_view container,
+RefPtr<Object> ResourceStore::LookupOrCreateObject(absl::string_view type,
+                                                   absl::string_view container,
                                                    absl::string_view name,
                                                    const std::function<RefPtr<Object>()>& create) {
   const std::lock_guard lock(mutex_);
-  RefPtr<Object>& slot = objects_[Key(std::string(type), std::string(container), std::string(name))];
+  RefPtr<Object>& slot =
+      objects_[Key(std::string(type), std::string(container), std::string(name))];
   if (!slot) slot = create();
   return slot;
 }
@@ -20,7 +22,8 @@ RefPtr<Object> ResourceStore::LookupObject(absl::string_view type, absl::string_
   return it == objects_.end() ? nullptr : it->second;
 }
 
-bool ResourceStore::Erase(absl::string_view type, absl::string_view container, absl::string_view name) {
+bool ResourceStore::Erase(absl::string_view type, absl::string_view container,
+                          absl::string_view name) {
   RefPtr<Object> doomed;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   const auto it = objects_.find(Key(std::string(type), std::string(container), std::string(name)));
@@ -36,14 +39,15 @@ void ResourceStore::Clear() {
   doomed.swap(objects_);
 }
 
-void ResourceStore::ForEach(const std::function<void(absl::string_view, absl::string_view, absl::string_view, Object&)>&
-                                visit) {
+void ResourceStore::ForEach(const std::function<void(absl::string_view, absl::string_view,
+                                                     absl::string_view, Object&)>& visit) {
   std::vector<std::pair<Key, RefPtr<Object>>> all;
   {
     const std::lock_guard lock(mutex_);
     all.assign(objects_.begin(), objects_.end());
   }
-  for (auto& [key, object] : all) visit(std::get<0>(key), std::get<1>(key), std::get<2>(key), *object);
+  for (auto& [key, object] : all)
+    visit(std::get<0>(key), std::get<1>(key), std::get<2>(key), *object);
 }
 
 }  // namespace gyre

@@ -1,6 +1,7 @@
 // ResourceStore: the named objects (variables, queues, …) of a session, shared by its runs.
 //
-// Thread-safe. A name is looked up within a container and a type: two objects of different types may share a name.
+// Thread-safe. A name is looked up within a container and a type: two objects of different types
+// may share a name.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,10 @@ class ResourceStore {
   template <typename T>
   RefPtr<T> LookupOrCreate(absl::string_view container, absl::string_view name,
                            const std::function<RefPtr<T>()>& create) {
-    return RefPtr<T>::Adopt(static_cast<T*>(
-        LookupOrCreateObject(T::kTypeName, container, name, [&] { return RefPtr<Object>(create()); }).release()));
+    return RefPtr<T>::Adopt(
+        static_cast<T*>(LookupOrCreateObject(T::kTypeName, container, name, [&] {
+                          return RefPtr<Object>(create());
+                        }).release()));
   }
   // Null when there is none.
   template <typename T>
@@ -33,15 +36,18 @@ class ResourceStore {
   bool Erase(absl::string_view type, absl::string_view container, absl::string_view name);
   // Forgets everything.
   void Clear();
-  // Calls `visit(type, container, name, object)` for each object, in order of (type, container, name).
-  void ForEach(const std::function<void(absl::string_view type, absl::string_view container, absl::string_view name,
-                                        Object& object)>& visit);
+  // Calls `visit(type, container, name, object)` for each object, in order of (type, container,
+  // name).
+  void ForEach(const std::function<void(absl::string_view type, absl::string_view container,
+                                        absl::string_view name, Object& object)>& visit);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;
-  RefPtr<Object> LookupOrCreateObject(absl::string_view type, absl::string_view container, absl::string_view name,
+  RefPtr<Object> LookupOrCreateObject(absl::string_view type, absl::string_view container,
+                                      absl::string_view name,
                                       const std::function<RefPtr<Object>()>& create);
-  RefPtr<Object> LookupObject(absl::string_view type, absl::string_view container, absl::string_view name);
+  RefPtr<Object> LookupObject(absl::string_view type, absl::string_view container,
+                              absl::string_view name);
 
   std::mutex mutex_;  // guards what follows
   std::map<Key, RefPtr<Object>> objects_;

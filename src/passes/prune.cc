@@ -25,7 +25,8 @@ std::vector<bool> NeededNodes(const Function& function, const RunSignature& sign
     }
     for (const NodeId control : node.control_inputs) {
       // A control edge from a placeholder that is fed says nothing: there is no work to wait for.
-      const bool fed_placeholder = function.nodes[control].kind() == OpKind::kPlaceholder && fed.contains({control, 0});
+      const bool fed_placeholder =
+          function.nodes[control].kind() == OpKind::kPlaceholder && fed.contains({control, 0});
       if (!fed_placeholder) need(control);
     }
   }

@@ -1,7 +1,7 @@
 // Prune: which nodes a run needs.
 //
-// A run of a function is asked for by a RunSignature: what is fed, what is fetched, which nodes run for their effects.
-// Feeds cut the graph: nothing runs merely to produce a fed value.
+// A run of a function is asked for by a RunSignature: what is fed, what is fetched, which nodes run
+// for their effects. Feeds cut the graph: nothing runs merely to produce a fed value.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,13 @@ struct RunSignature {
   std::vector<NodeId> targets;
 };
 
-// Per node: does the run need it? Backwards along data and control edges from fetches and targets, not past feeds.
-// A fed placeholder's control inputs are not needed either. Linear in nodes and edges.
+// Per node: does the run need it? Backwards along data and control edges from fetches and targets,
+// not past feeds. A fed placeholder's control inputs are not needed either. Linear in nodes and
+// edges.
 std::vector<bool> NeededNodes(const Function& function, const RunSignature& signature);
 
-// The signature of a call: all results are fetched; control results and nodes with effects are targets. Arguments are
-// not feeds: their nodes run.
+// The signature of a call: all results are fetched; control results and nodes with effects are
+// targets. Arguments are not feeds: their nodes run.
 RunSignature CallSignature(const Function& function);
 
 }  // namespace gyre

@@ -2,10 +2,8 @@
 
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 #include <mutex>
 #include <random>
-#include <sstream>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -13,13 +11,14 @@
 #include "absl/strings/str_join.h"
 #include "base/memory.h"
 #include "exec/engine.h"
-#include "graphdef/import.h"
 #include "ops/registry.h"
+#include "session/program_file.h"
 
 namespace gyre {
 namespace {
 
-// Without a limit, a run may use this share of the machine's memory: enough for work, not enough to be killed for.
+// Without a limit, a run may use this share of the machine's memory: enough for work, not enough to
+// be killed for.
 int64_t DefaultBudget() { return PhysicalMemoryBytes() / 4 * 3; }
 
 void PrintToStandardStreams(absl::string_view stream, absl::string_view text) {
@@ -58,9 +57,9 @@ struct Session::State {
   absl::StatusOr<std::shared_ptr<const Prepared>> Prepare(const std::vector<std::string>& feeds,
                                                           const std::vector<std::string>& fetches,
                                                           const std::vector<std::string>& targets);
-  absl::StatusOr<std::shared_ptr<const Prepared>> Compile(const std::vector<std::string>& feeds,
-                                                          const std::vector<std::string>& fetches,
-                                                          const std::vector<std::string>& targets) const;
+  absl::StatusOr<std::shared_ptr<const Prepared>> Compile(
+      const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+      const std::vector<std::string>& targets) const;
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
                                           const RunOptions& run_options);
@@ -76,18 +75,21 @@ absl::StatusOr<Endpoint> Session::State::FindEndpoint(absl::string_view name) co
   int slot = 0;
   if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
     if (!absl::SimpleAtoi(name.substr(colon + 1), &slot) || slot < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no name of a tensor; write NODE:OUTPUT"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is no name of a tensor; write NODE:OUTPUT"));
     }
     node_name = name.substr(0, colon);
   }
   const auto it = node_ids.find(node_name);
   if (it == node_ids.end()) {
-    return absl::NotFoundError(absl::StrCat("there is no node called \"", node_name, "\" in the graph"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no node called \"", node_name, "\" in the graph"));
   }
   const Node& node = program->main().node(it->second);
   if (node.op != nullptr && slot >= node.num_outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat("node ", node_name, " (", node.op_name, ") has ", node.num_outputs(),
-                                                   " outputs; there is no ", name));
+    return absl::InvalidArgumentError(absl::StrCat("node ", node_name, " (", node.op_name, ") has ",
+                                                   node.num_outputs(), " outputs; there is no ",
+                                                   name));
   }
   return Endpoint{it->second, slot};
 }
@@ -98,15 +100,16 @@ absl::StatusOr<NodeId> Session::State::FindTarget(absl::string_view name) const 
   return endpoint.node;
 }
 
-absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(const std::vector<std::string>& feeds,
-                                                                        const std::vector<std::string>& fetches,
-                                                                        const std::vector<std::string>& targets) const {
+absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
+    const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+    const std::vector<std::string>& targets) const {
   auto result = std::make_shared<Prepared>();
   result->feed_names = feeds;
   absl::flat_hash_set<Endpoint> seen;
   for (const std::string& name : feeds) {
     GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, FindEndpoint(name));
-    if (!seen.insert(endpoint).second) return absl::InvalidArgumentError(absl::StrCat(name, " is fed twice"));
+    if (!seen.insert(endpoint).second)
+      return absl::InvalidArgumentError(absl::StrCat(name, " is fed twice"));
     result->signature.feeds.push_back(endpoint);
   }
   for (const std::string& name : fetches) {
@@ -119,15 +122,17 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(const st
   }
   EngineOptions engine_options;
   engine_options.window = options.window;
-  GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(program, result->signature, engine_options));
+  GYRE_ASSIGN_OR_RETURN(result->executable,
+                        engine->Compile(program, result->signature, engine_options));
   return std::shared_ptr<const Prepared>(std::move(result));
 }
 
-absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(const std::vector<std::string>& feeds,
-                                                                        const std::vector<std::string>& fetches,
-                                                                        const std::vector<std::string>& targets) {
-  const std::string key = absl::StrCat(absl::StrJoin(feeds, "\n"), "\n\n", absl::StrJoin(fetches, "\n"), "\n\n",
-                                       absl::StrJoin(targets, "\n"));
+absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(
+    const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+    const std::vector<std::string>& targets) {
+  const std::string key =
+      absl::StrCat(absl::StrJoin(feeds, "\n"), "\n\n", absl::StrJoin(fetches, "\n"), "\n\n",
+                   absl::StrJoin(targets, "\n"));
   {
     const std::lock_guard lock(mutex);
     if (const auto it = prepared.find(key); it != prepared.end()) return it->second;
@@ -140,42 +145,49 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(const st
 absl::Status Session::State::CheckFeed(const Prepared& prep, size_t i, const Tensor& value) const {
   const Endpoint endpoint = prep.signature.feeds[i];
   const Node& node = program->main().node(endpoint.node);
-  if (!value.has_value()) return absl::InvalidArgumentError(absl::StrCat("the feed ", prep.feed_names[i], " is empty"));
+  if (!value.has_value())
+    return absl::InvalidArgumentError(absl::StrCat("the feed ", prep.feed_names[i], " is empty"));
   if (node.op == nullptr) return absl::OkStatus();
   const DType want = node.signature.outputs[endpoint.slot].dtype;
   if (value.dtype() != want) {
-    return absl::InvalidArgumentError(absl::StrCat(prep.feed_names[i], " takes ", DTypeName(want), ", but is fed ",
-                                                   DTypeName(value.dtype())));
+    return absl::InvalidArgumentError(absl::StrCat(prep.feed_names[i], " takes ", DTypeName(want),
+                                                   ", but is fed ", DTypeName(value.dtype())));
   }
-  const PartialShape* shape = node.kind() == OpKind::kPlaceholder ? node.attrs.Get<PartialShape>("shape") : nullptr;
+  const PartialShape* shape =
+      node.kind() == OpKind::kPlaceholder ? node.attrs.Get<PartialShape>("shape") : nullptr;
   if (shape != nullptr && !shape->Allows(value.shape())) {
-    return absl::InvalidArgumentError(absl::StrCat(prep.feed_names[i], " takes shape ", shape->ToString(),
-                                                   ", but is fed ", value.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(prep.feed_names[i], " takes shape ",
+                                                   shape->ToString(), ", but is fed ",
+                                                   value.shape().ToString()));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep, absl::Span<const Tensor> feeds,
+absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
+                                                        absl::Span<const Tensor> feeds,
                                                         const RunOptions& run_options) {
   if (feeds.size() != prep.signature.feeds.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("this callable takes ", prep.signature.feeds.size(), " feeds, not ", feeds.size()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this callable takes ", prep.signature.feeds.size(), " feeds, not ", feeds.size()));
   }
   for (size_t i = 0; i < feeds.size(); ++i) GYRE_RETURN_IF_ERROR(CheckFeed(prep, i, feeds[i]));
 
   int64_t deadline = Cancellation::kNoDeadline;
-  if (run_options.timeout_ms > 0) deadline = SystemClock().NowNanos() + run_options.timeout_ms * 1'000'000;
-  // Shared with the callbacks: one may still be on its way, on the canceller's thread, when the run has ended.
+  if (run_options.timeout_ms > 0)
+    deadline = SystemClock().NowNanos() + run_options.timeout_ms * 1'000'000;
+  // Shared with the callbacks: one may still be on its way, on the canceller's thread, when the run
+  // has ended.
   const auto cancellation = std::make_shared<Cancellation>(deadline);
   const auto rendezvous = std::make_shared<LocalRendezvous>();
-  cancellation->AddCallback([rendezvous, run = cancellation.get()] { rendezvous->Abort(run->status()); });
+  cancellation->AddCallback(
+      [rendezvous, run = cancellation.get()] { rendezvous->Abort(run->status()); });
   int64_t user_callback = 0;
   if (run_options.cancellation != nullptr) {
     user_callback = run_options.cancellation->AddCallback(
         [cancellation, user = run_options.cancellation] { cancellation->Cancel(user->status()); });
   }
-  const auto budget =
-      MakeRef<MemoryBudget>(run_options.budget_bytes > 0 ? run_options.budget_bytes : DefaultBudget());
+  const auto budget = MakeRef<MemoryBudget>(run_options.budget_bytes > 0 ? run_options.budget_bytes
+                                                                         : DefaultBudget());
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
@@ -192,15 +204,10 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep, ab
 Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path, const SessionOptions& options) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot open ", path));
-  std::stringstream bytes;
-  bytes << file.rdbuf();
-  if (file.bad()) return absl::DataLossError(absl::StrCat("cannot read ", path));
-  absl::StatusOr<std::shared_ptr<const Program>> program = ImportGraphDef(bytes.str(), Ops());
-  if (!program.ok()) return Annotate(program.status(), path);
-  return Create(*std::move(program), options);
+absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
+                                                       const SessionOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
+  return Create(std::move(program), options);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
@@ -208,11 +215,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   auto state = std::make_shared<State>();
   state->engine = FindEngine(options.engine);
   if (state->engine == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no engine called \"", options.engine, "\"; there is ",
+    return absl::InvalidArgumentError(absl::StrCat("there is no engine called \"", options.engine,
+                                                   "\"; there is ",
                                                    absl::StrJoin(EngineNames(), ", ")));
   }
   if (options.window < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("a window must be at least 1, not ", options.window));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a window must be at least 1, not ", options.window));
   }
   for (const Node& node : program->main().nodes) state->node_ids.emplace(node.name, node.id);
   state->program = std::move(program);
@@ -221,15 +230,18 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds, const std::vector<std::string>& fetches,
-                                                 const std::vector<std::string>& targets, const RunOptions& options) {
+absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
+                                                 const std::vector<std::string>& fetches,
+                                                 const std::vector<std::string>& targets,
+                                                 const RunOptions& options) {
   std::vector<std::string> names;
   std::vector<Tensor> values;
   for (const auto& [name, value] : feeds) {
     names.push_back(name);
     values.push_back(value);
   }
-  GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<const Prepared> prepared, state_->Prepare(names, fetches, targets));
+  GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<const Prepared> prepared,
+                        state_->Prepare(names, fetches, targets));
   return state_->Run(*prepared, values, options);
 }
 
@@ -245,8 +257,10 @@ absl::StatusOr<std::vector<Tensor>> Session::Callable::Run(absl::Span<const Tens
 absl::StatusOr<Session::Callable> Session::Prepare(const std::vector<std::string>& feeds,
                                                    const std::vector<std::string>& fetches,
                                                    const std::vector<std::string>& targets) {
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> prepared, state_->Prepare(feeds, fetches, targets));
-  return Callable(std::make_shared<const Callable::State>(Callable::State{state_, std::move(prepared)}));
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> prepared,
+                        state_->Prepare(feeds, fetches, targets));
+  return Callable(
+      std::make_shared<const Callable::State>(Callable::State{state_, std::move(prepared)}));
 }
 
 const Program& Session::program() const { return *state_->program; }

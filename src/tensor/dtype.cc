@@ -12,14 +12,12 @@ struct DTypeInfo {
 };
 
 constexpr std::array<DTypeInfo, 24> kInfo = {{
-    {"invalid", "", 0},         {"float32", "float", 4},   {"float64", "double", 8},
-    {"int32", "", 4},           {"uint8", "", 1},          {"int16", "", 2},
-    {"int8", "", 1},            {"string", "", 0},         {"complex64", "", 8},
-    {"int64", "", 8},           {"bool", "", 1},           {"qint8", "", 1},
-    {"quint8", "", 1},          {"qint32", "", 4},         {"bfloat16", "", 2},
-    {"qint16", "", 2},          {"quint16", "", 2},        {"uint16", "", 2},
-    {"complex128", "", 16},     {"float16", "half", 2},    {"resource", "", 0},
-    {"variant", "", 0},         {"uint32", "", 4},         {"uint64", "", 8},
+    {"invalid", "", 0},   {"float32", "float", 4}, {"float64", "double", 8}, {"int32", "", 4},
+    {"uint8", "", 1},     {"int16", "", 2},        {"int8", "", 1},          {"string", "", 0},
+    {"complex64", "", 8}, {"int64", "", 8},        {"bool", "", 1},          {"qint8", "", 1},
+    {"quint8", "", 1},    {"qint32", "", 4},       {"bfloat16", "", 2},      {"qint16", "", 2},
+    {"quint16", "", 2},   {"uint16", "", 2},       {"complex128", "", 16},   {"float16", "half", 2},
+    {"resource", "", 0},  {"variant", "", 0},      {"uint32", "", 4},        {"uint64", "", 8},
 }};
 
 uint16_t FloatToHalfBits(float value) {
@@ -94,7 +92,8 @@ std::optional<DType> ParseDType(absl::string_view name) {
 
 DType DTypeFromWire(int wire) {
   if (wire > 100) wire -= 100;
-  return wire > 0 && wire < static_cast<int>(kInfo.size()) ? static_cast<DType>(wire) : DType::kInvalid;
+  return wire > 0 && wire < static_cast<int>(kInfo.size()) ? static_cast<DType>(wire)
+                                                           : DType::kInvalid;
 }
 
 bool IsKnownWireDType(int wire) { return DTypeFromWire(wire) != DType::kInvalid; }

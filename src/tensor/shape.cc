@@ -19,8 +19,8 @@ absl::StatusOr<Shape> Shape::Make(absl::Span<const int64_t> dims) {
   bool empty = false;
   for (const int64_t d : dims) {
     if (d < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a dimension must be >= 0, but the shape is [", absl::StrJoin(dims, ","), "]"));
+      return absl::InvalidArgumentError(absl::StrCat("a dimension must be >= 0, but the shape is [",
+                                                     absl::StrJoin(dims, ","), "]"));
     }
     empty |= d == 0;
     const std::optional<int64_t> next = CheckedMul(product, std::max<int64_t>(d, 1));
@@ -28,8 +28,8 @@ absl::StatusOr<Shape> Shape::Make(absl::Span<const int64_t> dims) {
     product = next.value_or(1);
   }
   if (overflow) {
-    return absl::InvalidArgumentError(absl::StrCat("the number of elements of shape [", absl::StrJoin(dims, ","),
-                                                   "] does not fit 64 bits"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the number of elements of shape [", absl::StrJoin(dims, ","), "] does not fit 64 bits"));
   }
   Shape shape;
   shape.dims_.assign(dims.begin(), dims.end());
@@ -62,7 +62,8 @@ absl::StatusOr<PartialShape> PartialShape::Intersect(const PartialShape& other) 
   if (!known_rank_) return other;
   if (!other.known_rank_) return *this;
   const auto conflict = [&] {
-    return absl::InvalidArgumentError(absl::StrCat("shapes ", ToString(), " and ", other.ToString(), " do not agree"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("shapes ", ToString(), " and ", other.ToString(), " do not agree"));
   };
   if (rank() != other.rank()) return conflict();
   PartialShape result = *this;
@@ -93,9 +94,12 @@ bool PartialShape::Allows(const Shape& shape) const {
 
 std::string PartialShape::ToString() const {
   if (!known_rank_) return "?";
-  return absl::StrCat("[", absl::StrJoin(dims_, ",", [](std::string* out, int64_t d) {
-                        absl::StrAppend(out, d < 0 ? std::string("?") : absl::StrCat(d));
-                      }),
+  return absl::StrCat("[",
+                      absl::StrJoin(dims_, ",",
+                                    [](std::string* out, int64_t d) {
+                                      absl::StrAppend(out,
+                                                      d < 0 ? std::string("?") : absl::StrCat(d));
+                                    }),
                       "]");
 }
 

@@ -13,7 +13,8 @@ namespace internal {
 const Shape kScalarShape;
 
 namespace {
-// The header sits in front of the elements when they come from the host's heap: one allocation, elements aligned.
+// The header sits in front of the elements when they come from the host's heap: one allocation,
+// elements aligned.
 constexpr size_t kHeaderBytes = (sizeof(TensorRep) + 63) / 64 * 64;
 
 size_t ElementSize(DType dtype) {
@@ -92,16 +93,18 @@ class HeapAllocator final : public Allocator {
   void Deallocate(void* data, size_t) override { std::free(data); }
 };
 
-// Larger requests are refused before they reach the heap: no machine has them, and sanitizers abort on them.
+// Larger requests are refused before they reach the heap: no machine has them, and sanitizers abort
+// on them.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budget) {
   std::string why = budget != nullptr && budget->limit() != std::numeric_limits<int64_t>::max()
-                        ? absl::StrCat("the run's memory budget of ", budget->limit(), " bytes, of which ",
-                                       budget->used(), " are in use")
+                        ? absl::StrCat("the run's memory budget of ", budget->limit(),
+                                       " bytes, of which ", budget->used(), " are in use")
                         : std::string("this machine's memory");
-  return absl::ResourceExhaustedError(absl::StrCat("a tensor of type ", DTypeName(dtype), " and shape ",
-                                                   shape.ToString(), " does not fit ", why));
+  return absl::ResourceExhaustedError(absl::StrCat("a tensor of type ", DTypeName(dtype),
+                                                   " and shape ", shape.ToString(),
+                                                   " does not fit ", why));
 }
 }  // namespace
 
@@ -117,11 +120,13 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
     t.kind_ = Kind::kInline;
     return t;
   }
-  if (shape.IsScalar() && (dtype == DType::kResource || dtype == DType::kVariant)) return FromObject(dtype, nullptr);
+  if (shape.IsScalar() && (dtype == DType::kResource || dtype == DType::kVariant))
+    return FromObject(dtype, nullptr);
   const std::optional<int64_t> bytes =
       CheckedMul(shape.num_elements(), static_cast<int64_t>(internal::ElementSize(dtype)));
   if (!bytes || *bytes > kMaxTensorBytes) return Exhausted(dtype, shape, alloc.budget);
-  if (alloc.budget != nullptr && !alloc.budget->Charge(*bytes)) return Exhausted(dtype, shape, alloc.budget);
+  if (alloc.budget != nullptr && !alloc.budget->Charge(*bytes))
+    return Exhausted(dtype, shape, alloc.budget);
   Allocator& allocator = alloc.allocator != nullptr ? *alloc.allocator : HostAllocator();
   const size_t size = static_cast<size_t>(*bytes);
   internal::TensorRep* rep = nullptr;
@@ -176,7 +181,8 @@ Tensor Tensor::FromRef(DType dtype, RefPtr<Object> variable) {
   return t;
 }
 
-Tensor Tensor::External(DType dtype, const Shape& shape, void* data, std::function<void()> release) {
+Tensor Tensor::External(DType dtype, const Shape& shape, void* data,
+                        std::function<void()> release) {
   auto* rep = new internal::TensorRep;
   rep->dtype = dtype;
   rep->shape = shape;
@@ -185,7 +191,9 @@ Tensor Tensor::External(DType dtype, const Shape& shape, void* data, std::functi
   return FromRep(dtype, rep);
 }
 
-size_t Tensor::bytes() const { return static_cast<size_t>(num_elements()) * internal::ElementSize(dtype_); }
+size_t Tensor::bytes() const {
+  return static_cast<size_t>(num_elements()) * internal::ElementSize(dtype_);
+}
 
 bool Tensor::IsUnique() const {
   switch (kind_) {
@@ -240,7 +248,8 @@ Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
   view->base->Ref();
   view->dtype = dtype_;
   view->shape = Shape::Trusted(std::move(dims));
-  view->data = static_cast<char*>(rep_->data) + static_cast<size_t>(begin * row) * internal::ElementSize(dtype_);
+  view->data = static_cast<char*>(rep_->data) +
+               static_cast<size_t>(begin * row) * internal::ElementSize(dtype_);
   return FromRep(dtype_, view);
 }
 

@@ -190,6 +190,30 @@ TEST_F(CommandLine, ShowDrawsOrSaysWhatIsMissing) {
   }
 }
 
+TEST_F(CommandLine, ConvertGoesThroughEveryFormatAndBack) {
+  const std::string text = folder_.Path("graph.gyre"), wire = folder_.Path("graph.pb"),
+                    wire_text = folder_.Path("again.pbtxt");
+  EXPECT_EQ(Gyre({"convert", graph_, text}).code, kSuccess);
+  EXPECT_EQ(Gyre({"convert", text, wire}).code, kSuccess);
+  EXPECT_EQ(Gyre({"convert", wire, wire_text}).code, kSuccess);
+  const std::string shown = Gyre({"show", graph_, "--full"}).out;
+  EXPECT_EQ(*ReadFile(text), shown);
+  for (const std::string& path : {text, wire, wire_text}) {
+    EXPECT_EQ(Gyre({"show", path, "--full"}).out, shown) << path;
+    EXPECT_EQ(Gyre({"run", path, "--feed", "b=2", "--feed", "a=1", "--fetch", "product"}).code,
+              kSuccess);
+  }
+}
+
+TEST_F(CommandLine, ConvertSaysWhichFileIsWrong) {
+  const Ran missing = Gyre({"convert", "nowhere.pb", "x.pb"});
+  EXPECT_EQ(missing.code, kMisuse);
+  EXPECT_THAT(missing.err, HasSubstr("nowhere.pb"));
+  const Ran unnamed = Gyre({"convert", graph_, folder_.Path("graph.json")});
+  EXPECT_EQ(unnamed.code, kFailure);
+  EXPECT_THAT(unnamed.err, HasSubstr(".pb, .pbtxt or .gyre"));
+}
+
 TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
   const Ran all = Gyre({"ops"});
   EXPECT_THAT(all.out, HasSubstr("Control\n"));

@@ -1,8 +1,9 @@
-// Structured control flow on the reference engine: what the golden graphs, which come from elsewhere, cannot show.
+// Structured control flow on the reference engine: what the golden graphs, which come from
+// elsewhere, cannot show.
 #include <thread>
 
-#include "base/cancellation.h"
 #include "absl/strings/match.h"
+#include "base/cancellation.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -39,7 +40,8 @@ func @deeper(%n: int32) -> (y: int32) {
 TEST(Calls, RecursionIsAsDeepAsMemoryAllows) {
   auto session = SessionFor(kRecursion);
   ASSERT_NE(session, nullptr);
-  EXPECT_EQ(RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(100'000)}}, "y:0"), 100'000);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(100'000)}}, "y:0"),
+            100'000);
 }
 
 TEST(Calls, EndlessRecursionRunsIntoTheBudgetAndSaysSo) {
@@ -93,10 +95,12 @@ TEST(While, DeadlineEndsAnEndlessLoopAndTheSessionGoesOn) {
   ASSERT_NE(session, nullptr);
   RunOptions options;
   options.timeout_ms = 30;
-  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)}, {"x:0", Tensor::Scalar<float>(8)}};
+  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)},
+                         {"x:0", Tensor::Scalar<float>(8)}};
   const absl::Status status = RunStatus(*session, endless, "loop:1", options);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_TRUE(absl::StrContains(status.message(), "iteration")) << "says how far it came: " << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "iteration"))
+      << "says how far it came: " << status;
   const Feeds feeds = {{"n:0", Tensor::Scalar<int64_t>(3)}, {"x:0", Tensor::Scalar<float>(8)}};
   EXPECT_EQ(RunScalar<float>(*session, feeds, "loop:1"), 1.0f);
 }
@@ -108,7 +112,8 @@ TEST(While, CancellationFromAnotherThreadEndsALoop) {
   RunOptions options;
   options.cancellation = &cancellation;
   std::thread canceller([&] { cancellation.Cancel(absl::CancelledError("enough")); });
-  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)}, {"x:0", Tensor::Scalar<float>(8)}};
+  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)},
+                         {"x:0", Tensor::Scalar<float>(8)}};
   const absl::Status status = RunStatus(*session, endless, "loop:1", options);
   canceller.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
@@ -133,11 +138,14 @@ func @keep(%x: int32) -> (y: int32) {
 )");
   ASSERT_NE(session, nullptr);
   const Tensor x = Tensor::Scalar<int32_t>(7);
-  EXPECT_EQ(RunScalar<int32_t>(*session, {{"p:0", Tensor::Scalar<bool>(false)}, {"x:0", x}}, "y:0"), 7);
-  const absl::Status status = RunStatus(*session, {{"p:0", Tensor::Scalar<bool>(true)}, {"x:0", x}}, "y:0");
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"p:0", Tensor::Scalar<bool>(false)}, {"x:0", x}}, "y:0"),
+            7);
+  const absl::Status status =
+      RunStatus(*session, {{"p:0", Tensor::Scalar<bool>(true)}, {"x:0", x}}, "y:0");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(absl::StrContains(status.message(), "at node quotient (FloorDiv)")) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "in the then branch (function divide) of StatelessIf node y"))
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "in the then branch (function divide) of StatelessIf node y"))
       << status;
 }
 
@@ -156,13 +164,15 @@ func @add(%i: int32, %sum: int32) -> (sum: int32) {
 }
 )");
   ASSERT_NE(session, nullptr);
-  EXPECT_EQ(RunScalar<int32_t>(*session, {{"limit:0", Tensor::Scalar<int32_t>(9)}}, "for:0"), 2 + 5 + 8);
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"limit:0", Tensor::Scalar<int32_t>(9)}}, "for:0"),
+            2 + 5 + 8);
   EXPECT_EQ(RunScalar<int32_t>(*session, {{"limit:0", Tensor::Scalar<int32_t>(2)}}, "for:0"), 0);
   EXPECT_EQ(RunStatus(*session, {{"limit:0", Tensor::Scalar<int32_t>(1)}}, "for:0").code(),
             absl::StatusCode::kInvalidArgument);
 }
 
-// A consumer that waits for a producer in another branch of the same run must not stop the producer.
+// A consumer that waits for a producer in another branch of the same run must not stop the
+// producer.
 TEST(Queues, DequeueWaitsForAnEnqueueOfTheSameRun) {
   auto session = SessionFor(R"(
 graph {
@@ -208,7 +218,8 @@ func @draw(%i: int32, %last: float32, %older: float32) -> (last: float32, older:
       draws.emplace_back((*result)[0].scalar<float>(), (*result)[1].scalar<float>());
       EXPECT_NE(draws.back().first, draws.back().second) << "two iterations draw different numbers";
     }
-    EXPECT_NE(draws[draws.size() - 1], draws[draws.size() - 2]) << "two runs draw different numbers";
+    EXPECT_NE(draws[draws.size() - 1], draws[draws.size() - 2])
+        << "two runs draw different numbers";
   }
   EXPECT_EQ(draws[0], draws[2]);
   EXPECT_EQ(draws[1], draws[3]);

@@ -1,4 +1,5 @@
-// The rules of docs/semantics.md, "Tokens", as programs of primitives. tests/golden/primitives has many more.
+// The rules of docs/semantics.md, "Tokens", as programs of primitives. tests/golden/primitives has
+// many more.
 #include "absl/strings/match.h"
 #include "support/run_text.h"
 
@@ -45,7 +46,8 @@ TEST(Tokens, FeedInsideTheBodyIsThereInEveryIterationAndTheLoopStillEnds) {
   auto session = SessionFor(kCountingLoop);
   ASSERT_NE(session, nullptr);
   // What the body adds is cut off: the loop goes from 0 to 100 at once.
-  const Feeds feeds = {{"n:0", Tensor::Scalar<int32_t>(5)}, {"add:0", Tensor::Scalar<int32_t>(100)}};
+  const Feeds feeds = {{"n:0", Tensor::Scalar<int32_t>(5)},
+                       {"add:0", Tensor::Scalar<int32_t>(100)}};
   EXPECT_EQ(RunScalar<int32_t>(*session, feeds, "exit:0"), 100);
 }
 
@@ -78,10 +80,12 @@ TEST(Tokens, OneSideOfASwitchRuns) {
     const Feeds feeds = {{"p:0", Tensor::Scalar<bool>(p)}, {"x:0", Tensor::Scalar<float>(3)}};
     EXPECT_EQ(RunScalar<float>(*session, feeds, "m:0"), p ? 9.0f : -3.0f);
     EXPECT_EQ(RunScalar<int32_t>(*session, feeds, "m:1"), p ? 1 : 0);
-    EXPECT_EQ(RunScalar<float>(*session, feeds, "after:0"), 3.0f) << "a Switch's control edges live";
+    EXPECT_EQ(RunScalar<float>(*session, feeds, "after:0"), 3.0f)
+        << "a Switch's control edges live";
     EXPECT_EQ(RunScalar<float>(*session, feeds, "late:0"), p ? 9.0f : -3.0f)
         << "a dead control input does not kill a Merge";
-    EXPECT_EQ(RunStatus(*session, feeds, p ? "no:0" : "yes:0").code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(RunStatus(*session, feeds, p ? "no:0" : "yes:0").code(),
+              absl::StatusCode::kInvalidArgument);
   }
 }
 

@@ -25,7 +25,8 @@ void CanonicalizeNode(const OpLookup& ops, wire::NodeDef& node) {
   for (auto& [name, value] : *node.mutable_attr()) {
     if (value.has_tensor()) CanonicalizeTensor(*value.mutable_tensor());
     if (!value.has_list()) continue;
-    for (wire::TensorProto& tensor : *value.mutable_list()->mutable_tensor()) CanonicalizeTensor(tensor);
+    for (wire::TensorProto& tensor : *value.mutable_list()->mutable_tensor())
+      CanonicalizeTensor(tensor);
   }
   const OpDef* op = ops.Find(node.op());
   for (const AttrDef& attr : op == nullptr ? std::vector<AttrDef>() : op->attrs) {
@@ -33,8 +34,8 @@ void CanonicalizeNode(const OpLookup& ops, wire::NodeDef& node) {
     EncodeAttr(*attr.default_value, &(*node.mutable_attr())[attr.name]).IgnoreError();
   }
   auto* inputs = node.mutable_input();
-  const auto first_control =
-      std::find_if(inputs->begin(), inputs->end(), [](const std::string& s) { return s[0] == '^'; });
+  const auto first_control = std::find_if(inputs->begin(), inputs->end(),
+                                          [](const std::string& s) { return s[0] == '^'; });
   std::sort(first_control, inputs->end());
   inputs->erase(std::unique(first_control, inputs->end()), inputs->end());
 }

@@ -49,20 +49,25 @@ void AddUnknownField(google::protobuf::Message* message, uint64_t value) {
 
 TEST(Export, KeepsWhatItDoesNotInterpret) {
   ExpectUnchanged(FromText(
-      "node { name: 'x' op: 'Placeholder' device: '/gpu:7' attr { key: 'dtype' value { type: DT_FLOAT } }"
+      "node { name: 'x' op: 'Placeholder' device: '/gpu:7' attr { key: 'dtype' value { type: "
+      "DT_FLOAT } }"
       " attr { key: 'shape' value { shape { dim { size: 2 name: 'batch' } } } }"
       " attr { key: '_odd' value { type: DT_FLOAT8_E5M2 } } attr { key: '_none' value { } }"
-      " attr { key: '_handle' value { tensor { dtype: DT_RESOURCE resource_handle_val { name: 'v' } } } }"
-      " experimental_debug_info { original_node_names: 'y' } experimental_type { type_id: TFT_TENSOR } }"
+      " attr { key: '_handle' value { tensor { dtype: DT_RESOURCE resource_handle_val { name: 'v' "
+      "} } } }"
+      " experimental_debug_info { original_node_names: 'y' } experimental_type { type_id: "
+      "TFT_TENSOR } }"
       "versions { producer: 9 min_consumer: 8 bad_consumers: 7 } version: 6"
       " debug_info { files: 'a.py' name_to_trace_id { key: 'x' value: 3 } }"
       "library { gradient { function_name: 'f' gradient_func: 'g' }"
       " registered_gradients { gradient_func: 'g' registered_op_type: 'T' }"
       " function { signature { name: 'f' description: 'Says why.' summary: 's'"
       "   input_arg { name: 'a' type: DT_RESOURCE description: 'it'"
-      "     handle_data { dtype: DT_FLOAT shape { dim { size: 1 } } } } output_arg { name: 'r' type: DT_RESOURCE } }"
+      "     handle_data { dtype: DT_FLOAT shape { dim { size: 1 } } } } output_arg { name: 'r' "
+      "type: DT_RESOURCE } }"
       "  ret { key: 'r' value: 'a' } resource_arg_unique_id { key: 0 value: 4 }"
-      "  attr { key: '_why' value { s: 'x' } } arg_attr { key: 0 value { attr { key: '_n' value { s: 'q' } } } } } }"));
+      "  attr { key: '_why' value { s: 'x' } } arg_attr { key: 0 value { attr { key: '_n' value { "
+      "s: 'q' } } } } } }"));
 }
 
 TEST(Export, KeepsUnknownFieldsAtEveryLevel) {
@@ -96,7 +101,8 @@ TEST(Export, WritesCallsByNameAsTheyCame) {
       "   attr { key: 'T' value { type: DT_FLOAT } } } ret { key: 'r' value: 'n:y:0' } }"
       " function { signature { name: 'g' output_arg { name: 's' type: DT_FLOAT } }"
       "  node_def { name: 'k' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }"
-      "   attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }"
+      "   attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } "
+      "}"
       "  ret { key: 's' value: 'k:output:0' } } }"));
 }
 
@@ -105,7 +111,8 @@ TEST(Export, KeepsUnknownOpsAndTheNamesOfTheirOutputs) {
       "node { name: 'u' op: 'Mystery' attr { key: 'k' value { list { i: [1, 2] } } } }"
       "node { name: 'w' op: 'Mystery' input: 'u:3' input: '^u' }"
       "library { function { signature { name: 'f' output_arg { name: 'r' type: DT_FLOAT } }"
-      "  node_def { name: 'u' op: 'Mystery' } node_def { name: 'w' op: 'Mystery' input: 'u:b:1' input: 'u:a:0' }"
+      "  node_def { name: 'u' op: 'Mystery' } node_def { name: 'w' op: 'Mystery' input: 'u:b:1' "
+      "input: 'u:a:0' }"
       "  ret { key: 'r' value: 'u:b:1' } } }"));
 }
 
@@ -116,7 +123,8 @@ TEST(Export, InstancesOfGenericFunctionsBecomePlainOnes) {
       " attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }"
       "library { function { signature { name: 'Same' input_arg { name: 'a' type_attr: 'T' }"
       "   output_arg { name: 'r' type_attr: 'T' } attr { name: 'T' type: 'type' } }"
-      "  node_def { name: 'i' op: 'Identity' input: 'a' attr { key: 'T' value { placeholder: 'T' } } }"
+      "  node_def { name: 'i' op: 'Identity' input: 'a' attr { key: 'T' value { placeholder: 'T' } "
+      "} }"
       "  ret { key: 'r' value: 'i:output:0' } } }");
   const wire::GraphDef after = RoundTrip(graph);
   ASSERT_EQ(after.library().function_size(), 2);  // the generic one is still there
@@ -132,7 +140,8 @@ TEST(Export, InstancesOfGenericFunctionsBecomePlainOnes) {
 }
 
 // A node of the program under construction, with its signature resolved.
-Node MakeNode(NodeId id, const std::string& name, const std::string& op, std::vector<Endpoint> inputs, AttrMap attrs) {
+Node MakeNode(NodeId id, const std::string& name, const std::string& op,
+              std::vector<Endpoint> inputs, AttrMap attrs) {
   Node node;
   node.id = id;
   node.name = name;
@@ -227,7 +236,8 @@ TEST(Export, SessionValuesAreRefusedWithTheirNode) {
 TEST(Export, BrokenProgramsAreReportedAsOurs) {
   Function main;
   main.nodes.push_back(MakeNode(0, "n", "Neg", {{5, 0}}, FloatAttrs()));
-  EXPECT_EQ(ExportGraphDef(*ProgramBuilder(Ops()).SetMain(main).Build()).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(ExportGraphDef(*ProgramBuilder(Ops()).SetMain(main).Build()).status().code(),
+            absl::StatusCode::kInternal);
 }
 
 }  // namespace

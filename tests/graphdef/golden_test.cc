@@ -106,7 +106,9 @@ TEST(GoldenGraphs, SurviveTheWayThroughText) {
     ASSERT_TRUE(text.ok()) << text.status();
     const auto again = ImportGraphDef(*text, Ops());
     ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(Differences(ParseBinary(*ExportGraphDef(**again)), ParseBinary(*ExportGraphDef(**program))), "");
+    EXPECT_EQ(
+        Differences(ParseBinary(*ExportGraphDef(**again)), ParseBinary(*ExportGraphDef(**program))),
+        "");
   }
 }
 

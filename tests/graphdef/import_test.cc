@@ -12,7 +12,8 @@ namespace {
 
 using testing::ElementsAre;
 
-absl::StatusOr<std::shared_ptr<const Program>> Import(const std::string& text, const ImportOptions& options = {}) {
+absl::StatusOr<std::shared_ptr<const Program>> Import(const std::string& text,
+                                                      const ImportOptions& options = {}) {
   return ImportGraphDef(text, Ops(), options);
 }
 
@@ -33,21 +34,21 @@ void ExpectInvalid(const std::string& text, absl::string_view message) {
 }
 
 std::string Placeholder(const std::string& name, const std::string& type = "DT_FLOAT") {
-  return absl::StrCat("node { name: '", name, "' op: 'Placeholder' attr { key: 'dtype' value { type: ", type,
-                      " } } }\n");
+  return absl::StrCat("node { name: '", name,
+                      "' op: 'Placeholder' attr { key: 'dtype' value { type: ", type, " } } }\n");
 }
 
 // A node with attribute T: float and the given inputs.
-std::string Float(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
-                  const std::string& field = "node") {
+std::string Float(const std::string& name, const std::string& op,
+                  const std::vector<std::string>& inputs, const std::string& field = "node") {
   std::string text = absl::StrCat(field, " { name: '", name, "' op: '", op, "'");
   for (const std::string& input : inputs) absl::StrAppend(&text, " input: '", input, "'");
   return absl::StrCat(text, " attr { key: 'T' value { type: DT_FLOAT } } }\n");
 }
 
 TEST(Import, ConnectsNodesInAnyOrder) {
-  const auto program = MustImport(Float("z", "Add", {"y", "x:0", "^w"}) + Placeholder("x") + Placeholder("w") +
-                                  Float("y", "Neg", {"x"}));
+  const auto program = MustImport(Float("z", "Add", {"y", "x:0", "^w"}) + Placeholder("x") +
+                                  Placeholder("w") + Float("y", "Neg", {"x"}));
   const Function& main = program->main();
   ASSERT_EQ(main.nodes.size(), 4u);
   const Node& z = main.nodes[0];
@@ -79,7 +80,8 @@ TEST(Import, SaysWhichNodeIsWrong) {
   ExpectInvalid(Placeholder(""), "'' is not a valid name");
   ExpectInvalid(Float("y", "Neg", {"ghost"}), "node y: there is no node named 'ghost'");
   ExpectInvalid(Float("y", "Neg", {"^ghost"}), "node y: there is no node named 'ghost'");
-  ExpectInvalid(Placeholder("x") + Float("y", "Neg", {"x:1"}), "no output 1 of node x, which has 1");
+  ExpectInvalid(Placeholder("x") + Float("y", "Neg", {"x:1"}),
+                "no output 1 of node x, which has 1");
   ExpectInvalid(Placeholder("x") + Float("y", "Neg", {"x:01"}), "'x:01' does not name an input");
   ExpectInvalid(Placeholder("x") + Float("y", "Neg", {""}), "'' does not name an input");
   ExpectInvalid(Placeholder("x") + Float("y", "Neg", {"x", "x"}), "node y: needs 1 inputs");
@@ -94,7 +96,8 @@ TEST(Import, ReferencesServeAsValuesButNotTheOtherWayRound) {
   const std::string variable =
       "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } }"
       " attr { key: 'shape' value { shape { } } } }\n";
-  const auto program = MustImport(variable + Float("y", "Neg", {"v"}) + Float("a", "Assign", {"v", "y"}));
+  const auto program =
+      MustImport(variable + Float("y", "Neg", {"v"}) + Float("a", "Assign", {"v", "y"}));
   EXPECT_TRUE(program->main().nodes[0].signature.outputs[0].is_ref);
   ExpectInvalid(Placeholder("x") + Float("a", "Assign", {"x", "x"}),
                 "input 0 must be a reference to a variable, but output 0 of node x is a value");
@@ -102,16 +105,19 @@ TEST(Import, ReferencesServeAsValuesButNotTheOtherWayRound) {
 
 TEST(Import, OnlyLoopsMayBeCycles) {
   ExpectInvalid(Float("a", "Neg", {"b"}) + Float("b", "Neg", {"a"}), "b -> a -> b");
-  ExpectInvalid(Placeholder("x") + Float("a", "Neg", {"x", "^b"}) + Float("b", "Neg", {"a"}), "cycle");
+  ExpectInvalid(Placeholder("x") + Float("a", "Neg", {"x", "^b"}) + Float("b", "Neg", {"a"}),
+                "cycle");
   const std::string merge =
-      "node { name: 'm' op: 'Merge' input: 'x' input: 'n' attr { key: 'T' value { type: DT_FLOAT } }"
+      "node { name: 'm' op: 'Merge' input: 'x' input: 'n' attr { key: 'T' value { type: DT_FLOAT } "
+      "}"
       " attr { key: 'N' value { i: 2 } } }\n";
   MustImport(Placeholder("x") + merge + Float("n", "NextIteration", {"m"}));
   ExpectInvalid(Placeholder("x") + merge + Float("n", "Neg", {"m"}), "cycle");
 }
 
 TEST(Import, AnOpThatNobodyNeedsMayBeUnknown) {
-  const std::string text = Placeholder("x") + "node { name: 'u' op: 'Mystery' input: 'x' input: 'x' }\n" +
+  const std::string text = Placeholder("x") +
+                           "node { name: 'u' op: 'Mystery' input: 'x' input: 'x' }\n" +
                            Float("y", "Add", {"u:1", "u"});
   const auto program = MustImport(text);
   const Node& unknown = program->main().nodes[1];
@@ -123,13 +129,16 @@ TEST(Import, AnOpThatNobodyNeedsMayBeUnknown) {
   strict.refuse_unknown_ops = true;
   const absl::Status status = Import(text, strict).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_TRUE(absl::StrContains(status.message(), "node u: there is no op or function named 'Mystery'")) << status;
+  EXPECT_TRUE(
+      absl::StrContains(status.message(), "node u: there is no op or function named 'Mystery'"))
+      << status;
 }
 
 TEST(Import, RefusesFilesForOtherReaders) {
   ExpectInvalid("versions { min_consumer: 1000000 }", "needs a reader of version 1000000");
   ExpectInvalid("versions { producer: -1 }", "version -1");
-  ExpectInvalid(absl::StrCat("versions { producer: 1 bad_consumers: ", kGraphVersion, " }"), "some excepted");
+  ExpectInvalid(absl::StrCat("versions { producer: 1 bad_consumers: ", kGraphVersion, " }"),
+                "some excepted");
 }
 
 TEST(Import, TextErrorsHaveALineAndAColumn) {
@@ -161,7 +170,8 @@ TEST(Import, ManyOutputsMustBePaidFor) {
   std::string text = Placeholder("axis", "DT_INT32") + Placeholder("x");
   for (int i = 0; i < 100; ++i) {
     absl::StrAppend(&text, "node { name: 's", i, "' op: 'Split' input: 'axis' input: 'x'",
-                    " attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { i: 100000 } } }\n");
+                    " attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { "
+                    "i: 100000 } } }\n");
   }
   const absl::Status status = Import(text, options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -173,11 +183,14 @@ std::string NegDefinition(const std::string& more = "", const std::string& input
                           const std::string& signature = "") {
   return absl::StrCat(
       "function { signature { name: 'f' input_arg { name: 'a' type: DT_FLOAT }"
-      " output_arg { name: 'r' type: DT_FLOAT } ", signature, " } ",
-      Float("n", "Neg", {input}, "node_def"), " ret { key: 'r' value: 'n:y:0' } ", more, " }\n");
+      " output_arg { name: 'r' type: DT_FLOAT } ",
+      signature, " } ", Float("n", "Neg", {input}, "node_def"), " ret { key: 'r' value: 'n:y:0' } ",
+      more, " }\n");
 }
 
-std::string Library(const std::string& functions) { return absl::StrCat("library { ", functions, " }\n"); }
+std::string Library(const std::string& functions) {
+  return absl::StrCat("library { ", functions, " }\n");
+}
 
 std::string NegFunction(const std::string& more = "", const std::string& input = "a",
                         const std::string& signature = "") {
@@ -187,7 +200,8 @@ std::string NegFunction(const std::string& more = "", const std::string& input =
 TEST(ImportFunctions, BodiesBecomeFunctions) {
   const auto program = MustImport(NegFunction(
       "attr { key: '_x' value { i: 7 } } arg_attr { key: 0 value { attr { key: '_output_shapes'"
-      " value { list { shape { dim { size: 2 } } } } } } } control_ret { key: 'done' value: 'n' }"));
+      " value { list { shape { dim { size: 2 } } } } } } } control_ret { key: 'done' value: 'n' "
+      "}"));
   const Function* f = program->FindFunction("f");
   ASSERT_NE(f, nullptr);
   ASSERT_EQ(f->args.size(), 1u);
@@ -208,14 +222,21 @@ TEST(ImportFunctions, SayWhatIsWrong) {
   ExpectInvalid(NegFunction("", "n"), "'n' is not an argument");
   ExpectInvalid(NegFunction("", "n:z:0"), "node n has no output named 'z'");
   ExpectInvalid(NegFunction("", "n:y:1"), "no element 1 of output y of node n, which has 1");
-  ExpectInvalid(NegFunction("ret { key: 'r' value: 'gone:y:0' }"), "function f, result r: there is no node named 'gone'");
-  ExpectInvalid(NegFunction("control_ret { key: 'c' value: 'gone' }"), "control output c: there is no node named 'gone'");
-  ExpectInvalid(NegFunction("", "a", "control_output: 'c'"), "control output c: the function does not return it");
-  ExpectInvalid(NegFunction("", "a", "output_arg { name: 'q' type: DT_FLOAT }"), "result q: the function does not");
-  ExpectInvalid(NegFunction("", "a", "input_arg { name: 'n' type: DT_FLOAT }"), "node n: two nodes have this name");
+  ExpectInvalid(NegFunction("ret { key: 'r' value: 'gone:y:0' }"),
+                "function f, result r: there is no node named 'gone'");
+  ExpectInvalid(NegFunction("control_ret { key: 'c' value: 'gone' }"),
+                "control output c: there is no node named 'gone'");
+  ExpectInvalid(NegFunction("", "a", "control_output: 'c'"),
+                "control output c: the function does not return it");
+  ExpectInvalid(NegFunction("", "a", "output_arg { name: 'q' type: DT_FLOAT }"),
+                "result q: the function does not");
+  ExpectInvalid(NegFunction("", "a", "input_arg { name: 'n' type: DT_FLOAT }"),
+                "node n: two nodes have this name");
   ExpectInvalid(NegFunction("", "a", "input_arg { name: 'x' }"), "argument x: type number 0");
-  ExpectInvalid(Library(NegDefinition() + NegDefinition("attr { key: 'x' value { i: 1 } }")), "two functions named f");
-  ExpectInvalid("library { function { signature { name: 'Neg' } } }", "function Neg has the name of an op");
+  ExpectInvalid(Library(NegDefinition() + NegDefinition("attr { key: 'x' value { i: 1 } }")),
+                "two functions named f");
+  ExpectInvalid("library { function { signature { name: 'Neg' } } }",
+                "function Neg has the name of an op");
   ExpectInvalid("library { function { } }", "has no name");
 }
 
@@ -227,7 +248,8 @@ TEST(ImportFunctions, MissingOnesAreNamed) {
   const std::string call =
       "node { name: 'c' op: 'PartitionedCall' attr { key: 'f' value { func { name: 'absent' } } }"
       " attr { key: 'Tin' value { list { } } } attr { key: 'Tout' value { list { } } } }";
-  ExpectError(call, absl::StatusCode::kNotFound, "node c: attribute f: there is no function named 'absent'");
+  ExpectError(call, absl::StatusCode::kNotFound,
+              "node c: attribute f: there is no function named 'absent'");
 }
 
 TEST(ImportFunctions, OutputListsCanBeNamedWholeOrInPart) {
@@ -246,15 +268,18 @@ TEST(ImportFunctions, OutputListsCanBeNamedWholeOrInPart) {
 }
 
 TEST(ImportFunctions, CallsByNameBecomeCallNodes) {
-  const auto program = MustImport(Placeholder("x") + "node { name: 'c' op: 'f' input: 'x' device: '/cpu:0' }\n" +
-                                  Float("y", "Neg", {"c"}) + NegFunction());
+  const auto program =
+      MustImport(Placeholder("x") + "node { name: 'c' op: 'f' input: 'x' device: '/cpu:0' }\n" +
+                 Float("y", "Neg", {"c"}) + NegFunction());
   const Node& call = program->main().nodes[1];
   EXPECT_EQ(call.op_name, "PartitionedCall");
   EXPECT_EQ(call.attrs.Get<FunctionRef>("f")->name, "f");
   EXPECT_THAT(*call.attrs.Get<std::vector<DType>>("Tin"), ElementsAre(DType::kFloat));
   EXPECT_EQ(call.device, "/cpu:0");
-  ExpectInvalid(Placeholder("x") + "node { name: 'c' op: 'f' }\n" + NegFunction(), "node c: needs 1 inputs");
-  ExpectInvalid(Placeholder("x") + "node { name: 'c' op: 'f' input: 'x' attr { key: 'k' value { i: 1 } } }\n" +
+  ExpectInvalid(Placeholder("x") + "node { name: 'c' op: 'f' }\n" + NegFunction(),
+                "node c: needs 1 inputs");
+  ExpectInvalid(Placeholder("x") +
+                    "node { name: 'c' op: 'f' input: 'x' attr { key: 'k' value { i: 1 } } }\n" +
                     NegFunction(),
                 "function f does not declare attribute k");
 }
@@ -263,11 +288,13 @@ TEST(ImportFunctions, EffectsReachCallersThroughCallsByName) {
   const std::string text =
       "library { function { signature { name: 'outer' } node_def { name: 'c' op: 'inner' } }"
       " function { signature { name: 'inner' } node_def { name: 'r' op: 'self' } }"
-      " function { signature { name: 'self' } node_def { name: 's' op: 'self' } node_def { name: 'v' op: 'VarHandleOp'"
+      " function { signature { name: 'self' } node_def { name: 's' op: 'self' } node_def { name: "
+      "'v' op: 'VarHandleOp'"
       "  attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { shape { } } } }"
       "  node_def { name: 'd' op: 'AssignVariableOp' input: 'v:resource:0' input: 'k:output:0'"
       "   attr { key: 'dtype' value { type: DT_FLOAT } } } node_def { name: 'k' op: 'Const'"
-      "   attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { dtype: DT_FLOAT } } } } }"
+      "   attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'value' value { tensor { "
+      "dtype: DT_FLOAT } } } } }"
       " function { signature { name: 'pure' } } }"
       "node { name: 'a' op: 'outer' } node { name: 'b' op: 'pure' }";
   const auto program = MustImport(text);
@@ -278,22 +305,27 @@ TEST(ImportFunctions, EffectsReachCallersThroughCallsByName) {
 
 // twice(xs: N * T) -> sum: T, generic in N and T.
 const char kGeneric[] =
-    "library { function { signature { name: 'total' input_arg { name: 'xs' number_attr: 'N' type_attr: 'T' }"
-    " output_arg { name: 'sum' type_attr: 'T' } attr { name: 'N' type: 'int' } attr { name: 'T' type: 'type' } }"
+    "library { function { signature { name: 'total' input_arg { name: 'xs' number_attr: 'N' "
+    "type_attr: 'T' }"
+    " output_arg { name: 'sum' type_attr: 'T' } attr { name: 'N' type: 'int' } attr { name: 'T' "
+    "type: 'type' } }"
     " node_def { name: 'add' op: 'AddN' input: 'xs' attr { key: 'N' value { placeholder: 'N' } }"
     "  attr { key: 'T' value { placeholder: 'T' } } } ret { key: 'sum' value: 'add:sum:0' } } }\n";
 
-std::string CallTotal(const std::string& name, int n, const std::string& type, const std::string& input) {
-  std::string text = absl::StrCat("node { name: '", name, "' op: 'total' attr { key: 'N' value { i: ", n,
-                                  " } } attr { key: 'T' value { type: ", type, " } }");
+std::string CallTotal(const std::string& name, int n, const std::string& type,
+                      const std::string& input) {
+  std::string text =
+      absl::StrCat("node { name: '", name, "' op: 'total' attr { key: 'N' value { i: ", n,
+                   " } } attr { key: 'T' value { type: ", type, " } }");
   for (int i = 0; i < n; ++i) absl::StrAppend(&text, " input: '", input, "'");
   return text + " }\n";
 }
 
 TEST(ImportFunctions, GenericOnesAreInstantiatedPerCall) {
-  const auto program = MustImport(kGeneric + Placeholder("x") + Placeholder("i", "DT_INT32") +
-                                  CallTotal("a", 2, "DT_FLOAT", "x") + CallTotal("b", 3, "DT_INT32", "i") +
-                                  CallTotal("c", 2, "DT_FLOAT", "x"));
+  const auto program =
+      MustImport(kGeneric + Placeholder("x") + Placeholder("i", "DT_INT32") +
+                 CallTotal("a", 2, "DT_FLOAT", "x") + CallTotal("b", 3, "DT_INT32", "i") +
+                 CallTotal("c", 2, "DT_FLOAT", "x"));
   EXPECT_EQ(program->functions().size(), 2u);
   const auto callee = [&](int node) {
     return program->FindFunction(program->main().nodes[node].attrs.Get<FunctionRef>("f")->name);
@@ -302,22 +334,27 @@ TEST(ImportFunctions, GenericOnesAreInstantiatedPerCall) {
   EXPECT_EQ(callee(3)->args.size(), 3u);
   EXPECT_EQ(callee(3)->results[0].dtype, DType::kInt32);
   EXPECT_EQ(callee(2), callee(4));
-  ExpectInvalid(kGeneric + std::string("node { name: 'a' op: 'total' attr { key: 'N' value { i: 1 } } }"),
-                "node a: function total: attribute T is missing");
-  ExpectInvalid(kGeneric + CallTotal("a", 0, "DT_FLOAT", "x"), "attribute N of op AddN must be at least 1");
+  ExpectInvalid(
+      kGeneric + std::string("node { name: 'a' op: 'total' attr { key: 'N' value { i: 1 } } }"),
+      "node a: function total: attribute T is missing");
+  ExpectInvalid(kGeneric + CallTotal("a", 0, "DT_FLOAT", "x"),
+                "attribute N of op AddN must be at least 1");
 }
 
 TEST(ImportFunctions, GenericsThatNeverEndAreRefused) {
   // Each instance calls the function with an attribute that holds the one before.
   ExpectInvalid(
-      "library { function { signature { name: 'grow' attr { name: 'A' type: 'func' } } node_def { name: 'c' op: 'grow'"
+      "library { function { signature { name: 'grow' attr { name: 'A' type: 'func' } } node_def { "
+      "name: 'c' op: 'grow'"
       " attr { key: 'A' value { func { name: 'g' attr { key: 'l' value { placeholder: 'A' } }"
       " attr { key: 'r' value { placeholder: 'A' } } } } } } } }"
       "node { name: 'start' op: 'grow' attr { key: 'A' value { func { name: 'g' } } } }",
       "is too large");
   ExpectInvalid(
-      "library { function { signature { name: 'grow' attr { name: 'A' type: 'func' } } node_def { name: 'c' op: 'grow'"
-      " attr { key: 'A' value { func { name: 'g' attr { key: 'l' value { placeholder: 'A' } } } } } } } }"
+      "library { function { signature { name: 'grow' attr { name: 'A' type: 'func' } } node_def { "
+      "name: 'c' op: 'grow'"
+      " attr { key: 'A' value { func { name: 'g' attr { key: 'l' value { placeholder: 'A' } } } } "
+      "} } } }"
       "node { name: 'start' op: 'grow' attr { key: 'A' value { func { name: 'g' } } } }",
       "grow");
 }

@@ -20,24 +20,36 @@ constexpr size_t kMaxSeedBytes = 4000;
 
 class Mutator {
  public:
-  Mutator(uint64_t seed, std::vector<std::string> graphs) : random_(seed), graphs_(std::move(graphs)) {}
+  Mutator(uint64_t seed, std::vector<std::string> graphs)
+      : random_(seed), graphs_(std::move(graphs)) {}
 
   std::string Next() {
     using Mutation = void (Mutator::*)(std::string&);
     static constexpr Mutation kMutations[] = {
-        &Mutator::FlipBytes,   &Mutator::Truncate,    &Mutator::Splice,      &Mutator::ChangeLength,
-        &Mutator::ChangeNodes, &Mutator::ChangeNodes, &Mutator::ChangeAttrs, &Mutator::ChangeAttrs,
-        &Mutator::ChangeFunctions};
+        &Mutator::FlipBytes,    &Mutator::Truncate,    &Mutator::Splice,
+        &Mutator::ChangeLength, &Mutator::ChangeNodes, &Mutator::ChangeNodes,
+        &Mutator::ChangeAttrs,  &Mutator::ChangeAttrs, &Mutator::ChangeFunctions};
     std::string bytes = graphs_[Below(graphs_.size())];
-    for (size_t n = 1 + Below(3); n > 0; --n) (this->*kMutations[Below(std::size(kMutations))])(bytes);
+    for (size_t n = 1 + Below(3); n > 0; --n)
+      (this->*kMutations[Below(std::size(kMutations))])(bytes);
     return bytes;
   }
 
  private:
   size_t Below(size_t n) { return n == 0 ? 0 : random_() % n; }
   int64_t Number() {
-    static constexpr int64_t kNumbers[] = {0, 1, -1, 2, -7, 255, 1 << 20, int64_t{1} << 31, int64_t{1} << 40,
-                                           int64_t{1} << 62, INT64_MAX, INT64_MIN};
+    static constexpr int64_t kNumbers[] = {0,
+                                           1,
+                                           -1,
+                                           2,
+                                           -7,
+                                           255,
+                                           1 << 20,
+                                           int64_t{1} << 31,
+                                           int64_t{1} << 40,
+                                           int64_t{1} << 62,
+                                           INT64_MAX,
+                                           INT64_MIN};
     return kNumbers[Below(std::size(kNumbers))];
   }
   template <typename List>
@@ -98,9 +110,11 @@ class Mutator {
         case 4:
           return node->input_size() > 0 ? node->mutable_input()->RemoveLast() : node->clear_attr();
         case 5:
-          return nodes->SwapElements(0, static_cast<int>(Below(static_cast<size_t>(nodes->size()))));
+          return nodes->SwapElements(0,
+                                     static_cast<int>(Below(static_cast<size_t>(nodes->size()))));
         case 6:
-          return nodes->DeleteSubrange(static_cast<int>(Below(static_cast<size_t>(nodes->size()))), 1);
+          return nodes->DeleteSubrange(static_cast<int>(Below(static_cast<size_t>(nodes->size()))),
+                                       1);
         default:
           *nodes->Add() = other;
       }
@@ -162,11 +176,13 @@ class Mutator {
         case 1:
           return signature->add_attr()->set_name("T");
         case 2:
-          return signature->input_arg_size() > 0 ? signature->mutable_input_arg(0)->set_type_attr("T")
-                                                 : signature->add_input_arg()->set_name("z");
+          return signature->input_arg_size() > 0
+                     ? signature->mutable_input_arg(0)->set_type_attr("T")
+                     : signature->add_input_arg()->set_name("z");
         case 3:
-          return signature->output_arg_size() > 0 ? signature->mutable_output_arg(0)->set_number_attr("N")
-                                                  : function->clear_node_def();
+          return signature->output_arg_size() > 0
+                     ? signature->mutable_output_arg(0)->set_number_attr("N")
+                     : function->clear_node_def();
         case 4:
           for (auto& [name, value] : *function->mutable_ret()) value.append(":1");
           return;

@@ -39,14 +39,16 @@ constexpr char kShape3[] = " tensor_shape { dim { size: 3 } }";
 
 TEST(TensorProto, LastValueFillsTheRest) {
   const std::string shape = kShape3;
-  ExpectSame(Decode("dtype: DT_FLOAT float_val: 1 float_val: 2.5" + shape), Tensor::Vector<float>({1, 2.5, 2.5}));
+  ExpectSame(Decode("dtype: DT_FLOAT float_val: 1 float_val: 2.5" + shape),
+             Tensor::Vector<float>({1, 2.5, 2.5}));
   ExpectSame(Decode("dtype: DT_STRING string_val: 'a' string_val: 'bc'" + shape),
              Tensor::Vector<std::string>({"a", "bc", "bc"}));
   ExpectSame(Decode("dtype: DT_COMPLEX64 scomplex_val: 1 scomplex_val: -2" + shape),
              Tensor::Vector<complex64>({{1, -2}, {1, -2}, {1, -2}}));
   ExpectSame(Decode("dtype: DT_COMPLEX128 dcomplex_val: [1, -2, 3, 4]" + shape),
              Tensor::Vector<complex128>({{1, -2}, {3, 4}, {3, 4}}));
-  ExpectSame(Decode("dtype: DT_BOOL bool_val: true" + shape), Tensor::Vector<bool>({true, true, true}));
+  ExpectSame(Decode("dtype: DT_BOOL bool_val: true" + shape),
+             Tensor::Vector<bool>({true, true, true}));
 }
 
 TEST(TensorProto, NoValuesMeanZeros) {
@@ -60,7 +62,8 @@ TEST(TensorProto, ValuesBeyondTheShapeDoNotCount) {
 }
 
 TEST(TensorProto, SmallIntegersTakeTheirLowBits) {
-  const std::string values = " int_val: [-1, 130]" + std::string(" tensor_shape { dim { size: 2 } }");
+  const std::string values =
+      " int_val: [-1, 130]" + std::string(" tensor_shape { dim { size: 2 } }");
   ExpectSame(Decode("dtype: DT_UINT8" + values), Tensor::Vector<uint8_t>({255, 130}));
   ExpectSame(Decode("dtype: DT_INT8" + values), Tensor::Vector<int8_t>({-1, -126}));
   ExpectSame(Decode("dtype: DT_UINT16" + values), Tensor::Vector<uint16_t>({65535, 130}));
@@ -73,7 +76,8 @@ TEST(TensorProto, HalfValuesAreBits) {
 }
 
 TEST(TensorProto, ContentIsLittleEndianBytes) {
-  ExpectSame(Decode("dtype: DT_INT16 tensor_content: '\\001\\002\\377\\377' tensor_shape { dim { size: 2 } }"),
+  ExpectSame(Decode("dtype: DT_INT16 tensor_content: '\\001\\002\\377\\377' tensor_shape { dim { "
+                    "size: 2 } }"),
              Tensor::Vector<int16_t>({0x0201, -1}));
   ExpectSame(Decode("dtype: DT_BOOL tensor_content: '\\000\\002\\001'" + std::string(kShape3)),
              Tensor::Vector<bool>({false, true, true}));
@@ -84,17 +88,22 @@ TEST(TensorProto, ContentIsLittleEndianBytes) {
 TEST(TensorProto, RefusesWhatIsMalformed) {
   const std::string shape = kShape3;
   ExpectRefused("dtype: DT_FLOAT tensor_content: '1234'" + shape, "4 bytes, which does not fit");
-  ExpectRefused("dtype: DT_STRING tensor_content: '\\001\\000\\002ab'" + shape, "not a list of strings");
-  ExpectRefused("dtype: DT_STRING tensor_content: '\\001\\000\\002abcd'" + shape, "not a list of strings");
+  ExpectRefused("dtype: DT_STRING tensor_content: '\\001\\000\\002ab'" + shape,
+                "not a list of strings");
+  ExpectRefused("dtype: DT_STRING tensor_content: '\\001\\000\\002abcd'" + shape,
+                "not a list of strings");
   ExpectRefused("dtype: DT_STRING tensor_content: '\\001'" + shape, "too few");
   ExpectRefused("float_val: 1", "type number 0 (DT_INVALID)");
   ExpectRefused("dtype: DT_FLOAT_REF float_val: 1", "DT_FLOAT_REF");
   ExpectRefused("dtype: DT_FLOAT8_E5M2 float8_val: 'a'", "DT_FLOAT8_E5M2");
   ExpectRefused("dtype: DT_FLOAT tensor_shape { unknown_rank: true }", "unknown rank");
   ExpectRefused("dtype: DT_FLOAT tensor_shape { dim { size: -1 } }", "must be >= 0");
-  ExpectRefused("dtype: DT_FLOAT tensor_shape { dim { size: 4611686018427387904 } dim { size: 4 } }", "64 bits");
+  ExpectRefused(
+      "dtype: DT_FLOAT tensor_shape { dim { size: 4611686018427387904 } dim { size: 4 } }",
+      "64 bits");
   ExpectRefused("dtype: DT_RESOURCE resource_handle_val { name: 'v' }", "running session");
-  ExpectRefused("dtype: DT_VARIANT variant_val { type_name: 'tensorflow::TensorList' }", "running session");
+  ExpectRefused("dtype: DT_VARIANT variant_val { type_name: 'tensorflow::TensorList' }",
+                "running session");
 }
 
 TEST(TensorProto, OneValueCannotAskForUnboundedMemory) {
@@ -103,7 +112,8 @@ TEST(TensorProto, OneValueCannotAskForUnboundedMemory) {
   const absl::Status refused = Decode(text, 399).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(absl::StrContains(refused.message(), "more memory")) << refused;
-  ExpectRefused("dtype: DT_DOUBLE tensor_shape { dim { size: 4611686018427387904 } }", "more memory");
+  ExpectRefused("dtype: DT_DOUBLE tensor_shape { dim { size: 4611686018427387904 } }",
+                "more memory");
   // A long string weighs as much as it is long, each time.
   EXPECT_FALSE(Decode("dtype: DT_STRING string_val: '" + std::string(1000, 'x') +
                           "' tensor_shape { dim { size: 5 } }",
@@ -162,7 +172,8 @@ TEST(TensorProto, SessionValuesCannotBeWritten) {
 TEST(ShapeProto, KnowsPartialShapes) {
   PartialShape partial = PartialShape::UnknownOfRank(3);
   partial.set_dim(1, 0);
-  for (const PartialShape& shape : {PartialShape::Unknown(), PartialShape::UnknownOfRank(0), partial}) {
+  for (const PartialShape& shape :
+       {PartialShape::Unknown(), PartialShape::UnknownOfRank(0), partial}) {
     wire::TensorShapeProto proto;
     EncodeShape(shape, &proto);
     const absl::StatusOr<PartialShape> again = DecodeShape(proto);

@@ -1,5 +1,5 @@
-// Every op, called with what files and fuzzers come up with, ends in values of the declared types or in a Status; and
-// what its shape rule promised is what its kernel made.
+// Every op, called with what files and fuzzers come up with, ends in values of the declared types
+// or in a Status; and what its shape rule promised is what its kernel made.
 #include <cstdlib>
 
 #include "gtest/gtest.h"
@@ -62,7 +62,8 @@ TEST_P(AdversarialOps, EndInValuesOrAStatus) {
       ++succeeded;
       CheckOutputs(*call);
     } else {
-      EXPECT_FALSE(absl::IsInternal(call->outputs.status())) << call->ToString() << "\n" << call->outputs.status();
+      EXPECT_FALSE(absl::IsInternal(call->outputs.status())) << call->ToString() << "\n"
+                                                             << call->outputs.status();
     }
     CheckShapeRule(*call);
     if (HasFailure()) break;

@@ -17,9 +17,10 @@ TEST(GatherTest, PicksSlicesOfEveryTypeAlongAnAxis) {
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("GatherV2", {Count(dtype, in), indices, Int32(1)});
     EXPECT_EQ(y.shape(), MakeShape({2, 2, 2, 2}));
-    EXPECT_EQ(Numbers(y), Moved(y.shape(), in, [&](const Index& i) {
-                return Index{i[0], picked[i[1] * 2 + i[2]], i[3]};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(y.shape(), in,
+                    [&](const Index& i) { return Index{i[0], picked[i[1] * 2 + i[2]], i[3]}; }))
+        << DTypeName(dtype);
     EXPECT_THAT(Numbers(Call("Gather", {Count(dtype, MakeShape({3, 2})), Int32s({1, 1})})),
                 ElementsAre(3, 4, 3, 4));
   }
@@ -39,16 +40,16 @@ TEST(GatherTest, WithBatchDimensions) {
 
 TEST(GatherTest, NamesTheIndexOutOfRange) {
   const Tensor params = Count(DType::kFloat, MakeShape({3}));
-  EXPECT_THAT(Fails("GatherV2", {params, Tensor::FromValues<int32_t>({0, 7}, MakeShape({1, 2})),
-                                 Int32(0)}),
-              IsInvalid("indices[0,1] = 7 is not in [0, 3)"));
+  EXPECT_THAT(
+      Fails("GatherV2", {params, Tensor::FromValues<int32_t>({0, 7}, MakeShape({1, 2})), Int32(0)}),
+      IsInvalid("indices[0,1] = 7 is not in [0, 3)"));
   EXPECT_THAT(Fails("GatherV2", {params, Int32(-1), Int32(0)}),
               IsInvalid("indices = -1 is not in [0, 3)"));
   EXPECT_THAT(Fails("GatherV2", {Int32(3), Int32(0), Int32(0)}), IsInvalid("at least 1 dim"));
   EXPECT_THAT(Fails("GatherV2", {params, Int32(0), Int32(1)}), IsInvalid("axis in the range"));
-  EXPECT_THAT(Fails("GatherV2", {params, Int32s({0}), Int32(0)},
-                    Attrs({{"batch_dims", int64_t{1}}})),
-              IsInvalid("batch_dims (1) must be less than or equal to axis (0)"));
+  EXPECT_THAT(
+      Fails("GatherV2", {params, Int32s({0}), Int32(0)}, Attrs({{"batch_dims", int64_t{1}}})),
+      IsInvalid("batch_dims (1) must be less than or equal to axis (0)"));
   // Nothing is picked, so nothing is out of range.
   EXPECT_THAT(Numbers(Call("GatherV2", {Int32s({}), Int32s({}), Int32(0)})), IsEmpty());
 }
@@ -84,9 +85,9 @@ TEST(GatherNdTest, BadIndices) {
   EXPECT_THAT(Numbers(Call("GatherNd", {params, indices},
                            Attrs({{"bad_indices_policy", std::string("IGNORE")}}))),
               ElementsAre(2, 0));
-  EXPECT_THAT(Fails("GatherNd", {params, indices},
-                    Attrs({{"bad_indices_policy", std::string("SHRUG")}})),
-              IsInvalid("SHRUG"));
+  EXPECT_THAT(
+      Fails("GatherNd", {params, indices}, Attrs({{"bad_indices_policy", std::string("SHRUG")}})),
+      IsInvalid("SHRUG"));
   EXPECT_THAT(Fails("GatherNd", {Int32s({1}), indices}), IsInvalid("must be <= 1; saw: 2"));
   EXPECT_EQ(Inferred("GatherNd", {Known::Of(DType::kFloat, Partial({-1, 3, 4})),
                                   Known::Of(DType::kInt32, Partial({5, 2}))}),
@@ -102,10 +103,10 @@ TEST(ScatterNdTest, AddsSlicesIntoZeros) {
               IsInvalid("indices[0] = [2] does not index into shape [2,2]"));
   EXPECT_THAT(Fails("ScatterNd", {indices, updates, Int32s({4, 3})}),
               IsInvalid("Must have updates.shape = indices.shape[:batch_dim]"));
-  EXPECT_EQ(Inferred("ScatterNd", {Known::Of(DType::kInt32, Partial({-1, 1})),
-                                   Known::Of(DType::kFloat, Partial({-1, 2})),
-                                   Known::List({4, -1})}),
-            "[4,?]");
+  EXPECT_EQ(
+      Inferred("ScatterNd", {Known::Of(DType::kInt32, Partial({-1, 1})),
+                             Known::Of(DType::kFloat, Partial({-1, 2})), Known::List({4, -1})}),
+      "[4,?]");
 }
 
 template <typename T>
@@ -162,8 +163,7 @@ TEST(DynamicStitchTest, InfersListsOfDimensions) {
   const auto second = Known::Constant(Int32s({0, 2}));
   EXPECT_EQ(InferredList("DynamicStitch", {first, second, Known::List({7}), Known::List({8, -1})}),
             "[8,7,?]");
-  EXPECT_EQ(Inferred("DynamicStitch", {first, Known::Of(DType::kFloat, Partial({1, 5}))}),
-            "[2,5]");
+  EXPECT_EQ(Inferred("DynamicStitch", {first, Known::Of(DType::kFloat, Partial({1, 5}))}), "[2,5]");
 }
 
 TEST(DynamicPartitionTest, PartsRowsByNumber) {
@@ -185,15 +185,16 @@ TEST(DynamicPartitionTest, PartsRowsByNumber) {
 TEST(OneHotTest, PutsOnWhereTheIndexSays) {
   for (const DType dtype : AllDTypes()) {
     const Tensor values = Count(dtype, MakeShape({2}));
-    const Tensor on = Call("Reshape", {Call("Slice", {values, Int32s({1}), Int32s({1})}),
-                                       Int32s({})});
+    const Tensor on =
+        Call("Reshape", {Call("Slice", {values, Int32s({1}), Int32s({1})}), Int32s({})});
     const Tensor off = Count(dtype, Shape());
     const Tensor indices = Int32s({1, -1, 2, 3});
     EXPECT_THAT(Numbers(Call("OneHot", {indices, Int32(3), on, off})),
-                ElementsAre(1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1)) << DTypeName(dtype);
-    EXPECT_THAT(Numbers(Call("OneHot", {indices, Int32(3), on, off},
-                             Attrs({{"axis", int64_t{0}}}))),
-                ElementsAre(1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1));
+                ElementsAre(1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1))
+        << DTypeName(dtype);
+    EXPECT_THAT(
+        Numbers(Call("OneHot", {indices, Int32(3), on, off}, Attrs({{"axis", int64_t{0}}}))),
+        ElementsAre(1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1));
   }
   const Tensor one = Int32(1);
   EXPECT_THAT(Fails("OneHot", {one, Int32(-1), one, one}),

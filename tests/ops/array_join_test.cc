@@ -100,8 +100,9 @@ TEST(PackTest, ScalarsMakeAList) {
   const auto unknown = Known::Of(DType::kInt32, PartialShape::Scalar());
   EXPECT_EQ(InferredList("Pack", {unknown, Known::Constant(Int32(4))}), "[?,4]");
   EXPECT_EQ(Inferred("Pack", {unknown, unknown}), "[2]");
-  EXPECT_EQ(Inferred("Pack", {Known::Of(DType::kFloat, Partial({-1, 3})),
-                              Known::Of(DType::kFloat, Partial({2, -1}))},
+  EXPECT_EQ(Inferred("Pack",
+                     {Known::Of(DType::kFloat, Partial({-1, 3})),
+                      Known::Of(DType::kFloat, Partial({2, -1}))},
                      Attrs({{"axis", int64_t{-1}}})),
             "[2,3,2]");
   const auto parts = Infer("Unpack", {Known::List({5, -1})}, Attrs({{"num", int64_t{2}}}));
@@ -129,9 +130,9 @@ TEST(SplitTest, IntoSizes) {
   EXPECT_THAT(Numbers((*parts)[0]), ElementsAre(1));
   EXPECT_THAT(Numbers((*parts)[1]), ElementsAre(2, 3));
   EXPECT_THAT(Numbers((*parts)[2]), ElementsAre(4, 5));
-  EXPECT_THAT(Numbers((*EvaluateOp("SplitV", {x, Tensor::Vector<int8_t>({0, 5, 0}), Int32(0)},
-                                   three))[1]),
-              ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(
+      Numbers((*EvaluateOp("SplitV", {x, Tensor::Vector<int8_t>({0, 5, 0}), Int32(0)}, three))[1]),
+      ElementsAre(1, 2, 3, 4, 5));
 }
 
 TEST(SplitTest, SaysWhatDoesNotFit) {
@@ -155,9 +156,9 @@ TEST(SplitTest, InfersThePieces) {
   EXPECT_EQ(Inferred("Split", {Known::Of(DType::kInt32, PartialShape::Scalar()), x},
                      Attrs({{"num_split", int64_t{3}}})),
             "[?,?]");
-  const auto parts = Infer("SplitV", {x, Known::Constant(Int32s({1, -1})),
-                                      Known::Constant(Int32(0))},
-                           Attrs({{"num_split", int64_t{2}}}));
+  const auto parts =
+      Infer("SplitV", {x, Known::Constant(Int32s({1, -1})), Known::Constant(Int32(0))},
+            Attrs({{"num_split", int64_t{2}}}));
   EXPECT_EQ((*parts)[1].shape.ToString(), "[5,?]");
 }
 
@@ -166,9 +167,9 @@ TEST(TileTest, RepeatsEveryType) {
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("Tile", {Count(dtype, in), Int32s({2, 3, 2})});
     EXPECT_EQ(y.shape(), MakeShape({4, 3, 6}));
-    EXPECT_EQ(Numbers(y), Moved(y.shape(), in, [](const Index& i) {
-                return Index{i[0] % 2, 0, i[2] % 3};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(y.shape(), in, [](const Index& i) { return Index{i[0] % 2, 0, i[2] % 3}; }))
+        << DTypeName(dtype);
   }
 }
 
@@ -188,9 +189,9 @@ TEST(BroadcastToTest, StretchesEveryType) {
   const Shape in = MakeShape({3, 1});
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("BroadcastTo", {Count(dtype, in), Int32s({2, 3, 4})});
-    EXPECT_EQ(Numbers(y), Moved(MakeShape({2, 3, 4}), in, [](const Index& i) {
-                return Index{i[1], 0};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(MakeShape({2, 3, 4}), in, [](const Index& i) { return Index{i[1], 0}; }))
+        << DTypeName(dtype);
   }
   EXPECT_EQ(Call("BroadcastTo", {Int32s({1}), Int32s({0})}).num_elements(), 0);
   EXPECT_THAT(Fails("BroadcastTo", {Int32s({1, 2}), Int32s({3})}),
@@ -231,10 +232,10 @@ TEST(PadTest, Mirrors) {
                   2, 1, 1, 2, 3, 3, 2,  //
                   5, 4, 4, 5, 6, 6, 5,  //
                   5, 4, 4, 5, 6, 6, 5));
-  EXPECT_THAT(Fails("MirrorPad", {Int32s({1, 2}), Tensor::FromValues<int32_t>({2, 0},
-                                                                             MakeShape({1, 2}))},
-                    Attrs({{"mode", std::string("REFLECT")}})),
-              IsInvalid("paddings must be less than the dimension size: 2, 0 not less than 2"));
+  EXPECT_THAT(
+      Fails("MirrorPad", {Int32s({1, 2}), Tensor::FromValues<int32_t>({2, 0}, MakeShape({1, 2}))},
+            Attrs({{"mode", std::string("REFLECT")}})),
+      IsInvalid("paddings must be less than the dimension size: 2, 0 not less than 2"));
 }
 
 TEST(PadTest, ChecksItsPaddings) {
@@ -245,9 +246,9 @@ TEST(PadTest, ChecksItsPaddings) {
   EXPECT_THAT(Fails("Pad", {x, Tensor::FromValues<int32_t>({-1, 2}, MakeShape({1, 2}))}),
               IsInvalid("Paddings must be non-negative: -1 2"));
   const Tensor paddings = Tensor::FromValues<int32_t>({1, 2, 0, 0}, MakeShape({2, 2}));
-  EXPECT_EQ(Inferred("Pad", {Known::Of(DType::kFloat, Partial({3, -1})),
-                             Known::Constant(paddings)}),
-            "[6,?]");
+  EXPECT_EQ(
+      Inferred("Pad", {Known::Of(DType::kFloat, Partial({3, -1})), Known::Constant(paddings)}),
+      "[6,?]");
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ TEST(TransposeTest, PermutesEveryType) {
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("Transpose", {Count(dtype, in), Int32s({2, 0, -2})});
     EXPECT_EQ(y.shape(), MakeShape({4, 2, 3}));
-    EXPECT_EQ(Numbers(y), Moved(y.shape(), in, [](const Index& i) {
-                return Index{i[1], i[2], i[0]};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(y.shape(), in, [](const Index& i) { return Index{i[1], i[2], i[0]}; }))
+        << DTypeName(dtype);
   }
 }
 
@@ -58,8 +58,9 @@ TEST(TransposeTest, WithoutAMoveSharesTheBuffer) {
 
 TEST(TransposeTest, ChecksItsPermutation) {
   const Tensor x = Iota(MakeShape({2, 3}));
-  EXPECT_THAT(Fails("Transpose", {x, Int32s({0, 1, 2})}),
-              IsInvalid("transpose expects a vector of size 2. But input(1) is a vector of size 3"));
+  EXPECT_THAT(
+      Fails("Transpose", {x, Int32s({0, 1, 2})}),
+      IsInvalid("transpose expects a vector of size 2. But input(1) is a vector of size 3"));
   EXPECT_THAT(Fails("Transpose", {x, Int32s({1, 1})}), IsInvalid("0 is missing from [1,1]"));
   EXPECT_THAT(Fails("Transpose", {x, Int32s({0, 2})}), IsInvalid("2 is out of range [0 .. 2)"));
   const auto known = Known::Of(DType::kFloat, Partial({2, -1, 4}));
@@ -80,9 +81,9 @@ TEST(ReverseTest, WalksDimensionsBackwards) {
     if (DTypeSize(dtype) == 0 && dtype != DType::kString) continue;  // not in the schema
     if (IsQuantized(dtype)) continue;
     const Tensor y = Call("ReverseV2", {Count(dtype, in), Int32s({-1, 0})});
-    EXPECT_EQ(Numbers(y), Moved(in, in, [](const Index& i) {
-                return Index{1 - i[0], i[1], 1 - i[2]};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(in, in, [](const Index& i) { return Index{1 - i[0], i[1], 1 - i[2]}; }))
+        << DTypeName(dtype);
   }
   EXPECT_THAT(Fails("ReverseV2", {Int32s({1}), Int32s({0, -1})}),
               IsInvalid("axis 0 specified more than once."));
@@ -183,8 +184,8 @@ TEST(TopKTest, IsASortedPrefixForAnyK) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return row[a] > row[b]; });
   for (const int k : {1, 2, 17, 299, 300}) {
-    const auto y = EvaluateOp(
-        "TopKV2", {Tensor::FromValues<float>(row, MakeShape({1, 300})), Int32(k)});
+    const auto y =
+        EvaluateOp("TopKV2", {Tensor::FromValues<float>(row, MakeShape({1, 300})), Int32(k)});
     ASSERT_TRUE(y.ok());
     EXPECT_TRUE(std::equal(order.begin(), order.begin() + k, (*y)[1].values<int32_t>().begin()));
   }
@@ -195,9 +196,9 @@ TEST(TopKTest, ChecksK) {
               IsInvalid("input must have at least k columns. Had 2, needed 3"));
   EXPECT_THAT(Fails("TopKV2", {Int32s({1, 2}), Int32(-1)}), IsInvalid("Need k >= 0, got -1"));
   EXPECT_THAT(Fails("TopKV2", {Int32(1), Int32(0)}), IsInvalid("input must be >= 1-D"));
-  EXPECT_EQ(Inferred("TopKV2", {Known::Of(DType::kFloat, Partial({-1, 9})),
-                                Known::Constant(Int32(4))}),
-            "[?,4]");
+  EXPECT_EQ(
+      Inferred("TopKV2", {Known::Of(DType::kFloat, Partial({-1, 9})), Known::Constant(Int32(4))}),
+      "[?,4]");
 }
 
 TEST(RangeTest, CountsUpAndDown) {
@@ -256,8 +257,7 @@ TEST(LinSpaceTest, IncludesBothEnds) {
 // Runs pieces last to first: what comes out may not depend on their order.
 class BackwardsParallelFor : public ParallelFor {
  public:
-  void Run(int64_t n, int64_t grain,
-           const std::function<void(int64_t, int64_t)>& body) override {
+  void Run(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override {
     for (int64_t begin = (n - 1) / grain * grain; begin >= 0; begin -= grain) {
       body(begin, std::min(n, begin + grain));
       ++pieces;

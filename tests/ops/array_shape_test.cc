@@ -175,9 +175,9 @@ TEST(BitcastTest, SplitsAndJoinsElements) {
   EXPECT_THAT(bytes.values<uint8_t>(), ElementsAre(1, 0, 0, 0, 0, 1, 0, 0));
   const Tensor back = Call("Bitcast", {bytes}, Attrs({{"type", DType::kInt32}}));
   EXPECT_THAT(back.values<int32_t>(), ElementsAre(1, 256));
-  EXPECT_EQ(Call("Bitcast", {Tensor::Scalar(1.0f)}, Attrs({{"type", DType::kInt32}}))
-                .scalar<int32_t>(),
-            0x3f800000);
+  EXPECT_EQ(
+      Call("Bitcast", {Tensor::Scalar(1.0f)}, Attrs({{"type", DType::kInt32}})).scalar<int32_t>(),
+      0x3f800000);
   EXPECT_THAT(Fails("Bitcast", {Tensor::Vector<uint8_t>({1, 2})}, Attrs({{"type", DType::kInt32}})),
               IsInvalid("must be 4"));
 }

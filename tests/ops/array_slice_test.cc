@@ -15,9 +15,9 @@ TEST(SliceTest, TakesABoxOfEveryType) {
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("Slice", {Count(dtype, in), Int32s({1, 1, 0}), Int32s({2, -1, 1})});
     EXPECT_EQ(y.shape(), MakeShape({2, 3, 1}));
-    EXPECT_EQ(Numbers(y), Moved(y.shape(), in, [](const Index& i) {
-                return Index{i[0] + 1, i[1] + 1, i[2]};
-              })) << DTypeName(dtype);
+    EXPECT_EQ(Numbers(y),
+              Moved(y.shape(), in, [](const Index& i) { return Index{i[0] + 1, i[1] + 1, i[2]}; }))
+        << DTypeName(dtype);
   }
 }
 
@@ -41,17 +41,16 @@ TEST(SliceTest, LargeLeadingRowsShareTheBuffer) {
 
 TEST(SliceTest, InfersSizesAndLists) {
   const auto x = Known::Of(DType::kFloat, Partial({5, -1}));
-  EXPECT_EQ(Inferred("Slice", {x, Known::Constant(Int32s({1, 0})),
-                               Known::Constant(Int32s({-1, 2}))}),
-            "[4,2]");
-  EXPECT_EQ(Inferred("Slice", {x, Known::Of(DType::kInt32, Partial({2})),
-                               Known::Constant(Int32s({-1, 2}))}),
+  EXPECT_EQ(
+      Inferred("Slice", {x, Known::Constant(Int32s({1, 0})), Known::Constant(Int32s({-1, 2}))}),
+      "[4,2]");
+  EXPECT_EQ(Inferred("Slice",
+                     {x, Known::Of(DType::kInt32, Partial({2})), Known::Constant(Int32s({-1, 2}))}),
             "[?,2]");
   EXPECT_EQ(InferredList("Slice", {Known::List({7, -1, 9}), Known::Constant(Int32s({1})),
                                    Known::Constant(Int32s({2}))}),
             "[?,9]");
-  EXPECT_THAT(Infer("Slice", {x, Known::Constant(Int32s({6, 0})),
-                              Known::Constant(Int32s({-1, 2}))})
+  EXPECT_THAT(Infer("Slice", {x, Known::Constant(Int32s({6, 0})), Known::Constant(Int32s({-1, 2}))})
                   .status(),
               IsInvalid("begin[0]"));
 }
@@ -140,9 +139,9 @@ TEST(StridedSliceTest, IsWhatPythonTakesAndTheGradientPutsItBack) {
       put_back[RowMajor(from, in)] = expected.back();
     });
     ASSERT_EQ(Numbers(y), expected);
-    const Tensor dx = Call("StridedSliceGrad", {Call("Shape", {Count(DType::kInt32, in)}), begin,
-                                               end, strides, y},
-                          SliceAttrs(s));
+    const Tensor dx =
+        Call("StridedSliceGrad",
+             {Call("Shape", {Count(DType::kInt32, in)}), begin, end, strides, y}, SliceAttrs(s));
     ASSERT_EQ(Numbers(dx), put_back);
   }
 }
@@ -150,7 +149,7 @@ TEST(StridedSliceTest, IsWhatPythonTakesAndTheGradientPutsItBack) {
 TEST(StridedSliceTest, MovesEveryType) {
   for (const DType dtype : AllDTypes()) {
     const Tensor y = Call("StridedSlice", {Count(dtype, MakeShape({2, 3})), Int32s({0, -1}),
-                                          Int32s({2, -4}), Int32s({1, -2})});
+                                           Int32s({2, -4}), Int32s({1, -2})});
     EXPECT_THAT(Numbers(y), ElementsAre(3, 1, 6, 4)) << DTypeName(dtype);
   }
 }
@@ -158,11 +157,11 @@ TEST(StridedSliceTest, MovesEveryType) {
 TEST(StridedSliceTest, EllipsisAndNewAxes) {
   const Tensor x = Count(DType::kFloat, MakeShape({2, 3, 4}));
   // x[newaxis, ..., 1, newaxis]
-  const Tensor y = Call("StridedSlice",
-                       {x, Int32s({0, 0, 1, 0}), Int32s({0, 0, 2, 0}), Int32s({1, 1, 1, 1})},
-                       Attrs({{"new_axis_mask", int64_t{9}},
-                              {"ellipsis_mask", int64_t{2}},
-                              {"shrink_axis_mask", int64_t{4}}}));
+  const Tensor y =
+      Call("StridedSlice", {x, Int32s({0, 0, 1, 0}), Int32s({0, 0, 2, 0}), Int32s({1, 1, 1, 1})},
+           Attrs({{"new_axis_mask", int64_t{9}},
+                  {"ellipsis_mask", int64_t{2}},
+                  {"shrink_axis_mask", int64_t{4}}}));
   EXPECT_EQ(y.shape(), MakeShape({1, 2, 3, 1}));
   EXPECT_THAT(Numbers(y), ElementsAre(2, 6, 10, 14, 18, 22));
 }
@@ -185,8 +184,8 @@ TEST(StridedSliceTest, SaysWhatIsWrong) {
               IsInvalid("Multiple ellipses"));
   EXPECT_THAT(Fails("StridedSlice", {x, Int32s({0}), Int32s({1, 1}), Int32s({1})}),
               IsInvalid("1D equal size"));
-  EXPECT_THAT(Fails("StridedSliceGrad", {Int32s({3}), Int32s({0}), Int32s({2}), Int32s({1}),
-                                         Int32s({1, 2, 3})}),
+  EXPECT_THAT(Fails("StridedSliceGrad",
+                    {Int32s({3}), Int32s({0}), Int32s({2}), Int32s({1}), Int32s({1, 2, 3})}),
               IsInvalid("shape of dy was [3] instead of [2]"));
 }
 
@@ -195,8 +194,9 @@ TEST(StridedSliceTest, TakesExtremeBoundsAndStrides) {
   const int64_t high = std::numeric_limits<int64_t>::max();
   const Tensor x = Int32s({1, 2, 3});
   const auto slice = [&](int64_t b, int64_t e, int64_t s) {
-    return Numbers(Call("StridedSlice", {x, Tensor::Vector<int64_t>({b}),
-                                        Tensor::Vector<int64_t>({e}), Tensor::Vector<int64_t>({s})}));
+    return Numbers(
+        Call("StridedSlice", {x, Tensor::Vector<int64_t>({b}), Tensor::Vector<int64_t>({e}),
+                              Tensor::Vector<int64_t>({s})}));
   };
   EXPECT_THAT(slice(low, high, 1), ElementsAre(1, 2, 3));
   EXPECT_THAT(slice(high, low, -1), ElementsAre(3, 2, 1));
@@ -219,11 +219,11 @@ TEST(StridedSliceTest, InfersThroughMasksAndLists) {
   const auto at = [](int32_t i) { return Known::Constant(Int32s({i})); };
   const auto list = Known::List({7, -1, 9});
   EXPECT_EQ(InferredList("StridedSlice", {list, at(2), at(-4), at(-1)}), "[9,?,7]");
-  const auto element = Infer("StridedSlice", {list, at(2), at(3), at(1)},
-                             Attrs({{"shrink_axis_mask", int64_t{1}}}));
+  const auto element =
+      Infer("StridedSlice", {list, at(2), at(3), at(1)}, Attrs({{"shrink_axis_mask", int64_t{1}}}));
   EXPECT_EQ((*element)[0].constant.scalar<int32_t>(), 9);
-  const auto unknown = Infer("StridedSlice", {list, at(1), at(2), at(1)},
-                             Attrs({{"shrink_axis_mask", int64_t{1}}}));
+  const auto unknown =
+      Infer("StridedSlice", {list, at(1), at(2), at(1)}, Attrs({{"shrink_axis_mask", int64_t{1}}}));
   EXPECT_FALSE((*unknown)[0].constant.has_value());
 }
 

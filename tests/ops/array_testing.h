@@ -66,8 +66,8 @@ inline std::vector<DType> AllDTypes() {
   return all;
 }
 
-// Elements 1, 2, 3, … in row-major order: the first byte of plain elements, the text of strings, the
-// number of objects. At most 255 elements.
+// Elements 1, 2, 3, … in row-major order: the first byte of plain elements, the text of strings,
+// the number of objects. At most 255 elements.
 inline Tensor Count(DType dtype, const Shape& shape) {
   Tensor t = *Tensor::Zeros(dtype, shape, {});
   for (int64_t i = 0; i < t.num_elements(); ++i) {

@@ -20,8 +20,9 @@ TEST(Registry, EveryOpHasADocAndAShapeRule) {
 
 TEST(Registry, EveryOpRuns) {
   for (const OpDef* op : Ops().All()) {
-    const bool by_engine = op->kind == OpKind::kIf || op->kind == OpKind::kCase || op->kind == OpKind::kWhile ||
-                           op->kind == OpKind::kFor || op->kind == OpKind::kCall || op->kind == OpKind::kArg ||
+    const bool by_engine = op->kind == OpKind::kIf || op->kind == OpKind::kCase ||
+                           op->kind == OpKind::kWhile || op->kind == OpKind::kFor ||
+                           op->kind == OpKind::kCall || op->kind == OpKind::kArg ||
                            op->kind == OpKind::kRetval || op->kind == OpKind::kSymbolicGradient;
     EXPECT_EQ(Ops().HasKernel(op->name), !by_engine) << op->name;
   }

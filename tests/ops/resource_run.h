@@ -37,7 +37,8 @@ class ResourceRun {
   Cancellation& cancellation() { return cancellation_; }
   MemoryBudget& budget() { return *budget_; }
 
-  absl::StatusOr<std::vector<Tensor>> Try(absl::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
+  absl::StatusOr<std::vector<Tensor>> Try(absl::string_view op, std::vector<Tensor> inputs,
+                                          AttrMap attrs = {}) {
     GYRE_ASSIGN_OR_RETURN(const Node node, MakeNode(Ops(), op, inputs, std::move(attrs)));
     return EvaluateNode(Ops(), node, std::move(inputs), env_);
   }
@@ -70,7 +71,8 @@ class ResourceRun {
 // A call of an asynchronous op that may still be waiting.
 class PendingCall {
  public:
-  PendingCall(ResourceRun& run, absl::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {})
+  PendingCall(ResourceRun& run, absl::string_view op, std::vector<Tensor> inputs,
+              AttrMap attrs = {})
       : node_(*MakeNode(Ops(), op, inputs, std::move(attrs))),
         kernel_(*Ops().MakeKernel(node_)),
         inputs_(std::move(inputs)),
@@ -97,9 +99,9 @@ class PendingCall {
 };
 
 // What the shape rule of an op makes of these inputs, of which the first may have handle info.
-inline absl::StatusOr<std::vector<ValueInfo>> InferShapes(absl::string_view op, const std::vector<Tensor>& inputs,
-                                                          AttrMap attrs,
-                                                          std::optional<HandleInfo> handle = std::nullopt) {
+inline absl::StatusOr<std::vector<ValueInfo>> InferShapes(
+    absl::string_view op, const std::vector<Tensor>& inputs, AttrMap attrs,
+    std::optional<HandleInfo> handle = std::nullopt) {
   GYRE_ASSIGN_OR_RETURN(const Node node, MakeNode(Ops(), op, inputs, std::move(attrs)));
   std::vector<ValueInfo> infos;
   for (const Tensor& input : inputs) {
@@ -114,11 +116,15 @@ inline absl::StatusOr<std::vector<ValueInfo>> InferShapes(absl::string_view op, 
   return context.outputs();
 }
 
-inline PartialShape Partial(std::vector<int64_t> dims) { return PartialShape(Dims(dims.begin(), dims.end())); }
+inline PartialShape Partial(std::vector<int64_t> dims) {
+  return PartialShape(Dims(dims.begin(), dims.end()));
+}
 
 // Whether the message of `status` contains `text`; prints it if not.
-inline testing::AssertionResult Says(const absl::Status& status, absl::StatusCode code, const std::string& text) {
-  if (status.code() == code && Message(status).find(text) != std::string::npos) return testing::AssertionSuccess();
+inline testing::AssertionResult Says(const absl::Status& status, absl::StatusCode code,
+                                     const std::string& text) {
+  if (status.code() == code && Message(status).find(text) != std::string::npos)
+    return testing::AssertionSuccess();
   return testing::AssertionFailure() << status << "\nshould contain: " << text;
 }
 inline testing::AssertionResult IsInvalid(const absl::Status& status, const std::string& text) {

@@ -18,12 +18,14 @@ using test::Values;
 
 Tensor MakeRefVariable(ResourceRun& run, const std::string& name, DType dtype = DType::kFloat,
                        PartialShape shape = Partial({2})) {
-  return run.Run("VariableV2", {}, Attrs({{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}));
+  return run.Run("VariableV2", {},
+                 Attrs({{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}));
 }
 
 Tensor MakeHandle(ResourceRun& run, const std::string& name, DType dtype = DType::kFloat,
                   PartialShape shape = PartialShape::Unknown()) {
-  return run.Run("VarHandleOp", {}, Attrs({{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}));
+  return run.Run("VarHandleOp", {},
+                 Attrs({{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}));
 }
 
 Tensor Read(ResourceRun& run, const Tensor& handle, DType dtype = DType::kFloat) {
@@ -36,8 +38,10 @@ TEST(RefVariable, IsUninitialisedUntilAssigned) {
   ASSERT_TRUE(ref.is_ref());
   EXPECT_FALSE(run.Run("IsVariableInitialized", {ref}).scalar<bool>());
   const absl::Status status = ReadRef(ref).status();
-  EXPECT_TRUE(Says(status, absl::StatusCode::kFailedPrecondition, "Attempting to use uninitialized value w"));
-  EXPECT_TRUE(Says(ReadRef(ref, "node/w").status(), absl::StatusCode::kFailedPrecondition, "value node/w"));
+  EXPECT_TRUE(Says(status, absl::StatusCode::kFailedPrecondition,
+                   "Attempting to use uninitialized value w"));
+  EXPECT_TRUE(
+      Says(ReadRef(ref, "node/w").status(), absl::StatusCode::kFailedPrecondition, "value node/w"));
   EXPECT_TRUE(Says(run.Error("AssignAdd", {ref, Tensor::Vector<float>({1, 2})}),
                    absl::StatusCode::kFailedPrecondition, "uninitialized value w"));
 
@@ -52,8 +56,10 @@ TEST(RefVariable, OfOneNameIsOneVariableOfTheSession) {
   run.Run("Assign", {MakeRefVariable(run, "w"), Tensor::Vector<float>({1, 2})});
   EXPECT_EQ(Values<float>(*ReadRef(MakeRefVariable(run, "w"))), (std::vector<float>{1, 2}));
   EXPECT_FALSE(ReadRef(MakeRefVariable(run, "other")).ok());
-  EXPECT_TRUE(IsInvalid(run.Error("VariableV2", {}, Attrs({{"dtype", DType::kInt32}, {"shape", Partial({2})},
-                                                           {"shared_name", std::string("w")}})),
+  EXPECT_TRUE(IsInvalid(run.Error("VariableV2", {},
+                                  Attrs({{"dtype", DType::kInt32},
+                                         {"shape", Partial({2})},
+                                         {"shared_name", std::string("w")}})),
                         "variable w is of type float32 in this session, not int32"));
 }
 
@@ -68,14 +74,16 @@ TEST(RefVariable, AddsAndSubtractsInPlaceWithoutChangingWhatWasRead) {
   const void* buffer = ReadRef(ref)->raw_data();
   run.Run("AssignSub", {ref, Tensor::Vector<float>({1, 2})});
   EXPECT_EQ(Values<float>(*ReadRef(ref)), (std::vector<float>{10, 20}));
-  EXPECT_EQ(ReadRef(ref)->raw_data(), buffer) << "nobody else reads the buffer: it should be reused";
+  EXPECT_EQ(ReadRef(ref)->raw_data(), buffer)
+      << "nobody else reads the buffer: it should be reused";
 }
 
 TEST(RefVariable, AssignChecksTheShapeUnlessToldNotTo) {
   ResourceRun run;
   const Tensor ref = MakeRefVariable(run, "w");
-  EXPECT_TRUE(IsInvalid(run.Error("Assign", {ref, Tensor::Vector<float>({1, 2, 3})}),
-                        "Assign requires shapes of both tensors to match. lhs shape= [2] rhs shape= [3]"));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("Assign", {ref, Tensor::Vector<float>({1, 2, 3})}),
+                "Assign requires shapes of both tensors to match. lhs shape= [2] rhs shape= [3]"));
   run.Run("Assign", {ref, Tensor::Vector<float>({1, 2, 3})}, Attrs({{"validate_shape", false}}));
   EXPECT_EQ(ReadRef(ref)->shape(), Shape::Vector(3));
   EXPECT_TRUE(IsInvalid(run.Error("AssignAdd", {ref, Tensor::Vector<float>({1, 2})}),
@@ -85,7 +93,8 @@ TEST(RefVariable, AssignChecksTheShapeUnlessToldNotTo) {
 TEST(RefVariable, SelectsOneOfSeveralReferences) {
   ResourceRun run;
   const Tensor a = MakeRefVariable(run, "a"), b = MakeRefVariable(run, "b");
-  run.Run("Assign", {run.Run("RefSelect", {Tensor::Scalar(1), a, b}), Tensor::Vector<float>({5, 6})});
+  run.Run("Assign",
+          {run.Run("RefSelect", {Tensor::Scalar(1), a, b}), Tensor::Vector<float>({5, 6})});
   EXPECT_FALSE(ReadRef(a).ok());
   EXPECT_EQ(Values<float>(*ReadRef(run.Run("RefIdentity", {b}))), (std::vector<float>{5, 6}));
   EXPECT_TRUE(IsInvalid(run.Error("RefSelect", {Tensor::Scalar(2), a, b}),
@@ -96,12 +105,15 @@ TEST(RefVariable, SelectsOneOfSeveralReferences) {
 
 TEST(RefVariable, TemporaryStartsAsZerosAndEndsAsItsLastValue) {
   ResourceRun run;
-  const AttrMap attrs = Attrs({{"dtype", DType::kInt32}, {"shape", Partial({2})}, {"var_name", std::string("t")}});
+  const AttrMap attrs =
+      Attrs({{"dtype", DType::kInt32}, {"shape", Partial({2})}, {"var_name", std::string("t")}});
   const Tensor ref = run.Run("TemporaryVariable", {}, attrs);
   run.Run("AssignAdd", {ref, Tensor::Vector<int32_t>({3, 4})});
-  EXPECT_TRUE(IsInvalid(run.Error("DestroyTemporaryVariable", {ref}, Attrs({{"var_name", std::string("u")}})),
-                        "var_name is u, but the reference is to t"));
-  const Tensor last = run.Run("DestroyTemporaryVariable", {ref}, Attrs({{"var_name", std::string("t")}}));
+  EXPECT_TRUE(IsInvalid(
+      run.Error("DestroyTemporaryVariable", {ref}, Attrs({{"var_name", std::string("u")}})),
+      "var_name is u, but the reference is to t"));
+  const Tensor last =
+      run.Run("DestroyTemporaryVariable", {ref}, Attrs({{"var_name", std::string("t")}}));
   EXPECT_EQ(Values<int32_t>(last), (std::vector<int32_t>{3, 4}));
   EXPECT_FALSE(ReadRef(ref).ok());
 }
@@ -111,8 +123,8 @@ TEST(ResourceVariable, ReadBeforeInitialisationNamesTheVariable) {
   const Tensor handle = MakeHandle(run, "some_var");
   EXPECT_FALSE(run.Run("VarIsInitializedOp", {handle}).scalar<bool>());
   const AttrMap read = Attrs({{"dtype", DType::kFloat}});
-  EXPECT_TRUE(Says(run.Error("ReadVariableOp", {handle}, read), absl::StatusCode::kFailedPrecondition,
-                   "Could not find variable some_var"));
+  EXPECT_TRUE(Says(run.Error("ReadVariableOp", {handle}, read),
+                   absl::StatusCode::kFailedPrecondition, "Could not find variable some_var"));
   run.All("AssignVariableOp", {handle, Tensor::Scalar(2.0f)});
   EXPECT_TRUE(run.Run("VarIsInitializedOp", {handle}).scalar<bool>());
   EXPECT_EQ(Read(run, handle).scalar<float>(), 2.0f);
@@ -123,13 +135,15 @@ TEST(ResourceVariable, RejectsOtherTypesAndShapesAndHandles) {
   const Tensor handle = MakeHandle(run, "v", DType::kFloat, Partial({2, -1}));
   EXPECT_TRUE(IsInvalid(run.Error("AssignVariableOp", {handle, Tensor::Scalar(1)}),
                         "wrong dtype. Expected float32 got int32"));
-  EXPECT_TRUE(IsInvalid(run.Error("AssignVariableOp", {handle, Tensor::Vector<float>({1})}), "wrong shape [1]"));
+  EXPECT_TRUE(IsInvalid(run.Error("AssignVariableOp", {handle, Tensor::Vector<float>({1})}),
+                        "wrong shape [1]"));
   EXPECT_TRUE(IsInvalid(run.Error("ReadVariableOp", {handle}, Attrs({{"dtype", DType::kInt32}})),
                         "Trying to read variable v with wrong dtype. Expected int32 got float32"));
   const Tensor nothing = Tensor::FromObject(DType::kResource, nullptr);
   EXPECT_TRUE(IsInvalid(run.Error("ReadVariableOp", {nothing}, Attrs({{"dtype", DType::kFloat}})),
                         "must be a handle of a Variable, but it is empty"));
-  const Tensor stack = run.Run("StackV2", {Tensor::Scalar(-1)}, Attrs({{"elem_type", DType::kFloat}}));
+  const Tensor stack =
+      run.Run("StackV2", {Tensor::Scalar(-1)}, Attrs({{"elem_type", DType::kFloat}}));
   EXPECT_TRUE(IsInvalid(run.Error("VarIsInitializedOp", {stack}), "but it is one of a Stack"));
 }
 
@@ -137,7 +151,8 @@ TEST(ResourceVariable, ValidatesTheShapeOfTheOldValueOnlyIfAsked) {
   ResourceRun run;
   const Tensor handle = MakeHandle(run, "v");
   run.All("AssignVariableOp", {handle, Tensor::Vector<float>({1, 2})});
-  EXPECT_TRUE(IsInvalid(run.Error("AssignVariableOp", {handle, Tensor::Scalar(1.0f)}, Attrs({{"validate_shape", true}})),
+  EXPECT_TRUE(IsInvalid(run.Error("AssignVariableOp", {handle, Tensor::Scalar(1.0f)},
+                                  Attrs({{"validate_shape", true}})),
                         "wrong shape []"));
   run.All("AssignVariableOp", {handle, Tensor::Scalar(1.0f)});
   EXPECT_EQ(Read(run, handle).scalar<float>(), 1.0f);
@@ -155,7 +170,8 @@ void ExpectUpdates(T start, T change, T sum, T difference) {
   run.All("AssignVariableOp", {handle, Tensor::Vector<T>({start})});
   run.All("AssignSubVariableOp", {handle, Tensor::Vector<T>({change})});
   value = Read(run, handle, dtype);
-  EXPECT_EQ(std::memcmp(value.raw_data(), &difference, sizeof(T)), 0) << std::string(DTypeName(dtype));
+  EXPECT_EQ(std::memcmp(value.raw_data(), &difference, sizeof(T)), 0)
+      << std::string(DTypeName(dtype));
 }
 
 TEST(ResourceVariable, UpdatesEveryNumberTypeAndIntegersWrap) {
@@ -182,26 +198,29 @@ TEST(ResourceVariable, UpdatesEveryNumberTypeAndIntegersWrap) {
 TEST(ResourceVariable, ShapeAndDestruction) {
   ResourceRun run;
   const Tensor handle = MakeHandle(run, "v");
-  run.All("AssignVariableOp", {handle, Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, test::ShapeOf({2, 3}))});
+  run.All("AssignVariableOp",
+          {handle, Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, test::ShapeOf({2, 3}))});
   EXPECT_EQ(Values<int32_t>(run.Run("VariableShape", {handle})), (std::vector<int32_t>{2, 3}));
-  EXPECT_EQ(Values<int64_t>(run.Run("VariableShape", {handle}, Attrs({{"out_type", DType::kInt64}}))),
-            (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(
+      Values<int64_t>(run.Run("VariableShape", {handle}, Attrs({{"out_type", DType::kInt64}}))),
+      (std::vector<int64_t>{2, 3}));
   run.All("DestroyResourceOp", {handle});
   EXPECT_FALSE(run.Run("VarIsInitializedOp", {handle}).scalar<bool>());
   run.All("DestroyResourceOp", {handle});
-  EXPECT_EQ(run.Error("DestroyResourceOp", {handle}, Attrs({{"ignore_lookup_error", false}})).code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_EQ(
+      run.Error("DestroyResourceOp", {handle}, Attrs({{"ignore_lookup_error", false}})).code(),
+      absl::StatusCode::kNotFound);
 }
 
 TEST(ResourceVariable, ManyHandlesAndReadsAtOnce) {
   ResourceRun run;
-  const std::vector<Tensor> handles = run.All(
-      "_VarHandlesOp", {},
-      Attrs({{"containers", std::vector<std::string>{"", ""}},
-             {"shared_names", std::vector<std::string>{"a", "b"}},
-             {"N", int64_t{2}},
-             {"dtypes", std::vector<DType>{DType::kFloat, DType::kInt32}},
-             {"shapes", std::vector<PartialShape>{Partial({}), Partial({1})}}}));
+  const std::vector<Tensor> handles =
+      run.All("_VarHandlesOp", {},
+              Attrs({{"containers", std::vector<std::string>{"", ""}},
+                     {"shared_names", std::vector<std::string>{"a", "b"}},
+                     {"N", int64_t{2}},
+                     {"dtypes", std::vector<DType>{DType::kFloat, DType::kInt32}},
+                     {"shapes", std::vector<PartialShape>{Partial({}), Partial({1})}}}));
   ASSERT_EQ(handles.size(), 2u);
   run.All("AssignVariableOp", {MakeHandle(run, "a"), Tensor::Scalar(1.5f)});
   run.All("AssignVariableOp", {handles[1], Tensor::Vector<int32_t>({7})});
@@ -209,7 +228,8 @@ TEST(ResourceVariable, ManyHandlesAndReadsAtOnce) {
   const std::vector<Tensor> values = run.All("_ReadVariablesOp", handles, types);
   EXPECT_EQ(values[0].scalar<float>(), 1.5f);
   EXPECT_EQ(Values<int32_t>(values[1]), std::vector<int32_t>{7});
-  EXPECT_TRUE(IsInvalid(run.Error("_ReadVariablesOp", {handles[0]}, types), "dtypes must have N = 1 elements"));
+  EXPECT_TRUE(IsInvalid(run.Error("_ReadVariablesOp", {handles[0]}, types),
+                        "dtypes must have N = 1 elements"));
 }
 
 TEST(ResourceVariable, AnonymousNameMakesAFreshVariableEachTime) {
@@ -229,47 +249,59 @@ TEST(ResourceVariable, HandlesTellShapeRulesTypeAndShape) {
   const std::optional<HandleInfo> info = (*outputs)[0].handle;
   EXPECT_EQ(info, (HandleInfo{DType::kFloat, Partial({2, -1})}));
 
-  EXPECT_EQ((*InferShapes("ReadVariableOp", {handle}, Attrs({{"dtype", DType::kFloat}}), info))[0].shape,
-            Partial({2, -1}));
-  EXPECT_FALSE(InferShapes("ReadVariableOp", {handle}, Attrs({{"dtype", DType::kInt32}}), info).ok());
+  EXPECT_EQ(
+      (*InferShapes("ReadVariableOp", {handle}, Attrs({{"dtype", DType::kFloat}}), info))[0].shape,
+      Partial({2, -1}));
+  EXPECT_FALSE(
+      InferShapes("ReadVariableOp", {handle}, Attrs({{"dtype", DType::kInt32}}), info).ok());
   EXPECT_FALSE(InferShapes("AssignVariableOp", {handle, Tensor::Scalar(1.0f)}, {}, info).ok());
   EXPECT_FALSE(InferShapes("AssignAddVariableOp", {handle, Tensor::Scalar(1)}, {}, info).ok());
   const auto shape = InferShapes("VariableShape", {handle}, {}, info);
   EXPECT_EQ((*shape)[0].shape, Partial({2}));
   EXPECT_EQ((*shape)[0].as_shape, Partial({2, -1}));
   EXPECT_EQ((*InferShapes("ResourceGather", {handle, Tensor::Vector<int32_t>({0, 1, 1})},
-                          Attrs({{"dtype", DType::kFloat}}), info))[0].shape,
+                          Attrs({{"dtype", DType::kFloat}}), info))[0]
+                .shape,
             Partial({3, -1}));
 }
 
 TEST(VariableScatter, ReplacesAddsSubtractsMultipliesRows) {
   ResourceRun run;
   const Tensor handle = MakeHandle(run, "v", DType::kInt32);
-  run.All("AssignVariableOp", {handle, Tensor::FromValues<int32_t>({1, 2, 3, 4, 5, 6}, test::ShapeOf({3, 2}))});
+  run.All("AssignVariableOp",
+          {handle, Tensor::FromValues<int32_t>({1, 2, 3, 4, 5, 6}, test::ShapeOf({3, 2}))});
   const Tensor rows = Tensor::Vector<int64_t>({2, 0});
   const Tensor updates = Tensor::FromValues<int32_t>({10, 20, 30, 40}, test::ShapeOf({2, 2}));
   run.All("ResourceScatterAdd", {handle, rows, updates});
-  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)), (std::vector<int32_t>{31, 42, 3, 4, 15, 26}));
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{31, 42, 3, 4, 15, 26}));
   run.All("ResourceScatterSub", {handle, rows, updates});
-  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
   run.All("ResourceScatterMul", {handle, Tensor::Vector<int32_t>({1, 1}), Tensor::Scalar(3)});
-  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)), (std::vector<int32_t>{1, 2, 27, 36, 5, 6}));
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{1, 2, 27, 36, 5, 6}));
   run.All("ResourceScatterUpdate", {handle, Tensor::Scalar(0), Tensor::Vector<int32_t>({8, 9})});
-  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)), (std::vector<int32_t>{8, 9, 27, 36, 5, 6}));
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{8, 9, 27, 36, 5, 6}));
 }
 
 TEST(VariableScatter, AFailedScatterChangesNothing) {
   ResourceRun run;
   const Tensor ref = MakeRefVariable(run, "v", DType::kFloat, Partial({3}));
   run.Run("Assign", {ref, Tensor::Vector<float>({1, 2, 3})});
-  EXPECT_TRUE(IsInvalid(run.Error("ScatterAdd", {ref, Tensor::Vector<int32_t>({0, 3}), Tensor::Vector<float>({5, 5})}),
+  EXPECT_TRUE(IsInvalid(run.Error("ScatterAdd", {ref, Tensor::Vector<int32_t>({0, 3}),
+                                                 Tensor::Vector<float>({5, 5})}),
                         "indices[1] = 3 is not in [0, 3)"));
-  EXPECT_TRUE(IsInvalid(run.Error("ScatterUpdate", {ref, Tensor::Vector<int32_t>({0, -1}), Tensor::Scalar(5.0f)}),
-                        "indices[1] = -1 is not in [0, 3)"));
-  EXPECT_TRUE(IsInvalid(run.Error("ScatterMul", {ref, Tensor::Vector<int32_t>({0, 1}), Tensor::Vector<float>({5})}),
-                        "Must have updates.shape = indices.shape + params.shape[1:]"));
+  EXPECT_TRUE(IsInvalid(
+      run.Error("ScatterUpdate", {ref, Tensor::Vector<int32_t>({0, -1}), Tensor::Scalar(5.0f)}),
+      "indices[1] = -1 is not in [0, 3)"));
+  EXPECT_TRUE(IsInvalid(
+      run.Error("ScatterMul", {ref, Tensor::Vector<int32_t>({0, 1}), Tensor::Vector<float>({5})}),
+      "Must have updates.shape = indices.shape + params.shape[1:]"));
   EXPECT_EQ(Values<float>(*ReadRef(ref)), (std::vector<float>{1, 2, 3}));
-  const Tensor out = run.Run("ScatterSub", {ref, Tensor::Vector<int32_t>({2, 2}), Tensor::Vector<float>({1, 1})});
+  const Tensor out =
+      run.Run("ScatterSub", {ref, Tensor::Vector<int32_t>({2, 2}), Tensor::Vector<float>({1, 1})});
   EXPECT_EQ(Values<float>(*ReadRef(out)), (std::vector<float>{1, 2, 1}));
 }
 
@@ -278,57 +310,68 @@ TEST(VariableScatter, StringsCanBeReplaced) {
   const Tensor handle = MakeHandle(run, "v", DType::kString);
   run.All("AssignVariableOp", {handle, Tensor::Vector<std::string>({"a", "b"})});
   const Tensor before = Read(run, handle, DType::kString);
-  run.All("ResourceScatterUpdate", {handle, Tensor::Vector<int32_t>({1}), Tensor::Vector<std::string>({"z"})});
-  EXPECT_EQ(Values<std::string>(Read(run, handle, DType::kString)), (std::vector<std::string>{"a", "z"}));
+  run.All("ResourceScatterUpdate",
+          {handle, Tensor::Vector<int32_t>({1}), Tensor::Vector<std::string>({"z"})});
+  EXPECT_EQ(Values<std::string>(Read(run, handle, DType::kString)),
+            (std::vector<std::string>{"a", "z"}));
   EXPECT_EQ(Values<std::string>(before), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(VariableGather, RowsSlicesAndBatches) {
   ResourceRun run;
   const Tensor handle = MakeHandle(run, "v");
-  run.All("AssignVariableOp", {handle, Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, test::ShapeOf({2, 3}))});
+  run.All("AssignVariableOp",
+          {handle, Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, test::ShapeOf({2, 3}))});
   const AttrMap f = Attrs({{"dtype", DType::kFloat}});
-  Tensor y = run.Run("ResourceGather", {handle, Tensor::FromValues<int32_t>({1, 0, 1, 1}, test::ShapeOf({2, 2}))}, f);
+  Tensor y = run.Run("ResourceGather",
+                     {handle, Tensor::FromValues<int32_t>({1, 0, 1, 1}, test::ShapeOf({2, 2}))}, f);
   EXPECT_EQ(y.shape(), test::ShapeOf({2, 2, 3}));
   EXPECT_EQ(Values<float>(y), (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
-  y = run.Run("ResourceGather", {handle, Tensor::FromValues<int64_t>({2, 0}, test::ShapeOf({2, 1}))},
+  y = run.Run("ResourceGather",
+              {handle, Tensor::FromValues<int64_t>({2, 0}, test::ShapeOf({2, 1}))},
               Attrs({{"dtype", DType::kFloat}, {"batch_dims", int64_t{1}}}));
   EXPECT_EQ(y.shape(), test::ShapeOf({2, 1}));
   EXPECT_EQ(Values<float>(y), (std::vector<float>{3, 4}));
-  y = run.Run("ResourceGatherNd", {handle, Tensor::FromValues<int32_t>({1, 2, 0, 0}, test::ShapeOf({2, 2}))}, f);
+  y = run.Run("ResourceGatherNd",
+              {handle, Tensor::FromValues<int32_t>({1, 2, 0, 0}, test::ShapeOf({2, 2}))}, f);
   EXPECT_EQ(Values<float>(y), (std::vector<float>{6, 1}));
-  y = run.Run("ResourceGatherNd", {handle, Tensor::FromValues<int32_t>({}, test::ShapeOf({2, 0}))}, f);
+  y = run.Run("ResourceGatherNd", {handle, Tensor::FromValues<int32_t>({}, test::ShapeOf({2, 0}))},
+              f);
   EXPECT_EQ(y.shape(), test::ShapeOf({2, 2, 3}));
   EXPECT_TRUE(IsInvalid(run.Error("ResourceGather", {handle, Tensor::Vector<int32_t>({0, 2})}, f),
                         "indices[1] = 2 is not in [0, 2)"));
-  EXPECT_TRUE(IsInvalid(run.Error("ResourceGatherNd", {handle, Tensor::Vector<int32_t>({0, -1})}, f),
-                        "does not index into param shape [2,3]"));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("ResourceGatherNd", {handle, Tensor::Vector<int32_t>({0, -1})}, f),
+                "does not index into param shape [2,3]"));
 }
 
 TEST(Optimizer, GradientDescentOnReferencesAndHandles) {
   ResourceRun run;
   const Tensor ref = MakeRefVariable(run, "r");
   run.Run("Assign", {ref, Tensor::Vector<float>({1, 2})});
-  const Tensor out = run.Run("ApplyGradientDescent", {ref, Tensor::Scalar(0.5f), Tensor::Vector<float>({2, -2})});
+  const Tensor out =
+      run.Run("ApplyGradientDescent", {ref, Tensor::Scalar(0.5f), Tensor::Vector<float>({2, -2})});
   EXPECT_EQ(Values<float>(*ReadRef(out)), (std::vector<float>{0, 3}));
   const Tensor handle = MakeHandle(run, "h");
-  EXPECT_TRUE(Says(run.Error("ResourceApplyGradientDescent", {handle, Tensor::Scalar(1.0f), Tensor::Scalar(1.0f)}),
+  EXPECT_TRUE(Says(run.Error("ResourceApplyGradientDescent",
+                             {handle, Tensor::Scalar(1.0f), Tensor::Scalar(1.0f)}),
                    absl::StatusCode::kFailedPrecondition, "Could not find variable h"));
   run.All("AssignVariableOp", {handle, Tensor::Scalar(1.0f)});
   run.All("ResourceApplyGradientDescent", {handle, Tensor::Scalar(0.25f), Tensor::Scalar(2.0f)});
   EXPECT_EQ(Read(run, handle).scalar<float>(), 0.5f);
-  EXPECT_TRUE(IsInvalid(
-      run.Error("ResourceApplyGradientDescent", {handle, Tensor::Vector<float>({1}), Tensor::Scalar(1.0f)}),
-      "alpha is not a scalar: its shape is [1]"));
-  EXPECT_TRUE(IsInvalid(
-      run.Error("ResourceApplyGradientDescent", {handle, Tensor::Scalar(1.0f), Tensor::Vector<float>({1})}),
-      "do not have the same shape: [] [1]"));
+  EXPECT_TRUE(IsInvalid(run.Error("ResourceApplyGradientDescent",
+                                  {handle, Tensor::Vector<float>({1}), Tensor::Scalar(1.0f)}),
+                        "alpha is not a scalar: its shape is [1]"));
+  EXPECT_TRUE(IsInvalid(run.Error("ResourceApplyGradientDescent",
+                                  {handle, Tensor::Scalar(1.0f), Tensor::Vector<float>({1})}),
+                        "do not have the same shape: [] [1]"));
 }
 
 TEST(Optimizer, MomentumAndNesterov) {
   for (const bool nesterov : {false, true}) {
     ResourceRun run;
-    const Tensor var = MakeHandle(run, "v", DType::kDouble), accum = MakeHandle(run, "a", DType::kDouble);
+    const Tensor var = MakeHandle(run, "v", DType::kDouble),
+                 accum = MakeHandle(run, "a", DType::kDouble);
     run.All("AssignVariableOp", {var, Tensor::Scalar(1.0)});
     run.All("AssignVariableOp", {accum, Tensor::Scalar(4.0)});
     run.All("ResourceApplyMomentum",
@@ -343,22 +386,24 @@ TEST(Optimizer, MomentumAndNesterov) {
 TEST(Optimizer, AdamFollowsItsFormula) {
   for (const bool nesterov : {false, true}) {
     ResourceRun run;
-    const Tensor var = MakeHandle(run, "v", DType::kDouble), m = MakeHandle(run, "m", DType::kDouble),
-                 v = MakeHandle(run, "s", DType::kDouble);
+    const Tensor var = MakeHandle(run, "v", DType::kDouble),
+                 m = MakeHandle(run, "m", DType::kDouble), v = MakeHandle(run, "s", DType::kDouble);
     run.All("AssignVariableOp", {var, Tensor::Vector<double>({1.0})});
     run.All("AssignVariableOp", {m, Tensor::Vector<double>({0.3})});
     run.All("AssignVariableOp", {v, Tensor::Vector<double>({0.2})});
     const double b1 = 0.9, b2 = 0.99, lr = 0.1, eps = 1e-3, g = -2.0;
-    run.All("ResourceApplyAdam",
-            {var, m, v, Tensor::Scalar(b1 * b1), Tensor::Scalar(b2 * b2), Tensor::Scalar(lr), Tensor::Scalar(b1),
-             Tensor::Scalar(b2), Tensor::Scalar(eps), Tensor::Vector<double>({g})},
-            Attrs({{"use_nesterov", nesterov}}));
+    run.All(
+        "ResourceApplyAdam",
+        {var, m, v, Tensor::Scalar(b1 * b1), Tensor::Scalar(b2 * b2), Tensor::Scalar(lr),
+         Tensor::Scalar(b1), Tensor::Scalar(b2), Tensor::Scalar(eps), Tensor::Vector<double>({g})},
+        Attrs({{"use_nesterov", nesterov}}));
     const double m1 = b1 * 0.3 + (1 - b1) * g, v1 = b2 * 0.2 + (1 - b2) * g * g;
     const double rate = lr * std::sqrt(1 - b2 * b2) / (1 - b1 * b1);
     const double step = nesterov ? b1 * m1 + (1 - b1) * g : m1;
     EXPECT_NEAR(Values<double>(Read(run, m, DType::kDouble))[0], m1, 1e-15);
     EXPECT_NEAR(Values<double>(Read(run, v, DType::kDouble))[0], v1, 1e-15);
-    EXPECT_NEAR(Values<double>(Read(run, var, DType::kDouble))[0], 1 - rate * step / (std::sqrt(v1) + eps), 1e-14);
+    EXPECT_NEAR(Values<double>(Read(run, var, DType::kDouble))[0],
+                1 - rate * step / (std::sqrt(v1) + eps), 1e-14);
   }
 }
 

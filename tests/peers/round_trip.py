@@ -2,7 +2,7 @@
 
 Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
-For each case: `gyre convert GRAPH -o OUT` writes what Gyre read, TensorFlow imports that file and runs the case's steps.
+For each case: `gyre convert GRAPH OUT` writes what Gyre read, TensorFlow imports that file and runs the case's steps.
 What TensorFlow cannot run even as it was exported (tag not-run-by-tf) and what must be refused is left out and counted.
 """
 import base64
@@ -65,7 +65,7 @@ def differs(got, want, step):
 def run_case(gyre, folder, case):
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "out.pb"
-        subprocess.run([gyre, "convert", folder / "graph.pb", "--out", out], check=True, capture_output=True)
+        subprocess.run([gyre, "convert", folder / "graph.pb", out], check=True, capture_output=True)
         graph_def = tf1.GraphDef.FromString(out.read_bytes())
     with tf1.Graph().as_default() as graph:
         tf1.import_graph_def(graph_def, name="")

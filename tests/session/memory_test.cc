@@ -128,7 +128,9 @@ func @deeper(%n: int32) -> (y: int32) {
 TEST(Memory, ManyRunsOfOneSessionGrowNothing) {
   auto session = SessionFor(kTokenLoop);
   ASSERT_NE(session, nullptr);
-  const auto run = [&] { return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(5)}}, "exit:0"); };
+  const auto run = [&] {
+    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(5)}}, "exit:0");
+  };
   for (int i = 0; i < 100; ++i) run();
   const int64_t before = ResidentBytes();
   for (int i = 0; i < 10'000; ++i) ASSERT_EQ(run(), 2.5f);

@@ -88,7 +88,8 @@ TEST(Session, ResultsOutliveTheSession) {
   {
     auto session = SessionFor(kCounter);
     ASSERT_NE(session, nullptr);
-    auto y = session->Run({{"x:0", Tensor::FromValues<float>({1, 2, 3, 4}, *Shape::Make({2, 2}))}}, {"y:0"});
+    auto y = session->Run({{"x:0", Tensor::FromValues<float>({1, 2, 3, 4}, *Shape::Make({2, 2}))}},
+                          {"y:0"});
     ASSERT_TRUE(y.ok()) << y.status();
     kept = (*y)[0];
   }
@@ -106,8 +107,10 @@ graph {
   ASSERT_NE(session, nullptr);
   RunOptions options;
   options.budget_bytes = 1 << 20;
-  EXPECT_TRUE(RunStatus(*session, {{"n:0", Tensor::Vector<int32_t>({1000})}}, "big:0", options).ok());
-  const absl::Status status = RunStatus(*session, {{"n:0", Tensor::Vector<int32_t>({1'000'000})}}, "big:0", options);
+  EXPECT_TRUE(
+      RunStatus(*session, {{"n:0", Tensor::Vector<int32_t>({1000})}}, "big:0", options).ok());
+  const absl::Status status =
+      RunStatus(*session, {{"n:0", Tensor::Vector<int32_t>({1'000'000})}}, "big:0", options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(status.message(), "at node big (Fill)")) << status;
 }

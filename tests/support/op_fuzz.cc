@@ -18,25 +18,69 @@ constexpr int64_t kDeadlineNanos = 500'000'000;
 constexpr int64_t kWaitNanos = 1'000'000;
 
 const std::vector<int64_t>& OddIntegers() {
-  static const auto* const values = new std::vector<int64_t>{
-      0, 0, 1, 1, 2, 3, -1, -1, -2, 4, 7, 8, 31, 63, 64, 100, 1000, -100, int64_t{1} << 31, -(int64_t{1} << 31),
-      (int64_t{1} << 31) - 1, int64_t{1} << 62, std::numeric_limits<int64_t>::max(),
-      std::numeric_limits<int64_t>::min()};
+  static const auto* const values = new std::vector<int64_t>{0,
+                                                             0,
+                                                             1,
+                                                             1,
+                                                             2,
+                                                             3,
+                                                             -1,
+                                                             -1,
+                                                             -2,
+                                                             4,
+                                                             7,
+                                                             8,
+                                                             31,
+                                                             63,
+                                                             64,
+                                                             100,
+                                                             1000,
+                                                             -100,
+                                                             int64_t{1} << 31,
+                                                             -(int64_t{1} << 31),
+                                                             (int64_t{1} << 31) - 1,
+                                                             int64_t{1} << 62,
+                                                             std::numeric_limits<int64_t>::max(),
+                                                             std::numeric_limits<int64_t>::min()};
   return *values;
 }
 
 const std::vector<double>& OddFloats() {
-  static const auto* const values = new std::vector<double>{
-      0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.5, 1e-30, -1e-300, 1e30, 1e300, -1e300, 100.25, 1e-7,
-      std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-      std::numeric_limits<double>::quiet_NaN(), 2147483648.0, -9.3e18};
+  static const auto* const values =
+      new std::vector<double>{0.0,
+                              -0.0,
+                              1.0,
+                              -1.0,
+                              0.5,
+                              2.0,
+                              -3.5,
+                              1e-30,
+                              -1e-300,
+                              1e30,
+                              1e300,
+                              -1e300,
+                              100.25,
+                              1e-7,
+                              std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::quiet_NaN(),
+                              2147483648.0,
+                              -9.3e18};
   return *values;
 }
 
 const std::vector<std::string>& OddStrings() {
-  static const auto* const values = new std::vector<std::string>{
-      "", "a", "loop", "ij,jk->ik", "...i,i->...", "ii->i", "->", "%s {} %d", std::string("\0\xff", 2), "é",
-      std::string(300, 'x')};
+  static const auto* const values = new std::vector<std::string>{"",
+                                                                 "a",
+                                                                 "loop",
+                                                                 "ij,jk->ik",
+                                                                 "...i,i->...",
+                                                                 "ii->i",
+                                                                 "->",
+                                                                 "%s {} %d",
+                                                                 std::string("\0\xff", 2),
+                                                                 "é",
+                                                                 std::string(300, 'x')};
   return *values;
 }
 
@@ -57,7 +101,8 @@ std::string FuzzedCall::ToString() const {
     absl::StrAppend(&text, DTypeName(input.dtype()), input.shape().ToString(), " ");
   }
   absl::StrAppend(&text, ")");
-  for (const auto& [name, value] : node.attrs) absl::StrAppend(&text, " ", name, "=", AttrToString(value));
+  for (const auto& [name, value] : node.attrs)
+    absl::StrAppend(&text, " ", name, "=", AttrToString(value));
   return text;
 }
 
@@ -85,28 +130,35 @@ void OpFuzzer::MakeObjects() {
     keep(EvaluateOp("VarHandleOp", {}, variable), resources_pool_);
     keep(EvaluateOp("VarHandleOp", {}, variable), resources_pool_);
     run("AssignVariableOp", {resources_pool_.back(), value}, attrs({{"dtype", type}}));
-    keep(EvaluateOp("StackV2", {Tensor::Scalar<int32_t>(3)}, attrs({{"elem_type", type}})), resources_pool_);
+    keep(EvaluateOp("StackV2", {Tensor::Scalar<int32_t>(3)}, attrs({{"elem_type", type}})),
+         resources_pool_);
     run("StackPushV2", {resources_pool_.back(), value}, attrs({{"T", type}}));
     keep(EvaluateOp("Stack", {}, attrs({{"elem_type", type}})), handles_pool_);
     run("StackPush", {handles_pool_.back(), value}, attrs({{"T", type}}));
     keep(EvaluateOp("TensorArrayV3", {Tensor::Scalar<int32_t>(3)},
-                    attrs({{"dtype", type}, {"dynamic_size", Chance(0.5)}, {"clear_after_read", Chance(0.5)}})),
+                    attrs({{"dtype", type},
+                           {"dynamic_size", Chance(0.5)},
+                           {"clear_after_read", Chance(0.5)}})),
          resources_pool_);
     for (int i = Chance(0.5) ? 2 : -1; i >= 0; --i) {
       run("TensorArrayWriteV3", {resources_pool_.back(), Tensor::Scalar<int32_t>(i), value, flow},
           attrs({{"T", type}}));
     }
-    keep(EvaluateOp("FIFOQueueV2", {}, attrs({{"component_types", std::vector<DType>{type}}})), resources_pool_);
-    run("QueueEnqueueV2", {resources_pool_.back(), value}, attrs({{"Tcomponents", std::vector<DType>{type}}}));
+    keep(EvaluateOp("FIFOQueueV2", {}, attrs({{"component_types", std::vector<DType>{type}}})),
+         resources_pool_);
+    run("QueueEnqueueV2", {resources_pool_.back(), value},
+        attrs({{"Tcomponents", std::vector<DType>{type}}}));
     keep(EvaluateOp("EmptyTensorList", {Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(4)},
                     attrs({{"element_dtype", type}})),
          variants_pool_);
-    keep(EvaluateOp("TensorListPushBack", {variants_pool_.back(), value}, attrs({{"element_dtype", type}})),
+    keep(EvaluateOp("TensorListPushBack", {variants_pool_.back(), value},
+                    attrs({{"element_dtype", type}})),
          variants_pool_);
     keep(EvaluateOp("TensorListReserve", {Tensor::Vector<int32_t>({2}), Tensor::Scalar<int32_t>(3)},
                     attrs({{"element_dtype", type}})),
          variants_pool_);
-    keep(EvaluateOp("OptionalFromValue", {value}, attrs({{"Toutput_types", std::vector<DType>{type}}})),
+    keep(EvaluateOp("OptionalFromValue", {value},
+                    attrs({{"Toutput_types", std::vector<DType>{type}}})),
          variants_pool_);
   }
   keep(EvaluateOp("MutexV2", {}), resources_pool_);
@@ -121,7 +173,8 @@ Shape OpFuzzer::RandomShape() {
   static const auto* const ranks = new std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 8};
   static const auto* const extents = new std::vector<int64_t>{0, 1, 1, 2, 2, 3, 4, 5};
   Dims dims(Pick(*ranks));
-  for (int64_t& d : dims) d = dims.size() > 4 ? std::min<int64_t>(Pick(*extents), 2) : Pick(*extents);
+  for (int64_t& d : dims)
+    d = dims.size() > 4 ? std::min<int64_t>(Pick(*extents), 2) : Pick(*extents);
   return Shape::Trusted(std::move(dims));
 }
 
@@ -168,10 +221,12 @@ Tensor OpFuzzer::RandomTensor(DType dtype) {
         element = tame ? static_cast<T>(std::uniform_int_distribution<int>(0, 3)(random_))
                        : static_cast<T>(static_cast<uint64_t>(Pick(OddIntegers())));
       } else {
-        const double value = tame ? std::uniform_real_distribution<double>(-2, 2)(random_) : Pick(OddFloats());
+        const double value =
+            tame ? std::uniform_real_distribution<double>(-2, 2)(random_) : Pick(OddFloats());
         // double → float beyond its range is undefined; what it stands for here is infinity.
-        const float narrow = std::abs(value) > 3e38 ? std::copysign(INFINITY, static_cast<float>(value > 0 ? 1 : -1))
-                                                    : static_cast<float>(value);
+        const float narrow = std::abs(value) > 3e38
+                                 ? std::copysign(INFINITY, static_cast<float>(value > 0 ? 1 : -1))
+                                 : static_cast<float>(value);
         if constexpr (std::is_same_v<T, complex64>) {
           element = T(narrow, -narrow);
         } else if constexpr (std::is_same_v<T, complex128>) {
@@ -205,7 +260,8 @@ Tensor OpFuzzer::RandomRef(DType dtype) {
 
 DType OpFuzzer::RandomType(const AttrDef& def) {
   // The objects at hand hold floats more often than not.
-  if (Chance(0.4) && (def.allowed_types.empty() || absl::c_linear_search(def.allowed_types, DType::kFloat))) {
+  if (Chance(0.4) &&
+      (def.allowed_types.empty() || absl::c_linear_search(def.allowed_types, DType::kFloat))) {
     return DType::kFloat;
   }
   return Pick(def.allowed_types.empty() || Chance(0.01) ? AllTypes() : def.allowed_types);
@@ -213,17 +269,23 @@ DType OpFuzzer::RandomType(const AttrDef& def) {
 
 AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
   const auto integer = [&]() -> int64_t {
-    if (Chance(0.7)) return std::uniform_int_distribution<int>(0, 3)(random_) + (Chance(0.8) ? def.minimum.value_or(0) : 0);
+    if (Chance(0.7))
+      return std::uniform_int_distribution<int>(0, 3)(random_) +
+             (Chance(0.8) ? def.minimum.value_or(0) : 0);
     return Pick(OddIntegers());
   };
-  const auto text = [&] { return def.allowed_strings.empty() ? Pick(OddStrings()) : Pick(def.allowed_strings); };
+  const auto text = [&] {
+    return def.allowed_strings.empty() ? Pick(OddStrings()) : Pick(def.allowed_strings);
+  };
   const auto list = [&](auto make) {
     std::vector<decltype(make())> values(std::uniform_int_distribution<size_t>(0, 3)(random_));
     for (size_t i = 0; i < values.size(); ++i) values[i] = make();
     return AttrValue(values);
   };
   const auto function = [&] { return FunctionRef{"f", nullptr}; };
-  const auto number = [&] { return static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(random_)); };
+  const auto number = [&] {
+    return static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(random_));
+  };
   switch (def.kind) {
     case AttrKind::kString:
       return def.is_list ? list(text) : AttrValue(text());
@@ -236,7 +298,8 @@ AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
     case AttrKind::kType:
       return def.is_list ? list([&] { return RandomType(def); }) : AttrValue(RandomType(def));
     case AttrKind::kShape:
-      return def.is_list ? list([&] { return RandomPartialShape(); }) : AttrValue(RandomPartialShape());
+      return def.is_list ? list([&] { return RandomPartialShape(); })
+                         : AttrValue(RandomPartialShape());
     case AttrKind::kTensor:
       return AttrValue(RandomTensor(Pick(AllTypes())));
     case AttrKind::kFunc:
@@ -297,7 +360,8 @@ absl::Status OpFuzzer::FillIn(FuzzedCall& call) {
   call.inputs.resize(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
     Tensor& input = call.inputs[i];
-    if (input.has_value() && input.dtype() == slots[i].dtype && input.is_ref() == slots[i].is_ref) continue;
+    if (input.has_value() && input.dtype() == slots[i].dtype && input.is_ref() == slots[i].is_ref)
+      continue;
     input = slots[i].is_ref ? RandomRef(slots[i].dtype) : RandomTensor(slots[i].dtype);
     if (!input.has_value()) return absl::InvalidArgumentError("no such reference");
   }
@@ -322,7 +386,8 @@ void OpFuzzer::Run(FuzzedCall& call) {
 
 absl::StatusOr<FuzzedCall> OpFuzzer::Call(const OpDef& op) {
   constexpr size_t kMaxModels = 32;
-  constexpr int kCallsPerObjects = 32;  // then the calls have closed, emptied or destroyed most of them
+  constexpr int kCallsPerObjects =
+      32;  // then the calls have closed, emptied or destroyed most of them
   if (++calls_ % kCallsPerObjects == 0) MakeObjects();
   base_shape_ = RandomShape();
   FuzzedCall call;

@@ -1,5 +1,6 @@
-// Calls of ops that nobody in their right mind would make, from a seed: attributes at their bounds, ranks 0 to 8, empty
-// and unlike shapes, extreme numbers, objects of the wrong kind. Not thread-safe; one OpFuzzer per thread.
+// Calls of ops that nobody in their right mind would make, from a seed: attributes at their bounds,
+// ranks 0 to 8, empty and unlike shapes, extreme numbers, objects of the wrong kind. Not
+// thread-safe; one OpFuzzer per thread.
 #pragma once
 
 #include <random>
@@ -23,9 +24,9 @@ class OpFuzzer {
  public:
   explicit OpFuzzer(uint64_t seed);
 
-  // Makes a call of `op`: one out of thin air, or one that succeeded earlier with a change or two, so
-  // that ops which ask for much are reached behind their checks as well. INVALID_ARGUMENT when the
-  // attributes it drew are against the schema.
+  // Makes a call of `op`: one out of thin air, or one that succeeded earlier with a change or two,
+  // so that ops which ask for much are reached behind their checks as well. INVALID_ARGUMENT when
+  // the attributes it drew are against the schema.
   absl::StatusOr<FuzzedCall> Call(const OpDef& op);
 
   Tensor RandomTensor(DType dtype);
@@ -58,7 +59,7 @@ class OpFuzzer {
 
   std::mt19937_64 random_;
   int64_t calls_ = 0;
-  Shape base_shape_;                // shared by most inputs of one call, so that some calls make sense
+  Shape base_shape_;  // shared by most inputs of one call, so that some calls make sense
   ResourceStore resources_;
   std::vector<Tensor> resources_pool_, variants_pool_, handles_pool_;
   absl::flat_hash_map<std::string, std::vector<Model>> models_;  // by op

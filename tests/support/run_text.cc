@@ -14,7 +14,8 @@ std::unique_ptr<Session> SessionFor(const std::string& text, const SessionOption
   return session.ok() ? *std::move(session) : nullptr;
 }
 
-absl::Status RunStatus(Session& session, const Feeds& feeds, const std::string& fetch, const RunOptions& options) {
+absl::Status RunStatus(Session& session, const Feeds& feeds, const std::string& fetch,
+                       const RunOptions& options) {
   return session.Run(feeds, {fetch}, {}, options).status();
 }
 

@@ -14,7 +14,8 @@ std::unique_ptr<Session> SessionFor(const std::string& text, const SessionOption
 
 // The first fetch as a scalar T; a failed test and T() when the run fails.
 template <typename T>
-T RunScalar(Session& session, const Feeds& feeds, const std::string& fetch, const RunOptions& options = {}) {
+T RunScalar(Session& session, const Feeds& feeds, const std::string& fetch,
+            const RunOptions& options = {}) {
   const absl::StatusOr<std::vector<Tensor>> result = session.Run(feeds, {fetch}, {}, options);
   EXPECT_TRUE(result.ok()) << result.status();
   if (!result.ok()) return T();
@@ -24,6 +25,7 @@ T RunScalar(Session& session, const Feeds& feeds, const std::string& fetch, cons
 }
 
 // The status of a run that fetches one thing.
-absl::Status RunStatus(Session& session, const Feeds& feeds, const std::string& fetch, const RunOptions& options = {});
+absl::Status RunStatus(Session& session, const Feeds& feeds, const std::string& fetch,
+                       const RunOptions& options = {});
 
 }  // namespace gyre::testing

@@ -3,20 +3,17 @@
 #include <memory>
 
 #include "base/status.h"
-#include "graphdef/import.h"
 #include "ir/shape_inference.h"
 #include "ir/verifier.h"
-#include "ops/registry.h"
-#include "tensor/io/file.h"
+#include "session/program_file.h"
 
 namespace gyre::cli {
 
 absl::Status LoadStrictly(const std::string& path) {
-  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  ImportOptions options;
+  LoadOptions options;
   options.refuse_unknown_ops = true;
   GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
-                        ImportGraphDef(bytes, Ops(), options));
+                        LoadProgramFile(path, options));
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kDataflow));
   return InferShapes(*program).status();
 }

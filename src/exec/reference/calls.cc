@@ -1,4 +1,5 @@
-// If, Case, While, For and calls: start a function, and go on when it has ended. Nothing here recurses.
+// If, Case, While, For and calls: start a function, and go on when it has ended. Nothing here
+// recurses.
 #include <algorithm>
 
 #include "exec/reference/machine.h"
@@ -6,7 +7,8 @@
 namespace gyre::reference {
 namespace {
 
-// The peer's notion of truth: a scalar number that is not zero, a string that is not empty; otherwise, any elements.
+// The peer's notion of truth: a scalar number that is not zero, a string that is not empty;
+// otherwise, any elements.
 bool IsTrue(const Tensor& t) {
   if (t.rank() > 0) return t.num_elements() > 0;
   if (t.dtype() == DType::kBool) return t.scalar<bool>();
@@ -23,12 +25,14 @@ absl::Status CheckCondition(const Tensor& t) {
   const bool has_truth = t.rank() > 0 || t.dtype() == DType::kString || IsFloating(t.dtype()) ||
                          IsInteger(t.dtype()) || t.dtype() == DType::kBool;
   if (has_truth) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(DTypeName(t.dtype()), " cannot be converted to a boolean"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(DTypeName(t.dtype()), " cannot be converted to a boolean"));
 }
 
 // The number of trips of a For, or what is wrong with its bounds.
 absl::StatusOr<int64_t> CountTrips(int64_t start, int64_t limit, int64_t delta) {
-  const bool sound = (delta > 0 && start <= limit) || (delta < 0 && start >= limit) || (delta == 0 && start == limit);
+  const bool sound = (delta > 0 && start <= limit) || (delta < 0 && start >= limit) ||
+                     (delta == 0 && start == limit);
   if (!sound) {
     return absl::InvalidArgumentError(
         absl::StrCat("Invalid start/limit/delta: ", start, "/", limit, "/", delta));
@@ -39,7 +43,9 @@ absl::StatusOr<int64_t> CountTrips(int64_t start, int64_t limit, int64_t delta) 
   return (distance + step - 1) / step;
 }
 
-const NodePlan& SitePlan(const Ready& site) { return site.iteration->frame->activation->plan->nodes[site.node]; }
+const NodePlan& SitePlan(const Ready& site) {
+  return site.iteration->frame->activation->plan->nodes[site.node];
+}
 
 }  // namespace
 
@@ -54,9 +60,10 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
       break;
     case OpKind::kCase: {
       if (inputs[0].rank() != 0) {
-        return Fail(absl::InvalidArgumentError(absl::StrCat("branch_index must be scalar, but it has shape ",
-                                                            inputs[0].shape().ToString())),
-                    ready);
+        return Fail(
+            absl::InvalidArgumentError(absl::StrCat(
+                "branch_index must be scalar, but it has shape ", inputs[0].shape().ToString())),
+            ready);
       }
       const int last = static_cast<int>(p.callees.size()) - 1;
       const int index = inputs[0].scalar<int32_t>();
@@ -84,21 +91,24 @@ void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tenso
   }
   for (int i = 0; i < 3; ++i) {
     if (inputs[i].rank() != 0) {
-      return Fail(absl::InvalidArgumentError(absl::StrCat("start, limit and delta must be scalars, but input ", i,
-                                                          " has shape ", inputs[i].shape().ToString())),
+      return Fail(absl::InvalidArgumentError(
+                      absl::StrCat("start, limit and delta must be scalars, but input ", i,
+                                   " has shape ", inputs[i].shape().ToString())),
                   ready);
     }
   }
   call->start = inputs[0].scalar<int32_t>();
   call->delta = inputs[2].scalar<int32_t>();
-  const absl::StatusOr<int64_t> trips = CountTrips(call->start, inputs[1].scalar<int32_t>(), call->delta);
+  const absl::StatusOr<int64_t> trips =
+      CountTrips(call->start, inputs[1].scalar<int32_t>(), call->delta);
   if (!trips.ok()) return Fail(trips.status(), ready);
   call->trips = *trips;
   inputs.erase(inputs.begin(), inputs.begin() + 3);
   StepFor(std::move(call), std::move(inputs));
 }
 
-void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, std::unique_ptr<PendingCall> caller) {
+void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
+                              std::unique_ptr<PendingCall> caller) {
   const Ready where = caller == nullptr ? Ready() : caller->site;
   if (!plan.error.ok()) return Fail(plan.error, where);
   if (!Charge(sizeof(Activation) + sizeof(LoopFrame) + args.size() * sizeof(Tensor), where)) return;
@@ -117,14 +127,15 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
     root.base_iteration = caller->trip;
   }
   activation->caller = std::move(caller);
-  for (const auto& [feed, position] : plan.fed_results) activation->results[position] = feeds_[feed];
+  for (const auto& [feed, position] : plan.fed_results)
+    activation->results[position] = feeds_[feed];
   ++activation->live_ops;  // keeps it open while its first nodes are found
   NewIteration(root);
   if (--activation->live_ops == 0) ended_.push_back(activation);
 }
 
-// A loop's frame is named after its node alone, so that all trips share it; a callee after itself as well, so that two
-// functions called from one node draw different random numbers.
+// A loop's frame is named after its node alone, so that all trips share it; a callee after itself
+// as well, so that two functions called from one node draw different random numbers.
 uint64_t Machine::CalleeFrameId(const PendingCall& call) const {
   const LoopFrame& frame = *call.site.iteration->frame;
   const NodePlan& p = SitePlan(call.site);
@@ -138,12 +149,14 @@ void Machine::EndActivation(Activation* activation) {
   const Function& function = *activation->plan->function;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].has_value()) continue;
-    const std::string name = i < function.results.size() ? function.results[i].name : absl::StrCat(i);
-    Fail(absl::InvalidArgumentError(
-             absl::StrCat("Retval[", i, "] does not have value",
-                          call == nullptr ? ": what is fetched lies on a path that was not taken, or was never reached"
-                                          : absl::StrCat(": result ", name, " of function ", function.name,
-                                                         " lies on a path that was not taken"))),
+    const std::string name =
+        i < function.results.size() ? function.results[i].name : absl::StrCat(i);
+    Fail(absl::InvalidArgumentError(absl::StrCat(
+             "Retval[", i, "] does not have value",
+             call == nullptr
+                 ? ": what is fetched lies on a path that was not taken, or was never reached"
+                 : absl::StrCat(": result ", name, " of function ", function.name,
+                                " lies on a path that was not taken"))),
          call == nullptr ? Ready() : call->site);
     return;
   }
@@ -167,7 +180,8 @@ void Machine::EndActivation(Activation* activation) {
 void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results) {
   const NodePlan& p = SitePlan(call->site);
   if (call->callee == 0) {  // the condition has been computed
-    if (absl::Status status = CheckCondition(results[0]); !status.ok()) return Fail(status, call->site);
+    if (absl::Status status = CheckCondition(results[0]); !status.ok())
+      return Fail(status, call->site);
     if (!IsTrue(results[0])) return Finish(call->site, std::move(call->values), false);
     call->callee = 1;
     std::vector<Tensor> values = std::move(call->values);

@@ -1,4 +1,5 @@
-// Where an error happened, in the user's words: node, iterations, branches and calls, innermost first.
+// Where an error happened, in the user's words: node, iterations, branches and calls, innermost
+// first.
 #include "exec/reference/machine.h"
 
 namespace gyre::reference {
@@ -9,7 +10,8 @@ constexpr int kMaxCallsShown = 8;
 
 std::string CallText(const PendingCall& call) {
   const NodePlan& p = call.site.iteration->frame->activation->plan->nodes[call.site.node];
-  const std::string function = absl::StrCat(" (function ", p.callees[call.callee]->function->name, ")");
+  const std::string function =
+      absl::StrCat(" (function ", p.callees[call.callee]->function->name, ")");
   const std::string of = absl::StrCat(" of ", p.node->op_name, " node ", p.node->name);
   switch (p.kind) {
     case OpKind::kIf:
@@ -17,19 +19,22 @@ std::string CallText(const PendingCall& call) {
     case OpKind::kCase:
       return absl::StrCat("in branch ", call.callee, function, of);
     case OpKind::kWhile:
-      return absl::StrCat("in iteration ", call.trip, " of the ", call.callee == 0 ? "condition" : "body", function,
-                          of);
+      return absl::StrCat("in iteration ", call.trip, " of the ",
+                          call.callee == 0 ? "condition" : "body", function, of);
     case OpKind::kFor:
       return absl::StrCat("in iteration ", call.trip, " of the body", function, of);
     default:
-      return absl::StrCat("in function ", p.callees[call.callee]->function->name, ", called by node ", p.node->name);
+      return absl::StrCat("in function ", p.callees[call.callee]->function->name,
+                          ", called by node ", p.node->name);
   }
 }
 
 std::string LoopText(const Iteration& iteration) {
   std::string text;
-  for (const Iteration* i = &iteration; i != nullptr && i->frame->parent != nullptr; i = i->frame->parent_iteration) {
-    absl::StrAppend(&text, "\n  in iteration ", i->number, " of loop \"", i->frame->plan->frame.name, "\"");
+  for (const Iteration* i = &iteration; i != nullptr && i->frame->parent != nullptr;
+       i = i->frame->parent_iteration) {
+    absl::StrAppend(&text, "\n  in iteration ", i->number, " of loop \"",
+                    i->frame->plan->frame.name, "\"");
   }
   return text;
 }

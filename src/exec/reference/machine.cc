@@ -24,7 +24,8 @@ Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunE
     : plan_(plan), feeds_(feeds), env_(env), window_(window) {}
 
 Machine::~Machine() {
-  for (Activation* activation : std::vector<Activation*>(activations_.begin(), activations_.end())) {
+  for (Activation* activation :
+       std::vector<Activation*>(activations_.begin(), activations_.end())) {
     FreeActivation(activation);
   }
   for (auto& [plan, iterations] : spare_iterations_) {
@@ -72,7 +73,8 @@ void Machine::Execute(const Ready& ready) {
   Iteration& iteration = *ready.iteration;
   Activation& activation = *iteration.frame->activation;
   const NodePlan& p = activation.plan->nodes[ready.node];
-  if (ready.dead && p.kind != OpKind::kTransfer) return Finish(ready, std::vector<Tensor>(p.data_out.size()), true);
+  if (ready.dead && p.kind != OpKind::kTransfer)
+    return Finish(ready, std::vector<Tensor>(p.data_out.size()), true);
 
   std::vector<Tensor> inputs(p.num_inputs);
   for (int i = 0; i < p.num_inputs; ++i) inputs[i] = std::move(iteration.inputs[p.first_input + i]);
@@ -87,7 +89,8 @@ void Machine::Execute(const Ready& ready) {
     case OpKind::kArg: {
       const int64_t index = NodeAttr<int64_t>(*p.node, "index");
       if (index < 0 || index >= static_cast<int64_t>(activation.args.size())) {
-        return Fail(absl::InvalidArgumentError(absl::StrCat("there is no argument ", index)), ready);
+        return Fail(absl::InvalidArgumentError(absl::StrCat("there is no argument ", index)),
+                    ready);
       }
       // The argument's own node is its only reader: moving lets a list be changed in place.
       const bool owner = activation.plan->function->arg_nodes[index] == ready.node;
@@ -98,7 +101,8 @@ void Machine::Execute(const Ready& ready) {
     case OpKind::kRetval:
       return Finish(ready, {}, false);
     case OpKind::kSymbolicGradient:
-      return Fail(absl::UnimplementedError("gradients are not part of this version of Gyre"), ready);
+      return Fail(absl::UnimplementedError("gradients are not part of this version of Gyre"),
+                  ready);
     default:
       return RunKernel(ready, p, std::move(inputs));
   }
@@ -121,21 +125,25 @@ absl::Status Machine::ReadRefs(const NodePlan& p, std::vector<Tensor>& inputs) c
 void Machine::RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
   if (p.kernel.run_async != nullptr) return RunAsync(ready, p, std::move(inputs));
   if (p.kernel.run == nullptr) {
-    return Fail(p.no_kernel.ok() ? BugError(absl::StrCat("op ", p.node->op_name, " has no kernel")) : p.no_kernel,
+    return Fail(p.no_kernel.ok() ? BugError(absl::StrCat("op ", p.node->op_name, " has no kernel"))
+                                 : p.no_kernel,
                 ready);
   }
   std::vector<Tensor> outputs(p.data_out.size());
   const Tag tag{ready.iteration->frame->id, ready.iteration->number};
   KernelContext ctx(*p.node, env_, tag, absl::MakeSpan(inputs), absl::MakeSpan(outputs));
-  if (absl::Status status = p.kernel.run(ctx, p.kernel.attrs.get()); !status.ok()) return Fail(status, ready);
+  if (absl::Status status = p.kernel.run(ctx, p.kernel.attrs.get()); !status.ok())
+    return Fail(status, ready);
   inputs.clear();  // what follows may want to own the buffers
   Finish(ready, std::move(outputs), false);
 }
 
 void Machine::RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
-  auto* call = new AsyncCall{ready, std::move(inputs), std::vector<Tensor>(p.data_out.size()), std::nullopt};
+  auto* call =
+      new AsyncCall{ready, std::move(inputs), std::vector<Tensor>(p.data_out.size()), std::nullopt};
   const Tag tag{ready.iteration->frame->id, ready.iteration->number};
-  call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs), absl::MakeSpan(call->outputs));
+  call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs),
+                    absl::MakeSpan(call->outputs));
   ++async_running_;
   p.kernel.run_async(*call->ctx, p.kernel.attrs.get(), [this, call](absl::Status status) {
     const std::lock_guard lock(async_mutex_);
@@ -177,7 +185,8 @@ void Machine::Fail(const absl::Status& status, const Ready& where) {
   if (!status_.ok()) return;
   // A kernel that was told to stop reports "cancelled"; what counts is why.
   const absl::Status why = env_.cancellation->status();
-  const absl::Status& cause = !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
+  const absl::Status& cause =
+      !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
   status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
   env_.cancellation->Cancel(status_);
 }
@@ -189,10 +198,11 @@ bool Machine::Charge(size_t bytes, const Ready& where) {
     charged_ += n;
     return true;
   }
-  Fail(absl::ResourceExhaustedError(absl::StrCat(
-           "the run's memory budget of ", env_.budget->limit(),
-           " bytes is used up by calls and iterations in flight: is a recursion or a loop without end?")),
-       where);
+  Fail(
+      absl::ResourceExhaustedError(absl::StrCat("the run's memory budget of ", env_.budget->limit(),
+                                                " bytes is used up by calls and iterations in "
+                                                "flight: is a recursion or a loop without end?")),
+      where);
   return false;
 }
 
@@ -206,7 +216,8 @@ class ReferenceExecutable final : public Executable {
   ReferenceExecutable(std::unique_ptr<reference::ReferencePlan> plan, int window)
       : plan_(std::move(plan)), window_(window) {}
 
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env) const override {
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
+                                          RunEnv& env) const override {
     return reference::Machine(*plan_, feeds, env, window_).Run();
   }
 
@@ -222,7 +233,8 @@ class ReferenceEngineImpl final : public Engine {
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
     GYRE_ASSIGN_OR_RETURN(auto plan, reference::ReferencePlan::Make(std::move(program), signature));
-    return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(std::move(plan), options.window));
+    return std::unique_ptr<Executable>(
+        std::make_unique<ReferenceExecutable>(std::move(plan), options.window));
   }
 };
 

@@ -57,7 +57,8 @@ class Machine {
   // calls.cc: If, Case, While, For and calls.
   void StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
   void StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
-  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, std::unique_ptr<PendingCall> caller);
+  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
+                       std::unique_ptr<PendingCall> caller);
   void StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results);
   void StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values);
   void EndActivation(Activation* activation);
@@ -72,8 +73,8 @@ class Machine {
   RunEnv& env_;
   const int window_;
 
-  std::vector<Ready> ready_;               // a stack: depth first keeps memory small
-  std::vector<Ready> batch_;               // made ready by the node that is finishing, in order
+  std::vector<Ready> ready_;  // a stack: depth first keeps memory small
+  std::vector<Ready> batch_;  // made ready by the node that is finishing, in order
   std::vector<Activation*> ended_;
   absl::flat_hash_set<Activation*> activations_;
   absl::flat_hash_map<const FramePlan*, std::vector<Iteration*>> spare_iterations_;

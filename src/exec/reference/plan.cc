@@ -7,7 +7,9 @@
 namespace gyre::reference {
 namespace {
 
-std::string NodeText(const Node& node) { return absl::StrCat("node ", node.name, " (", node.op_name, ")"); }
+std::string NodeText(const Node& node) {
+  return absl::StrCat("node ", node.name, " (", node.op_name, ")");
+}
 
 // What a functional node passes to and expects of a function.
 struct CallShape {
@@ -21,15 +23,19 @@ std::vector<DType> Types(const std::vector<NodeSignature::Slot>& slots, size_t f
   return types;
 }
 
-absl::Status CheckFits(const Node& node, absl::string_view role, const Function& callee, const CallShape& want) {
+absl::Status CheckFits(const Node& node, absl::string_view role, const Function& callee,
+                       const CallShape& want) {
   const auto complain = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), ": ", role, " function ", callee.name, " ", what));
+    return absl::InvalidArgumentError(
+        absl::StrCat(NodeText(node), ": ", role, " function ", callee.name, " ", what));
   };
   if (callee.args.size() != want.args.size()) {
-    return complain(absl::StrCat("takes ", callee.args.size(), " arguments, but the node passes ", want.args.size()));
+    return complain(absl::StrCat("takes ", callee.args.size(), " arguments, but the node passes ",
+                                 want.args.size()));
   }
   if (callee.results.size() != want.results.size()) {
-    return complain(absl::StrCat("returned ", callee.results.size(), " arguments. Expected: ", want.results.size()));
+    return complain(absl::StrCat("returned ", callee.results.size(),
+                                 " arguments. Expected: ", want.results.size()));
   }
   for (size_t i = 0; i < want.args.size(); ++i) {
     if (callee.args[i].dtype != want.args[i]) {
@@ -59,19 +65,22 @@ absl::StatusOr<std::vector<Use>> FunctionUses(const Node& node) {
   switch (node.kind()) {
     case OpKind::kIf: {
       const CallShape shape{Types(node.signature.inputs, 1), outs};
-      return std::vector<Use>{{"else", ref("else_branch"), shape}, {"then", ref("then_branch"), shape}};
+      return std::vector<Use>{{"else", ref("else_branch"), shape},
+                              {"then", ref("then_branch"), shape}};
     }
     case OpKind::kCase: {
       std::vector<Use> uses;
       for (const FunctionRef& branch : NodeAttr<std::vector<FunctionRef>>(node, "branches")) {
         uses.push_back({"branch", branch, {Types(node.signature.inputs, 1), outs}});
       }
-      if (uses.empty()) return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
+      if (uses.empty())
+        return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
       return uses;
     }
     case OpKind::kWhile: {
       const std::vector<DType> vars = Types(node.signature.inputs);
-      return std::vector<Use>{{"cond", ref("cond"), {vars, {}}}, {"body", ref("body"), {vars, vars}}};
+      return std::vector<Use>{{"cond", ref("cond"), {vars, {}}},
+                              {"body", ref("body"), {vars, vars}}};
     }
     case OpKind::kFor: {
       std::vector<DType> args = Types(node.signature.inputs, 3);
@@ -80,7 +89,9 @@ absl::StatusOr<std::vector<Use>> FunctionUses(const Node& node) {
     }
     case OpKind::kCall:
       return std::vector<Use>{
-          {"called", ref("f"), {Types(node.signature.inputs, node.op_name == "RemoteCall" ? 1 : 0), outs}}};
+          {"called",
+           ref("f"),
+           {Types(node.signature.inputs, node.op_name == "RemoteCall" ? 1 : 0), outs}}};
     default:
       return std::vector<Use>();
   }
@@ -110,8 +121,12 @@ absl::flat_hash_set<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FrameP
 class Builder {
  public:
   Builder(const Function& function, const RunSignature& signature, FunctionPlan& plan)
-      : function_(function), signature_(signature), plan_(plan), needed_(NeededNodes(function, signature)) {
-    for (size_t i = 0; i < signature.feeds.size(); ++i) feed_of_.emplace(signature.feeds[i], static_cast<int>(i));
+      : function_(function),
+        signature_(signature),
+        plan_(plan),
+        needed_(NeededNodes(function, signature)) {
+    for (size_t i = 0; i < signature.feeds.size(); ++i)
+      feed_of_.emplace(signature.feeds[i], static_cast<int>(i));
   }
 
   absl::Status Build() {
@@ -203,7 +218,8 @@ class Builder {
       const int frame = table.output_frame_of_node[fetch.node];
       if (frame != 0) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"", table.frames[frame].name,
+            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"",
+            table.frames[frame].name,
             "\" and has a value per iteration. Fetch what an Exit hands out of the loop"));
       }
       plan_.nodes[fetch.node].fetched.emplace_back(fetch.slot, static_cast<int>(i));
@@ -235,8 +251,8 @@ class Builder {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ReferencePlan>> ReferencePlan::Make(std::shared_ptr<const Program> program,
-                                                                   const RunSignature& signature) {
+absl::StatusOr<std::unique_ptr<ReferencePlan>> ReferencePlan::Make(
+    std::shared_ptr<const Program> program, const RunSignature& signature) {
   std::unique_ptr<ReferencePlan> plan(new ReferencePlan);
   plan->program_ = std::move(program);
   GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
@@ -256,7 +272,8 @@ absl::Status ReferencePlan::BuildAll(const RunSignature& signature) {
   return absl::OkStatus();
 }
 
-absl::Status ReferencePlan::Build(const Function& function, const RunSignature& signature, FunctionPlan& plan) {
+absl::Status ReferencePlan::Build(const Function& function, const RunSignature& signature,
+                                  FunctionPlan& plan) {
   GYRE_RETURN_IF_ERROR(Builder(function, signature, plan).Build());
   for (NodePlan& node_plan : plan.nodes) {
     if (node_plan.node != nullptr) GYRE_RETURN_IF_ERROR(BindCallees(node_plan));
@@ -273,9 +290,9 @@ absl::Status ReferencePlan::BindCallees(NodePlan& node_plan) {
     const Function& function = *(*callee)->function;
     if (node_plan.kind == OpKind::kWhile && use.role == "cond") {
       if (function.results.size() != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(NodeText(node),
-                                                       ": Expected a single scalar return value from WhileOp cond, got ",
-                                                       function.results.size(), " tensors."));
+        return absl::InvalidArgumentError(absl::StrCat(
+            NodeText(node), ": Expected a single scalar return value from WhileOp cond, got ",
+            function.results.size(), " tensors."));
       }
       use.shape.results = {function.results[0].dtype};
     }
@@ -289,7 +306,8 @@ absl::StatusOr<const FunctionPlan*> ReferencePlan::Callee(const FunctionRef& ref
   if (const auto it = by_name_.find(ref.name); it != by_name_.end()) return it->second;
   const Function* function = program_->FindFunction(ref.name);
   if (function == nullptr) {
-    return absl::NotFoundError(absl::StrCat("function ", ref.name, " is not in the graph's library"));
+    return absl::NotFoundError(
+        absl::StrCat("function ", ref.name, " is not in the graph's library"));
   }
   FunctionPlan& plan = plans_.emplace_back();
   plan.function = function;

@@ -1,6 +1,7 @@
 // What the reference engine works out once per function: kernels, frames, edges, counts.
 //
-// A ReferencePlan is built by one thread and immutable afterwards; runs on any number of threads share it.
+// A ReferencePlan is built by one thread and immutable afterwards; runs on any number of threads
+// share it.
 #pragma once
 
 #include <deque>
@@ -28,27 +29,29 @@ struct NodePlan {
   const Node* node = nullptr;
   OpKind kind = OpKind::kPlain;
   Kernel kernel;
-  absl::Status no_kernel;         // why `kernel` is missing, reported if the node ever runs
-  int frame = 0;                  // where it runs
-  int out_frame = 0;              // where its outputs go; differs from `frame` for Enter and Exit
-  int index = 0;                  // among the needed nodes of that frame
-  int first_input = 0;            // its inputs' offset in the iteration's array
+  absl::Status no_kernel;  // why `kernel` is missing, reported if the node ever runs
+  int frame = 0;           // where it runs
+  int out_frame = 0;       // where its outputs go; differs from `frame` for Enter and Exit
+  int index = 0;           // among the needed nodes of that frame
+  int first_input = 0;     // its inputs' offset in the iteration's array
   int num_inputs = 0;
-  int pending = 0;                // inputs, data and control, that have to arrive
-  int controls = 0;               // the control inputs among them
-  bool is_constant = false;       // of an Enter: its value goes to every iteration
-  int dead_to_die = 0;            // for a Merge: dead inputs after which it is dead; NextIterations don't count
+  int pending = 0;           // inputs, data and control, that have to arrive
+  int controls = 0;          // the control inputs among them
+  bool is_constant = false;  // of an Enter: its value goes to every iteration
+  int dead_to_die =
+      0;  // for a Merge: dead inputs after which it is dead; NextIterations don't count
   std::vector<std::vector<DataEdge>> data_out;  // per output slot
   std::vector<NodeId> control_out;
-  std::vector<std::pair<int, int>> fetched;     // (output slot, position among the run's results)
-  std::vector<const FunctionPlan*> callees;     // If: else, then · Case: branches · While: cond, body · For, call: f
+  std::vector<std::pair<int, int>> fetched;  // (output slot, position among the run's results)
+  std::vector<const FunctionPlan*>
+      callees;  // If: else, then · Case: branches · While: cond, body · For, call: f
 };
 
 // How far one node of one iteration has come.
 struct Counts {
-  int pending = 0;      // inputs still to arrive; of a Merge: control inputs only
-  int dead = 0;         // inputs that arrived dead
-  bool live = false;    // of a Merge: a live input is there
+  int pending = 0;    // inputs still to arrive; of a Merge: control inputs only
+  int dead = 0;       // inputs that arrived dead
+  bool live = false;  // of a Merge: a live input is there
   bool started = false;
 };
 
@@ -60,25 +63,27 @@ struct FedInput {
 };
 
 struct FramePlan {
-  Frame frame;                       // its static description
-  std::vector<NodeId> nodes;         // the needed nodes that run in it
-  std::vector<Counts> initial;       // of its nodes, in the order of `nodes`
-  int num_inputs = 0;                // of all its nodes together
+  Frame frame;                  // its static description
+  std::vector<NodeId> nodes;    // the needed nodes that run in it
+  std::vector<Counts> initial;  // of its nodes, in the order of `nodes`
+  int num_inputs = 0;           // of all its nodes together
   int num_enters = 0;
-  int child_index = 0;               // among the frames of the same parent
+  int child_index = 0;  // among the frames of the same parent
   int num_children = 0;
-  std::vector<FedInput> fed;         // filled in at the start of every iteration
-  std::vector<NodeId> roots;         // nodes without any input left: they run at the start of every iteration …
-  std::vector<NodeId> gated_roots;   // … or, in a loop's body, once its LoopCond says that the iteration goes on
+  std::vector<FedInput> fed;  // filled in at the start of every iteration
+  std::vector<NodeId>
+      roots;  // nodes without any input left: they run at the start of every iteration …
+  std::vector<NodeId>
+      gated_roots;  // … or, in a loop's body, once its LoopCond says that the iteration goes on
 };
 
 struct FunctionPlan {
   const Function* function = nullptr;
-  std::vector<NodePlan> nodes;       // by NodeId; those not needed have node == nullptr
+  std::vector<NodePlan> nodes;  // by NodeId; those not needed have node == nullptr
   std::vector<FramePlan> frames;
   std::vector<std::pair<int, int>> fed_results;  // (feed, result): fetches of what is fed
   int num_results = 0;
-  absl::Status error;                // why the function cannot run, reported if it is ever called
+  absl::Status error;  // why the function cannot run, reported if it is ever called
 };
 
 class ReferencePlan {

@@ -22,11 +22,11 @@ struct PendingCall;
 struct Iteration {
   LoopFrame* frame = nullptr;
   int64_t number = 0;
-  std::vector<Counts> counts;         // by NodePlan::index
-  std::vector<Tensor> inputs;         // by NodePlan::first_input + slot
-  int64_t outstanding_ops = 0;        // nodes that are ready or running
-  int64_t outstanding_frames = 0;     // child frames that are not done
-  std::vector<LoopFrame*> children;   // by FramePlan::child_index; null: not open
+  std::vector<Counts> counts;        // by NodePlan::index
+  std::vector<Tensor> inputs;        // by NodePlan::first_input + slot
+  int64_t outstanding_ops = 0;       // nodes that are ready or running
+  int64_t outstanding_frames = 0;    // child frames that are not done
+  std::vector<LoopFrame*> children;  // by FramePlan::child_index; null: not open
 };
 
 // A value on its way, or its absence: `value` has no value when dead.
@@ -35,21 +35,22 @@ struct Token {
   Tensor value;
 };
 
-// One dynamic frame: a loop that was entered from one iteration of its parent. Frame 0 of an activation is the
-// function itself: one iteration, never cleaned up before the call ends.
+// One dynamic frame: a loop that was entered from one iteration of its parent. Frame 0 of an
+// activation is the function itself: one iteration, never cleaned up before the call ends.
 struct LoopFrame {
   const FramePlan* plan = nullptr;
   Activation* activation = nullptr;
   LoopFrame* parent = nullptr;
   Iteration* parent_iteration = nullptr;
-  uint64_t id = 0;                    // the tag's frame id
-  int64_t base_iteration = 0;         // number of its only iteration when it is the body of a While: the trip
+  uint64_t id = 0;  // the tag's frame id
+  int64_t base_iteration =
+      0;  // number of its only iteration when it is the body of a While: the trip
   int pending_enters = 0;
-  std::deque<Iteration*> live;        // oldest first; consecutive numbers
+  std::deque<Iteration*> live;  // oldest first; consecutive numbers
   int64_t highest = -1;
-  std::vector<Token> waiting;         // NextIterations that the window holds back
+  std::vector<Token> waiting;  // NextIterations that the window holds back
   std::vector<Token> invariants;
-  std::vector<NodeId> dead_exits;     // seen in the highest iteration
+  std::vector<NodeId> dead_exits;  // seen in the highest iteration
 };
 
 // A node that is ready to run.
@@ -70,14 +71,15 @@ struct Activation {
   int64_t live_ops = 0;
 };
 
-// A functional node that waits for a function it has started. For a loop it also holds the loop's state.
+// A functional node that waits for a function it has started. For a loop it also holds the loop's
+// state.
 struct PendingCall {
-  Ready site;                   // the node
-  int callee = 0;               // which of NodePlan::callees runs
-  std::vector<Tensor> values;   // loop-carried values (While: while cond runs; For: never)
-  int64_t trip = 0;             // of a loop
-  int64_t trips = 0;            // of a For: how many there will be
-  int64_t start = 0, delta = 0; // of a For
+  Ready site;                    // the node
+  int callee = 0;                // which of NodePlan::callees runs
+  std::vector<Tensor> values;    // loop-carried values (While: while cond runs; For: never)
+  int64_t trip = 0;              // of a loop
+  int64_t trips = 0;             // of a For: how many there will be
+  int64_t start = 0, delta = 0;  // of a For
 };
 
 }  // namespace gyre::reference

@@ -13,7 +13,8 @@ const NodePlan& PlanOf(const Iteration& iteration, NodeId node) {
 
 // A live node of these kinds may leave outputs without a value.
 bool MayLeaveOutputs(OpKind kind) {
-  return kind == OpKind::kSwitch || kind == OpKind::kSwitchN || kind == OpKind::kMerge || kind == OpKind::kTransfer;
+  return kind == OpKind::kSwitch || kind == OpKind::kSwitchN || kind == OpKind::kMerge ||
+         kind == OpKind::kTransfer;
 }
 
 // What a kernel must have done: a value of the right type in every output.
@@ -25,15 +26,16 @@ absl::Status CheckOutputs(const NodePlan& p, const std::vector<Tensor>& outputs)
     }
     const NodeSignature::Slot& slot = p.node->signature.outputs[i];
     if (outputs[i].dtype() != slot.dtype) {
-      return BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is ", DTypeName(outputs[i].dtype()),
-                                   ", not ", DTypeName(slot.dtype)));
+      return BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is ",
+                                   DTypeName(outputs[i].dtype()), ", not ", DTypeName(slot.dtype)));
     }
   }
   return absl::OkStatus();
 }
 
 // Who fetches a reference, or a value that is still one, gets what the variable holds now.
-absl::Status KeepFetched(const NodePlan& p, const std::vector<Tensor>& outputs, Activation& activation) {
+absl::Status KeepFetched(const NodePlan& p, const std::vector<Tensor>& outputs,
+                         Activation& activation) {
   for (const auto& [slot, position] : p.fetched) {
     Tensor& result = activation.results[position];
     const bool wants_ref = p.node->signature.outputs[slot].is_ref && activation.caller != nullptr;
@@ -62,7 +64,8 @@ void Machine::Finish(const Ready& ready, std::vector<Tensor> outputs, bool dead)
   Retire(iteration);
 }
 
-void Machine::Propagate(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs, bool dead) {
+void Machine::Propagate(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs,
+                        bool dead) {
   Iteration& iteration = *ready.iteration;
   LoopFrame& frame = *iteration.frame;
   switch (p.kind) {
@@ -86,12 +89,14 @@ void Machine::Propagate(const Ready& ready, const NodePlan& p, std::vector<Tenso
   Deliver(iteration, p, absl::MakeSpan(outputs), dead);
 }
 
-// Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that the body runs.
+// Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
+// the body runs.
 void Machine::OpenGate(Iteration& iteration, bool alive) {
   for (const NodeId node : iteration.frame->plan->gated_roots) Schedule(iteration, node, !alive);
 }
 
-void Machine::PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Tensor>& outputs, bool dead) {
+void Machine::PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Tensor>& outputs,
+                             bool dead) {
   const int child_index = from.frame->activation->plan->frames[p.out_frame].child_index;
   LoopFrame* child = from.children[child_index];
   if (child == nullptr) child = OpenFrame(from, p.out_frame, {&from, p.node->id, dead});
@@ -158,7 +163,8 @@ void Machine::DeliverData(Iteration& to, DataEdge edge, Tensor value) {
   } else {
     to.inputs[p.first_input + edge.dst_slot] = std::move(value);
   }
-  if (--counts.pending == 0) Schedule(to, edge.dst, counts.dead > 0 && p.kind != OpKind::kControlTrigger);
+  if (--counts.pending == 0)
+    Schedule(to, edge.dst, counts.dead > 0 && p.kind != OpKind::kControlTrigger);
 }
 
 void Machine::DeliverControl(Iteration& to, NodeId dst, bool dead) {
@@ -168,7 +174,8 @@ void Machine::DeliverControl(Iteration& to, NodeId dst, bool dead) {
     if (dead && p.kind != OpKind::kMerge) ++counts.dead;
     return;
   }
-  if (p.kind == OpKind::kMerge) {  // a dead control input does not kill a Merge: it has arrived, that's all
+  if (p.kind ==
+      OpKind::kMerge) {  // a dead control input does not kill a Merge: it has arrived, that's all
     if (counts.live) {
       Schedule(to, dst, false);
     } else if (p.dead_to_die > 0 && counts.dead >= p.dead_to_die) {
@@ -235,12 +242,14 @@ Iteration* Machine::NewIteration(LoopFrame& frame) {
   }
   for (const Token& token : frame.invariants) {
     Tensor copy = token.value;
-    Deliver(*iteration, plan.nodes[token.source], absl::MakeSpan(&copy, 1), !token.value.has_value());
+    Deliver(*iteration, plan.nodes[token.source], absl::MakeSpan(&copy, 1),
+            !token.value.has_value());
   }
   return iteration;
 }
 
-// Ends the iterations that are done, oldest first, then the frame, then perhaps the frame around it.
+// Ends the iterations that are done, oldest first, then the frame, then perhaps the frame around
+// it.
 void Machine::CleanUp(LoopFrame* frame) {
   while (frame->parent != nullptr) {
     while (!frame->live.empty()) {
@@ -282,7 +291,9 @@ Iteration* Machine::MakeIteration(LoopFrame& frame) {
   } else {
     const size_t bytes = sizeof(Iteration) + plan.initial.size() * sizeof(Counts) +
                          static_cast<size_t>(plan.num_inputs) * sizeof(Tensor);
-    if (!Charge(bytes, frame.parent_iteration == nullptr ? Ready() : Ready{frame.parent_iteration, -1, false})) {
+    if (!Charge(bytes, frame.parent_iteration == nullptr
+                           ? Ready()
+                           : Ready{frame.parent_iteration, -1, false})) {
       return nullptr;
     }
     iteration = new Iteration;

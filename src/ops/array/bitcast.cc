@@ -26,9 +26,9 @@ absl::StatusOr<PartialShape> CastShape(const PartialShape& in, DType from, DType
   }
   const int64_t ratio = to_size / from_size;
   if (dims.empty() || (dims.back() >= 0 && dims.back() != ratio)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Cannot bitcast from ", DTypeName(from), " to ", DTypeName(to), ": the last dimension of ",
-        in.ToString(), " must be ", ratio));
+    return absl::InvalidArgumentError(absl::StrCat("Cannot bitcast from ", DTypeName(from), " to ",
+                                                   DTypeName(to), ": the last dimension of ",
+                                                   in.ToString(), " must be ", ratio));
   }
   dims.pop_back();
   return PartialShape(std::move(dims));

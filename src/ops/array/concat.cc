@@ -24,9 +24,9 @@ constexpr ConcatInputs AxisLast(int num_inputs) { return {0, num_inputs - 1, num
 
 absl::Status UnlikeShapes(int i, const PartialShape& first, const PartialShape& other,
                           absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("ConcatOp : ", what, ": shape[0] = ",
-                                                 first.ToString(), " vs. shape[", i,
-                                                 "] = ", other.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat("ConcatOp : ", what,
+                                                 ": shape[0] = ", first.ToString(), " vs. shape[",
+                                                 i, "] = ", other.ToString()));
 }
 
 // Grows `joined` by a tensor of shape `next` (input i) along `axis`.
@@ -178,9 +178,8 @@ absl::Status ComputeConcatOffset(KernelContext& ctx) {
   for (int i = 1; i < ctx.num_inputs(); ++i) {
     const Shape& shape = ctx.input(i).shape();
     if (shape.rank() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i - 1,
-                                                     " should be a vector, but has shape ",
-                                                     shape.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i - 1, " should be a vector, but has shape ", shape.ToString()));
     }
     if (shape.dim(0) != ctx.input(1).dim(0)) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i - 1, " should contain ",

@@ -14,8 +14,7 @@ namespace {
 
 // Whether `shape` begins with `prefix`.
 bool StartsWith(const Shape& shape, const Shape& prefix) {
-  return shape.rank() >= prefix.rank() &&
-         shape.dims().subspan(0, prefix.rank()) == prefix.dims();
+  return shape.rank() >= prefix.rank() && shape.dims().subspan(0, prefix.rank()) == prefix.dims();
 }
 
 absl::Span<const int64_t> Suffix(const Shape& shape, int begin) {
@@ -24,8 +23,8 @@ absl::Span<const int64_t> Suffix(const Shape& shape, int begin) {
 
 // The dimensions of a row, which all pieces of data share. INVALID_ARGUMENT when they don't.
 absl::StatusOr<Dims> RowDims(const KernelContext& ctx, int pieces) {
-  const auto row = Suffix(ctx.input(pieces).shape(),
-                          std::min(ctx.input(0).rank(), ctx.input(pieces).rank()));
+  const auto row =
+      Suffix(ctx.input(pieces).shape(), std::min(ctx.input(0).rank(), ctx.input(pieces).rank()));
   for (int i = 0; i < pieces; ++i) {
     const Shape& indices = ctx.input(i).shape();
     const Shape& data = ctx.input(pieces + i).shape();
@@ -138,8 +137,7 @@ absl::Status DynamicStitchRule(ShapeContext& ctx) {
                                                      "].shape = ", indices.ToString()));
     }
     const auto dims = data.dims().subspan(indices.rank());
-    absl::StatusOr<PartialShape> both =
-        row.Intersect(PartialShape(Dims(dims.begin(), dims.end())));
+    absl::StatusOr<PartialShape> both = row.Intersect(PartialShape(Dims(dims.begin(), dims.end())));
     if (!both.ok()) return Annotate(both.status(), "the rows of all data must have one shape");
     row = *std::move(both);
   }
@@ -194,10 +192,9 @@ absl::Status ComputeDynamicPartition(KernelContext& ctx) {
   const Tensor& data = ctx.input(0);
   const Tensor& partitions = ctx.input(1);
   if (!StartsWith(data.shape(), partitions.shape())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.shape must start with partitions.shape, got data.shape = ",
-                     data.shape().ToString(), ", partitions.shape = ",
-                     partitions.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data.shape must start with partitions.shape, got data.shape = ", data.shape().ToString(),
+        ", partitions.shape = ", partitions.shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const Dims counts, CountRows(ctx, partitions));
   const auto suffix = Suffix(data.shape(), partitions.rank());
@@ -227,9 +224,9 @@ absl::Status DynamicPartitionRule(ShapeContext& ctx) {
   const PartialShape& partitions = ctx.input(1);
   if (!data.has_rank() || !partitions.has_rank()) return absl::OkStatus();
   const auto unlike = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.shape must start with partitions.shape, got data.shape = ",
-                     data.ToString(), ", partitions.shape = ", partitions.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data.shape must start with partitions.shape, got data.shape = ", data.ToString(),
+        ", partitions.shape = ", partitions.ToString()));
   };
   if (data.rank() < partitions.rank()) return unlike();
   for (int d = 0; d < partitions.rank(); ++d) {

@@ -26,14 +26,13 @@ absl::StatusOr<GatherAxes> ResolveAxes(int64_t axis, int64_t batch_dims, int par
   GYRE_ASSIGN_OR_RETURN(const int resolved, ResolveAxis(axis, params_rank, "axis"));
   if (batch_dims < -indices_rank || batch_dims > indices_rank) {
     return absl::InvalidArgumentError(absl::StrCat("Expected batch_dims in the range [",
-                                                   -indices_rank, ", ", indices_rank,
-                                                   "], but got ", batch_dims));
+                                                   -indices_rank, ", ", indices_rank, "], but got ",
+                                                   batch_dims));
   }
   if (batch_dims < 0) batch_dims += indices_rank;
   if (batch_dims > resolved) {
-    return absl::InvalidArgumentError(absl::StrCat("batch_dims (", batch_dims,
-                                                   ") must be less than or equal to axis (",
-                                                   resolved, ")."));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "batch_dims (", batch_dims, ") must be less than or equal to axis (", resolved, ")."));
   }
   return GatherAxes{resolved, static_cast<int>(batch_dims)};
 }
@@ -47,9 +46,8 @@ absl::StatusOr<PartialShape> GatheredShape(const PartialShape& params, const Par
     if (d < axes.batch_dims) {
       const int64_t other = indices.dim(d);
       if (dim >= 0 && other >= 0 && dim != other) {
-        return absl::InvalidArgumentError(absl::StrCat("params.shape[", d, "]: ", dim,
-                                                       " should be equal to indices.shape[", d,
-                                                       "]: ", other));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "params.shape[", d, "]: ", dim, " should be equal to indices.shape[", d, "]: ", other));
       }
       dim = std::max(dim, other);
     }
@@ -99,8 +97,8 @@ absl::Status CheckIndices(const KernelContext& ctx, const Tensor& indices, int64
   if (first < 0) return absl::OkStatus();
   const std::string at =
       indices.rank() == 0 ? "" : absl::StrCat("[", Coordinates(indices.shape(), first), "]");
-  return absl::InvalidArgumentError(absl::StrCat("indices", at, " = ", values[first],
-                                                 " is not in [0, ", limit, ")"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("indices", at, " = ", values[first], " is not in [0, ", limit, ")"));
 }
 
 // Copies rows [begin, end) of the output.

@@ -46,9 +46,8 @@ absl::StatusOr<Dims> IntegerList(const Tensor& t, absl::string_view what) {
         absl::StrCat(what, " must be 1-D, but has shape ", t.shape().ToString()));
   }
   if (t.num_elements() > Shape::kMaxRank) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " has ", t.num_elements(),
-                                                   " elements; at most ", Shape::kMaxRank,
-                                                   " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " has ", t.num_elements(), " elements; at most ", Shape::kMaxRank, " are allowed"));
   }
   return IntegerElements(t, what);
 }
@@ -64,8 +63,8 @@ absl::StatusOr<int64_t> IntegerScalar(const Tensor& t, absl::string_view what) {
 
 absl::StatusOr<int> ResolveAxis(int64_t axis, int rank, absl::string_view what) {
   if (axis < -rank || axis >= rank) {
-    return absl::InvalidArgumentError(absl::StrCat("Expected ", what, " in the range [", -rank,
-                                                   ", ", rank, "), but got ", axis));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Expected ", what, " in the range [", -rank, ", ", rank, "), but got ", axis));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

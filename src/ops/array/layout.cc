@@ -146,9 +146,8 @@ absl::Status CopyAxes(const KernelContext& ctx, const T* src, T* dst, const Stri
     return RunPieces(ctx, tiling.count, kElementGrain / (kTile * kTile),
                      [&](int64_t begin, int64_t end) { CopyTiles(src, dst, tiling, begin, end); });
   }
-  return RunPieces(ctx, total, kElementGrain, [&](int64_t begin, int64_t end) {
-    CopyPiece<T>(src, dst, axes, begin, end);
-  });
+  return RunPieces(ctx, total, kElementGrain,
+                   [&](int64_t begin, int64_t end) { CopyPiece<T>(src, dst, axes, begin, end); });
 }
 
 }  // namespace
@@ -192,8 +191,7 @@ absl::StatusOr<Tensor> TakeRows(const KernelContext& ctx, const Tensor& t, int64
   }
   GYRE_ASSIGN_OR_RETURN(Tensor rows, ctx.Allocate(t.dtype(), shape));
   const int64_t row = t.dim(0) == 0 ? 0 : t.num_elements() / t.dim(0);
-  GYRE_RETURN_IF_ERROR(
-      CopyStrided(ctx, t, begin * row, rows, 0, {{shape.num_elements(), 1, 1}}));
+  GYRE_RETURN_IF_ERROR(CopyStrided(ctx, t, begin * row, rows, 0, {{shape.num_elements(), 1, 1}}));
   return rows;
 }
 

@@ -13,7 +13,8 @@ namespace {
 // The index vector that begins at `row`, checked against the dimensions it indexes: the offset of
 // its slice, or -1.
 template <typename Index>
-int64_t Resolve(const Index* row, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
+int64_t Resolve(const Index* row, absl::Span<const int64_t> dims,
+                absl::Span<const int64_t> strides) {
   int64_t offset = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto index = static_cast<int64_t>(row[d]);
@@ -65,9 +66,8 @@ absl::StatusOr<NdIndices> ResolveNdIndices(const KernelContext& ctx, const Tenso
   if (indices.rank() == 0) return absl::InvalidArgumentError("indices must be at least a vector");
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth > shape.rank()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("index innermost dimension length must be <= ", shape.rank(), "; saw: ",
-                     depth));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index innermost dimension length must be <= ", shape.rank(), "; saw: ", depth));
   }
   NdIndices result;
   result.depth = static_cast<int>(depth);
@@ -78,8 +78,7 @@ absl::StatusOr<NdIndices> ResolveNdIndices(const KernelContext& ctx, const Tenso
   const auto slice = shape.dims().subspan(depth);
   result.slice_dims.assign(slice.begin(), slice.end());
   for (const int64_t dim : slice) result.slice_size *= dim;
-  GYRE_ASSIGN_OR_RETURN(result.offsets,
-                        ctx.Allocate(DType::kInt64, Shape::Vector(result.count)));
+  GYRE_ASSIGN_OR_RETURN(result.offsets, ctx.Allocate(DType::kInt64, Shape::Vector(result.count)));
   GYRE_RETURN_IF_ERROR(VisitType<AnyIndexTypes>(indices.dtype(), [&](auto tag) {
     return ResolveAll<typename decltype(tag)::type>(ctx, indices, shape, policy, result);
   }));

@@ -45,14 +45,13 @@ absl::Status ComputeOneHot(KernelContext& ctx, const OneHotAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const int axis, NewAxis(attrs.axis, indices.rank()));
   GYRE_ASSIGN_OR_RETURN(const int64_t depth, IntegerScalar(ctx.input(1), "depth"));
   if (depth < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("depth must be non-negative, got: ", depth));
+    return absl::InvalidArgumentError(absl::StrCat("depth must be non-negative, got: ", depth));
   }
   for (int i = 2; i <= 3; ++i) {
     if (ctx.input(i).rank() == 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(i == 2 ? "on_value" : "off_value",
-                                                   " must be a scalar, but got: ",
-                                                   ctx.input(i).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(i == 2 ? "on_value" : "off_value",
+                     " must be a scalar, but got: ", ctx.input(i).shape().ToString()));
   }
   Dims dims(indices.shape().dims().begin(), indices.shape().dims().end());
   dims.insert(dims.begin() + axis, depth);
@@ -79,8 +78,7 @@ absl::Status OneHotRule(ShapeContext& ctx) {
   for (int i = 1; i <= 3; ++i) GYRE_RETURN_IF_ERROR(ctx.RequireScalar(i));
   const PartialShape& in = ctx.input(0);
   if (!in.has_rank()) return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(const int axis,
-                        NewAxis(NodeAttr<int64_t>(ctx.node(), "axis"), in.rank()));
+  GYRE_ASSIGN_OR_RETURN(const int axis, NewAxis(NodeAttr<int64_t>(ctx.node(), "axis"), in.rank()));
   const int64_t depth = ctx.input_int(1).value_or(-1);
   Dims dims(in.dims().begin(), in.dims().end());
   dims.insert(dims.begin() + axis, depth < 0 ? -1 : depth);

@@ -34,9 +34,9 @@ absl::Status ComputePack(KernelContext& ctx, const AxisAttr& attrs) {
   const int n = ctx.num_inputs();
   for (int i = 1; i < n; ++i) {
     if (ctx.input(i).shape() != each) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Shapes of all inputs must match: values[0].shape = ", each.ToString(), " != values[", i,
-          "].shape = ", ctx.input(i).shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Shapes of all inputs must match: values[0].shape = ", each.ToString(),
+                       " != values[", i, "].shape = ", ctx.input(i).shape().ToString()));
     }
   }
   GYRE_ASSIGN_OR_RETURN(const int axis, AxisBelow(attrs.axis, each.rank() + 1));

@@ -96,8 +96,8 @@ absl::Status ComputePad(KernelContext& ctx) { return PadWith(ctx, nullptr); }
 
 absl::Status ComputePadV2(KernelContext& ctx) {
   if (ctx.input(2).rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("constant_values must be a scalar. Found: ",
-                                                   ctx.input(2).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("constant_values must be a scalar. Found: ", ctx.input(2).shape().ToString()));
   }
   return PadWith(ctx, &ctx.input(2));
 }
@@ -114,11 +114,11 @@ absl::Status CheckMirror(const Shape& shape, const Paddings& paddings, MirrorMod
     const int64_t most = shape.dim(d) - mode.edge;
     const Padding& padding = paddings[d];
     if (std::max(padding.before, padding.after) <= std::max<int64_t>(most, 0)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        mode.edge == 1 ? "paddings must be less than the dimension size: "
-                       : "paddings must be no greater than the dimension size: ",
-        padding.before, ", ", padding.after,
-        mode.edge == 1 ? " not less than " : " greater than ", shape.dim(d)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(mode.edge == 1 ? "paddings must be less than the dimension size: "
+                                    : "paddings must be no greater than the dimension size: ",
+                     padding.before, ", ", padding.after,
+                     mode.edge == 1 ? " not less than " : " greater than ", shape.dim(d)));
   }
   return absl::OkStatus();
 }
@@ -135,8 +135,8 @@ absl::Status MirrorDimension(const KernelContext& ctx, Tensor& out, int d, int64
   const int64_t last = padding.before + dim - 1;  // last inner element
   // Both walk away from the edge: the source inwards, the border outwards.
   axes[d] = {padding.before, step, -step};
-  GYRE_RETURN_IF_ERROR(CopyStrided(ctx, out, (first + mode.edge) * step, out, (first - 1) * step,
-                                   axes));
+  GYRE_RETURN_IF_ERROR(
+      CopyStrided(ctx, out, (first + mode.edge) * step, out, (first - 1) * step, axes));
   axes[d] = {padding.after, -step, step};
   return CopyStrided(ctx, out, (last - mode.edge) * step, out, (last + 1) * step, axes);
 }

@@ -13,8 +13,8 @@
 namespace gyre {
 namespace {
 
-using RangeTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                         uint16_t, uint32_t, uint64_t>;
+using RangeTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint16_t,
+                         uint32_t, uint64_t>;
 
 // What a T is computed in: halves in float, with a rounding to T after each operation.
 template <typename T>
@@ -39,9 +39,9 @@ absl::StatusOr<int64_t> RangeSize(T first, T last, T step) {
   const auto delta = static_cast<Wide<T>>(step);
   if (delta == 0) return absl::InvalidArgumentError("Requires delta != 0: 0");
   if (delta > 0 ? !(start <= limit) : !(start >= limit)) {
-    return absl::InvalidArgumentError(absl::StrCat("Requires start ", delta > 0 ? "<=" : ">=",
-                                                   " limit when delta ", delta > 0 ? ">" : "<",
-                                                   " 0: ", start, "/", limit));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Requires start ", delta > 0 ? "<=" : ">=", " limit when delta ",
+                     delta > 0 ? ">" : "<", " 0: ", start, "/", limit));
   }
   constexpr double kMax = 9.2e18;  // below 2^63
   if constexpr (std::is_integral_v<T>) {
@@ -52,9 +52,8 @@ absl::StatusOr<int64_t> RangeSize(T first, T last, T step) {
     const auto count = std::ceil(std::abs(static_cast<Wide<T>>(T(distance / delta))));
     if (count <= kMax) return static_cast<int64_t>(count);  // false for a NaN
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("a range from ", start, " to ", limit, " in steps of ", delta,
-                   " has too many elements"));
+  return absl::InvalidArgumentError(absl::StrCat("a range from ", start, " to ", limit,
+                                                 " in steps of ", delta, " has too many elements"));
 }
 
 // Adds up step by step, as the peer does: the rounding errors of floats are part of the result.
@@ -77,8 +76,8 @@ absl::Status ComputeRange(KernelContext& ctx) {
   constexpr absl::string_view kNames[] = {"start", "limit", "delta"};
   for (int i = 0; i < 3; ++i) {
     if (ctx.input(i).rank() == 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(kNames[i], " must be a scalar, not shape ",
-                                                   ctx.input(i).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(kNames[i], " must be a scalar, not shape ", ctx.input(i).shape().ToString()));
   }
   return VisitType<RangeTypes>(ctx.input_dtype(0), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
@@ -101,8 +100,8 @@ absl::Status RangeRule(ShapeContext& ctx) {
   if (start == nullptr || limit == nullptr || delta == nullptr) return absl::OkStatus();
   return VisitType<RangeTypes>(ctx.input_dtype(0), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
-    GYRE_ASSIGN_OR_RETURN(const int64_t n, RangeSize(start->scalar<T>(), limit->scalar<T>(),
-                                                     delta->scalar<T>()));
+    GYRE_ASSIGN_OR_RETURN(const int64_t n,
+                          RangeSize(start->scalar<T>(), limit->scalar<T>(), delta->scalar<T>()));
     ctx.set_output(0, PartialShape(Dims{n}));
     return absl::OkStatus();
   });

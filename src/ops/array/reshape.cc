@@ -29,9 +29,8 @@ absl::StatusOr<Shape> ResolveSizes(int64_t elements, Dims sizes) {
     } else if (const auto next = CheckedMul(product, sizes[i])) {
       product = *next;
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the number of elements of shape ", ListToString(sizes),
-                       " does not fit 64 bits"));
+      return absl::InvalidArgumentError(absl::StrCat("the number of elements of shape ",
+                                                     ListToString(sizes), " does not fit 64 bits"));
     }
   }
   if (unknown >= 0) {
@@ -112,17 +111,16 @@ absl::StatusOr<PartialShape> SqueezedShape(const PartialShape& in, const Squeeze
   absl::InlinedVector<bool, 8> dropped(in.rank(), false);
   for (const int64_t axis : attrs.dims) {
     if (axis < -in.rank() || axis >= in.rank()) {
-      return absl::InvalidArgumentError(absl::StrCat("Tried to squeeze dim index ", axis,
-                                                     " for tensor with ", in.rank(),
-                                                     " dimensions."));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Tried to squeeze dim index ", axis, " for tensor with ", in.rank(), " dimensions."));
     }
     dropped[axis < 0 ? axis + in.rank() : axis] = true;
   }
   Dims kept;
   for (int i = 0; i < in.rank(); ++i) {
     if (dropped[i] && in.dim(i) > 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Can not squeeze dim[", i, "], expected a dimension of 1, got ", in.dim(i)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Can not squeeze dim[", i, "], expected a dimension of 1, got ", in.dim(i)));
     }
     if (dropped[i] && in.dim(i) == 0) {
       return absl::InvalidArgumentError(
@@ -142,8 +140,7 @@ absl::Status ComputeSqueeze(KernelContext& ctx, const SqueezeAttrs& attrs) {
 
 absl::Status SqueezeRule(ShapeContext& ctx) {
   PassHandle(ctx);
-  GYRE_ASSIGN_OR_RETURN(PartialShape shape,
-                        SqueezedShape(ctx.input(0), SqueezeAttrs(ctx.attrs())));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, SqueezedShape(ctx.input(0), SqueezeAttrs(ctx.attrs())));
   ctx.set_output(0, std::move(shape));
   return absl::OkStatus();
 }
@@ -194,9 +191,9 @@ struct EnsureShapeAttrs {
 
 absl::Status ComputeEnsureShape(KernelContext& ctx, const EnsureShapeAttrs& attrs) {
   if (!attrs.shape.Allows(ctx.input(0).shape())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Shape of tensor input ", ctx.input(0).shape().ToString(),
-        " is not compatible with expected shape ", attrs.shape.ToString(), "."));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Shape of tensor input ", ctx.input(0).shape().ToString(),
+                     " is not compatible with expected shape ", attrs.shape.ToString(), "."));
   }
   ctx.set_output(0, ctx.TakeInput(0));
   return absl::OkStatus();

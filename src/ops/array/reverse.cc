@@ -16,9 +16,8 @@ absl::StatusOr<absl::InlinedVector<bool, 8>> ReversedAxes(absl::Span<const int64
   absl::InlinedVector<bool, 8> reversed(rank, false);
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < -rank || axes[i] >= rank) {
-      return absl::InvalidArgumentError(absl::StrCat("'axis'[", i, "] = ", axes[i],
-                                                     " is out of valid range [", -rank, ", ",
-                                                     rank - 1));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'axis'[", i, "] = ", axes[i], " is out of valid range [", -rank, ", ", rank - 1));
     }
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (reversed[axis]) {
@@ -110,8 +109,8 @@ absl::Status ComputeReverseSequence(KernelContext& ctx, const SequenceAttrs& att
   const Shape& shape = input.shape();
   GYRE_ASSIGN_OR_RETURN(const SequenceAxes dims, ResolveSequenceAxes(attrs, shape.rank()));
   if (ctx.input(1).rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("seq_lengths must be 1-dim, not ",
-                                                   ctx.input(1).rank()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("seq_lengths must be 1-dim, not ", ctx.input(1).rank()));
   }
   const Tensor& lengths = ctx.input(1);
   const int64_t batches = shape.dim(dims.batch);
@@ -128,8 +127,7 @@ absl::Status ComputeReverseSequence(KernelContext& ctx, const SequenceAttrs& att
     GYRE_ASSIGN_OR_RETURN(const int64_t length, LengthOf(lengths, b, limit, dims.seq));
     const int64_t start = b * strides[dims.batch];
     axes[dims.seq] = {length, -step, step};
-    GYRE_RETURN_IF_ERROR(
-        CopyStrided(ctx, input, start + (length - 1) * step, out, start, axes));
+    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, input, start + (length - 1) * step, out, start, axes));
     axes[dims.seq] = {limit - length, step, step};
     const int64_t rest = start + length * step;
     GYRE_RETURN_IF_ERROR(CopyStrided(ctx, input, rest, out, rest, axes));

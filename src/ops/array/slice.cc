@@ -10,8 +10,8 @@ namespace gyre {
 namespace {
 
 absl::Status OutOfBounds(absl::string_view which, int axis, int64_t limit, int64_t value) {
-  return absl::InvalidArgumentError(absl::StrCat("Expected ", which, "[", axis, "] in [0, ", limit,
-                                                 "], but got ", value));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Expected ", which, "[", axis, "] in [0, ", limit, "], but got ", value));
 }
 
 // The size of the box along an axis of size `dim`, where -1 asks for all the rest.
@@ -28,9 +28,8 @@ absl::Status ComputeSlice(KernelContext& ctx) {
   for (int i = 1; i <= 2; ++i) {
     if (ctx.input(i).rank() != 1 || ctx.input(i).dim(0) != rank) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "Expected begin and size arguments to be 1-D tensors of size ", rank,
-          ", but got shapes ", ctx.input(1).shape().ToString(), " and ",
-          ctx.input(2).shape().ToString(), " instead."));
+          "Expected begin and size arguments to be 1-D tensors of size ", rank, ", but got shapes ",
+          ctx.input(1).shape().ToString(), " and ", ctx.input(2).shape().ToString(), " instead."));
     }
   }
   GYRE_ASSIGN_OR_RETURN(const Dims begin, IntegerList(ctx.input(1), "begin"));

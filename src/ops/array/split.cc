@@ -13,9 +13,8 @@ namespace {
 
 absl::StatusOr<int> SplitAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return absl::InvalidArgumentError(absl::StrCat("-input rank(-", rank,
-                                                   ") <= split_dim < input rank (", rank,
-                                                   "), but got ", axis));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "-input rank(-", rank, ") <= split_dim < input rank (", rank, "), but got ", axis));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -84,9 +83,8 @@ absl::Status SplitRule(ShapeContext& ctx) {
 // `sizes` with the one -1 among them, if any, resolved so that they sum up to `dim`.
 absl::StatusOr<Dims> ResolvePieces(Dims sizes, int64_t dim, int64_t pieces) {
   if (static_cast<int64_t>(sizes.size()) != pieces) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "size of the split_tensor must be 1-D and have ", pieces, " elements, got ",
-        sizes.size()));
+    return absl::InvalidArgumentError(absl::StrCat("size of the split_tensor must be 1-D and have ",
+                                                   pieces, " elements, got ", sizes.size()));
   }
   int64_t sum = 0;
   int64_t* rest = nullptr;
@@ -120,14 +118,13 @@ absl::Status ComputeSplitV(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const int64_t wanted, IntegerScalar(ctx.input(2), "split_dim"));
   GYRE_ASSIGN_OR_RETURN(const int axis, SplitAxis(wanted, ctx.input(0).rank()));
   if (ctx.input(1).rank() != 1 || ctx.input(1).dim(0) != ctx.num_outputs()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("size of the split_tensor must be 1-D and have ", ctx.num_outputs(),
-                     " elements, got shape ", ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("size of the split_tensor must be 1-D and have ",
+                                                   ctx.num_outputs(), " elements, got shape ",
+                                                   ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Dims asked, IntegerElements(ctx.input(1), "size_splits"));
-  GYRE_ASSIGN_OR_RETURN(
-      const Dims sizes,
-      ResolvePieces(std::move(asked), ctx.input(0).dim(axis), ctx.num_outputs()));
+  GYRE_ASSIGN_OR_RETURN(const Dims sizes,
+                        ResolvePieces(std::move(asked), ctx.input(0).dim(axis), ctx.num_outputs()));
   return CutInto(ctx, ctx.TakeInput(0), axis, sizes);
 }
 

@@ -143,9 +143,8 @@ int64_t SlicedShape::Offset(absl::Span<const int64_t> strides) const {
 absl::StatusOr<SlicedShape> ResolveSlice(const PartialShape& shape, int length, Values begin,
                                          Values end, Values strides, const SliceMasks& masks) {
   if (length > kMaxLength) {
-    return absl::InvalidArgumentError(absl::StrCat("begin, end and strides have ", length,
-                                                   " elements; at most ", kMaxLength,
-                                                   " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "begin, end and strides have ", length, " elements; at most ", kMaxLength, " are allowed"));
   }
   GYRE_ASSIGN_OR_RETURN(const Matched matched,
                         MatchDimensions(shape.rank(), length, begin, end, strides, masks));
@@ -170,10 +169,10 @@ absl::StatusOr<SlicedShape> ResolveSliceInputs(const KernelContext& ctx, int fir
   const Shape& strides_shape = ctx.input(first + 2).shape();
   if (begin_shape.rank() != 1 || begin_shape != end_shape || begin_shape != strides_shape ||
       begin_shape.dim(0) > kMaxLength) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Expected begin, end, and strides to be 1D equal size tensors of at most ", kMaxLength,
-        " elements, but got shapes ", begin_shape.ToString(), ", ", end_shape.ToString(), ", and ",
-        strides_shape.ToString(), " instead."));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Expected begin, end, and strides to be 1D equal size tensors of at most ",
+                     kMaxLength, " elements, but got shapes ", begin_shape.ToString(), ", ",
+                     end_shape.ToString(), ", and ", strides_shape.ToString(), " instead."));
   }
   GYRE_ASSIGN_OR_RETURN(const Dims begin, IntegerList(ctx.input(first), "begin"));
   GYRE_ASSIGN_OR_RETURN(const Dims end, IntegerList(ctx.input(first + 1), "end"));

@@ -41,12 +41,11 @@ StridedAxes AlignSlice(const SlicedShape& sliced, absl::Span<const int64_t> stri
 
 absl::Status ComputeStridedSlice(KernelContext& ctx, const SliceMasks& masks) {
   const Tensor& input = ctx.input(0);
-  GYRE_ASSIGN_OR_RETURN(const SlicedShape sliced,
-                        ResolveSliceInputs(ctx, 1, input.shape(), masks));
+  GYRE_ASSIGN_OR_RETURN(const SlicedShape sliced, ResolveSliceInputs(ctx, 1, input.shape(), masks));
   GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(sliced.result.dims()));
   if (TakesRows(sliced, input.shape())) {
-    GYRE_ASSIGN_OR_RETURN(
-        Tensor rows, TakeRows(ctx, input, sliced.axes[0].begin, sliced.axes[0].size, shape));
+    GYRE_ASSIGN_OR_RETURN(Tensor rows,
+                          TakeRows(ctx, input, sliced.axes[0].begin, sliced.axes[0].size, shape));
     ctx.set_output(0, std::move(rows));
     return absl::OkStatus();
   }

@@ -14,9 +14,9 @@ absl::Status ComputeTile(KernelContext& ctx) {
   const Tensor& input = ctx.input(0);
   const int rank = input.rank();
   if (ctx.input(1).rank() != 1 || ctx.input(1).dim(0) != rank) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected multiples to be a vector of length ", rank, " but got shape ",
-                     ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("Expected multiples to be a vector of length ",
+                                                   rank, " but got shape ",
+                                                   ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const Dims multiples, IntegerList(ctx.input(1), "multiples"));
   Dims dims(rank);
@@ -103,9 +103,8 @@ absl::Status ComputeBroadcastTo(KernelContext& ctx) {
   for (int d = 0; d < shape.rank(); ++d) {
     const int64_t dim = d < added ? 1 : input.dim(d - added);
     if (dim != 1 && dim != shape.dim(d)) {
-      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes: ",
-                                                     input.shape().ToString(), " vs. ",
-                                                     shape.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Incompatible shapes: ", input.shape().ToString(), " vs. ", shape.ToString()));
     }
     axes.push_back({shape.dim(d), dim == 1 ? 0 : from[d - added], to[d]});
   }
@@ -130,8 +129,8 @@ absl::Status BroadcastToRule(ShapeContext& ctx) {
       const int64_t dim = in.dim(d);
       const int64_t wanted = added < 0 ? dim : target.dim(d + added);
       if (added < 0 || (dim >= 0 && dim != 1 && wanted >= 0 && dim != wanted)) {
-        return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes: ", in.ToString(),
-                                                       " vs. ", target.ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("Incompatible shapes: ", in.ToString(), " vs. ", target.ToString()));
       }
     }
   }

@@ -34,8 +34,8 @@ uint64_t RankKey(T x) {
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<uint64_t>(int64_t{x}) ^ (uint64_t{1} << 63);
   } else {
-    double value = static_cast<double>(static_cast<std::conditional_t<
-                                           std::is_same_v<T, double>, double, float>>(x));
+    double value = static_cast<double>(
+        static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(x));
     if (std::isnan(value)) return ~uint64_t{0};
     if (value == 0) value = 0;  // drops the sign
     uint64_t bits;

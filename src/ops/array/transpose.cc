@@ -51,8 +51,8 @@ absl::Status ComputeTranspose(KernelContext& ctx) {
   const Shape& from = ctx.input(0).shape();
   const int rank = from.rank();
   if (ctx.input(1).rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("perm must be a vector, but has shape ",
-                                                   ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("perm must be a vector, but has shape ", ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Dims wanted, IntegerList(ctx.input(1), "perm"));
   GYRE_ASSIGN_OR_RETURN(const Dims perm, ResolvePermutation(std::move(wanted), rank));
@@ -123,17 +123,14 @@ absl::Status Invert(KernelContext& ctx) {
 absl::Status ComputeInvertPermutation(KernelContext& ctx) {
   if (ctx.input(0).rank() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "invert_permutation expects a 1D vector, but got shape ",
-        ctx.input(0).shape().ToString()));
+        "invert_permutation expects a 1D vector, but got shape ", ctx.input(0).shape().ToString()));
   }
-  return VisitType<IndexTypes>(ctx.input_dtype(0), [&](auto tag) {
-    return Invert<typename decltype(tag)::type>(ctx);
-  });
+  return VisitType<IndexTypes>(ctx.input_dtype(0),
+                               [&](auto tag) { return Invert<typename decltype(tag)::type>(ctx); });
 }
 
 absl::Status InvertPermutationRule(ShapeContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(PartialShape shape,
-                        ctx.input(0).Intersect(PartialShape::UnknownOfRank(1)));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, ctx.input(0).Intersect(PartialShape::UnknownOfRank(1)));
   ctx.set_output(0, std::move(shape));
   return absl::OkStatus();
 }

@@ -13,8 +13,8 @@
 namespace gyre {
 namespace {
 
-using UniqueTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t,
-                          uint8_t, uint16_t, uint32_t, uint64_t, std::string>;
+using UniqueTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                          uint16_t, uint32_t, uint64_t, std::string>;
 
 // What equality and hashing go by. Zeros of both signs are one element, and each NaN is its own.
 template <typename T>
@@ -78,8 +78,8 @@ absl::Status FindUnique(KernelContext& ctx) {
   int64_t count = 0;
   GYRE_RETURN_IF_ERROR(VisitType<IndexTypes>(ids.dtype(), [&](auto tag) -> absl::Status {
     using Id = typename decltype(tag)::type;
-    GYRE_ASSIGN_OR_RETURN(
-        count, (Number<T, Id>(ctx, x, hashed, first, ids.mutable_values<Id>().data())));
+    GYRE_ASSIGN_OR_RETURN(count,
+                          (Number<T, Id>(ctx, x, hashed, first, ids.mutable_values<Id>().data())));
     return absl::OkStatus();
   }));
   GYRE_ASSIGN_OR_RETURN(Tensor y, ctx.Allocate(input.dtype(), Shape::Vector(count)));
@@ -97,13 +97,13 @@ absl::Status ComputeUnique(KernelContext& ctx) {
         absl::StrCat("unique expects a 1D vector, but got shape ", input.shape().ToString()));
   }
   if (input.num_elements() > std::numeric_limits<int32_t>::max()) {
-    return absl::InvalidArgumentError("unique does not support input tensors larger than 2^31-1 "
-                                      "elements");
+    return absl::InvalidArgumentError(
+        "unique does not support input tensors larger than 2^31-1 "
+        "elements");
   }
   const DType dtype = input.dtype() == DType::kBool ? DType::kUint8 : input.dtype();
-  return VisitType<UniqueTypes>(dtype, [&](auto tag) {
-    return FindUnique<typename decltype(tag)::type>(ctx);
-  });
+  return VisitType<UniqueTypes>(
+      dtype, [&](auto tag) { return FindUnique<typename decltype(tag)::type>(ctx); });
 }
 
 absl::Status UniqueRule(ShapeContext& ctx) {

@@ -5,19 +5,24 @@
 namespace gyre {
 
 void RegisterCall(OpRegistry& ops) {
-  ops.Add({.schema = "PartitionedCall(args: Tin) -> output: Tout {Tin: list(type) >= 0; Tout: list(type) >= 0; "
-                     "f: func; config: string = ''; config_proto: string = ''; executor_type: string = ''}",
-           .doc = "The results of f(args); f has no effects.",
-           .kind = OpKind::kCall,
-           .shape = shape::Unknown});
-  ops.Add({.schema = "StatefulPartitionedCall(args: Tin) -> output: Tout {Tin: list(type) >= 0; "
-                     "Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = ''; "
-                     "executor_type: string = ''}",
+  ops.Add(
+      {.schema =
+           "PartitionedCall(args: Tin) -> output: Tout {Tin: list(type) >= 0; Tout: list(type) >= "
+           "0; "
+           "f: func; config: string = ''; config_proto: string = ''; executor_type: string = ''}",
+       .doc = "The results of f(args); f has no effects.",
+       .kind = OpKind::kCall,
+       .shape = shape::Unknown});
+  ops.Add({.schema =
+               "StatefulPartitionedCall(args: Tin) -> output: Tout {Tin: list(type) >= 0; "
+               "Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = ''; "
+               "executor_type: string = ''}",
            .doc = "The results of f(args).",
            .kind = OpKind::kCall,
            .traits = {.effect = Effect::kIo},
            .shape = shape::Unknown});
-  ops.Add({.schema = "RemoteCall(target: string, args: Tin) -> output: Tout {Tin: list(type); Tout: list(type); "
+  ops.Add({.schema = "RemoteCall(target: string, args: Tin) -> output: Tout {Tin: list(type); "
+                     "Tout: list(type); "
                      "f: func}",
            .doc = "The results of f(args), computed on the device named `target`.",
            .kind = OpKind::kCall,

@@ -11,17 +11,21 @@ absl::Status CaseShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterCase(OpRegistry& ops) {
-  ops.Add({.schema = "Case(branch_index: int32, input: Tin) -> output: Tout {Tin: list(type) >= 0; "
-                     "Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []}",
-           .doc = "The results of branches[branch_index](input); an index out of range means the last branch.",
+  ops.Add({.schema =
+               "Case(branch_index: int32, input: Tin) -> output: Tout {Tin: list(type) >= 0; "
+               "Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []}",
+           .doc = "The results of branches[branch_index](input); an index out of range means the "
+                  "last branch.",
            .kind = OpKind::kCase,
            .traits = {.effect = Effect::kIo},
            .shape = CaseShape});
-  ops.Add({.schema = "StatelessCase(branch_index: int32, input: Tin) -> output: Tout {Tin: list(type) >= 0; "
-                     "Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []}",
-           .doc = "Case whose branches have no effects.",
-           .kind = OpKind::kCase,
-           .shape = CaseShape});
+  ops.Add(
+      {.schema =
+           "StatelessCase(branch_index: int32, input: Tin) -> output: Tout {Tin: list(type) >= 0; "
+           "Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []}",
+       .doc = "Case whose branches have no effects.",
+       .kind = OpKind::kCase,
+       .shape = CaseShape});
 }
 
 }  // namespace gyre

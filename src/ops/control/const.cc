@@ -10,9 +10,9 @@ struct ConstAttrs {
   static absl::StatusOr<ConstAttrs> Make(const Node& node) {
     const Tensor& value = NodeAttr<Tensor>(node, "value");
     if (value.dtype() != NodeAttr<DType>(node, "dtype")) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute value holds ", DTypeName(value.dtype()),
-                                                     ", but attribute dtype says ",
-                                                     DTypeName(NodeAttr<DType>(node, "dtype"))));
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute value holds ", DTypeName(value.dtype()),
+                       ", but attribute dtype says ", DTypeName(NodeAttr<DType>(node, "dtype"))));
     }
     return ConstAttrs{value};
   }

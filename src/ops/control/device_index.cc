@@ -24,7 +24,8 @@ absl::Status DeviceIndex(KernelContext& ctx, const DeviceIndexAttrs& attrs) {
 
 void RegisterDeviceIndex(OpRegistry& ops) {
   ops.Add({.schema = "DeviceIndex() -> index: int32 {device_names: list(string)}",
-           .doc = "Position of this device's type in device_names; their number when it is not among them.",
+           .doc = "Position of this device's type in device_names; their number when it is not "
+                  "among them.",
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its value is an integer"),
            .kernel = Compute<DeviceIndex>()});

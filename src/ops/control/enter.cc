@@ -16,13 +16,16 @@ absl::Status EnterShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterEnter(OpRegistry& ops) {
-  ops.Add({.schema = "Enter(data: T) -> output: T {T: type; frame_name: string; is_constant: bool = false; "
-                     "parallel_iterations: int = 10}",
-           .doc = "Makes `data` available in a child frame: in its first iteration, or in all if is_constant.",
-           .kind = OpKind::kEnter,
-           .traits = {.forwards = true},
-           .shape = EnterShape,
-           .kernel = Compute<ForwardInput>()});
+  ops.Add(
+      {.schema =
+           "Enter(data: T) -> output: T {T: type; frame_name: string; is_constant: bool = false; "
+           "parallel_iterations: int = 10}",
+       .doc = "Makes `data` available in a child frame: in its first iteration, or in all if "
+              "is_constant.",
+       .kind = OpKind::kEnter,
+       .traits = {.forwards = true},
+       .shape = EnterShape,
+       .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "RefEnter(data: Ref(T)) -> output: Ref(T) {T: type; frame_name: string; "
                      "is_constant: bool = false; parallel_iterations: int = 10}",
            .doc = "Enter of a reference.",

@@ -27,7 +27,8 @@ absl::Status FakeParam(KernelContext& ctx, const FakeParamAttrs& attrs) {
 
 void RegisterFakeParam(OpRegistry& ops) {
   ops.Add({.schema = "FakeParam() -> output: dtype {dtype: type; shape: shape}",
-           .doc = "A value nobody reads, of the given shape (unknown dimensions 0, unknown rank a scalar).",
+           .doc = "A value nobody reads, of the given shape (unknown dimensions 0, unknown rank a "
+                  "scalar).",
            .shape = shape::ByAttr,
            .gradient = NotDifferentiable("it depends on nothing"),
            .kernel = Compute<FakeParam>()});

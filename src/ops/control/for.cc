@@ -11,9 +11,11 @@ absl::Status ForShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterFor(OpRegistry& ops) {
-  ops.Add({.schema = "For(start: int32, limit: int32, delta: int32, input: T) -> output: T {T: list(type) >= 0; "
+  ops.Add({.schema = "For(start: int32, limit: int32, delta: int32, input: T) -> output: T {T: "
+                     "list(type) >= 0; "
                      "body: func}",
-           .doc = "Starts with `input` and replaces the values by body(i, values) for i = start, start + delta, … "
+           .doc = "Starts with `input` and replaces the values by body(i, values) for i = start, "
+                  "start + delta, … "
                   "before limit.",
            .kind = OpKind::kFor,
            .traits = {.effect = Effect::kIo},

@@ -5,15 +5,20 @@
 namespace gyre {
 
 void RegisterIf(OpRegistry& ops) {
-  ops.Add({.schema = "If(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: list(type) >= 0; "
-                     "Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: list(shape) = []}",
-           .doc = "The results of then_branch(input) if `cond` is true (a number: not zero; else: not empty), "
+  ops.Add({.schema =
+               "If(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: list(type) >= 0; "
+               "Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: "
+               "list(shape) = []}",
+           .doc = "The results of then_branch(input) if `cond` is true (a number: not zero; else: "
+                  "not empty), "
                   "of else_branch(input) otherwise; the other branch does not run.",
            .kind = OpKind::kIf,
            .traits = {.effect = Effect::kIo},
            .shape = shape::ByOutputShapes});
-  ops.Add({.schema = "StatelessIf(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: list(type) >= 0; "
-                     "Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: list(shape) = []}",
+  ops.Add({.schema = "StatelessIf(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: "
+                     "list(type) >= 0; "
+                     "Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: "
+                     "list(shape) = []}",
            .doc = "If whose branches have no effects.",
            .kind = OpKind::kIf,
            .shape = shape::ByOutputShapes});

@@ -7,8 +7,8 @@ namespace {
 
 absl::Status CheckTypes(const Node& node) {
   if (node.signature.inputs != node.signature.outputs) {
-    return absl::InvalidArgumentError(absl::StrCat("the types of the inputs of ", node.op_name,
-                                                   " must be those of its outputs"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the types of the inputs of ", node.op_name, " must be those of its outputs"));
   }
   return absl::OkStatus();
 }
@@ -34,11 +34,13 @@ absl::Status RegroupShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterListToArray(OpRegistry& ops) {
-  ops.Add({.schema = "_ListToArray(input: Tin) -> output: N * T {Tin: list(type); T: type; N: int >= 1}",
+  ops.Add({.schema =
+               "_ListToArray(input: Tin) -> output: N * T {Tin: list(type); T: type; N: int >= 1}",
            .doc = "Its inputs, which must all have type T.",
            .shape = RegroupShape,
            .kernel = Compute<Regroup>()});
-  ops.Add({.schema = "_ArrayToList(input: N * T) -> output: out_types {T: type; N: int >= 1; out_types: list(type)}",
+  ops.Add({.schema = "_ArrayToList(input: N * T) -> output: out_types {T: type; N: int >= 1; "
+                     "out_types: list(type)}",
            .doc = "Its inputs, which must have the types out_types.",
            .shape = RegroupShape,
            .kernel = Compute<Regroup>()});

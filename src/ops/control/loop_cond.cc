@@ -8,7 +8,8 @@ namespace {
 absl::Status LoopCond(KernelContext& ctx) {
   if (ctx.input(0).rank() != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the condition of a loop must be a scalar, but it has shape ", ctx.input(0).shape().ToString()));
+        absl::StrCat("the condition of a loop must be a scalar, but it has shape ",
+                     ctx.input(0).shape().ToString()));
   }
   GYRE_RETURN_IF_ERROR(ctx.Poll());  // what ends an endless loop
   ctx.set_output(0, ctx.TakeInput(0));
@@ -24,7 +25,8 @@ absl::Status LoopCondShape(ShapeContext& c) {
 
 void RegisterLoopCond(OpRegistry& ops) {
   ops.Add({.schema = "LoopCond(input: bool) -> output: bool",
-           .doc = "Forwards the condition that decides whether a loop goes on; cancellation is noticed here.",
+           .doc = "Forwards the condition that decides whether a loop goes on; cancellation is "
+                  "noticed here.",
            .kind = OpKind::kLoopCond,
            .shape = LoopCondShape,
            .gradient = NotDifferentiable("its value is a bool"),

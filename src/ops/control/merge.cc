@@ -5,7 +5,8 @@
 namespace gyre {
 namespace {
 
-// The engine runs it with a value in each input that has arrived alive: normally one; the first counts.
+// The engine runs it with a value in each input that has arrived alive: normally one; the first
+// counts.
 absl::Status Merge(KernelContext& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     if (!ctx.input(i).has_value()) continue;
@@ -36,12 +37,14 @@ absl::Status MergeShape(ShapeContext& c) {
 
 void RegisterMerge(OpRegistry& ops) {
   ops.Add({.schema = "Merge(inputs: N * T) -> output: T, value_index: int32 {T: type; N: int >= 1}",
-           .doc = "Forwards the first of its inputs to arrive alive, and says which; dead once all of them are.",
+           .doc = "Forwards the first of its inputs to arrive alive, and says which; dead once all "
+                  "of them are.",
            .kind = OpKind::kMerge,
            .traits = {.forwards = true},
            .shape = MergeShape,
            .kernel = Compute<Merge>()});
-  ops.Add({.schema = "RefMerge(inputs: Ref(N * T)) -> output: Ref(T), value_index: int32 {T: type; N: int >= 1}",
+  ops.Add({.schema = "RefMerge(inputs: Ref(N * T)) -> output: Ref(T), value_index: int32 {T: type; "
+                     "N: int >= 1}",
            .doc = "Merge of references.",
            .kind = OpKind::kMerge,
            .traits = {.allows_uninitialized_input = true, .forwards = true},

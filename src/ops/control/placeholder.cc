@@ -8,8 +8,9 @@ namespace {
 
 // Runs only when nobody fed it.
 absl::Status MissingFeed(KernelContext& ctx) {
-  return absl::InvalidArgumentError(absl::StrCat("You must feed a value for placeholder tensor '", ctx.node().name,
-                                                 "' with dtype ", DTypeName(ctx.output_dtype(0))));
+  return absl::InvalidArgumentError(absl::StrCat("You must feed a value for placeholder tensor '",
+                                                 ctx.node().name, "' with dtype ",
+                                                 DTypeName(ctx.output_dtype(0))));
 }
 
 // An old habit of the wire: before producer 24, a scalar shape attribute meant "unknown".
@@ -48,7 +49,8 @@ void RegisterPlaceholder(OpRegistry& ops) {
            .shape = PlaceholderShape,
            .gradient = NotDifferentiable("a placeholder depends on nothing"),
            .kernel = Compute<MissingFeed>()});
-  ops.Add({.schema = "PlaceholderWithDefault(input: dtype) -> output: dtype {dtype: type; shape: shape}",
+  ops.Add({.schema =
+               "PlaceholderWithDefault(input: dtype) -> output: dtype {dtype: type; shape: shape}",
            .doc = "A value that may be fed; its input otherwise.",
            .shape = DefaultShape,
            .kernel = Compute<ForwardDefault>()});

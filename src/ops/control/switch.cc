@@ -1,4 +1,5 @@
-// Switch, RefSwitch, _SwitchN: send a value down one of several paths; the others get nothing and are dead.
+// Switch, RefSwitch, _SwitchN: send a value down one of several paths; the others get nothing and
+// are dead.
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 
@@ -7,8 +8,8 @@ namespace {
 
 absl::Status SecondMustBeScalar(const Tensor& selector) {
   if (selector.num_elements() == 1 && selector.rank() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("The second input must be a scalar, but it has shape ", selector.shape().ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "The second input must be a scalar, but it has shape ", selector.shape().ToString()));
 }
 
 absl::Status Switch(KernelContext& ctx) {
@@ -34,20 +35,25 @@ absl::Status SwitchShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterSwitch(OpRegistry& ops) {
-  ops.Add({.schema = "Switch(data: T, pred: bool) -> output_false: T, output_true: T {T: type}",
-           .doc = "Sends `data` to output_true if `pred`, else to output_false; the other output is dead.",
-           .kind = OpKind::kSwitch,
-           .traits = {.forwards = true},
-           .shape = SwitchShape,
-           .kernel = Compute<Switch>()});
-  ops.Add({.schema = "RefSwitch(data: Ref(T), pred: bool) -> output_false: Ref(T), output_true: Ref(T) {T: type}",
+  ops.Add(
+      {.schema = "Switch(data: T, pred: bool) -> output_false: T, output_true: T {T: type}",
+       .doc =
+           "Sends `data` to output_true if `pred`, else to output_false; the other output is dead.",
+       .kind = OpKind::kSwitch,
+       .traits = {.forwards = true},
+       .shape = SwitchShape,
+       .kernel = Compute<Switch>()});
+  ops.Add({.schema = "RefSwitch(data: Ref(T), pred: bool) -> output_false: Ref(T), output_true: "
+                     "Ref(T) {T: type}",
            .doc = "Switch of a reference: the variable need not be initialised.",
            .kind = OpKind::kSwitch,
            .traits = {.allows_uninitialized_input = true, .forwards = true},
            .shape = SwitchShape,
            .kernel = Compute<Switch>()});
-  ops.Add({.schema = "_SwitchN(data: T, output_index: int32) -> outputs: num_outs * T {num_outs: int >= 1; T: type}",
-           .doc = "Sends `data` to output number `output_index`; an index out of range means the last output.",
+  ops.Add({.schema = "_SwitchN(data: T, output_index: int32) -> outputs: num_outs * T {num_outs: "
+                     "int >= 1; T: type}",
+           .doc = "Sends `data` to output number `output_index`; an index out of range means the "
+                  "last output.",
            .kind = OpKind::kSwitchN,
            .traits = {.forwards = true},
            .shape = SwitchShape,

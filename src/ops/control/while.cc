@@ -7,12 +7,14 @@ namespace gyre {
 void RegisterWhile(OpRegistry& ops) {
   ops.Add({.schema = "While(input: T) -> output: T {T: list(type) >= 0; cond: func; body: func; "
                      "output_shapes: list(shape) = []; parallel_iterations: int = 10}",
-           .doc = "Starts with `input` and replaces the values by body(values) as long as cond(values) is true.",
+           .doc = "Starts with `input` and replaces the values by body(values) as long as "
+                  "cond(values) is true.",
            .kind = OpKind::kWhile,
            .traits = {.effect = Effect::kIo},
            .shape = shape::ByOutputShapes});
-  ops.Add({.schema = "StatelessWhile(input: T) -> output: T {T: list(type) >= 0; cond: func; body: func; "
-                     "output_shapes: list(shape) = []; parallel_iterations: int = 10}",
+  ops.Add({.schema =
+               "StatelessWhile(input: T) -> output: T {T: list(type) >= 0; cond: func; body: func; "
+               "output_shapes: list(shape) = []; parallel_iterations: int = 10}",
            .doc = "While whose condition and body have no effects.",
            .kind = OpKind::kWhile,
            .shape = shape::ByOutputShapes});

@@ -11,11 +11,13 @@ absl::Status PushBack(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* input, ListInput(ctx, 0));
   GYRE_RETURN_IF_ERROR(CheckElement(*input, value.dtype(), value.shape(), "append"));
   if (input->max_size >= 0 && input->size() >= input->max_size) {
-    return absl::InvalidArgumentError(absl::StrCat("Tried to push item into a full list list size: ", input->size(),
-                                                   " max_num_elements: ", input->max_size));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Tried to push item into a full list list size: ", input->size(),
+                     " max_num_elements: ", input->max_size));
   }
   if (input->size() >= TensorList::kMaxSize) {
-    return absl::ResourceExhaustedError(absl::StrCat("a list holds at most ", TensorList::kMaxSize, " elements"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a list holds at most ", TensorList::kMaxSize, " elements"));
   }
   RefPtr<TensorList> list = TakeList(ctx, 0);
   GYRE_RETURN_IF_ERROR(list->elements.Append(ctx.TakeInput(1), ctx.alloc()));
@@ -29,13 +31,15 @@ absl::StatusOr<Tensor> ReadElement(const KernelContext& ctx, const TensorList& l
                                    const PartialShape& known) {
   if (element.has_value()) {
     if (known.Allows(element.shape())) return element;
-    return absl::InvalidArgumentError(absl::StrCat("the element has shape ", element.shape().ToString(),
-                                                   ", which does not fit the element_shape ", known.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the element has shape ", element.shape().ToString(),
+                     ", which does not fit the element_shape ", known.ToString()));
   }
   const std::optional<Shape> shape = known.ToShape();
   if (!shape) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "Trying to read an uninitialized tensor but element_shape is not fully defined: ", known.ToString()));
+        "Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+        known.ToString()));
   }
   return ctx.AllocateZeros(list.dtype(), *shape);
 }
@@ -56,8 +60,8 @@ absl::Status GetItem(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0, ctx.output_dtype(0)));
   GYRE_ASSIGN_OR_RETURN(const int32_t index, Int32Input(ctx, 1, "index"));
   if (index < 0 || index >= list->size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Trying to access element ", index, " in a list with ", list->size(), " elements."));
+    return absl::InvalidArgumentError(absl::StrCat("Trying to access element ", index,
+                                                   " in a list with ", list->size(), " elements."));
   }
   GYRE_ASSIGN_OR_RETURN(PartialShape shape, ElementShapeInput(ctx, 2, *list));
   GYRE_ASSIGN_OR_RETURN(Tensor item, list->elements.Get(index, ctx.alloc()));
@@ -70,7 +74,8 @@ absl::Status GetItem(KernelContext& ctx) {
 }
 
 struct SetAttrs {
-  explicit SetAttrs(const Node& node) : resize(NodeAttr<bool>(node, "resize_if_index_out_of_bounds")) {}
+  explicit SetAttrs(const Node& node)
+      : resize(NodeAttr<bool>(node, "resize_if_index_out_of_bounds")) {}
   bool resize;
 };
 
@@ -80,11 +85,12 @@ absl::Status SetItem(KernelContext& ctx, const SetAttrs& attrs) {
   GYRE_RETURN_IF_ERROR(CheckElement(*input, item.dtype(), item.shape(), "set"));
   GYRE_ASSIGN_OR_RETURN(const int32_t index, Int32Input(ctx, 1, "index"));
   if (index < 0 || (!attrs.resize && index >= input->size()) || index >= TensorList::kMaxSize) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Trying to modify element ", index, " in a list with ", input->size(), " elements."));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Trying to modify element ", index, " in a list with ", input->size(), " elements."));
   }
   RefPtr<TensorList> list = TakeList(ctx, 0);
-  if (index >= list->size()) GYRE_RETURN_IF_ERROR(list->elements.Resize(int64_t{index} + 1, ctx.alloc()));
+  if (index >= list->size())
+    GYRE_RETURN_IF_ERROR(list->elements.Resize(int64_t{index} + 1, ctx.alloc()));
   GYRE_RETURN_IF_ERROR(list->elements.Set(index, ctx.TakeInput(2), ctx.alloc()));
   ctx.set_output(0, ListTensor(std::move(list)));
   return absl::OkStatus();
@@ -94,7 +100,8 @@ absl::Status Resize(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(ListInput(ctx, 0).status());
   GYRE_ASSIGN_OR_RETURN(const int32_t size, Int32Input(ctx, 1, "size"));
   if (size < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("TensorListResize expects size to be non-negative. Got: ", size));
+    return absl::InvalidArgumentError(
+        absl::StrCat("TensorListResize expects size to be non-negative. Got: ", size));
   }
   RefPtr<TensorList> list = TakeList(ctx, 0);
   GYRE_RETURN_IF_ERROR(list->elements.Resize(size, ctx.alloc()));
@@ -114,8 +121,9 @@ absl::StatusOr<Tensor> DimsTensor(const KernelContext& ctx, const PartialShape& 
   GYRE_ASSIGN_OR_RETURN(Tensor dims, ctx.Allocate(DTypeOf<T>, Shape::Vector(shape.rank())));
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.dim(i) > std::numeric_limits<T>::max()) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", i, " of the list's elements is ", shape.dim(i),
-                                                     ", more than an int32 holds: ask for shape_type = int64"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", i, " of the list's elements is ", shape.dim(i),
+                       ", more than an int32 holds: ask for shape_type = int64"));
     }
     dims.mutable_values<T>()[i] = static_cast<T>(shape.dim(i));
   }
@@ -144,7 +152,8 @@ absl::Status PopShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
   GYRE_ASSIGN_OR_RETURN(PartialShape element, AskedElementShape(c, 1, c.output_dtype(1)));
   c.set_output(0, PartialShape::Scalar());
-  c.set_output_handle(0, {c.output_dtype(1), c.input_handle(0) ? c.input_handle(0)->shape : element});
+  c.set_output_handle(0,
+                      {c.output_dtype(1), c.input_handle(0) ? c.input_handle(0)->shape : element});
   c.set_output(1, std::move(element));
   return absl::OkStatus();
 }
@@ -173,44 +182,52 @@ absl::Status ResizeShape(ShapeContext& c) {
 }
 
 void RegisterChanges(OpRegistry& ops) {
-  ops.Add({.schema = "TensorListPushBack(input_handle: variant, tensor: element_dtype) -> output_handle: variant "
+  ops.Add({.schema = "TensorListPushBack(input_handle: variant, tensor: element_dtype) -> "
+                     "output_handle: variant "
                      "{element_dtype: type}",
            .doc = "The list with one more element at its end.",
            .shape = PushShape,
            .kernel = Compute<PushBack>()});
-  ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> output_handle: variant, "
+  ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
+                     "output_handle: variant, "
                      "tensor: element_dtype {element_dtype: type}",
            .doc = "The list without its last element, and that element.",
            .shape = PopShape,
            .kernel = Compute<PopBack>()});
-  ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) -> output_handle: "
+  ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
+                     "-> output_handle: "
                      "variant {element_dtype: type; resize_if_index_out_of_bounds: bool = false}",
            .doc = "The list with another element at `index`.",
            .shape = SetShape,
            .kernel = Compute<SetItem>()});
-  ops.Add({.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
-           .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",
-           .shape = ResizeShape,
-           .kernel = Compute<Resize>()});
+  ops.Add(
+      {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
+       .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",
+       .shape = ResizeShape,
+       .kernel = Compute<Resize>()});
 }
 
 }  // namespace
 
 void RegisterListAccess(OpRegistry& ops) {
   RegisterChanges(ops);
-  ops.Add({.schema = "TensorListGetItem(input_handle: variant, index: int32, element_shape: Tshape) -> item: "
-                     "element_dtype {element_dtype: type; Tshape: indextype = int32}",
-           .doc = "The list's element at `index`; one that is uninitialised reads as zeros.",
-           .shape = GetShape,
-           .kernel = Compute<GetItem>()});
+  ops.Add(
+      {.schema =
+           "TensorListGetItem(input_handle: variant, index: int32, element_shape: Tshape) -> item: "
+           "element_dtype {element_dtype: type; Tshape: indextype = int32}",
+       .doc = "The list's element at `index`; one that is uninitialised reads as zeros.",
+       .shape = GetShape,
+       .kernel = Compute<GetItem>()});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is an integer"),
            .kernel = Compute<Length>()});
-  ops.Add({.schema = "TensorListElementShape(input_handle: variant) -> element_shape: shape_type {shape_type: "
+  ops.Add({.schema = "TensorListElementShape(input_handle: variant) -> element_shape: shape_type "
+                     "{shape_type: "
                      "indextype}",
-           .doc = "The shape that all elements of a list have: -1 for unknown dimensions, the scalar -1 for an "
+           .doc = "The shape that all elements of a list have: -1 for unknown dimensions, the "
+                  "scalar -1 for an "
                   "unknown rank.",
            .shape = shape::Unknown,  // a vector or, for an unknown rank, a scalar
            .gradient = NotDifferentiable("its result is an integer"),

@@ -18,7 +18,9 @@ constexpr size_t kMaxPackedBytes = 128;
 
 // Elements below a node of this level.
 int64_t Span(int level) { return int64_t{1} << (kBits * (level + 1)); }
-int SlotOf(int64_t i, int level) { return static_cast<int>((i >> (kBits * level)) & (kFanOut - 1)); }
+int SlotOf(int64_t i, int level) {
+  return static_cast<int>((i >> (kBits * level)) & (kFanOut - 1));
+}
 
 }  // namespace
 
@@ -74,7 +76,8 @@ struct ChunkedVector::Leaf final : Node {
     if (!Has(j)) return Tensor();
     if (!packed) return boxes[j];
     GYRE_ASSIGN_OR_RETURN(Tensor value, Tensor::Make(dtype, shape, alloc));
-    std::memcpy(value.mutable_raw_data(), bytes.get() + static_cast<size_t>(j) * element_bytes, element_bytes);
+    std::memcpy(value.mutable_raw_data(), bytes.get() + static_cast<size_t>(j) * element_bytes,
+                element_bytes);
     return value;
   }
 
@@ -83,7 +86,8 @@ struct ChunkedVector::Leaf final : Node {
     if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
     GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
     if (packed) {
-      std::memcpy(bytes.get() + static_cast<size_t>(j) * element_bytes, value.raw_data(), element_bytes);
+      std::memcpy(bytes.get() + static_cast<size_t>(j) * element_bytes, value.raw_data(),
+                  element_bytes);
     } else {
       boxes[j] = std::move(value);
     }
@@ -111,7 +115,8 @@ struct ChunkedVector::Leaf final : Node {
   absl::Status Reserve(int n, int64_t& moves) {
     if (n <= capacity) return absl::OkStatus();
     const int room = std::max(4, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))));
-    GYRE_RETURN_IF_ERROR(charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
+    GYRE_RETURN_IF_ERROR(
+        charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
     if (packed) {
       auto larger = std::make_unique<char[]>(static_cast<size_t>(room) * element_bytes);
       std::copy_n(bytes.get(), static_cast<size_t>(capacity) * element_bytes, larger.get());
@@ -132,8 +137,8 @@ struct ChunkedVector::Leaf final : Node {
     for (int j = 0; j < capacity; ++j) {
       GYRE_ASSIGN_OR_RETURN(tensors[j], Get(j, alloc));
     }
-    GYRE_RETURN_IF_ERROR(
-        charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(capacity) * sizeof(Tensor))));
+    GYRE_RETURN_IF_ERROR(charge.Set(
+        static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(capacity) * sizeof(Tensor))));
     boxes = std::move(tensors);
     bytes.reset();
     packed = false;
@@ -257,7 +262,8 @@ absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
 }
 
 // Nothing at or behind n, counted from the first element below `slot`, stays stored.
-absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_t n, Tensor::Alloc alloc) {
+absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_t n,
+                                     Tensor::Alloc alloc) {
   if (!slot || n >= Span(level)) return absl::OkStatus();
   if (n <= 0) {
     slot = nullptr;

@@ -68,8 +68,8 @@ class ChunkedVector {
   static int64_t NextStoredIn(const RefCounted* node, int level, int64_t i);
 
   DType dtype_;
-  int level_ = 0;              // of the root: leaves are level 0
-  RefPtr<RefCounted> root_;    // a Branch if level_ > 0, else a Leaf; null: nothing stored
+  int level_ = 0;            // of the root: leaves are level 0
+  RefPtr<RefCounted> root_;  // a Branch if level_ > 0, else a Leaf; null: nothing stored
   int64_t size_ = 0;
   int64_t moves_ = 0;
 };

@@ -14,26 +14,32 @@ struct DTypeAttrs {
 };
 
 // The list in element i of input `input`, which is any tensor of variants.
-absl::StatusOr<const TensorList*> ListElement(const KernelContext& ctx, int input, size_t i, DType dtype) {
-  const auto* list = dynamic_cast<const TensorList*>(ctx.input(input).values<RefPtr<Object>>()[i].get());
+absl::StatusOr<const TensorList*> ListElement(const KernelContext& ctx, int input, size_t i,
+                                              DType dtype) {
+  const auto* list =
+      dynamic_cast<const TensorList*>(ctx.input(input).values<RefPtr<Object>>()[i].get());
   if (list == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("Input ", input, " has no TensorList at position ", i));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Input ", input, " has no TensorList at position ", i));
   }
   if (list->dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; op elements ", DTypeName(dtype),
-                                                   " but list elements ", DTypeName(list->dtype())));
+    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; op elements ",
+                                                   DTypeName(dtype), " but list elements ",
+                                                   DTypeName(list->dtype())));
   }
   return list;
 }
 
-absl::StatusOr<RefPtr<Object>> Concatenation(const KernelContext& ctx, const TensorList& a, const TensorList& b) {
+absl::StatusOr<RefPtr<Object>> Concatenation(const KernelContext& ctx, const TensorList& a,
+                                             const TensorList& b) {
   if (a.element_shape != b.element_shape) {
     return absl::InvalidArgumentError(
         absl::StrCat("input_a and input_b TensorList element shapes are not identical. Saw ",
                      a.element_shape.ToString(), " vs. ", b.element_shape.ToString()));
   }
   if (a.size() + b.size() > TensorList::kMaxSize) {
-    return absl::ResourceExhaustedError(absl::StrCat("a list holds at most ", TensorList::kMaxSize, " elements"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a list holds at most ", TensorList::kMaxSize, " elements"));
   }
   RefPtr<TensorList> result = a.Copy();
   const int64_t offset = a.size();
@@ -49,8 +55,9 @@ absl::StatusOr<RefPtr<Object>> Concatenation(const KernelContext& ctx, const Ten
 absl::Status ConcatLists(KernelContext& ctx, const DTypeAttrs& attrs) {
   const Shape& shape = ctx.input(0).shape();
   if (shape != ctx.input(1).shape()) {
-    return absl::InvalidArgumentError(absl::StrCat("input_a and input_b must have the same shape: ", shape.ToString(),
-                                                   " vs. ", ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input_a and input_b must have the same shape: ", shape.ToString(), " vs. ",
+                     ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(DType::kVariant, shape));
   for (size_t i = 0; i < static_cast<size_t>(shape.num_elements()); ++i) {
@@ -68,8 +75,8 @@ absl::StatusOr<Shape> BatchElementShape(const Shape& batch, const Shape& values)
                     std::equal(batch.dims().begin(), batch.dims().end(), values.dims().begin());
   if (!fits) {
     return absl::InvalidArgumentError(
-        absl::StrCat("Expected tensor's shape to start with that of input_handles, but saw ", values.ToString(),
-                     " and ", batch.ToString()));
+        absl::StrCat("Expected tensor's shape to start with that of input_handles, but saw ",
+                     values.ToString(), " and ", batch.ToString()));
   }
   return Shape::Make(values.dims().subspan(static_cast<size_t>(batch.rank())));
 }
@@ -85,9 +92,11 @@ absl::Status PushBackBatch(KernelContext& ctx, const DTypeAttrs& attrs) {
     const size_t k = static_cast<size_t>(i);
     GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListElement(ctx, 0, k, attrs.dtype));
     GYRE_RETURN_IF_ERROR(CheckElement(*list, attrs.dtype, element, "append"));
-    if ((list->max_size >= 0 && list->size() >= list->max_size) || list->size() >= TensorList::kMaxSize) {
-      return absl::InvalidArgumentError(absl::StrCat("Tried to push item into a full list list size: ", list->size(),
-                                                     " max_num_elements: ", list->max_size));
+    if ((list->max_size >= 0 && list->size() >= list->max_size) ||
+        list->size() >= TensorList::kMaxSize) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Tried to push item into a full list list size: ", list->size(),
+                       " max_num_elements: ", list->max_size));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, rows, i, 1, element));
     RefPtr<TensorList> longer = list->Copy();
@@ -116,25 +125,30 @@ absl::Status PushBackBatchShape(ShapeContext& c) {
   if (!c.input(0).has_rank() || !c.input(1).has_rank()) return absl::OkStatus();
   const int batch = c.input(0).rank();
   if (c.input(1).rank() < batch) {
-    return absl::InvalidArgumentError(absl::StrCat("tensor must have at least the rank of input_handles, but their "
-                                                   "shapes are ", c.input(1).ToString(), " and ",
-                                                   c.input(0).ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor must have at least the rank of input_handles, but their "
+                     "shapes are ",
+                     c.input(1).ToString(), " and ", c.input(0).ToString()));
   }
   const absl::Span<const int64_t> dims = c.input(1).dims();
-  GYRE_RETURN_IF_ERROR(c.input(0).Intersect(PartialShape(Dims(dims.begin(), dims.begin() + batch))).status());
+  GYRE_RETURN_IF_ERROR(
+      c.input(0).Intersect(PartialShape(Dims(dims.begin(), dims.begin() + batch))).status());
   return element.Intersect(PartialShape(Dims(dims.begin() + batch, dims.end()))).status();
 }
 
 }  // namespace
 
 void RegisterListCombine(OpRegistry& ops) {
-  ops.Add({.schema = "TensorListConcatLists(input_a: variant, input_b: variant) -> output: variant {element_dtype: "
-                     "type}",
-           .doc = "For each pair of lists, the elements of the first followed by those of the second.",
-           .shape = ConcatListsShape,
-           .gradient = NotDifferentiable("the peer defines none"),
-           .kernel = Compute<ConcatLists>()});
-  ops.Add({.schema = "TensorListPushBackBatch(input_handles: variant, tensor: element_dtype) -> output_handles: "
+  ops.Add(
+      {.schema = "TensorListConcatLists(input_a: variant, input_b: variant) -> output: variant "
+                 "{element_dtype: "
+                 "type}",
+       .doc = "For each pair of lists, the elements of the first followed by those of the second.",
+       .shape = ConcatListsShape,
+       .gradient = NotDifferentiable("the peer defines none"),
+       .kernel = Compute<ConcatLists>()});
+  ops.Add({.schema = "TensorListPushBackBatch(input_handles: variant, tensor: element_dtype) -> "
+                     "output_handles: "
                      "variant {element_dtype: type}",
            .doc = "Every list of a batch with one more element at its end, taken from `tensor`.",
            .shape = PushBackBatchShape,

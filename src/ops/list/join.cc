@@ -13,7 +13,8 @@ namespace {
 // Copies the items that `item(k)` gives for k in [0, n), one behind the other, to `result`, where
 // an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
 // fill the result.
-absl::Status CopyItems(const KernelContext& ctx, int64_t n, absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
+absl::Status CopyItems(const KernelContext& ctx, int64_t n,
+                       absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
                        absl::FunctionRef<int64_t(int64_t k)> missing, Tensor& result) {
   return VisitElement(result.dtype(), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
@@ -35,18 +36,21 @@ absl::Status CopyItems(const KernelContext& ctx, int64_t n, absl::FunctionRef<Ch
 
 // The one shape of all elements that a stack of `n` of them takes them to have: `shape`, narrowed
 // to those that are there where the list itself does not say it.
-absl::StatusOr<Shape> CommonShape(const KernelContext& ctx, const TensorList& list, PartialShape shape, int64_t n) {
+absl::StatusOr<Shape> CommonShape(const KernelContext& ctx, const TensorList& list,
+                                  PartialShape shape, int64_t n) {
   if (!shape.IsFullyKnown() && n == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "Tried to stack elements of an empty list with non-fully-defined element_shape: ", shape.ToString()));
+        "Tried to stack elements of an empty list with non-fully-defined element_shape: ",
+        shape.ToString()));
   }
   if (!list.element_shape.IsFullyKnown()) {
     GYRE_ASSIGN_OR_RETURN(shape, NarrowToElements(ctx, list, std::move(shape)));
   }
   if (const std::optional<Shape> known = shape.ToShape()) return *known;
-  return absl::InvalidArgumentError(
-      absl::StrCat("Tried to stack list which only contains uninitialized tensors and has a non-fully-defined "
-                   "element_shape: ", shape.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined "
+      "element_shape: ",
+      shape.ToString()));
 }
 
 struct StackAttrs {
@@ -58,8 +62,9 @@ absl::Status Stack(KernelContext& ctx, const StackAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0, ctx.output_dtype(0)));
   const int64_t n = list->size();
   if (attrs.num_elements != -1 && attrs.num_elements != n) {
-    return absl::InvalidArgumentError(absl::StrCat("Operation expected a list with ", attrs.num_elements,
-                                                   " elements but got a list with ", n, " elements."));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Operation expected a list with ", attrs.num_elements,
+                     " elements but got a list with ", n, " elements."));
   }
   GYRE_ASSIGN_OR_RETURN(PartialShape known, ElementShapeInput(ctx, 1, *list));
   GYRE_ASSIGN_OR_RETURN(const Shape element, CommonShape(ctx, *list, std::move(known), n));
@@ -85,34 +90,35 @@ absl::Status CheckIndices(absl::Span<const int32_t> indices, int64_t size) {
 }
 
 // The shape of the elements that `indices` name, given what is known of it.
-absl::StatusOr<Shape> GatheredShape(const TensorList& list, absl::Span<const int32_t> indices, PartialShape shape) {
+absl::StatusOr<Shape> GatheredShape(const TensorList& list, absl::Span<const int32_t> indices,
+                                    PartialShape shape) {
   if (!shape.IsFullyKnown() && indices.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Tried to gather 0-elements from a list with non-fully-defined shape: ", shape.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Tried to gather 0-elements from a list with non-fully-defined shape: ", shape.ToString()));
   }
   for (size_t k = 0; k < indices.size(); ++k) {
     const ChunkedVector::Item item = list.elements.Peek(indices[k]);
     if (item.data == nullptr) continue;
     absl::StatusOr<PartialShape> both = shape.Intersect(*item.shape);
     if (!both.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ", indices[k],
-                                                     " has shape ", item.shape->ToString(), ", which does not fit ",
-                                                     shape.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Incompatible shapes during merge: element ", indices[k], " has shape ",
+                       item.shape->ToString(), ", which does not fit ", shape.ToString()));
     }
     shape = *std::move(both);
   }
   if (const std::optional<Shape> known = shape.ToShape()) return *known;
-  return absl::InvalidArgumentError(
-      absl::StrCat("Tried to gather uninitialized tensors from a list with non-fully-defined shape: ",
-                   shape.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Tried to gather uninitialized tensors from a list with non-fully-defined shape: ",
+      shape.ToString()));
 }
 
 absl::Status Gather(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0, ctx.output_dtype(0)));
   const Tensor& input = ctx.input(1);
   if (input.rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected indices to be a vector, but received shape: ", input.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected indices to be a vector, but received shape: ", input.shape().ToString()));
   }
   const absl::Span<const int32_t> indices = input.values<int32_t>();
   GYRE_RETURN_IF_ERROR(CheckIndices(indices, list->size()));
@@ -135,8 +141,8 @@ struct Joined {
 };
 
 // Rows of an element: its own, or for one that is uninitialised what `leading_dims` or `known` say.
-absl::StatusOr<int64_t> RowsOf(const ChunkedVector::Item& item, int64_t i, absl::Span<const int64_t> leading_dims,
-                               const PartialShape& known) {
+absl::StatusOr<int64_t> RowsOf(const ChunkedVector::Item& item, int64_t i,
+                               absl::Span<const int64_t> leading_dims, const PartialShape& known) {
   if (item.data != nullptr) {
     if (item.shape->rank() > 0) return item.shape->dim(0);
     return absl::InvalidArgumentError(
@@ -148,14 +154,17 @@ absl::StatusOr<int64_t> RowsOf(const ChunkedVector::Item& item, int64_t i, absl:
   }
   if (known.has_rank() && known.dim(0) >= 0) return known.dim(0);
   return absl::InvalidArgumentError(absl::StrCat("List contains uninitialized tensor at index ", i,
-                                                 " but leading_dims has only ", leading_dims.size(), " elements."));
+                                                 " but leading_dims has only ", leading_dims.size(),
+                                                 " elements."));
 }
 
 // `known`: what the op and the list say of an element's shape.
-absl::StatusOr<Joined> JoinedShape(const KernelContext& ctx, const TensorList& list, const PartialShape& known,
+absl::StatusOr<Joined> JoinedShape(const KernelContext& ctx, const TensorList& list,
+                                   const PartialShape& known,
                                    absl::Span<const int64_t> leading_dims) {
   if (known.has_rank() && known.rank() == 0) {
-    return absl::InvalidArgumentError("Concat requires elements to be at least vectors, found scalars instead.");
+    return absl::InvalidArgumentError(
+        "Concat requires elements to be at least vectors, found scalars instead.");
   }
   PartialShape rest;
   if (known.has_rank()) rest = PartialShape(Dims(known.dims().begin() + 1, known.dims().end()));
@@ -169,20 +178,22 @@ absl::StatusOr<Joined> JoinedShape(const KernelContext& ctx, const TensorList& l
     if (!sum) return absl::InvalidArgumentError("the elements have more rows than an int64 counts");
     rows = *sum;
     if (item.data == nullptr) continue;
-    absl::StatusOr<PartialShape> both =
-        rest.Intersect(PartialShape(Dims(item.shape->dims().begin() + 1, item.shape->dims().end())));
+    absl::StatusOr<PartialShape> both = rest.Intersect(
+        PartialShape(Dims(item.shape->dims().begin() + 1, item.shape->dims().end())));
     if (!both.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("TensorList has inconsistent shapes: excepting dimension 0, element ", i, " has shape ",
-                       item.shape->ToString(), ", which does not fit ", rest.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "TensorList has inconsistent shapes: excepting dimension 0, element ", i, " has shape ",
+          item.shape->ToString(), ", which does not fit ", rest.ToString()));
     }
     rest = *std::move(both);
   }
   const std::optional<Shape> row = rest.ToShape();
   if (!row) {
     return absl::InvalidArgumentError(
-        absl::StrCat("All except the first dimension must be fully defined when concating an empty tensor list or one "
-                     "of uninitialized tensors only. element_shape: ", known.ToString()));
+        absl::StrCat("All except the first dimension must be fully defined when concating an empty "
+                     "tensor list or one "
+                     "of uninitialized tensors only. element_shape: ",
+                     known.ToString()));
   }
   Joined joined;
   GYRE_ASSIGN_OR_RETURN(joined.shape, ShapeOfRows(rows, *row));
@@ -195,9 +206,9 @@ absl::Status ConcatElements(KernelContext& ctx, const TensorList& list, const Pa
                             absl::Span<const int64_t> leading_dims) {
   const absl::StatusOr<PartialShape> known = asked.Intersect(list.element_shape);
   if (!known.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element_shape is ",
-                                                   asked.ToString(), ", but the list's elements have shape ",
-                                                   list.element_shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Incompatible shapes during merge: element_shape is ", asked.ToString(),
+                     ", but the list's elements have shape ", list.element_shape.ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Joined joined, JoinedShape(ctx, list, *known, leading_dims));
   GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(list.dtype(), joined.shape));
@@ -214,7 +225,8 @@ absl::Status ConcatElements(KernelContext& ctx, const TensorList& list, const Pa
 }
 
 struct ConcatAttrs {
-  explicit ConcatAttrs(const Node& node) : element_shape(NodeAttr<PartialShape>(node, "element_shape")) {}
+  explicit ConcatAttrs(const Node& node)
+      : element_shape(NodeAttr<PartialShape>(node, "element_shape")) {}
   PartialShape element_shape;
 };
 
@@ -228,7 +240,8 @@ absl::Status ConcatV2(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const PartialShape asked, PartialShapeInput(ctx, 1, "element_shape"));
   if (ctx.input(2).rank() != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("Expected leading_dims to be a vector, but received shape: ", ctx.input(2).shape().ToString()));
+        absl::StrCat("Expected leading_dims to be a vector, but received shape: ",
+                     ctx.input(2).shape().ToString()));
   }
   return ConcatElements(ctx, *list, asked, ctx.input(2).values<int64_t>());
 }
@@ -273,24 +286,32 @@ absl::Status ConcatV2Shape(ShapeContext& c) {
 }  // namespace
 
 void RegisterListJoin(OpRegistry& ops) {
-  ops.Add({.schema = "TensorListStack(input_handle: variant, element_shape: int32) -> tensor: element_dtype "
-                     "{element_dtype: type; num_elements: int = -1}",
-           .doc = "The list's elements as the rows of one tensor; uninitialised ones are zeros.",
-           .shape = StackShape,
-           .kernel = Compute<Stack>()});
-  ops.Add({.schema = "TensorListGather(input_handle: variant, indices: int32, element_shape: int32) -> values: "
+  ops.Add(
+      {.schema =
+           "TensorListStack(input_handle: variant, element_shape: int32) -> tensor: element_dtype "
+           "{element_dtype: type; num_elements: int = -1}",
+       .doc = "The list's elements as the rows of one tensor; uninitialised ones are zeros.",
+       .shape = StackShape,
+       .kernel = Compute<Stack>()});
+  ops.Add({.schema = "TensorListGather(input_handle: variant, indices: int32, element_shape: "
+                     "int32) -> values: "
                      "element_dtype {element_dtype: type}",
-           .doc = "The list's elements at `indices` as the rows of one tensor; uninitialised ones are zeros.",
+           .doc = "The list's elements at `indices` as the rows of one tensor; uninitialised ones "
+                  "are zeros.",
            .shape = GatherShape,
            .kernel = Compute<Gather>()});
-  ops.Add({.schema = "TensorListConcat(input_handle: variant) -> tensor: element_dtype, lengths: int64 "
-                     "{element_dtype: type; element_shape: shape = ?}",
+  ops.Add({.schema =
+               "TensorListConcat(input_handle: variant) -> tensor: element_dtype, lengths: int64 "
+               "{element_dtype: type; element_shape: shape = ?}",
            .doc = "The list's elements joined along dimension 0, and how many rows each has.",
            .shape = ConcatShape,
            .kernel = Compute<Concat>()});
-  ops.Add({.schema = "TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: int64) -> "
-                     "tensor: element_dtype, lengths: int64 {element_dtype: type; shape_type: indextype}",
-           .doc = "The list's elements joined along dimension 0, where uninitialised ones are `leading_dims` rows of "
+  ops.Add({.schema =
+               "TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: "
+               "int64) -> "
+               "tensor: element_dtype, lengths: int64 {element_dtype: type; shape_type: indextype}",
+           .doc = "The list's elements joined along dimension 0, where uninitialised ones are "
+                  "`leading_dims` rows of "
                   "zeros, and how many rows each has.",
            .shape = ConcatV2Shape,
            .kernel = Compute<ConcatV2>()});

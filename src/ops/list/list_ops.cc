@@ -7,17 +7,19 @@ namespace gyre {
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i) {
   const Tensor& input = ctx.input(i);
   if (const auto* list = input.object_as<TensorList>()) return list;
-  const std::string found = input.object() != nullptr ? absl::StrCat("a ", input.object()->type_name())
-                            : input.rank() == 0       ? std::string("an empty variant")
-                                                      : absl::StrCat("a tensor of shape ", input.shape().ToString());
+  const std::string found =
+      input.object() != nullptr ? absl::StrCat("a ", input.object()->type_name())
+      : input.rank() == 0       ? std::string("an empty variant")
+                                : absl::StrCat("a tensor of shape ", input.shape().ToString());
   return absl::InvalidArgumentError(absl::StrCat("Input ", i, " is not a TensorList but ", found));
 }
 
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DType dtype) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, i));
   if (list->dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; op elements ", DTypeName(dtype),
-                                                   " but list elements ", DTypeName(list->dtype())));
+    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; op elements ",
+                                                   DTypeName(dtype), " but list elements ",
+                                                   DTypeName(list->dtype())));
   }
   return list;
 }
@@ -31,14 +33,18 @@ RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
   return list->IsUnique() ? list : list->Copy();
 }
 
-Tensor ListTensor(RefPtr<TensorList> list) { return Tensor::FromObject(DType::kVariant, std::move(list)); }
+Tensor ListTensor(RefPtr<TensorList> list) {
+  return Tensor::FromObject(DType::kVariant, std::move(list));
+}
 
-absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i, absl::string_view what) {
+absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
+                                               absl::string_view what) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, ctx.IntVector(i, what));
   if (ctx.input(i).rank() == 0) {
     if (dims[0] == -1) return PartialShape::Unknown();
     return absl::InvalidArgumentError(
-        absl::StrCat("The only valid scalar ", what, " is the fully unknown shape specified as -1, not ", dims[0]));
+        absl::StrCat("The only valid scalar ", what,
+                     " is the fully unknown shape specified as -1, not ", dims[0]));
   }
   if (dims.size() > Shape::kMaxRank) {
     return absl::InvalidArgumentError(
@@ -50,16 +56,18 @@ absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i, 
   return PartialShape(Dims(dims.begin(), dims.end()));
 }
 
-absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i, const TensorList& list) {
+absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i,
+                                               const TensorList& list) {
   GYRE_ASSIGN_OR_RETURN(const PartialShape asked, PartialShapeInput(ctx, i, "element_shape"));
   absl::StatusOr<PartialShape> both = asked.Intersect(list.element_shape);
   if (both.ok()) return both;
-  return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element_shape is ",
-                                                 asked.ToString(), ", but the list's elements have shape ",
-                                                 list.element_shape.ToString()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Incompatible shapes during merge: element_shape is ", asked.ToString(),
+                   ", but the list's elements have shape ", list.element_shape.ToString()));
 }
 
-absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list, PartialShape shape) {
+absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list,
+                                              PartialShape shape) {
   const Shape* last = nullptr;
   const ChunkedVector& elements = list.elements;
   for (int64_t i = elements.NextStored(0); i < list.size(); i = elements.NextStored(i + 1)) {
@@ -69,9 +77,9 @@ absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const Te
     last = element;
     absl::StatusOr<PartialShape> both = shape.Intersect(*element);
     if (!both.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ", i, " has shape ",
-                                                     element->ToString(), ", which does not fit ",
-                                                     shape.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ",
+                                                     i, " has shape ", element->ToString(),
+                                                     ", which does not fit ", shape.ToString()));
     }
     shape = *std::move(both);
   }
@@ -85,15 +93,17 @@ absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string
       absl::StrCat(what, " must be a scalar, but it has shape ", input.shape().ToString()));
 }
 
-absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape, absl::string_view verb) {
+absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape,
+                          absl::string_view verb) {
   if (list.dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; list elements ", DTypeName(list.dtype()),
-                                                   " but tried to ", verb, " ", DTypeName(dtype)));
+    return absl::InvalidArgumentError(absl::StrCat("Invalid data types; list elements ",
+                                                   DTypeName(list.dtype()), " but tried to ", verb,
+                                                   " ", DTypeName(dtype)));
   }
   if (list.element_shape.Allows(shape)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Tried to ", verb,
-                                                 " a tensor with incompatible shape to a list. Op element shape: ",
-                                                 shape.ToString(), " list shape: ", list.element_shape.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Tried to ", verb, " a tensor with incompatible shape to a list. Op element shape: ",
+      shape.ToString(), " list shape: ", list.element_shape.ToString()));
 }
 
 absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows) {
@@ -113,8 +123,9 @@ absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
                      absl::FunctionRef<int64_t(int64_t k)> index) {
   GYRE_ASSIGN_OR_RETURN(const Shape element, ElementShapeOfRows(rows.shape()));
   if (!list.element_shape.Allows(element)) {
-    return absl::InvalidArgumentError(absl::StrCat("Specified a list with shape ", list.element_shape.ToString(),
-                                                   " from a tensor with shape ", element.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Specified a list with shape ", list.element_shape.ToString(),
+                     " from a tensor with shape ", element.ToString()));
   }
   for (int64_t k = 0; k < rows.dim(0); ++k) {
     if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -133,8 +144,8 @@ absl::StatusOr<PartialShape> KnownElementShape(const ShapeContext& c, int i, DTy
   const std::optional<HandleInfo>& handle = c.input_handle(i);
   if (!handle) return PartialShape::Unknown();
   if (handle->dtype != DType::kInvalid && dtype != DType::kInvalid && handle->dtype != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("the list's elements are of type ", DTypeName(handle->dtype),
-                                                   ", not ", DTypeName(dtype)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the list's elements are of type ", DTypeName(handle->dtype), ", not ", DTypeName(dtype)));
   }
   return handle->shape;
 }

@@ -22,18 +22,22 @@ RefPtr<TensorList> TakeList(KernelContext& ctx, int i);
 Tensor ListTensor(RefPtr<TensorList> list);
 
 // Input i, dimensions of which -1 are unknown (the scalar -1: unknown rank), as a shape.
-absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i, absl::string_view what);
+absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
+                                               absl::string_view what);
 // Input i narrowed to what `list` says of its elements.
-absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i, const TensorList& list);
+absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i,
+                                               const TensorList& list);
 
 // `shape` narrowed to the shapes of all initialised elements of `list`.
-absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list, PartialShape shape);
+absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list,
+                                              PartialShape shape);
 
 // Input i, an int32 scalar.
 absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string_view what);
 
 // OK if a tensor of this dtype and shape may be an element of `list`; `verb` says what was tried.
-absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape, absl::string_view verb);
+absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape,
+                          absl::string_view verb);
 
 // The shape of a tensor without its first dimension. INVALID_ARGUMENT for a scalar.
 absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows);

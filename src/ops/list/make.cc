@@ -38,7 +38,8 @@ absl::Status FromTensor(KernelContext& ctx) {
   if (rows.rank() == 0) return ElementShapeOfRows(rows.shape()).status();
   if (rows.dim(0) > TensorList::kMaxSize) {
     return absl::InvalidArgumentError(absl::StrCat("a list holds at most ", TensorList::kMaxSize,
-                                                   " elements, but the tensor has ", rows.dim(0), " rows"));
+                                                   " elements, but the tensor has ", rows.dim(0),
+                                                   " rows"));
   }
   auto list = MakeRef<TensorList>(rows.dtype(), std::move(shape));
   GYRE_RETURN_IF_ERROR(list->elements.Resize(rows.dim(0), ctx.alloc()));
@@ -49,8 +50,8 @@ absl::Status FromTensor(KernelContext& ctx) {
 
 absl::Status CheckLengths(const Tensor& lengths, const Shape& rows) {
   if (lengths.rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected lengths to be a vector, received shape: ", lengths.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected lengths to be a vector, received shape: ", lengths.shape().ToString()));
   }
   int64_t total = 0;
   for (const int64_t length : lengths.values<int64_t>()) {
@@ -61,9 +62,10 @@ absl::Status CheckLengths(const Tensor& lengths, const Shape& rows) {
     total = *sum;
   }
   if (total == rows.dim(0)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Expected the sum of lengths to be the tensor's first dimension, but "
-                                                 "the sum is ", total, " and the tensor's shape is ",
-                                                 rows.ToString()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Expected the sum of lengths to be the tensor's first dimension, but "
+                   "the sum is ",
+                   total, " and the tensor's shape is ", rows.ToString()));
 }
 
 absl::Status Split(KernelContext& ctx) {
@@ -72,11 +74,13 @@ absl::Status Split(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const Shape row, ElementShapeOfRows(rows.shape()));
   GYRE_ASSIGN_OR_RETURN(PartialShape shape, PartialShapeInput(ctx, 1, "element_shape"));
   if (shape.has_rank() && shape.rank() == 0) {
-    return absl::InvalidArgumentError("TensorListSplit requires element_shape to be at least of rank 1, but saw: []");
+    return absl::InvalidArgumentError(
+        "TensorListSplit requires element_shape to be at least of rank 1, but saw: []");
   }
   if (!shape.Intersect(RowsShape(-1, row)).ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("pieces of a tensor of shape ", rows.shape().ToString(),
-                                                   " cannot have the element_shape ", shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("pieces of a tensor of shape ", rows.shape().ToString(),
+                     " cannot have the element_shape ", shape.ToString()));
   }
   GYRE_RETURN_IF_ERROR(CheckLengths(lengths, rows.shape()));
   auto list = MakeRef<TensorList>(rows.dtype(), std::move(shape));
@@ -124,28 +128,35 @@ absl::Status SplitShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterMakeList(OpRegistry& ops) {
-  ops.Add({.schema = "EmptyTensorList(element_shape: shape_type, max_num_elements: int32) -> handle: variant "
-                     "{element_dtype: type; shape_type: indextype}",
-           .doc = "A list without elements, which may grow to `max_num_elements` (-1: without limit).",
-           .shape = NewListShape,
-           .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
-           .kernel = Compute<MakeEmpty>()});
-  ops.Add({.schema = "TensorListReserve(element_shape: shape_type, num_elements: int32) -> handle: variant "
-                     "{element_dtype: type; shape_type: indextype}",
-           .doc = "A list of `num_elements` uninitialised elements.",
-           .shape = NewListShape,
-           .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
-           .kernel = Compute<Reserve>()});
-  ops.Add({.schema = "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> output_handle: variant "
+  ops.Add(
+      {.schema =
+           "EmptyTensorList(element_shape: shape_type, max_num_elements: int32) -> handle: variant "
+           "{element_dtype: type; shape_type: indextype}",
+       .doc = "A list without elements, which may grow to `max_num_elements` (-1: without limit).",
+       .shape = NewListShape,
+       .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
+       .kernel = Compute<MakeEmpty>()});
+  ops.Add(
+      {.schema =
+           "TensorListReserve(element_shape: shape_type, num_elements: int32) -> handle: variant "
+           "{element_dtype: type; shape_type: indextype}",
+       .doc = "A list of `num_elements` uninitialised elements.",
+       .shape = NewListShape,
+       .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
+       .kernel = Compute<Reserve>()});
+  ops.Add({.schema = "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> "
+                     "output_handle: variant "
                      "{element_dtype: type; shape_type: indextype}",
            .doc = "A list of the tensor's rows.",
            .shape = FromTensorShape,
            .kernel = Compute<FromTensor>()});
-  ops.Add({.schema = "TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> "
-                     "output_handle: variant {element_dtype: type; shape_type: indextype}",
-           .doc = "A list of pieces of the tensor, of `lengths` rows each.",
-           .shape = SplitShape,
-           .kernel = Compute<Split>()});
+  ops.Add(
+      {.schema =
+           "TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: int64) -> "
+           "output_handle: variant {element_dtype: type; shape_type: indextype}",
+       .doc = "A list of pieces of the tensor, of `lengths` rows each.",
+       .shape = SplitShape,
+       .kernel = Compute<Split>()});
 }
 
 }  // namespace gyre

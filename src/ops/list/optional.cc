@@ -14,7 +14,8 @@ class Optional final : public AddableObject {
 
   Optional() = default;  // none
   // A value may have any number of components, zero included.
-  explicit Optional(std::vector<Tensor> components) : has_value_(true), components_(std::move(components)) {}
+  explicit Optional(std::vector<Tensor> components)
+      : has_value_(true), components_(std::move(components)) {}
   ~Optional() override { DropIteratively(std::move(components_)); }
 
   absl::string_view type_name() const override { return kTypeName; }
@@ -27,10 +28,12 @@ class Optional final : public AddableObject {
     GYRE_RETURN_IF_ERROR(guard.Check());
     const auto* optional = dynamic_cast<const Optional*>(&other);
     if (optional == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("cannot add an ", kTypeName, " and a ", other.type_name()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot add an ", kTypeName, " and a ", other.type_name()));
     }
     if (has_value_ != optional->has_value_) {
-      return absl::InvalidArgumentError("Cannot add optionals because one has a value and the other doesn't.");
+      return absl::InvalidArgumentError(
+          "Cannot add optionals because one has a value and the other doesn't.");
     }
     if (!has_value_) return RefPtr<Object>(MakeRef<Optional>());
     if (components_.size() != optional->components_.size()) {
@@ -40,7 +43,8 @@ class Optional final : public AddableObject {
     }
     std::vector<Tensor> sums;
     for (size_t i = 0; i < components_.size(); ++i) {
-      GYRE_ASSIGN_OR_RETURN(sums.emplace_back(), AddTensors(ctx, components_[i], optional->components_[i]));
+      GYRE_ASSIGN_OR_RETURN(sums.emplace_back(),
+                            AddTensors(ctx, components_[i], optional->components_[i]));
     }
     return RefPtr<Object>(MakeRef<Optional>(std::move(sums)));
   }
@@ -92,24 +96,26 @@ struct GetAttrs {
   static absl::StatusOr<GetAttrs> Make(const Node& node) {
     GetAttrs attrs{NodeAttr<std::vector<PartialShape>>(node, "output_shapes")};
     if (attrs.shapes.size() != node.signature.outputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("output_shapes and output_types must be of the same length, not ",
-                                                     attrs.shapes.size(), " and ", node.signature.outputs.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_shapes and output_types must be of the same length, not ",
+                       attrs.shapes.size(), " and ", node.signature.outputs.size()));
     }
     return attrs;
   }
   std::vector<PartialShape> shapes;
 };
 
-absl::Status CheckComponent(int i, const Tensor& component, DType dtype, const PartialShape& shape) {
+absl::Status CheckComponent(int i, const Tensor& component, DType dtype,
+                            const PartialShape& shape) {
   if (component.dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("The given optional's component ", i, " is of type ",
-                                                   DTypeName(component.dtype()), ", expected ", DTypeName(dtype),
-                                                   "."));
+    return absl::InvalidArgumentError(absl::StrCat("The given optional's component ", i,
+                                                   " is of type ", DTypeName(component.dtype()),
+                                                   ", expected ", DTypeName(dtype), "."));
   }
   if (!shape.Allows(component.shape())) {
-    return absl::InvalidArgumentError(absl::StrCat("The given optional's component ", i, " has shape ",
-                                                   component.shape().ToString(), ", expected ", shape.ToString(),
-                                                   "."));
+    return absl::InvalidArgumentError(absl::StrCat("The given optional's component ", i,
+                                                   " has shape ", component.shape().ToString(),
+                                                   ", expected ", shape.ToString(), "."));
   }
   return absl::OkStatus();
 }
@@ -122,7 +128,8 @@ absl::Status GetValue(KernelContext& ctx, const GetAttrs& attrs) {
   const std::vector<Tensor>& components = optional->components();
   if (static_cast<int>(components.size()) != ctx.num_outputs()) {
     return absl::InvalidArgumentError(absl::StrCat("The given optional has ", components.size(),
-                                                   " components, expected ", ctx.num_outputs(), "."));
+                                                   " components, expected ", ctx.num_outputs(),
+                                                   "."));
   }
   for (int i = 0; i < ctx.num_outputs(); ++i) {
     const size_t k = static_cast<size_t>(i);
@@ -140,7 +147,8 @@ absl::Status GetValueShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterOptional(OpRegistry& ops) {
-  ops.Add({.schema = "OptionalFromValue(components: Toutput_types) -> optional: variant {Toutput_types: list(type) >= "
+  ops.Add({.schema = "OptionalFromValue(components: Toutput_types) -> optional: variant "
+                     "{Toutput_types: list(type) >= "
                      "1}",
            .doc = "An optional that holds the components.",
            .shape = shape::Scalar,
@@ -155,7 +163,8 @@ void RegisterOptional(OpRegistry& ops) {
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is a bool"),
            .kernel = Compute<HasValue>()});
-  ops.Add({.schema = "OptionalGetValue(optional: variant) -> components: output_types {output_types: list(type) >= 1; "
+  ops.Add({.schema = "OptionalGetValue(optional: variant) -> components: output_types "
+                     "{output_types: list(type) >= 1; "
                      "output_shapes: list(shape) >= 1}",
            .doc = "What an optional holds; an error if that is nothing.",
            .shape = GetValueShape,

@@ -11,13 +11,14 @@ namespace {
 // The values of `indices`, one per row of `rows`, none negative.
 absl::StatusOr<absl::Span<const int32_t>> RowIndices(const Tensor& indices, const Tensor& rows) {
   if (indices.rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected indices to be a vector, but received shape: ", indices.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected indices to be a vector, but received shape: ", indices.shape().ToString()));
   }
   GYRE_RETURN_IF_ERROR(ElementShapeOfRows(rows.shape()).status());
   if (rows.dim(0) != indices.num_elements()) {
-    return absl::InvalidArgumentError(absl::StrCat("Invalid number of rows in input tensor. Expected: ",
-                                                   indices.num_elements(), " Actual: ", rows.dim(0)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Invalid number of rows in input tensor. Expected: ", indices.num_elements(),
+                     " Actual: ", rows.dim(0)));
   }
   const absl::Span<const int32_t> values = indices.values<int32_t>();
   for (const int32_t i : values) {
@@ -37,8 +38,8 @@ int64_t SizeFor(absl::Span<const int32_t> indices) {
 
 absl::Status ScatterRows(KernelContext& ctx, const Tensor& rows, absl::Span<const int32_t> indices,
                          RefPtr<TensorList> list) {
-  GYRE_RETURN_IF_ERROR(
-      SetRows(ctx, rows, *list, [&](int64_t k) { return int64_t{indices[static_cast<size_t>(k)]}; }));
+  GYRE_RETURN_IF_ERROR(SetRows(
+      ctx, rows, *list, [&](int64_t k) { return int64_t{indices[static_cast<size_t>(k)]}; }));
   ctx.set_output(0, ListTensor(std::move(list)));
   return absl::OkStatus();
 }
@@ -56,8 +57,8 @@ absl::Status Scatter(KernelContext& ctx) {
           absl::StrCat("TensorListScatter expects num_elements >= -1, found: ", n));
     }
     if (n != -1 && size > n) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("TensorListScatter: Trying to scatter at index ", size - 1, " in list with size ", n));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "TensorListScatter: Trying to scatter at index ", size - 1, " in list with size ", n));
     }
     if (n != -1) size = n;
   }
@@ -71,7 +72,8 @@ absl::Status ScatterInto(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(ListInput(ctx, 0, rows.dtype()).status());
   GYRE_ASSIGN_OR_RETURN(const absl::Span<const int32_t> indices, RowIndices(ctx.input(2), rows));
   RefPtr<TensorList> list = TakeList(ctx, 0);
-  GYRE_RETURN_IF_ERROR(list->elements.Resize(std::max(list->size(), SizeFor(indices)), ctx.alloc()));
+  GYRE_RETURN_IF_ERROR(
+      list->elements.Resize(std::max(list->size(), SizeFor(indices)), ctx.alloc()));
   return ScatterRows(ctx, rows, indices, std::move(list));
 }
 
@@ -100,17 +102,24 @@ absl::Status ScatterIntoShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterListScatter(OpRegistry& ops) {
-  ops.Add({.schema = "TensorListScatter(tensor: element_dtype, indices: int32, element_shape: shape_type) -> "
-                     "output_handle: variant {element_dtype: type; shape_type: indextype}",
-           .doc = "A list whose elements at `indices` are the tensor's rows.",
-           .shape = ScatterShape,
-           .kernel = Compute<Scatter>()});
-  ops.Add({.schema = "TensorListScatterV2(tensor: element_dtype, indices: int32, element_shape: shape_type, "
-                     "num_elements: int32) -> output_handle: variant {element_dtype: type; shape_type: indextype}",
-           .doc = "A list of `num_elements` (-1: as many as needed) whose elements at `indices` are the tensor's rows.",
-           .shape = ScatterShape,
-           .kernel = Compute<Scatter>()});
-  ops.Add({.schema = "TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices: int32) "
+  ops.Add(
+      {.schema =
+           "TensorListScatter(tensor: element_dtype, indices: int32, element_shape: shape_type) -> "
+           "output_handle: variant {element_dtype: type; shape_type: indextype}",
+       .doc = "A list whose elements at `indices` are the tensor's rows.",
+       .shape = ScatterShape,
+       .kernel = Compute<Scatter>()});
+  ops.Add(
+      {.schema =
+           "TensorListScatterV2(tensor: element_dtype, indices: int32, element_shape: shape_type, "
+           "num_elements: int32) -> output_handle: variant {element_dtype: type; shape_type: "
+           "indextype}",
+       .doc = "A list of `num_elements` (-1: as many as needed) whose elements at `indices` are "
+              "the tensor's rows.",
+       .shape = ScatterShape,
+       .kernel = Compute<Scatter>()});
+  ops.Add({.schema = "TensorListScatterIntoExistingList(input_handle: variant, tensor: "
+                     "element_dtype, indices: int32) "
                      "-> output_handle: variant {element_dtype: type}",
            .doc = "The list with the tensor's rows as its elements at `indices`.",
            .shape = ScatterIntoShape,

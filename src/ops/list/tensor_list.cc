@@ -9,8 +9,9 @@ thread_local int NestingGuard::depth_ = 0;
 absl::Status NestingGuard::Check() const {
   constexpr int kMaxDepth = 500;
   if (depth_ <= kMaxDepth) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("lists or optionals are nested more than ", kMaxDepth, " deep: they cannot be added or zeroed"));
+  return absl::InvalidArgumentError(absl::StrCat("lists or optionals are nested more than ",
+                                                 kMaxDepth,
+                                                 " deep: they cannot be added or zeroed"));
 }
 
 RefPtr<TensorList> TensorList::Copy() const {
@@ -22,23 +23,24 @@ absl::StatusOr<RefPtr<Object>> TensorList::Add(KernelContext& ctx, const Object&
   GYRE_RETURN_IF_ERROR(guard.Check());
   const auto* list = dynamic_cast<const TensorList*>(&other);
   if (list == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot add a ", kTypeName, " and a ", other.type_name()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot add a ", kTypeName, " and a ", other.type_name()));
   }
   if (dtype() != list->dtype()) {
-    return absl::InvalidArgumentError(absl::StrCat("Trying to add two lists of tensors of different dtypes. One is ",
-                                                   DTypeName(dtype()), " and the other is ",
-                                                   DTypeName(list->dtype())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Trying to add two lists of tensors of different dtypes. One is ",
+                     DTypeName(dtype()), " and the other is ", DTypeName(list->dtype())));
   }
   if (size() != list->size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("Trying to add two lists of tensors with different lengths. One is size ", size(),
-                     " and the other is size ", list->size()));
+        absl::StrCat("Trying to add two lists of tensors with different lengths. One is size ",
+                     size(), " and the other is size ", list->size()));
   }
   const absl::StatusOr<PartialShape> shape = element_shape.Intersect(list->element_shape);
   if (!shape.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Trying to add two lists of tensors with incompatible element shapes. One is ",
-                     element_shape.ToString(), " and the other is ", list->element_shape.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Trying to add two lists of tensors with incompatible element shapes. One is ",
+        element_shape.ToString(), " and the other is ", list->element_shape.ToString()));
   }
   RefPtr<TensorList> sum = RefPtr<TensorList>::Adopt(new TensorList(*this, *shape));
   for (int64_t i = list->elements.NextStored(0); i < size(); i = list->elements.NextStored(i + 1)) {

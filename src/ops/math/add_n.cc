@@ -116,8 +116,9 @@ struct AccumulateAttrs {
 
 absl::Status Accumulate(KernelContext& ctx, const AccumulateAttrs& attrs) {
   if (!attrs.shape.Allows(ctx.input(0).shape())) {
-    return absl::InvalidArgumentError(absl::StrCat("the inputs have shape ", ctx.input(0).shape().ToString(),
-                                                   ", but the op was declared with ", attrs.shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the inputs have shape ", ctx.input(0).shape().ToString(),
+                     ", but the op was declared with ", attrs.shape.ToString()));
   }
   return AddNumbers(ctx, attrs.add);
 }

@@ -16,7 +16,8 @@ QueueElement QueueBatch::TakeFirst() {
   QueueElement element;
   for (const Tensor& component : components) {
     const absl::Span<const int64_t> row = component.shape().dims().subspan(1);
-    element.push_back(component.SliceRows(begin, 1).Reshaped(Shape::Trusted(Dims(row.begin(), row.end()))));
+    element.push_back(
+        component.SliceRows(begin, 1).Reshaped(Shape::Trusted(Dims(row.begin(), row.end()))));
   }
   ++begin;
   return element;
@@ -86,8 +87,10 @@ void FifoQueue::Cancel(const WaiterPtr& waiter) {
     if (waiter->state == Waiter::State::kDone) return;
     (waiter->adds() ? adders_ : takers_).remove(waiter);
     waiter->callback_id = 0;  // this is that callback
-    const absl::string_view what = waiter->adds() ? "while waiting to add to " : "while waiting for ";
-    Complete(waiter, Annotate(waiter->cancellation->status(), absl::StrCat(what, name())), {}, completions);
+    const absl::string_view what =
+        waiter->adds() ? "while waiting to add to " : "while waiting for ";
+    Complete(waiter, Annotate(waiter->cancellation->status(), absl::StrCat(what, name())), {},
+             completions);
     Settle(completions);
   }
   for (const auto& complete : completions) complete();
@@ -135,9 +138,10 @@ void FifoQueue::Settle(Completions& completions) {
   if (!closed_ || !adders_.empty()) return;
   for (; !takers_.empty(); takers_.pop_front()) {
     Complete(takers_.front(),
-             absl::OutOfRangeError(absl::StrCat("FIFOQueue '", name(),
-                                                "' is closed and has insufficient elements (requested 1, current "
-                                                "size 0)")),
+             absl::OutOfRangeError(
+                 absl::StrCat("FIFOQueue '", name(),
+                              "' is closed and has insufficient elements (requested 1, current "
+                              "size 0)")),
              {}, completions);
   }
 }
@@ -150,7 +154,8 @@ absl::Status FifoQueue::Close(bool cancel_pending) {
   Completions completions;
   {
     std::lock_guard lock(mutex_);
-    if (closed_) return absl::CancelledError(absl::StrCat("Queue '", name(), "' is already closed."));
+    if (closed_)
+      return absl::CancelledError(absl::StrCat("Queue '", name(), "' is already closed."));
     closed_ = true;
     for (; cancel_pending && !adders_.empty(); adders_.pop_front()) {
       Complete(adders_.front(), ClosedError(), {}, completions);

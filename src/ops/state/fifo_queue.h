@@ -48,7 +48,8 @@ class FifoQueue final : public Resource {
   using DequeueDone = std::function<void(absl::StatusOr<QueueElement>)>;
 
   // `types`: of an element's components. `shapes`: of them, or empty. `capacity` < 0: unbounded.
-  FifoQueue(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes, int64_t capacity);
+  FifoQueue(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes,
+            int64_t capacity);
   ~FifoQueue() override;
 
   absl::string_view type_name() const override { return kTypeName; }
@@ -89,7 +90,8 @@ class FifoQueue final : public Resource {
   // Moves elements from adders to takers as far as they go.
   void Settle(Completions& completions);  // holds mutex_
   // `waiter` is in no list any more, and learns this outcome from one of `completions`.
-  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element, Completions& completions);  // holds mutex_
+  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element,
+                Completions& completions);  // holds mutex_
   absl::Status ClosedError() const;
 
   const std::vector<DType> types_;

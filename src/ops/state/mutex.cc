@@ -13,14 +13,17 @@ class MutexResource final : public Resource {
   static constexpr absl::string_view kTypeName = "Mutex";
 
   explicit MutexResource(const std::string& name)
-      : Resource(name), token_(MakeRef<FifoQueue>(name, std::vector<DType>(), std::vector<PartialShape>(), -1)) {
+      : Resource(name),
+        token_(MakeRef<FifoQueue>(name, std::vector<DType>(), std::vector<PartialShape>(), -1)) {
     Unlock();
   }
   absl::string_view type_name() const override { return kTypeName; }
   void Lock(Cancellation* cancellation, FifoQueue::DequeueDone done) {
     token_->Dequeue(cancellation, std::move(done));
   }
-  void Unlock() { token_->Enqueue(QueueBatch{}, nullptr, [](absl::Status) {}); }
+  void Unlock() {
+    token_->Enqueue(QueueBatch{}, nullptr, [](absl::Status) {});
+  }
   // There is nothing in a mutex; whoever waits goes on waiting.
   bool Destroy() override { return true; }
 
@@ -54,20 +57,23 @@ struct MutexAttrs {
 };
 
 absl::Status MakeMutex(KernelContext& ctx, const MutexAttrs& attrs) {
-  ctx.set_output(0, Tensor::FromObject(DType::kResource, FindOrCreate<MutexResource>(ctx, attrs.where, [&] {
-                                         return MakeRef<MutexResource>(attrs.where.name);
-                                       })));
+  ctx.set_output(
+      0, Tensor::FromObject(DType::kResource, FindOrCreate<MutexResource>(ctx, attrs.where, [&] {
+                              return MakeRef<MutexResource>(attrs.where.name);
+                            })));
   return absl::OkStatus();
 }
 
 void LockMutex(KernelContext& ctx, KernelDone done) {
   const absl::StatusOr<MutexResource*> mutex = ResourceInput<MutexResource>(ctx, 0);
   if (!mutex.ok()) return done(mutex.status());
-  (*mutex)->Lock(ctx.env().cancellation, [&ctx, held = RefPtr<MutexResource>::Share(*mutex),
-                                          done = std::move(done)](absl::StatusOr<QueueElement> token) {
-    if (token.ok()) ctx.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<HeldLock>(held)));
-    done(token.status());
-  });
+  (*mutex)->Lock(
+      ctx.env().cancellation, [&ctx, held = RefPtr<MutexResource>::Share(*mutex),
+                               done = std::move(done)](absl::StatusOr<QueueElement> token) {
+        if (token.ok())
+          ctx.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<HeldLock>(held)));
+        done(token.status());
+      });
 }
 
 absl::Status ConsumeLock(KernelContext& ctx) {
@@ -82,7 +88,8 @@ absl::Status HandleOnly(ShapeContext& c) { return c.RequireScalar(0); }
 }  // namespace
 
 void RegisterMutex(OpRegistry& ops) {
-  ops.Add({.schema = "MutexV2() -> resource: resource {container: string = ''; shared_name: string = ''}",
+  ops.Add({.schema =
+               "MutexV2() -> resource: resource {container: string = ''; shared_name: string = ''}",
            .doc = "A handle of the session's mutex of this name.",
            .traits = {.effect = Effect::kRead},
            .shape = shape::Scalar,

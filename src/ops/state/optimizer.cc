@@ -32,8 +32,8 @@ struct ComputeType<BFloat16> {
 class TrainedVariables {
  public:
   // `grad`: which input is the gradient.
-  static absl::StatusOr<std::unique_ptr<TrainedVariables>> Open(const KernelContext& ctx, DType dtype, int count,
-                                                                int grad) {
+  static absl::StatusOr<std::unique_ptr<TrainedVariables>> Open(const KernelContext& ctx,
+                                                                DType dtype, int count, int grad) {
     std::vector<Variable*> variables;
     for (int i = 0; i < count; ++i) {
       GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, i, dtype));
@@ -58,12 +58,13 @@ class TrainedVariables {
       const Tensor& value = lock_.value(*variables_[i]);
       GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, static_cast<int>(i), *variables_[i], value));
       if (value.shape() != grad) {
-        return absl::InvalidArgumentError(absl::StrCat("variable ", variables_[i]->name(),
-                                                       " and the gradient do not have the same shape: ",
-                                                       value.shape().ToString(), " ", grad.ToString()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "variable ", variables_[i]->name(), " and the gradient do not have the same shape: ",
+            value.shape().ToString(), " ", grad.ToString()));
       }
     }
-    for (Variable* variable : variables_) GYRE_RETURN_IF_ERROR(MakeWritable(ctx, lock_.value(*variable)));
+    for (Variable* variable : variables_)
+      GYRE_RETURN_IF_ERROR(MakeWritable(ctx, lock_.value(*variable)));
     return absl::OkStatus();
   }
 
@@ -74,7 +75,8 @@ class TrainedVariables {
 absl::Status RequireScalars(const KernelContext& ctx, int begin, int end) {
   for (int i = begin; i < end; ++i) {
     if (ctx.input(i).rank() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(ctx.node().op->inputs[i].name, " is not a scalar: its shape is ",
+      return absl::InvalidArgumentError(absl::StrCat(ctx.node().op->inputs[i].name,
+                                                     " is not a scalar: its shape is ",
                                                      ctx.input(i).shape().ToString()));
     }
   }
@@ -170,7 +172,8 @@ struct Adam {
   }
 };
 
-// Inputs [0, variables) are the variables; those from there on that `grad` does not name are scalars.
+// Inputs [0, variables) are the variables; those from there on that `grad` does not name are
+// scalars.
 absl::Status OptimizerShape(ShapeContext& c, int variables, int grad) {
   const bool by_ref = c.num_outputs() > 0;
   PartialShape shape = c.input(grad);
@@ -210,7 +213,8 @@ void RegisterForm(OpRegistry& ops, const Optimizer& optimizer, bool by_ref) {
   }
   const std::string schema =
       absl::StrCat(by_ref ? "Apply" : "ResourceApply", optimizer.name, "(", inputs, ") -> ",
-                   by_ref ? "out: Ref(T) " : "", "{T: numbertype; use_locking: bool = false", optimizer.attrs, "}");
+                   by_ref ? "out: Ref(T) " : "", "{T: numbertype; use_locking: bool = false",
+                   optimizer.attrs, "}");
   ops.Add({.schema = schema,
            .doc = optimizer.doc,
            .traits = {.effect = Effect::kWrite},

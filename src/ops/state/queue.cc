@@ -12,10 +12,12 @@ namespace {
 struct QueueAttrs {
   static absl::StatusOr<QueueAttrs> Make(const Node& node) {
     QueueAttrs attrs{ResourceName(node), NodeAttr<std::vector<DType>>(node, "component_types"),
-                     NodeAttr<std::vector<PartialShape>>(node, "shapes"), NodeAttr<int64_t>(node, "capacity")};
+                     NodeAttr<std::vector<PartialShape>>(node, "shapes"),
+                     NodeAttr<int64_t>(node, "capacity")};
     if (!attrs.shapes.empty() && attrs.shapes.size() != attrs.types.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("shapes must be empty or have one element per component: ",
-                                                     attrs.shapes.size(), " vs. ", attrs.types.size()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shapes must be empty or have one element per component: ", attrs.shapes.size(), " vs. ",
+          attrs.types.size()));
     }
     return attrs;
   }
@@ -30,8 +32,8 @@ absl::Status MakeQueue(KernelContext& ctx, const QueueAttrs& attrs) {
     return MakeRef<FifoQueue>(attrs.where.name, attrs.types, attrs.shapes, attrs.capacity);
   });
   if (queue->types() != attrs.types || queue->shapes() != attrs.shapes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("queue ", attrs.where.name, " has other component types or shapes in this session"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "queue ", attrs.where.name, " has other component types or shapes in this session"));
   }
   ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(queue)));
   return absl::OkStatus();
@@ -40,7 +42,8 @@ absl::Status MakeQueue(KernelContext& ctx, const QueueAttrs& attrs) {
 struct WaitAttrs {
   static absl::StatusOr<WaitAttrs> Make(const Node& node) {
     if (NodeAttr<int64_t>(node, "timeout_ms") != -1) {
-      return absl::InvalidArgumentError("timeout_ms is not supported yet: give the run a deadline instead");
+      return absl::InvalidArgumentError(
+          "timeout_ms is not supported yet: give the run a deadline instead");
     }
     return WaitAttrs{};
   }
@@ -53,22 +56,24 @@ std::string TypeList(const std::vector<DType>& types) {
 }
 
 // The queue at input 0, if its components are of the types of this node's slots.
-absl::StatusOr<FifoQueue*> QueueFor(const KernelContext& ctx, absl::Span<const NodeSignature::Slot> slots) {
+absl::StatusOr<FifoQueue*> QueueFor(const KernelContext& ctx,
+                                    absl::Span<const NodeSignature::Slot> slots) {
   GYRE_ASSIGN_OR_RETURN(FifoQueue * queue, ResourceInput<FifoQueue>(ctx, 0));
   std::vector<DType> types;
   for (const NodeSignature::Slot& slot : slots) types.push_back(slot.dtype);
   if (types != queue->types()) {
-    return absl::InvalidArgumentError(absl::StrCat("queue ", queue->name(), " has components of types ",
-                                                   TypeList(queue->types()), ", not ", TypeList(types)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("queue ", queue->name(), " has components of types ", TypeList(queue->types()),
+                     ", not ", TypeList(types)));
   }
   return queue;
 }
 
 absl::Status CheckShape(const FifoQueue& queue, size_t component, const Shape& shape) {
   if (queue.shapes().empty() || queue.shapes()[component].Allows(shape)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Shape mismatch in tuple component ", component, ". Expected ",
-                                                 queue.shapes()[component].ToString(), ", got ",
-                                                 shape.ToString()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Shape mismatch in tuple component ", component, ". Expected ",
+                   queue.shapes()[component].ToString(), ", got ", shape.ToString()));
 }
 
 absl::StatusOr<QueueBatch> OneElement(KernelContext& ctx, const FifoQueue& queue) {
@@ -87,9 +92,9 @@ absl::StatusOr<QueueBatch> ManyElements(KernelContext& ctx, const FifoQueue& que
           absl::StrCat("component ", i - 1, " is a scalar: there are no rows in it to enqueue"));
     }
     if (shape.dim(0) != ctx.input(1).dim(0)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "All input tensors must have the same size in the 0th dimension. Component ", i - 1, " has ", shape.dim(0),
-          ", and should have ", ctx.input(1).dim(0)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("All input tensors must have the same size in the 0th dimension. Component ",
+                       i - 1, " has ", shape.dim(0), ", and should have ", ctx.input(1).dim(0)));
     }
     GYRE_ASSIGN_OR_RETURN(const Shape row, Shape::Make(shape.dims().subspan(1)));
     GYRE_RETURN_IF_ERROR(CheckShape(queue, static_cast<size_t>(i) - 1, row));
@@ -102,8 +107,8 @@ template <absl::StatusOr<QueueBatch> (*Check)(KernelContext&, const FifoQueue&)>
 absl::StatusOr<QueueBatch> MakeBatch(KernelContext& ctx, const FifoQueue& queue) {
   GYRE_ASSIGN_OR_RETURN(QueueBatch batch, Check(ctx, queue));
   batch.charge = std::make_shared<MemoryCharge>(ctx.env().budget);
-  GYRE_RETURN_IF_ERROR(batch.charge->Set(
-      static_cast<int64_t>(sizeof(QueueBatch) + static_cast<size_t>(ctx.num_inputs()) * sizeof(Tensor))));
+  GYRE_RETURN_IF_ERROR(batch.charge->Set(static_cast<int64_t>(
+      sizeof(QueueBatch) + static_cast<size_t>(ctx.num_inputs()) * sizeof(Tensor))));
   for (int i = 1; i < ctx.num_inputs(); ++i) batch.components.push_back(ctx.TakeInput(i));
   return batch;
 }
@@ -121,10 +126,12 @@ void Enqueue(KernelContext& ctx, const WaitAttrs&, KernelDone done) {
 void Dequeue(KernelContext& ctx, const WaitAttrs&, KernelDone done) {
   const absl::StatusOr<FifoQueue*> queue = QueueFor(ctx, ctx.node().signature.outputs);
   if (!queue.ok()) return done(queue.status());
-  (*queue)->Dequeue(ctx.env().cancellation, [&ctx, done = std::move(done)](absl::StatusOr<QueueElement> element) {
-    for (int i = 0; element.ok() && i < ctx.num_outputs(); ++i) ctx.set_output(i, std::move((*element)[i]));
-    done(element.status());
-  });
+  (*queue)->Dequeue(ctx.env().cancellation,
+                    [&ctx, done = std::move(done)](absl::StatusOr<QueueElement> element) {
+                      for (int i = 0; element.ok() && i < ctx.num_outputs(); ++i)
+                        ctx.set_output(i, std::move((*element)[i]));
+                      done(element.status());
+                    });
 }
 
 struct CloseAttrs {
@@ -170,21 +177,25 @@ absl::Status DequeueShape(ShapeContext& c) {
 }
 
 void RegisterWaits(OpRegistry& ops) {
-  ops.Add({.schema = "QueueEnqueueV2(handle: resource, components: Tcomponents) -> {Tcomponents: list(type) >= 1; "
+  ops.Add({.schema = "QueueEnqueueV2(handle: resource, components: Tcomponents) -> {Tcomponents: "
+                     "list(type) >= 1; "
                      "timeout_ms: int = -1}",
            .doc = "Adds a tuple to a queue, waiting for room.",
            .traits = {.effect = Effect::kWrite},
            .shape = HandleOnly,
            .gradient = NotDifferentiable("it changes a queue"),
            .kernel = Compute<Enqueue<OneElement>>()});
-  ops.Add({.schema = "QueueEnqueueManyV2(handle: resource, components: Tcomponents) -> {Tcomponents: list(type) >= "
-                     "1; timeout_ms: int = -1}",
-           .doc = "Adds the rows of the components to a queue, one tuple per row, waiting for room.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = EnqueueManyShape,
-           .gradient = NotDifferentiable("it changes a queue"),
-           .kernel = Compute<Enqueue<ManyElements>>()});
-  ops.Add({.schema = "QueueDequeueV2(handle: resource) -> components: component_types {component_types: list(type) "
+  ops.Add(
+      {.schema = "QueueEnqueueManyV2(handle: resource, components: Tcomponents) -> {Tcomponents: "
+                 "list(type) >= "
+                 "1; timeout_ms: int = -1}",
+       .doc = "Adds the rows of the components to a queue, one tuple per row, waiting for room.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = EnqueueManyShape,
+       .gradient = NotDifferentiable("it changes a queue"),
+       .kernel = Compute<Enqueue<ManyElements>>()});
+  ops.Add({.schema = "QueueDequeueV2(handle: resource) -> components: component_types "
+                     "{component_types: list(type) "
                      ">= 1; timeout_ms: int = -1}",
            .doc = "Takes the oldest tuple from a queue, waiting for one.",
            .traits = {.effect = Effect::kWrite},
@@ -196,7 +207,8 @@ void RegisterWaits(OpRegistry& ops) {
 }  // namespace
 
 void RegisterQueue(OpRegistry& ops) {
-  ops.Add({.schema = "FIFOQueueV2() -> handle: resource {component_types: list(type) >= 1; shapes: list(shape) >= 0 "
+  ops.Add({.schema = "FIFOQueueV2() -> handle: resource {component_types: list(type) >= 1; shapes: "
+                     "list(shape) >= 0 "
                      "= []; capacity: int = -1; container: string = ''; shared_name: string = ''}",
            .doc = "A handle of the session's first-in-first-out queue of this name.",
            .traits = {.effect = Effect::kRead},
@@ -204,12 +216,13 @@ void RegisterQueue(OpRegistry& ops) {
            .gradient = NotDifferentiable("it has no inputs"),
            .kernel = Compute<MakeQueue>()});
   RegisterWaits(ops);
-  ops.Add({.schema = "QueueCloseV2(handle: resource) -> {cancel_pending_enqueues: bool = false}",
-           .doc = "Closes a queue: nothing can be added any more, what is in it can still be taken.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = HandleOnly,
-           .gradient = NotDifferentiable("it changes a queue"),
-           .kernel = Compute<CloseQueue>()});
+  ops.Add(
+      {.schema = "QueueCloseV2(handle: resource) -> {cancel_pending_enqueues: bool = false}",
+       .doc = "Closes a queue: nothing can be added any more, what is in it can still be taken.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = HandleOnly,
+       .gradient = NotDifferentiable("it changes a queue"),
+       .kernel = Compute<CloseQueue>()});
   ops.Add({.schema = "QueueSizeV2(handle: resource) -> size: int32",
            .doc = "How many tuples are in a queue.",
            .traits = {.effect = Effect::kRead},

@@ -10,19 +10,22 @@ namespace {
 
 struct VariableAttrs {
   explicit VariableAttrs(const Node& node)
-      : where(node), dtype(NodeAttr<DType>(node, "dtype")), shape(NodeAttr<PartialShape>(node, "shape")) {}
+      : where(node),
+        dtype(NodeAttr<DType>(node, "dtype")),
+        shape(NodeAttr<PartialShape>(node, "shape")) {}
   ResourceName where;
   DType dtype;
   PartialShape shape;
 };
 
 absl::Status MakeVariable(KernelContext& ctx, const VariableAttrs& attrs) {
-  RefPtr<Variable> variable = FindOrCreate<Variable>(
-      ctx, attrs.where, [&] { return MakeRef<Variable>(attrs.where.name, attrs.dtype, attrs.shape); });
+  RefPtr<Variable> variable = FindOrCreate<Variable>(ctx, attrs.where, [&] {
+    return MakeRef<Variable>(attrs.where.name, attrs.dtype, attrs.shape);
+  });
   if (variable->dtype() != attrs.dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("variable ", attrs.where.name, " is of type ",
-                                                   DTypeName(variable->dtype()), " in this session, not ",
-                                                   DTypeName(attrs.dtype)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable ", attrs.where.name, " is of type ", DTypeName(variable->dtype()),
+                     " in this session, not ", DTypeName(attrs.dtype)));
   }
   ctx.set_output(0, Tensor::FromRef(attrs.dtype, std::move(variable)));
   return absl::OkStatus();
@@ -134,7 +137,8 @@ absl::Status RefSelect(KernelContext& ctx, const SelectAttrs& attrs) {
   }
   const int32_t i = index.scalar<int32_t>();
   if (i < 0 || i >= attrs.n) {
-    return absl::InvalidArgumentError(absl::StrCat("Index must be in the range [0, ", attrs.n, ") but got ", i));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Index must be in the range [0, ", attrs.n, ") but got ", i));
   }
   ctx.set_output(0, ctx.TakeInput(1 + i));
   return absl::OkStatus();
@@ -168,50 +172,60 @@ absl::Status SelectShape(ShapeContext& c) {
 }
 
 void RegisterMakers(OpRegistry& ops) {
-  ops.Add({.schema = "VariableV2() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
-                     "shared_name: string = ''}",
-           .doc = "A reference to the session's variable of this name.",
-           .traits = {.effect = Effect::kRead},
-           .shape = shape::ByAttr,
-           .gradient = NotDifferentiable("it has no inputs"),
-           .kernel = Compute<MakeVariable>()});
-  ops.Add({.schema = "Variable() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
-                     "shared_name: string = ''}",
-           .doc = "A reference to the session's variable of this name (the older form of VariableV2).",
-           .traits = {.effect = Effect::kRead},
-           .shape = OldVariableShape,
-           .gradient = NotDifferentiable("it has no inputs"),
-           .kernel = Compute<MakeVariable>()});
-  ops.Add({.schema = "TemporaryVariable() -> ref: Ref(dtype) {shape: shape; dtype: type; var_name: string = ''}",
-           .doc = "A reference to a new variable, initially zeros, that lives no longer than the run.",
-           .traits = {.effect = Effect::kAllocate},
-           .shape = shape::ByAttr,
-           .gradient = NotDifferentiable("it has no inputs"),
-           .kernel = Compute<MakeTemporary>()});
-  ops.Add({.schema = "DestroyTemporaryVariable(ref: Ref(T)) -> value: T {T: type; var_name: string}",
-           .doc = "The last value of a temporary variable, which is uninitialised from then on.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = shape::SameAsInput,
-           .gradient = NotDifferentiable("it changes a variable"),
-           .kernel = Compute<DestroyTemporary>()});
+  ops.Add(
+      {.schema =
+           "VariableV2() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
+           "shared_name: string = ''}",
+       .doc = "A reference to the session's variable of this name.",
+       .traits = {.effect = Effect::kRead},
+       .shape = shape::ByAttr,
+       .gradient = NotDifferentiable("it has no inputs"),
+       .kernel = Compute<MakeVariable>()});
+  ops.Add(
+      {.schema =
+           "Variable() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
+           "shared_name: string = ''}",
+       .doc = "A reference to the session's variable of this name (the older form of VariableV2).",
+       .traits = {.effect = Effect::kRead},
+       .shape = OldVariableShape,
+       .gradient = NotDifferentiable("it has no inputs"),
+       .kernel = Compute<MakeVariable>()});
+  ops.Add(
+      {.schema = "TemporaryVariable() -> ref: Ref(dtype) {shape: shape; dtype: type; var_name: "
+                 "string = ''}",
+       .doc = "A reference to a new variable, initially zeros, that lives no longer than the run.",
+       .traits = {.effect = Effect::kAllocate},
+       .shape = shape::ByAttr,
+       .gradient = NotDifferentiable("it has no inputs"),
+       .kernel = Compute<MakeTemporary>()});
+  ops.Add(
+      {.schema = "DestroyTemporaryVariable(ref: Ref(T)) -> value: T {T: type; var_name: string}",
+       .doc = "The last value of a temporary variable, which is uninitialised from then on.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = shape::SameAsInput,
+       .gradient = NotDifferentiable("it changes a variable"),
+       .kernel = Compute<DestroyTemporary>()});
 }
 
 void RegisterUpdates(OpRegistry& ops) {
-  ops.Add({.schema = "Assign(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: type; validate_shape: bool = true; "
+  ops.Add({.schema = "Assign(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: type; "
+                     "validate_shape: bool = true; "
                      "use_locking: bool = true}",
            .doc = "Makes `value` the variable's value, and hands on the reference.",
            .traits = {.effect = Effect::kWrite, .allows_uninitialized_input = true},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
            .kernel = Compute<AssignRef>()});
-  ops.Add({.schema = "AssignAdd(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: numbertype; use_locking: bool = "
+  ops.Add({.schema = "AssignAdd(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: numbertype; "
+                     "use_locking: bool = "
                      "false}",
            .doc = "Adds `value` to the variable, and hands on the reference.",
            .traits = {.effect = Effect::kWrite},
            .shape = shape::SameForAll,
            .gradient = NotDifferentiable("it changes a variable"),
            .kernel = Compute<UpdateRef<UpdateOp::kAdd>>()});
-  ops.Add({.schema = "AssignSub(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: numbertype; use_locking: bool = "
+  ops.Add({.schema = "AssignSub(ref: Ref(T), value: T) -> output_ref: Ref(T) {T: numbertype; "
+                     "use_locking: bool = "
                      "false}",
            .doc = "Subtracts `value` from the variable, and hands on the reference.",
            .traits = {.effect = Effect::kWrite},
@@ -236,11 +250,13 @@ void RegisterRefVariable(OpRegistry& ops) {
            .traits = {.allows_uninitialized_input = true},
            .shape = shape::SameAsInput,
            .kernel = Compute<ForwardInput>()});
-  ops.Add({.schema = "RefSelect(index: int32, inputs: Ref(N * T)) -> output: Ref(T) {T: type; N: int >= 1}",
-           .doc = "The reference at position `index`.",
-           .shape = SelectShape,
-           .gradient = NotDifferentiable("it chooses a reference"),
-           .kernel = Compute<RefSelect>()});
+  ops.Add(
+      {.schema =
+           "RefSelect(index: int32, inputs: Ref(N * T)) -> output: Ref(T) {T: type; N: int >= 1}",
+       .doc = "The reference at position `index`.",
+       .shape = SelectShape,
+       .gradient = NotDifferentiable("it chooses a reference"),
+       .kernel = Compute<RefSelect>()});
 }
 
 }  // namespace gyre

@@ -20,8 +20,8 @@ absl::Status DestroyResource(KernelContext& ctx, const DestroyAttrs& attrs) {
   auto* resource = ctx.input(0).object_as<Resource>();
   if (resource == nullptr) return NotAHandle(ctx, 0, "resource");
   if (!resource->Destroy() && !attrs.ignore_lookup_error) {
-    return absl::NotFoundError(absl::StrCat("there is nothing to destroy: ", resource->type_name(), " ",
-                                            resource->name(), " has no content"));
+    return absl::NotFoundError(absl::StrCat("there is nothing to destroy: ", resource->type_name(),
+                                            " ", resource->name(), " has no content"));
   }
   return absl::OkStatus();
 }
@@ -30,10 +30,12 @@ absl::Status DestroyResource(KernelContext& ctx, const DestroyAttrs& attrs) {
 
 absl::Status NotAHandle(const KernelContext& ctx, int i, absl::string_view type) {
   const Tensor& input = ctx.input(i);
-  const std::string found = input.object() != nullptr ? absl::StrCat("one of a ", input.object()->type_name())
-                            : input.rank() == 0       ? std::string("empty")
-                                                      : absl::StrCat("of shape ", input.shape().ToString());
-  return absl::InvalidArgumentError(absl::StrCat("input ", i, " must be a handle of a ", type, ", but it is ", found));
+  const std::string found =
+      input.object() != nullptr ? absl::StrCat("one of a ", input.object()->type_name())
+      : input.rank() == 0       ? std::string("empty")
+                                : absl::StrCat("of shape ", input.shape().ToString());
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", i, " must be a handle of a ", type, ", but it is ", found));
 }
 
 ResourceName::ResourceName(const Node& node)
@@ -44,12 +46,13 @@ ResourceName::ResourceName(const Node& node)
 }
 
 void RegisterDestroyResource(OpRegistry& ops) {
-  ops.Add({.schema = "DestroyResourceOp(resource: resource) -> {ignore_lookup_error: bool = true}",
-           .doc = "Lets go of what a resource holds: a variable becomes uninitialised, a queue closes.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = shape::None,
-           .gradient = NotDifferentiable("it has no outputs"),
-           .kernel = Compute<DestroyResource>()});
+  ops.Add(
+      {.schema = "DestroyResourceOp(resource: resource) -> {ignore_lookup_error: bool = true}",
+       .doc = "Lets go of what a resource holds: a variable becomes uninitialised, a queue closes.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = shape::None,
+       .gradient = NotDifferentiable("it has no outputs"),
+       .kernel = Compute<DestroyResource>()});
 }
 
 }  // namespace gyre

@@ -12,19 +12,21 @@ namespace {
 
 absl::StatusOr<Tensor> MakeHandle(const KernelContext& ctx, const ResourceName& where, DType dtype,
                                   const PartialShape& shape) {
-  RefPtr<Variable> variable =
-      FindOrCreate<Variable>(ctx, where, [&] { return MakeRef<Variable>(where.name, dtype, shape); });
+  RefPtr<Variable> variable = FindOrCreate<Variable>(
+      ctx, where, [&] { return MakeRef<Variable>(where.name, dtype, shape); });
   if (variable->dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("variable ", where.name, " is of type ",
-                                                   DTypeName(variable->dtype()), " in this session, not ",
-                                                   DTypeName(dtype)));
+                                                   DTypeName(variable->dtype()),
+                                                   " in this session, not ", DTypeName(dtype)));
   }
   return Tensor::FromObject(DType::kResource, std::move(variable));
 }
 
 struct HandleAttrs {
   explicit HandleAttrs(const Node& node)
-      : where(node), dtype(NodeAttr<DType>(node, "dtype")), shape(NodeAttr<PartialShape>(node, "shape")) {}
+      : where(node),
+        dtype(NodeAttr<DType>(node, "dtype")),
+        shape(NodeAttr<PartialShape>(node, "shape")) {}
   ResourceName where;
   DType dtype;
   PartialShape shape;
@@ -45,8 +47,8 @@ struct HandlesAttrs {
     const auto& shapes = NodeAttr<std::vector<PartialShape>>(node, "shapes");
     const size_t n = static_cast<size_t>(NodeAttr<int64_t>(node, "N"));
     if (containers.size() != n || names.size() != n || dtypes.size() != n || shapes.size() != n) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("containers, shared_names, dtypes and shapes must have N = ", n, " elements each"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "containers, shared_names, dtypes and shapes must have N = ", n, " elements each"));
     }
     HandlesAttrs attrs;
     for (size_t i = 0; i < n; ++i) {
@@ -78,8 +80,9 @@ absl::Status VarHandles(KernelContext& ctx, const HandlesAttrs& attrs) {
 struct ReadAttrs {
   static absl::StatusOr<ReadAttrs> Make(const Node& node) {
     if (node.signature.inputs.size() != node.signature.outputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("dtypes must have N = ", node.signature.inputs.size(),
-                                                     " elements, but has ", node.signature.outputs.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("dtypes must have N = ", node.signature.inputs.size(), " elements, but has ",
+                       node.signature.outputs.size()));
     }
     return ReadAttrs{};
   }
@@ -89,9 +92,9 @@ absl::Status ReadVariables(KernelContext& ctx, const ReadAttrs&) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, i));
     if (variable->dtype() != ctx.output_dtype(i)) {
-      return absl::InvalidArgumentError(absl::StrCat("Trying to read variable ", variable->name(),
-                                                     " with wrong dtype. Expected ", DTypeName(ctx.output_dtype(i)),
-                                                     " got ", DTypeName(variable->dtype())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Trying to read variable ", variable->name(), " with wrong dtype. Expected ",
+                       DTypeName(ctx.output_dtype(i)), " got ", DTypeName(variable->dtype())));
     }
     Tensor value = variable->Read();
     GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, i, *variable, value));
@@ -109,12 +112,13 @@ absl::Status AssignVariable(KernelContext& ctx, const AssignAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(Variable * variable, ResourceInput<Variable>(ctx, 0));
   const Tensor& value = ctx.input(1);
   if (variable->dtype() != value.dtype()) {
-    return absl::InvalidArgumentError(absl::StrCat("Trying to assign variable ", variable->name(),
-                                                   " with wrong dtype. Expected ", DTypeName(variable->dtype()),
-                                                   " got ", DTypeName(value.dtype())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Trying to assign variable ", variable->name(), " with wrong dtype. Expected ",
+                     DTypeName(variable->dtype()), " got ", DTypeName(value.dtype())));
   }
   const Tensor old = attrs.validate_shape ? variable->Read() : Tensor();
-  if (!variable->shape().Allows(value.shape()) || (old.has_value() && old.shape() != value.shape())) {
+  if (!variable->shape().Allows(value.shape()) ||
+      (old.has_value() && old.shape() != value.shape())) {
     return absl::InvalidArgumentError(
         absl::StrCat("Trying to assign to variable ", variable->name(), " of shape ",
                      old.has_value() ? old.shape().ToString() : variable->shape().ToString(),
@@ -150,7 +154,8 @@ absl::Status VariableShape(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, 0));
   const Tensor value = variable->Read();
   GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, 0, *variable, value));
-  GYRE_ASSIGN_OR_RETURN(Tensor dims, ctx.Allocate(ctx.output_dtype(0), Shape::Vector(value.rank())));
+  GYRE_ASSIGN_OR_RETURN(Tensor dims,
+                        ctx.Allocate(ctx.output_dtype(0), Shape::Vector(value.rank())));
   for (int i = 0; i < value.rank(); ++i) {
     if (dims.dtype() == DType::kInt64) {
       dims.mutable_values<int64_t>()[i] = value.dim(i);
@@ -186,9 +191,11 @@ absl::Status HandlesShape(ShapeContext& c) {
 
 absl::Status CheckHandleDType(const ShapeContext& c, int i, DType wanted) {
   const std::optional<HandleInfo>& handle = c.input_handle(i);
-  if (!handle || handle->dtype == DType::kInvalid || handle->dtype == wanted) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("input ", i, " is the handle of a variable of type ",
-                                                 DTypeName(handle->dtype), ", used as ", DTypeName(wanted)));
+  if (!handle || handle->dtype == DType::kInvalid || handle->dtype == wanted)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", i, " is the handle of a variable of type ", DTypeName(handle->dtype),
+                   ", used as ", DTypeName(wanted)));
 }
 
 absl::Status ReadShape(ShapeContext& c) {
@@ -203,7 +210,8 @@ absl::Status ReadShape(ShapeContext& c) {
 absl::Status AssignShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
   GYRE_RETURN_IF_ERROR(CheckHandleDType(c, 0, c.input_dtype(1)));
-  if (c.input_handle(0)) GYRE_RETURN_IF_ERROR(c.input_handle(0)->shape.Intersect(c.input(1)).status());
+  if (c.input_handle(0))
+    GYRE_RETURN_IF_ERROR(c.input_handle(0)->shape.Intersect(c.input(1)).status());
   return absl::OkStatus();
 }
 
@@ -218,15 +226,19 @@ absl::Status ShapeOfVariable(ShapeContext& c) {
 }
 
 void RegisterHandles(OpRegistry& ops) {
-  ops.Add({.schema = "VarHandleOp() -> resource: resource {container: string = ''; shared_name: string = ''; "
-                     "debug_name: string = ''; dtype: type; shape: shape; allowed_devices: list(string) = []}",
-           .doc = "A handle of the session's variable of this name.",
-           .traits = {.effect = Effect::kRead},
-           .shape = HandleShape,
-           .gradient = NotDifferentiable("it has no inputs"),
-           .kernel = Compute<VarHandle>()});
-  ops.Add({.schema = "_VarHandlesOp() -> resources: N * resource {containers: list(string); "
-                     "shared_names: list(string); N: int >= 0; dtypes: list(type); shapes: list(shape)}",
+  ops.Add(
+      {.schema =
+           "VarHandleOp() -> resource: resource {container: string = ''; shared_name: string = ''; "
+           "debug_name: string = ''; dtype: type; shape: shape; allowed_devices: list(string) = "
+           "[]}",
+       .doc = "A handle of the session's variable of this name.",
+       .traits = {.effect = Effect::kRead},
+       .shape = HandleShape,
+       .gradient = NotDifferentiable("it has no inputs"),
+       .kernel = Compute<VarHandle>()});
+  ops.Add({.schema =
+               "_VarHandlesOp() -> resources: N * resource {containers: list(string); "
+               "shared_names: list(string); N: int >= 0; dtypes: list(type); shapes: list(shape)}",
            .doc = "Handles of N variables of the session.",
            .traits = {.effect = Effect::kRead},
            .shape = HandlesShape,
@@ -240,8 +252,9 @@ void RegisterReads(OpRegistry& ops) {
            .traits = {.effect = Effect::kRead},
            .shape = ReadShape,
            .kernel = Compute<ReadVariables>()});
-  ops.Add({.schema = "_ReadVariablesOp(resources: N * resource) -> values: dtypes {N: int >= 0; dtypes: "
-                     "list(type) >= 1}",
+  ops.Add({.schema =
+               "_ReadVariablesOp(resources: N * resource) -> values: dtypes {N: int >= 0; dtypes: "
+               "list(type) >= 1}",
            .doc = "The current values of N variables.",
            .traits = {.effect = Effect::kRead},
            .shape = ReadShape,
@@ -252,16 +265,18 @@ void RegisterReads(OpRegistry& ops) {
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is a bool"),
            .kernel = Compute<IsInitialized>()});
-  ops.Add({.schema = "VariableShape(input: resource) -> output: out_type {out_type: indextype = int32}",
-           .doc = "The shape of a variable's value.",
-           .traits = {.effect = Effect::kRead},
-           .shape = ShapeOfVariable,
-           .gradient = NotDifferentiable("its result is an integer"),
-           .kernel = Compute<VariableShape>()});
+  ops.Add(
+      {.schema = "VariableShape(input: resource) -> output: out_type {out_type: indextype = int32}",
+       .doc = "The shape of a variable's value.",
+       .traits = {.effect = Effect::kRead},
+       .shape = ShapeOfVariable,
+       .gradient = NotDifferentiable("its result is an integer"),
+       .kernel = Compute<VariableShape>()});
 }
 
 void RegisterAssigns(OpRegistry& ops) {
-  ops.Add({.schema = "AssignVariableOp(resource: resource, value: dtype) -> {dtype: type; validate_shape: bool = "
+  ops.Add({.schema = "AssignVariableOp(resource: resource, value: dtype) -> {dtype: type; "
+                     "validate_shape: bool = "
                      "false}",
            .doc = "Makes `value` the variable's value.",
            .traits = {.effect = Effect::kWrite},

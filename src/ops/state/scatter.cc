@@ -27,13 +27,15 @@ absl::Status CheckShapes(const Shape& params, const Shape& indices, const Shape&
   bool fits = updates.IsScalar();
   if (updates.rank() == indices.rank() + params.rank() - 1) {
     fits = std::equal(indices.dims().begin(), indices.dims().end(), updates.dims().begin()) &&
-           std::equal(params.dims().begin() + 1, params.dims().end(), updates.dims().begin() + indices.rank());
+           std::equal(params.dims().begin() + 1, params.dims().end(),
+                      updates.dims().begin() + indices.rank());
   }
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
-                   "updates.shape ", updates.ToString(), ", indices.shape ", indices.ToString(),
-                   ", params.shape ", params.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
+      "updates.shape ",
+      updates.ToString(), ", indices.shape ", indices.ToString(), ", params.shape ",
+      params.ToString()));
 }
 
 template <typename Index>
@@ -49,8 +51,8 @@ absl::Status CheckIndices(absl::Span<const Index> indices, int64_t rows) {
 
 // Rows are checked before the first is changed: an error leaves the variable as it was.
 template <typename Index>
-absl::Status ScatterRows(const KernelContext& ctx, UpdateOp op, Tensor& params, const Tensor& indices,
-                         const Tensor& updates) {
+absl::Status ScatterRows(const KernelContext& ctx, UpdateOp op, Tensor& params,
+                         const Tensor& indices, const Tensor& updates) {
   const absl::Span<const Index> rows = indices.values<Index>();
   GYRE_RETURN_IF_ERROR(CheckIndices(rows, params.dim(0)));
   if (rows.empty() || params.num_elements() == 0) return absl::OkStatus();
@@ -63,7 +65,8 @@ absl::Status ScatterRows(const KernelContext& ctx, UpdateOp op, Tensor& params, 
   const char* const from = static_cast<const char*>(updates.raw_data());
   for (size_t i = 0; i < rows.size(); ++i) {
     GYRE_RETURN_IF_ERROR(UpdateElements(op, params.dtype(), to + rows[i] * row * element,
-                                        from + static_cast<int64_t>(i) * row * element * step, row, step));
+                                        from + static_cast<int64_t>(i) * row * element * step, row,
+                                        step));
   }
   return absl::OkStatus();
 }
@@ -114,12 +117,14 @@ absl::Status ResourceScatterShape(ShapeContext& c) {
 
 // Both forms of one update; `does` completes the sentence "… rows of a variable".
 template <UpdateOp op>
-void RegisterBoth(OpRegistry& ops, absl::string_view name, absl::string_view type, absl::string_view locking,
-                  absl::string_view does) {
-  const std::string ref_schema = absl::StrCat(
-      "Scatter", name, "(ref: Ref(T), indices: Tindices, updates: T) -> output_ref: Ref(T) {T: ", type,
-      "; Tindices: indextype; use_locking: bool = ", locking, "}");
-  const std::string ref_doc = absl::StrCat(does, " rows of a variable, and hands on the reference.");
+void RegisterBoth(OpRegistry& ops, absl::string_view name, absl::string_view type,
+                  absl::string_view locking, absl::string_view does) {
+  const std::string ref_schema =
+      absl::StrCat("Scatter", name,
+                   "(ref: Ref(T), indices: Tindices, updates: T) -> output_ref: Ref(T) {T: ", type,
+                   "; Tindices: indextype; use_locking: bool = ", locking, "}");
+  const std::string ref_doc =
+      absl::StrCat(does, " rows of a variable, and hands on the reference.");
   ops.Add({.schema = ref_schema,
            .doc = ref_doc,
            .traits = {.effect = Effect::kWrite},
@@ -127,8 +132,9 @@ void RegisterBoth(OpRegistry& ops, absl::string_view name, absl::string_view typ
            .gradient = NotDifferentiable("it changes a variable"),
            .kernel = Compute<Scatter<op>>()});
   const std::string resource_schema =
-      absl::StrCat("ResourceScatter", name, "(resource: resource, indices: Tindices, updates: dtype) -> {dtype: ",
-                   type, "; Tindices: indextype}");
+      absl::StrCat("ResourceScatter", name,
+                   "(resource: resource, indices: Tindices, updates: dtype) -> {dtype: ", type,
+                   "; Tindices: indextype}");
   const std::string resource_doc = absl::StrCat(does, " rows of a variable.");
   ops.Add({.schema = resource_schema,
            .doc = resource_doc,

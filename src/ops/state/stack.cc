@@ -48,7 +48,8 @@ class Stack final : public Resource {
     std::lock_guard lock(mutex_);
     GYRE_RETURN_IF_ERROR(CheckOpen());
     if (items_.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("Stack[", name(), "] is empty when calling Pop()."));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Stack[", name(), "] is empty when calling Pop()."));
     }
     Tensor item = std::move(items_.back());
     items_.pop_back();
@@ -92,14 +93,15 @@ absl::Status MakeStackV2(KernelContext& ctx, const StackAttrs& attrs) {
     return absl::InvalidArgumentError(
         absl::StrCat("Stack size must be a scalar, but it has shape ", size.shape().ToString()));
   }
-  ctx.set_output(0, Tensor::FromObject(DType::kResource, MakeRef<Stack>(attrs.name, attrs.dtype,
-                                                                        size.scalar<int32_t>(), ctx.env().budget)));
+  ctx.set_output(0, Tensor::FromObject(DType::kResource,
+                                       MakeRef<Stack>(attrs.name, attrs.dtype,
+                                                      size.scalar<int32_t>(), ctx.env().budget)));
   return absl::OkStatus();
 }
 
 absl::Status MakeStack(KernelContext& ctx, const StackAttrs& attrs) {
-  ctx.set_output(
-      0, Tensor::FromRef(DType::kString, MakeRef<Stack>(attrs.name, attrs.dtype, -1, ctx.env().budget)));
+  ctx.set_output(0, Tensor::FromRef(DType::kString,
+                                    MakeRef<Stack>(attrs.name, attrs.dtype, -1, ctx.env().budget)));
   return absl::OkStatus();
 }
 
@@ -107,7 +109,8 @@ absl::StatusOr<Stack*> StackFor(const KernelContext& ctx, DType dtype) {
   GYRE_ASSIGN_OR_RETURN(Stack * stack, ResourceInput<Stack>(ctx, 0));
   if (stack->dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("Stack[", stack->name(), "] must have type ",
-                                                   DTypeName(stack->dtype()), " but got ", DTypeName(dtype)));
+                                                   DTypeName(stack->dtype()), " but got ",
+                                                   DTypeName(dtype)));
   }
   return stack;
 }
@@ -135,7 +138,8 @@ absl::Status Close(KernelContext& ctx) {
 absl::Status HandleShape(ShapeContext& c) {
   if (c.num_inputs() > 0) GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
   c.set_output(0, PartialShape::Scalar());
-  c.set_output_handle(0, {c.attrs().GetOr<DType>("elem_type", DType::kInvalid), PartialShape::Unknown()});
+  c.set_output_handle(
+      0, {c.attrs().GetOr<DType>("elem_type", DType::kInvalid), PartialShape::Unknown()});
   return absl::OkStatus();
 }
 
@@ -146,15 +150,17 @@ absl::Status PushShape(ShapeContext& c) {
 }
 
 void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view handle) {
-  const std::string push = absl::StrCat("StackPush", suffix, "(handle: ", handle,
-                                        ", elem: T) -> output: T {T: type; swap_memory: bool = false}");
+  const std::string push =
+      absl::StrCat("StackPush", suffix, "(handle: ", handle,
+                   ", elem: T) -> output: T {T: type; swap_memory: bool = false}");
   ops.Add({.schema = push,
            .doc = "Puts `elem` on a stack, and hands it on.",
            .traits = {.effect = Effect::kWrite},
            .shape = PushShape,
            .gradient = NotDifferentiable("it changes a stack"),
            .kernel = Compute<Push>()});
-  const std::string pop = absl::StrCat("StackPop", suffix, "(handle: ", handle, ") -> elem: elem_type {elem_type: type}");
+  const std::string pop = absl::StrCat("StackPop", suffix, "(handle: ", handle,
+                                       ") -> elem: elem_type {elem_type: type}");
   ops.Add({.schema = pop,
            .doc = "Takes the last element from a stack.",
            .traits = {.effect = Effect::kWrite},
@@ -173,7 +179,8 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
 }  // namespace
 
 void RegisterStack(OpRegistry& ops) {
-  ops.Add({.schema = "StackV2(max_size: int32) -> handle: resource {elem_type: type; stack_name: string = ''}",
+  ops.Add({.schema = "StackV2(max_size: int32) -> handle: resource {elem_type: type; stack_name: "
+                     "string = ''}",
            .doc = "A new stack of at most `max_size` elements (negative: of any number).",
            .traits = {.effect = Effect::kAllocate},
            .shape = HandleShape,

@@ -8,7 +8,8 @@
 
 namespace gyre {
 
-TensorArray::TensorArray(std::string name, const Options& options, int64_t size, MemoryBudget* budget)
+TensorArray::TensorArray(std::string name, const Options& options, int64_t size,
+                         MemoryBudget* budget)
     : Resource(std::move(name)),
       options_(options),
       may_grow_(options.dynamic_size),
@@ -30,8 +31,8 @@ absl::StatusOr<TensorArray::Element*> TensorArray::At(int64_t index) {
   const size_t chunk = static_cast<size_t>(index / kChunkSize);
   if (chunk >= chunks_.size()) {
     const size_t spine = std::max(chunk + 1, 2 * chunks_.size());
-    GYRE_RETURN_IF_ERROR(
-        charge_.Set(charge_.bytes() + static_cast<int64_t>((spine - chunks_.size()) * sizeof(chunks_[0]))));
+    GYRE_RETURN_IF_ERROR(charge_.Set(
+        charge_.bytes() + static_cast<int64_t>((spine - chunks_.size()) * sizeof(chunks_[0]))));
     chunks_.resize(spine);
   }
   if (chunks_[chunk] == nullptr) {
@@ -42,20 +43,23 @@ absl::StatusOr<TensorArray::Element*> TensorArray::At(int64_t index) {
 }
 
 std::shared_ptr<const Shape> TensorArray::ShareShape(const Shape& shape) {
-  if (last_shape_ == nullptr || *last_shape_ != shape) last_shape_ = std::make_shared<const Shape>(shape);
+  if (last_shape_ == nullptr || *last_shape_ != shape)
+    last_shape_ = std::make_shared<const Shape>(shape);
   return last_shape_;
 }
 
 absl::Status TensorArray::CheckValue(int64_t index, const Tensor& value) const {
   if (value.dtype() != options_.dtype) {
-    return Error(absl::StrCat("Could not write to TensorArray index ", index, " because the value dtype is ",
-                              DTypeName(value.dtype()), " but TensorArray dtype is ", DTypeName(options_.dtype), "."));
+    return Error(absl::StrCat("Could not write to TensorArray index ", index,
+                              " because the value dtype is ", DTypeName(value.dtype()),
+                              " but TensorArray dtype is ", DTypeName(options_.dtype), "."));
   }
   if (!element_shape_.Allows(value.shape())) {
-    return Error(absl::StrCat("Could not write to TensorArray index ", index, " because the value shape is ",
-                              value.shape().ToString(),
-                              " which is incompatible with the TensorArray's inferred element shape: ",
-                              element_shape_.ToString(), " (consider setting infer_shape=False)."));
+    return Error(
+        absl::StrCat("Could not write to TensorArray index ", index, " because the value shape is ",
+                     value.shape().ToString(),
+                     " which is incompatible with the TensorArray's inferred element shape: ",
+                     element_shape_.ToString(), " (consider setting infer_shape=False)."));
   }
   return absl::OkStatus();
 }
@@ -70,12 +74,12 @@ absl::Status TensorArray::Write(KernelContext& ctx, int64_t index, Tensor value)
   GYRE_RETURN_IF_ERROR(CheckValue(index, value));
   GYRE_ASSIGN_OR_RETURN(Element * element, At(index));
   if (element->read) {
-    return Error(
-        absl::StrCat("Could not write to TensorArray index ", index, " because it has already been read."));
+    return Error(absl::StrCat("Could not write to TensorArray index ", index,
+                              " because it has already been read."));
   }
   if (element->written && !is_gradient_) {
-    return Error(
-        absl::StrCat("Could not write to TensorArray index ", index, " because it has already been written to."));
+    return Error(absl::StrCat("Could not write to TensorArray index ", index,
+                              " because it has already been written to."));
   }
   size_ = std::max(size_, index + 1);
   if (options_.identical_element_shapes) element_shape_ = value.shape();
@@ -85,11 +89,13 @@ absl::Status TensorArray::Write(KernelContext& ctx, int64_t index, Tensor value)
   return absl::OkStatus();
 }
 
-absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& element, Tensor value) {
+absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& element,
+                                    Tensor value) {
   const Shape& existing = element.value.has_value() ? element.value.shape() : *element.shape;
   if (existing != value.shape()) {
-    return Error(absl::StrCat("Could not aggregate to TensorArray index ", index, " because the existing shape is ",
-                              existing.ToString(), " but the new input shape is ", value.shape().ToString(), "."));
+    return Error(absl::StrCat("Could not aggregate to TensorArray index ", index,
+                              " because the existing shape is ", existing.ToString(),
+                              " but the new input shape is ", value.shape().ToString(), "."));
   }
   if (!element.value.has_value()) {
     element.value = std::move(value);
@@ -101,8 +107,8 @@ absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& 
     return absl::OkStatus();
   }
   GYRE_RETURN_IF_ERROR(MakeWritable(ctx, element.value));
-  return UpdateElements(UpdateOp::kAdd, value.dtype(), element.value.mutable_raw_data(), value.raw_data(),
-                        value.num_elements(), 1);
+  return UpdateElements(UpdateOp::kAdd, value.dtype(), element.value.mutable_raw_data(),
+                        value.raw_data(), value.num_elements(), 1);
 }
 
 absl::StatusOr<Tensor> TensorArray::Read(const KernelContext& ctx, int64_t index) {
@@ -113,9 +119,10 @@ absl::StatusOr<Tensor> TensorArray::Read(const KernelContext& ctx, int64_t index
   }
   GYRE_ASSIGN_OR_RETURN(Element * element, At(index));
   if (element->cleared) {
-    return Error(absl::StrCat("Could not read index ", index,
-                              " twice because it was cleared after a previous read (perhaps try setting "
-                              "clear_after_read = false?)."));
+    return Error(
+        absl::StrCat("Could not read index ", index,
+                     " twice because it was cleared after a previous read (perhaps try setting "
+                     "clear_after_read = false?)."));
   }
   Tensor value = element->value;
   if (!value.has_value()) {
@@ -138,11 +145,12 @@ absl::StatusOr<Tensor> TensorArray::ZeroElement(const KernelContext& ctx, int64_
   if (element.shape != nullptr) return ctx.AllocateZeros(options_.dtype, *element.shape);
   const std::optional<Shape> shape = element_shape_.ToShape();
   if (!shape) {
-    return Error(absl::StrCat(
-        "Could not read from TensorArray index ", index,
-        " because it has not been written to. Furthermore, the element shape is not fully defined: ",
-        element_shape_.ToString(),
-        ". If you set the full element_shape of the forward TensorArray, zeros will be returned instead."));
+    return Error(absl::StrCat("Could not read from TensorArray index ", index,
+                              " because it has not been written to. Furthermore, the element shape "
+                              "is not fully defined: ",
+                              element_shape_.ToString(),
+                              ". If you set the full element_shape of the forward TensorArray, "
+                              "zeros will be returned instead."));
   }
   return ctx.AllocateZeros(options_.dtype, *shape);
 }
@@ -163,7 +171,8 @@ absl::StatusOr<PartialShape> TensorArray::NarrowElementShape(const PartialShape&
   absl::StatusOr<PartialShape> both = element_shape_.Intersect(shape);
   if (!both.ok()) {
     return Error(absl::StrCat("its element shape is ", element_shape_.ToString(),
-                              ", which is incompatible with the element shape ", shape.ToString(), " asked for"));
+                              ", which is incompatible with the element shape ", shape.ToString(),
+                              " asked for"));
   }
   element_shape_ = *both;
   return both;
@@ -175,7 +184,8 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (aggregated_) {
     return Error(
-        "Unable to create a gradients TensorArray: gradient calculation is impossible when multiple writes are "
+        "Unable to create a gradients TensorArray: gradient calculation is impossible when "
+        "multiple writes are "
         "performed to the same index.");
   }
   may_grow_ = false;
@@ -189,22 +199,24 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
     dims.insert(dims.end(), element_shape_.dims().begin(), element_shape_.dims().end());
     options.element_shape = PartialShape(std::move(dims));
   }
-  auto made = MakeRef<TensorArray>(absl::StrCat(name(), "@", source), options, size_, charge_.budget());
+  auto made =
+      MakeRef<TensorArray>(absl::StrCat(name(), "@", source), options, size_, charge_.budget());
   made->is_gradient_ = true;
   for (size_t c = 0; c < chunks_.size(); ++c) {
     for (size_t i = 0; chunks_[c] != nullptr && i < chunks_[c]->size(); ++i) {
       const Element& element = (*chunks_[c])[i];
       if (!element.written) continue;
       const Shape& shape = element.value.has_value() ? element.value.shape() : *element.shape;
-      GYRE_RETURN_IF_ERROR(made->ExpectShape(static_cast<int64_t>(c) * kChunkSize + static_cast<int64_t>(i),
-                                             shape, prefix));
+      GYRE_RETURN_IF_ERROR(made->ExpectShape(
+          static_cast<int64_t>(c) * kChunkSize + static_cast<int64_t>(i), shape, prefix));
     }
   }
   gradient = made;
   return made;
 }
 
-absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape, absl::Span<const int64_t> prefix) {
+absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape,
+                                      absl::Span<const int64_t> prefix) {
   Dims dims(prefix.begin(), prefix.end());
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   GYRE_ASSIGN_OR_RETURN(const Shape expected, Shape::Make(dims));

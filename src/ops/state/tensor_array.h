@@ -24,9 +24,9 @@ class TensorArray final : public Resource {
   struct Options {
     DType dtype = DType::kInvalid;
     PartialShape element_shape;
-    bool dynamic_size = false;             // grows when written beyond its end
-    bool clear_after_read = true;          // an element can be read once
-    bool identical_element_shapes = false; // the first write decides the shape of all
+    bool dynamic_size = false;              // grows when written beyond its end
+    bool clear_after_read = true;           // an element can be read once
+    bool identical_element_shapes = false;  // the first write decides the shape of all
   };
 
   // The array's own bytes are charged to `budget`, which may be null.
@@ -49,7 +49,8 @@ class TensorArray final : public Resource {
   // The array that collects the gradient of this one in the differentiation called `source`: made
   // by the first call, with the shapes of this array's elements after `prefix`. From then on this
   // array does not grow.
-  absl::StatusOr<RefPtr<TensorArray>> Gradient(absl::string_view source, absl::Span<const int64_t> prefix);
+  absl::StatusOr<RefPtr<TensorArray>> Gradient(absl::string_view source,
+                                               absl::Span<const int64_t> prefix);
 
   // Drops the elements: the array is closed. False when it was already.
   bool Destroy() override;
@@ -67,12 +68,14 @@ class TensorArray final : public Resource {
   using Chunk = std::array<Element, kChunkSize>;
 
   absl::Status Error(absl::string_view what) const;
-  absl::Status CheckOpen() const;  // holds mutex_
+  absl::Status CheckOpen() const;                                     // holds mutex_
   absl::Status CheckValue(int64_t index, const Tensor& value) const;  // holds mutex_
-  absl::Status Aggregate(KernelContext& ctx, int64_t index, Element& element, Tensor value);  // holds mutex_
-  absl::StatusOr<Tensor> ZeroElement(const KernelContext& ctx, int64_t index, const Element& element) const;  // holds mutex_
+  absl::Status Aggregate(KernelContext& ctx, int64_t index, Element& element,
+                         Tensor value);  // holds mutex_
+  absl::StatusOr<Tensor> ZeroElement(const KernelContext& ctx, int64_t index,
+                                     const Element& element) const;  // holds mutex_
   // The element's place, made if need be.
-  absl::StatusOr<Element*> At(int64_t index);  // holds mutex_
+  absl::StatusOr<Element*> At(int64_t index);                   // holds mutex_
   std::shared_ptr<const Shape> ShareShape(const Shape& shape);  // holds mutex_
   // In a gradient array: the element is zeros of shape prefix + shape until something is written.
   absl::Status ExpectShape(int64_t index, const Shape& shape, absl::Span<const int64_t> prefix);

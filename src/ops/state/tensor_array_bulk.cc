@@ -34,8 +34,8 @@ PartialShape RowShape(const PartialShape& shape) {
 absl::StatusOr<absl::Span<const int32_t>> IndicesInput(const KernelContext& ctx) {
   const Tensor& indices = ctx.input(1);
   if (indices.rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected indices to be a vector, but received shape: ", indices.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected indices to be a vector, but received shape: ", indices.shape().ToString()));
   }
   return indices.values<int32_t>();
 }
@@ -51,7 +51,8 @@ absl::StatusOr<std::vector<Tensor>> ReadAll(const KernelContext& ctx, TensorArra
 }
 
 struct GatherAttrs {
-  explicit GatherAttrs(const Node& node) : element_shape(NodeAttr<PartialShape>(node, "element_shape")) {}
+  explicit GatherAttrs(const Node& node)
+      : element_shape(NodeAttr<PartialShape>(node, "element_shape")) {}
   PartialShape element_shape;
 };
 
@@ -67,20 +68,21 @@ absl::Status Gather(KernelContext& ctx, const GatherAttrs& attrs) {
   } else if (const std::optional<Shape> known = element.ToShape()) {
     shape = *known;
   } else {
-    return absl::UnimplementedError(
-        absl::StrCat("TensorArray ", array->name(), ": nothing to gather, but element shape ", element.ToString(),
-                     " is not fully defined, so the shape of the result is not known"));
+    return absl::UnimplementedError(absl::StrCat(
+        "TensorArray ", array->name(), ": nothing to gather, but element shape ",
+        element.ToString(), " is not fully defined, so the shape of the result is not known"));
   }
   if (!element.Allows(shape)) {
-    return absl::InvalidArgumentError(absl::StrCat("TensorArray was passed element_shape ", element.ToString(),
-                                                   " which does not match the Tensor at index ", indices[0], ": ",
-                                                   shape.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "TensorArray was passed element_shape ", element.ToString(),
+        " which does not match the Tensor at index ", indices[0], ": ", shape.ToString()));
   }
   for (size_t i = 1; i < values.size(); ++i) {
     if (values[i].shape() != shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("TensorArray has inconsistent shapes.  Index ", indices[0], " has shape: ", shape.ToString(),
-                       " but index ", indices[i], " has shape: ", values[i].shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("TensorArray has inconsistent shapes.  Index ",
+                                                     indices[0], " has shape: ", shape.ToString(),
+                                                     " but index ", indices[i],
+                                                     " has shape: ", values[i].shape().ToString()));
     }
   }
   GYRE_ASSIGN_OR_RETURN(const Shape joined, RowsOf(static_cast<int64_t>(values.size()), shape));
@@ -94,12 +96,13 @@ absl::Status Scatter(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, value.dtype()));
   GYRE_ASSIGN_OR_RETURN(const absl::Span<const int32_t> indices, IndicesInput(ctx));
   if (value.rank() == 0) {
-    return absl::InvalidArgumentError("Input value for unpack must be at least a vector but received shape: []");
+    return absl::InvalidArgumentError(
+        "Input value for unpack must be at least a vector but received shape: []");
   }
   const int64_t rows = value.dim(0);
   if (rows != static_cast<int64_t>(indices.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected len(indices) == values.shape[0], but saw: ", indices.size(), " vs. ", rows));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected len(indices) == values.shape[0], but saw: ", indices.size(), " vs. ", rows));
   }
   GYRE_ASSIGN_OR_RETURN(const int64_t size, array->Size());
   const auto last = std::max_element(indices.begin(), indices.end());
@@ -118,7 +121,8 @@ absl::Status Scatter(KernelContext& ctx) {
 }
 
 struct ConcatAttrs {
-  explicit ConcatAttrs(const Node& node) : except0(NodeAttr<PartialShape>(node, "element_shape_except0")) {}
+  explicit ConcatAttrs(const Node& node)
+      : except0(NodeAttr<PartialShape>(node, "element_shape_except0")) {}
   PartialShape except0;
 };
 
@@ -128,19 +132,21 @@ absl::StatusOr<Shape> ConcatShape(absl::Span<const Tensor> values, const Partial
   int64_t rows = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].rank() == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("Concat saw a scalar shape at index ", i,
-                                                     " but requires at least vectors.  Did you mean to call pack?"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Concat saw a scalar shape at index ", i,
+                       " but requires at least vectors.  Did you mean to call pack?"));
     }
     GYRE_ASSIGN_OR_RETURN(Shape row, RowShape(values[i].shape()));
     if (!except0.Allows(row)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("TensorArray was passed element_shape_except0 ", except0.ToString(), " but index ", i,
-                       " has (excepting dimension 0) shape: ", row.ToString()));
+          absl::StrCat("TensorArray was passed element_shape_except0 ", except0.ToString(),
+                       " but index ", i, " has (excepting dimension 0) shape: ", row.ToString()));
     }
     if (rest && *rest != row) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: ",
-                       rest->ToString(), " but index ", i, " has (excepting dimension 0) shape: ", row.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: ",
+          rest->ToString(), " but index ", i,
+          " has (excepting dimension 0) shape: ", row.ToString()));
     }
     rest = std::move(row);
     const std::optional<int64_t> sum = CheckedAdd(rows, values[i].dim(0));
@@ -149,9 +155,9 @@ absl::StatusOr<Shape> ConcatShape(absl::Span<const Tensor> values, const Partial
   }
   if (!rest) rest = except0.ToShape();
   if (!rest) {
-    return absl::UnimplementedError(absl::StrCat("TensorArray has size zero, but element_shape_except0 ",
-                                                 except0.ToString(),
-                                                 " is not fully defined, so the shape of the result is not known"));
+    return absl::UnimplementedError(
+        absl::StrCat("TensorArray has size zero, but element_shape_except0 ", except0.ToString(),
+                     " is not fully defined, so the shape of the result is not known"));
   }
   return RowsOf(rows, *rest);
 }
@@ -167,7 +173,8 @@ absl::Status Concat(KernelContext& ctx, const ConcatAttrs& attrs) {
   }
   GYRE_ASSIGN_OR_RETURN(const Shape shape, ConcatShape(values, attrs.except0));
   GYRE_ASSIGN_OR_RETURN(Tensor lengths, ctx.Allocate(DType::kInt64, Shape::Vector(size)));
-  for (int64_t i = 0; i < size; ++i) lengths.mutable_values<int64_t>()[i] = values[static_cast<size_t>(i)].dim(0);
+  for (int64_t i = 0; i < size; ++i)
+    lengths.mutable_values<int64_t>()[i] = values[static_cast<size_t>(i)].dim(0);
   GYRE_ASSIGN_OR_RETURN(Tensor result, JoinParts(ctx, dtype, shape, values));
   ctx.set_output(0, std::move(result));
   ctx.set_output(1, std::move(lengths));
@@ -179,14 +186,15 @@ absl::Status CheckLengths(absl::Span<const int64_t> lengths, const Shape& value)
   for (size_t i = 0; i < lengths.size(); ++i) {
     const std::optional<int64_t> sum = CheckedAdd(total, lengths[i]);
     if (lengths[i] < 0 || !sum) {
-      return absl::InvalidArgumentError(absl::StrCat("lengths[", i, "] = ", lengths[i], " is not a length"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("lengths[", i, "] = ", lengths[i], " is not a length"));
     }
     total = *sum;
   }
   if (total == value.dim(0)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ", total,
-                   " and value's shape is: ", value.ToString()));
+      absl::StrCat("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ",
+                   total, " and value's shape is: ", value.ToString()));
 }
 
 absl::Status Split(KernelContext& ctx) {
@@ -194,11 +202,12 @@ absl::Status Split(KernelContext& ctx) {
   const Tensor lengths = ctx.input(2);
   GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, value.dtype()));
   if (lengths.rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected lengths to be a vector, received shape: ", lengths.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected lengths to be a vector, received shape: ", lengths.shape().ToString()));
   }
   if (value.rank() == 0) {
-    return absl::InvalidArgumentError("Expected value to be at least a vector, but received shape: []");
+    return absl::InvalidArgumentError(
+        "Expected value to be at least a vector, but received shape: []");
   }
   const absl::Span<const int64_t> sizes = lengths.values<int64_t>();
   GYRE_RETURN_IF_ERROR(CheckLengths(sizes, value.shape()));
@@ -226,7 +235,8 @@ absl::Status Split(KernelContext& ctx) {
 absl::Status GatherShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(1, 1));
   GYRE_ASSIGN_OR_RETURN(const PartialShape known, TensorArrayElementShape(c, c.output_dtype(0)));
-  const PartialShape asked = c.attrs().GetOr<PartialShape>("element_shape", PartialShape::Unknown());
+  const PartialShape asked =
+      c.attrs().GetOr<PartialShape>("element_shape", PartialShape::Unknown());
   GYRE_ASSIGN_OR_RETURN(const PartialShape element, known.Intersect(asked));
   c.set_output(0, WithRows(c.input(1).has_rank() ? c.input(1).dim(0) : -1, element));
   return absl::OkStatus();
@@ -237,7 +247,8 @@ absl::Status ScatterShape(ShapeContext& c) {
   GYRE_ASSIGN_OR_RETURN(const PartialShape element, TensorArrayElementShape(c, c.input_dtype(2)));
   const PartialShape& value = c.input(2);
   if (value.has_rank()) {
-    if (value.rank() == 0) return absl::InvalidArgumentError("value must be at least a vector, but is a scalar");
+    if (value.rank() == 0)
+      return absl::InvalidArgumentError("value must be at least a vector, but is a scalar");
     GYRE_RETURN_IF_ERROR(element.Intersect(RowShape(value)).status());
   }
   c.set_output(0, c.input(3));
@@ -245,7 +256,8 @@ absl::Status ScatterShape(ShapeContext& c) {
 }
 
 absl::Status ConcatShapeRule(ShapeContext& c) {
-  const PartialShape except0 = c.attrs().GetOr<PartialShape>("element_shape_except0", PartialShape::Unknown());
+  const PartialShape except0 =
+      c.attrs().GetOr<PartialShape>("element_shape_except0", PartialShape::Unknown());
   c.set_output(0, WithRows(-1, except0));
   c.set_output(1, PartialShape::UnknownOfRank(1));
   return TensorArrayElementShape(c, c.output_dtype(0)).status();
@@ -265,25 +277,30 @@ absl::Status SplitShape(ShapeContext& c) {
 
 void RegisterTensorArrayBulk(OpRegistry& ops) {
   // Reading marks the elements, and by default clears them.
-  ops.Add({.schema = "TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float) -> value: dtype {dtype: "
+  ops.Add({.schema = "TensorArrayGatherV3(handle: resource, indices: int32, flow_in: float) -> "
+                     "value: dtype {dtype: "
                      "type; element_shape: shape = ?}",
            .doc = "Stacks the elements of an array that `indices` name.",
            .traits = {.effect = Effect::kWrite},
            .shape = GatherShape,
            .kernel = Compute<Gather>()});
-  ops.Add({.schema = "TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: float) -> flow_out: "
+  ops.Add({.schema = "TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: "
+                     "float) -> flow_out: "
                      "float {T: type}",
            .doc = "Writes the rows of `value` to the elements of an array that `indices` name.",
            .traits = {.effect = Effect::kWrite},
            .shape = ScatterShape,
            .kernel = Compute<Scatter>()});
-  ops.Add({.schema = "TensorArrayConcatV3(handle: resource, flow_in: float) -> value: dtype, lengths: int64 {dtype: "
-                     "type; element_shape_except0: shape = ?}",
-           .doc = "Joins all elements of an array along dimension 0, and says how many rows each had.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = ConcatShapeRule,
-           .kernel = Compute<Concat>()});
-  ops.Add({.schema = "TensorArraySplitV3(handle: resource, value: T, lengths: int64, flow_in: float) -> flow_out: "
+  ops.Add(
+      {.schema = "TensorArrayConcatV3(handle: resource, flow_in: float) -> value: dtype, lengths: "
+                 "int64 {dtype: "
+                 "type; element_shape_except0: shape = ?}",
+       .doc = "Joins all elements of an array along dimension 0, and says how many rows each had.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = ConcatShapeRule,
+       .kernel = Compute<Concat>()});
+  ops.Add({.schema = "TensorArraySplitV3(handle: resource, value: T, lengths: int64, flow_in: "
+                     "float) -> flow_out: "
                      "float {T: type}",
            .doc = "Writes pieces of `value`, of `lengths` rows, to the elements of an array.",
            .traits = {.effect = Effect::kWrite},

@@ -10,9 +10,9 @@ namespace gyre {
 absl::StatusOr<TensorArray*> TensorArrayInput(const KernelContext& ctx, DType dtype) {
   GYRE_ASSIGN_OR_RETURN(TensorArray * array, ResourceInput<TensorArray>(ctx, 0));
   if (array->dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("TensorArray ", array->name(), ": TensorArray dtype is ",
-                                                   DTypeName(array->dtype()), " but Op is trying to use dtype ",
-                                                   DTypeName(dtype), "."));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "TensorArray ", array->name(), ": TensorArray dtype is ", DTypeName(array->dtype()),
+        " but Op is trying to use dtype ", DTypeName(dtype), "."));
   }
   return array;
 }
@@ -22,7 +22,8 @@ absl::StatusOr<PartialShape> TensorArrayElementShape(const ShapeContext& c, DTyp
   if (!handle) return PartialShape::Unknown();
   if (handle->dtype != DType::kInvalid && handle->dtype != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("the TensorArray's elements are of type ",
-                                                   DTypeName(handle->dtype), ", not ", DTypeName(dtype)));
+                                                   DTypeName(handle->dtype), ", not ",
+                                                   DTypeName(dtype)));
   }
   return handle->shape;
 }
@@ -50,8 +51,9 @@ absl::Status MakeArray(KernelContext& ctx, const ArrayAttrs& attrs) {
   }
   const int32_t n = size.scalar<int32_t>();
   if (n < 0) return absl::InvalidArgumentError(absl::StrCat("Size should be >= 0, but is ", n));
-  ctx.set_output(0, Tensor::FromObject(DType::kResource,
-                                       MakeRef<TensorArray>(attrs.name, attrs.options, n, ctx.env().budget)));
+  ctx.set_output(
+      0, Tensor::FromObject(DType::kResource,
+                            MakeRef<TensorArray>(attrs.name, attrs.options, n, ctx.env().budget)));
   ctx.set_output(1, Tensor::Scalar(0.0f));
   return absl::OkStatus();
 }
@@ -67,8 +69,8 @@ absl::Status MakeGradient(KernelContext& ctx, const GradAttrs& attrs) {
   Shape prefix;
   if (ctx.num_inputs() > 2) {
     if (ctx.input(2).rank() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape_to_prepend must be a vector, but has shape ", ctx.input(2).shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shape_to_prepend must be a vector, but has shape ", ctx.input(2).shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(prefix, ctx.ShapeInput(2, "shape_to_prepend"));
   }
@@ -81,8 +83,8 @@ absl::Status MakeGradient(KernelContext& ctx, const GradAttrs& attrs) {
 absl::StatusOr<int32_t> IndexInput(const KernelContext& ctx) {
   const Tensor& index = ctx.input(1);
   if (index.rank() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("TensorArray index must be scalar, but had shape: ", index.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "TensorArray index must be scalar, but had shape: ", index.shape().ToString()));
   }
   return index.scalar<int32_t>();
 }
@@ -163,42 +165,49 @@ absl::Status ReadShape(ShapeContext& c) {
 }
 
 void RegisterMakers(OpRegistry& ops) {
-  ops.Add({.schema = "TensorArrayV3(size: int32) -> handle: resource, flow: float {dtype: type; element_shape: shape "
-                     "= ?; dynamic_size: bool = false; clear_after_read: bool = true; identical_element_shapes: bool "
+  ops.Add({.schema = "TensorArrayV3(size: int32) -> handle: resource, flow: float {dtype: type; "
+                     "element_shape: shape "
+                     "= ?; dynamic_size: bool = false; clear_after_read: bool = true; "
+                     "identical_element_shapes: bool "
                      "= false; tensor_array_name: string = ''}",
            .doc = "A new array of `size` tensors, each of which is written once.",
            .traits = {.effect = Effect::kAllocate},
            .shape = ArrayShape,
            .gradient = NotDifferentiable("its result is a handle"),
            .kernel = Compute<MakeArray>()});
-  ops.Add({.schema = "TensorArrayGradV3(handle: resource, flow_in: float) -> grad_handle: resource, flow_out: float "
+  ops.Add({.schema = "TensorArrayGradV3(handle: resource, flow_in: float) -> grad_handle: "
+                     "resource, flow_out: float "
                      "{source: string}",
            .doc = "The array that adds up the gradients of an array's elements.",
            .traits = {.effect = Effect::kWrite},
            .shape = GradientShape,
            .gradient = NotDifferentiable("its result is a handle"),
            .kernel = Compute<MakeGradient>()});
-  ops.Add({.schema = "TensorArrayGradWithShape(handle: resource, flow_in: float, shape_to_prepend: int32) -> "
-                     "grad_handle: resource, flow_out: float {source: string}",
-           .doc = "As TensorArrayGradV3, for gradients with more dimensions in front.",
-           .traits = {.effect = Effect::kWrite},
-           .shape = GradientShape,
-           .gradient = NotDifferentiable("its result is a handle"),
-           .kernel = Compute<MakeGradient>()});
+  ops.Add(
+      {.schema =
+           "TensorArrayGradWithShape(handle: resource, flow_in: float, shape_to_prepend: int32) -> "
+           "grad_handle: resource, flow_out: float {source: string}",
+       .doc = "As TensorArrayGradV3, for gradients with more dimensions in front.",
+       .traits = {.effect = Effect::kWrite},
+       .shape = GradientShape,
+       .gradient = NotDifferentiable("its result is a handle"),
+       .kernel = Compute<MakeGradient>()});
 }
 
 }  // namespace
 
 void RegisterTensorArray(OpRegistry& ops) {
   RegisterMakers(ops);
-  ops.Add({.schema = "TensorArrayWriteV3(handle: resource, index: int32, value: T, flow_in: float) -> flow_out: float "
+  ops.Add({.schema = "TensorArrayWriteV3(handle: resource, index: int32, value: T, flow_in: float) "
+                     "-> flow_out: float "
                      "{T: type}",
            .doc = "Writes one element of an array.",
            .traits = {.effect = Effect::kWrite},
            .shape = WriteShape,
            .kernel = Compute<WriteElement>()});
   // Reading marks the element, and by default clears it.
-  ops.Add({.schema = "TensorArrayReadV3(handle: resource, index: int32, flow_in: float) -> value: dtype {dtype: type}",
+  ops.Add({.schema = "TensorArrayReadV3(handle: resource, index: int32, flow_in: float) -> value: "
+                     "dtype {dtype: type}",
            .doc = "Reads one element of an array.",
            .traits = {.effect = Effect::kWrite},
            .shape = ReadShape,

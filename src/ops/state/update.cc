@@ -22,7 +22,8 @@ auto Wide(T x) {
 
 template <typename T, typename F>
 void Combine(T* to, const T* from, int64_t n, int64_t step, F combine) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(combine(Wide(to[i]), Wide(from[i * step])));
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = static_cast<T>(combine(Wide(to[i]), Wide(from[i * step])));
 }
 
 template <typename T>
@@ -44,11 +45,13 @@ absl::Status CheckUpdate(UpdateOp op, DType dtype) {
   return VisitType<NumberTypes>(dtype, [](auto) { return absl::OkStatus(); });
 }
 
-absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from, int64_t n, int64_t step) {
+absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from, int64_t n,
+                            int64_t step) {
   if (op == UpdateOp::kAssign) {
     return VisitElement(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = static_cast<const T*>(from)[i * step];
+      for (int64_t i = 0; i < n; ++i)
+        static_cast<T*>(to)[i] = static_cast<const T*>(from)[i * step];
       return absl::OkStatus();
     });
   }
@@ -65,12 +68,13 @@ absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input, Va
   Tensor& current = lock.value(variable);
   GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, input, variable, current));
   if (current.shape() != value.shape()) {
-    return absl::InvalidArgumentError(absl::StrCat("Cannot update variable ", variable.name(), " with shape ",
-                                                   current.shape().ToString(), " using a Tensor with shape ",
-                                                   value.shape().ToString(), ", shapes must be equal."));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Cannot update variable ", variable.name(), " with shape ", current.shape().ToString(),
+        " using a Tensor with shape ", value.shape().ToString(), ", shapes must be equal."));
   }
   GYRE_RETURN_IF_ERROR(MakeWritable(ctx, current));
-  return UpdateElements(op, variable.dtype(), current.mutable_raw_data(), value.raw_data(), value.num_elements(), 1);
+  return UpdateElements(op, variable.dtype(), current.mutable_raw_data(), value.raw_data(),
+                        value.num_elements(), 1);
 }
 
 }  // namespace gyre

@@ -19,7 +19,8 @@ absl::Status CheckUpdate(UpdateOp op, DType dtype);
 // to[i] = to[i] op from[i · step] for i in [0, n). step: 1, or 0 for one value applied to all.
 // Integers wrap around. Requirements, not checked: CheckUpdate(op, dtype).ok(); the arrays hold
 // elements of `dtype`, and don't overlap unless equal.
-absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from, int64_t n, int64_t step);
+absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from, int64_t n,
+                            int64_t step);
 
 // variable = variable op value, under its lock. `input` is the variable's input of the node.
 // INVALID_ARGUMENT unless the shapes are equal, FAILED_PRECONDITION if it is uninitialised.

@@ -32,7 +32,8 @@ bool Variable::Destroy() {
   return old.has_value();
 }
 
-VariableLock::VariableLock(absl::Span<Variable* const> variables) : variables_(variables.begin(), variables.end()) {
+VariableLock::VariableLock(absl::Span<Variable* const> variables)
+    : variables_(variables.begin(), variables.end()) {
   std::sort(variables_.begin(), variables_.end(), std::less<>());
   variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
   for (Variable* variable : variables_) variable->mutex_.lock();
@@ -43,21 +44,24 @@ VariableLock::~VariableLock() {
 }
 
 absl::Status UninitializedRef(absl::string_view name) {
-  return absl::FailedPreconditionError(absl::StrCat("Attempting to use uninitialized value ", name));
+  return absl::FailedPreconditionError(
+      absl::StrCat("Attempting to use uninitialized value ", name));
 }
 
 absl::Status UninitializedResource(absl::string_view name) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "Could not find variable ", name,
-      ". Either it has not been initialized yet (run its initializer, or restore a checkpoint), or it was destroyed."));
+  return absl::FailedPreconditionError(
+      absl::StrCat("Could not find variable ", name,
+                   ". Either it has not been initialized yet (run its initializer, or restore a "
+                   "checkpoint), or it was destroyed."));
 }
 
 absl::StatusOr<Tensor> ReadRef(const Tensor& ref, absl::string_view name) {
   const auto* variable = ref.object_as<Variable>();
   if (variable == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        ref.object() == nullptr ? absl::string_view("an empty reference") : ref.object()->type_name(),
-        " was given where the value of a variable is needed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(ref.object() == nullptr ? absl::string_view("an empty reference")
+                                             : ref.object()->type_name(),
+                     " was given where the value of a variable is needed"));
   }
   Tensor value = variable->Read();
   if (!value.has_value()) return UninitializedRef(name.empty() ? variable->name() : name);
@@ -80,15 +84,18 @@ absl::Status MakeWritable(const KernelContext& ctx, Tensor& value) {
 absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType dtype) {
   GYRE_ASSIGN_OR_RETURN(Variable * variable, ResourceInput<Variable>(ctx, i));
   if (variable->dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("variable ", variable->name(), " has wrong dtype. Expected ",
-                                                   DTypeName(dtype), " got ", DTypeName(variable->dtype())));
+    return absl::InvalidArgumentError(absl::StrCat("variable ", variable->name(),
+                                                   " has wrong dtype. Expected ", DTypeName(dtype),
+                                                   " got ", DTypeName(variable->dtype())));
   }
   return variable;
 }
 
-absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable, const Tensor& value) {
+absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable,
+                                const Tensor& value) {
   if (value.has_value()) return absl::OkStatus();
-  return ctx.input(i).is_ref() ? UninitializedRef(variable.name()) : UninitializedResource(variable.name());
+  return ctx.input(i).is_ref() ? UninitializedRef(variable.name())
+                               : UninitializedResource(variable.name());
 }
 
 }  // namespace gyre

@@ -82,6 +82,7 @@ absl::Status MakeWritable(const KernelContext& ctx, Tensor& value);
 absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType dtype);
 
 // OK, or the error for input i whose variable, locked by the caller, has `value`.
-absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable, const Tensor& value);
+absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable,
+                                const Tensor& value);
 
 }  // namespace gyre

@@ -15,7 +15,8 @@ struct EdgeAttrs {
         incarnation(static_cast<uint64_t>(NodeAttr<int64_t>(node, "send_device_incarnation"))) {}
 
   std::string Key(Tag tag) const {
-    return RendezvousKey(send_device, incarnation, recv_device, tensor_name, tag.frame, tag.iteration);
+    return RendezvousKey(send_device, incarnation, recv_device, tensor_name, tag.frame,
+                         tag.iteration);
   }
 };
 
@@ -38,9 +39,9 @@ void Recv(KernelContext& ctx, const EdgeAttrs& edge, KernelDone done) {
         if (!item.ok()) return done(item.status());
         if (!item->is_dead) {
           if (item->value.dtype() != ctx.output_dtype(0)) {
-            return done(absl::InvalidArgumentError(absl::StrCat("received ", DTypeName(item->value.dtype()),
-                                                                " where ", DTypeName(ctx.output_dtype(0)),
-                                                                " was expected")));
+            return done(absl::InvalidArgumentError(
+                absl::StrCat("received ", DTypeName(item->value.dtype()), " where ",
+                             DTypeName(ctx.output_dtype(0)), " was expected")));
           }
           ctx.set_output(0, std::move(item->value));
         }
@@ -66,7 +67,8 @@ void RegisterSendRecv(OpRegistry& ops) {
              .kernel = Compute<Send>()});
   }
   for (const char* name : {"_Recv", "_HostRecv"}) {
-    const std::string schema = absl::StrCat(name, "() -> tensor: tensor_type {tensor_type: type; ", kEdgeAttrs);
+    const std::string schema =
+        absl::StrCat(name, "() -> tensor: tensor_type {tensor_type: type; ", kEdgeAttrs);
     ops.Add({.schema = schema,
              .doc = "Waits for what the _Send of the same edge sends.",
              .kind = OpKind::kTransfer,

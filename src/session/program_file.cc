@@ -1,0 +1,39 @@
+#include "session/program_file.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "graphdef/export.h"
+#include "graphdef/import.h"
+#include "ir/text_parser.h"
+#include "ir/text_printer.h"
+#include "ops/registry.h"
+#include "tensor/io/file.h"
+
+namespace gyre {
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
+                                                               const LoadOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  ImportOptions import;
+  import.refuse_unknown_ops = options.refuse_unknown_ops;
+  absl::StatusOr<std::shared_ptr<const Program>> program =
+      absl::EndsWith(path, ".gyre") ? ParseProgram(bytes, Ops())
+                                    : ImportGraphDef(bytes, Ops(), import);
+  if (!program.ok()) return Annotate(program.status(), path);
+  return program;
+}
+
+absl::Status SaveProgramFile(const Program& program, const std::string& path) {
+  if (absl::EndsWith(path, ".gyre")) return WriteFile(path, {PrintProgram(program)});
+  if (!absl::EndsWith(path, ".pb") && !absl::EndsWith(path, ".pbtxt")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name ", path, " says no format: end it with .pb, .pbtxt or .gyre"));
+  }
+  const GraphFormat format =
+      absl::EndsWith(path, ".pbtxt") ? GraphFormat::kText : GraphFormat::kBinary;
+  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ExportGraphDef(program, format));
+  return WriteFile(path, {bytes});
+}
+
+}  // namespace gyre

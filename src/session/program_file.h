@@ -1,0 +1,26 @@
+// Programs in files: .pb and .pbtxt (GraphDef), .gyre (the text form of ir/text_printer.h).
+// Stateless; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ir/program.h"
+
+namespace gyre {
+
+struct LoadOptions {
+  bool refuse_unknown_ops = false;  // as ImportOptions
+};
+
+// Reads a file: .gyre as Gyre's text form, any other name as a GraphDef, binary or text. NOT_FOUND
+// for a file that is not there, INVALID_ARGUMENT with the path for one that makes no program.
+absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
+                                                               const LoadOptions& options = {});
+
+// Makes or replaces a file, in the format that its name ends with; INVALID_ARGUMENT for other names
+// and as ExportGraphDef.
+absl::Status SaveProgramFile(const Program& program, const std::string& path);
+
+}  // namespace gyre
