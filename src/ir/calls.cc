@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 
 namespace gyre {
 namespace {
@@ -103,6 +104,29 @@ class CallCycles {
   std::set<std::string> recursive_;
 };
 
+std::vector<DType> DTypes(const std::vector<NodeSignature::Slot>& slots, size_t begin) {
+  std::vector<DType> types;
+  for (size_t i = begin; i < slots.size(); ++i) types.push_back(slots[i].dtype);
+  return types;
+}
+
+// `what` is "argument" or "result", `have` what the function says and `want` what the node does.
+absl::Status TypesFit(const Callee& callee, const Function& function, absl::string_view what,
+                      const std::vector<DType>& have, const std::vector<DType>& want) {
+  if (have.size() != want.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(callee.role, " ", function.name, " has ",
+                                                   have.size(), " ", what, "s, but ", want.size(),
+                                                   " are needed"));
+  }
+  for (size_t i = 0; i < have.size(); ++i) {
+    if (have[i] == want[i] || have[i] == DType::kInvalid) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " ", i, " of ", callee.role, " ", function.name, " is ",
+                     DTypeName(have[i]), ", but ", DTypeName(want[i]), " is needed"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<Callee> CalleesOf(const Program& program, const Node& node) {
@@ -147,6 +171,26 @@ int NumSelectorInputs(const Node& node) {
     default:
       return 0;
   }
+}
+
+absl::Status CheckArguments(const Node& node, const Callee& callee, const Function& function) {
+  std::vector<DType> want = DTypes(node.signature.inputs, NumSelectorInputs(node));
+  if (node.kind() == OpKind::kFor) want.insert(want.begin(), DType::kInt32);
+  std::vector<DType> have;
+  for (const FunctionArg& arg : function.args) have.push_back(arg.dtype);
+  return TypesFit(callee, function, "argument", have, want);
+}
+
+absl::Status CheckResults(const Node& node, const Callee& callee, const Function& function) {
+  if (callee.role == "cond") {
+    if (function.results.size() == 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("Expected a single scalar return value from ", node.op_name, " cond, got ",
+                     function.results.size(), " tensors."));
+  }
+  std::vector<DType> have;
+  for (const FunctionResult& result : function.results) have.push_back(result.dtype);
+  return TypesFit(callee, function, "result", have, DTypes(node.signature.outputs, 0));
 }
 
 std::set<std::string> RecursiveFunctions(const Program& program) {

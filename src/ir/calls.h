@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ir/program.h"
 
@@ -24,6 +25,14 @@ std::vector<Callee> CalleesOf(const Program& program, const Node& node);
 // How many leading inputs of a calling node are not arguments of its functions: the predicate of
 // If, the index of Case, start, limit and delta of For, the target of RemoteCall.
 int NumSelectorInputs(const Node& node);
+
+// INVALID_ARGUMENT unless `function` takes as many arguments as `node` passes to it, of the same
+// types. Types that a generic function leaves open fit all.
+absl::Status CheckArguments(const Node& node, const Callee& callee, const Function& function);
+
+// INVALID_ARGUMENT unless `function` returns what the node makes of it: the node's outputs, the
+// variables of a loop, or, for a loop's condition, one value.
+absl::Status CheckResults(const Node& node, const Callee& callee, const Function& function);
 
 // The functions of `program` that may call themselves, directly or through others.
 std::set<std::string> RecursiveFunctions(const Program& program);

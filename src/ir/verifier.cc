@@ -254,89 +254,26 @@ absl::Status CalleesExist(const Program& program, const Function&, const Node& n
   return absl::OkStatus();
 }
 
-// The types that the function behind one attribute of a node must take and return. No results: not
-// checked.
-struct CallTypes {
-  std::vector<DType> arguments;
-  std::vector<DType> results;
-};
+using CalleeCheck = absl::Status (*)(const Node&, const Callee&, const Function&);
 
-std::vector<DType> DTypes(const std::vector<Slot>& slots, size_t begin) {
-  std::vector<DType> types;
-  for (size_t i = std::min(begin, slots.size()); i < slots.size(); ++i)
-    types.push_back(slots[i].dtype);
-  return types;
-}
-
-CallTypes TypesOfCall(const Node& node) {
-  CallTypes types;
-  types.arguments = DTypes(node.signature.inputs, NumSelectorInputs(node));
-  types.results = DTypes(node.signature.outputs, 0);
-  if (node.kind() == OpKind::kFor) types.arguments.insert(types.arguments.begin(), DType::kInt32);
-  return types;
-}
-
-absl::Status TypesFit(absl::string_view role, const Function& callee, absl::string_view what,
-                      const std::vector<DType>& have, const std::vector<DType>& want) {
-  if (have.size() != want.size()) {
-    return Broken(role, " ", callee.name, " has ", have.size(), " ", what, "s, but ", want.size(),
-                  " are needed");
-  }
-  for (size_t i = 0; i < have.size(); ++i) {
-    if (have[i] == want[i] || have[i] == DType::kInvalid)
-      continue;  // a generic function has no types yet
-    return Broken(what, " ", i, " of ", role, " ", callee.name, " is ", DTypeName(have[i]),
-                  ", but ", DTypeName(want[i]), " is needed");
-  }
-  return absl::OkStatus();
-}
-
-std::vector<DType> ArgTypes(const Function& function) {
-  std::vector<DType> types;
-  for (const FunctionArg& arg : function.args) types.push_back(arg.dtype);
-  return types;
-}
-
-std::vector<DType> ResultTypes(const Function& function) {
-  std::vector<DType> types;
-  for (const FunctionResult& result : function.results) types.push_back(result.dtype);
-  return types;
-}
-
-// Calls `check(role, callee)` for the functions that `node` calls with its inputs as arguments.
-template <typename Check>
-absl::Status ForEachCallee(const Program& program, const Node& node, Check check) {
+// Applies `check` to the functions that `node` calls with its inputs as arguments.
+absl::Status CheckCallees(const Program& program, const Node& node, CalleeCheck check) {
   // SymbolicGradient passes the adjoints of its function's results as well.
   if (node.op == nullptr || IsGeneric(node) || node.kind() == OpKind::kSymbolicGradient)
     return absl::OkStatus();
   for (const Callee& callee : CalleesOf(program, node)) {
     const Function* function = program.FindFunction(callee.function.name);
-    if (function != nullptr) GYRE_RETURN_IF_ERROR(check(callee.role, *function));
+    if (function != nullptr) GYRE_RETURN_IF_ERROR(check(node, callee, *function));
   }
   return absl::OkStatus();
 }
 
 absl::Status ArgumentsFit(const Program& program, const Function&, const Node& node) {
-  const CallTypes types = TypesOfCall(node);
-  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
-    return TypesFit(role, callee, "argument", ArgTypes(callee), types.arguments);
-  });
+  return CheckCallees(program, node, &CheckArguments);
 }
 
 absl::Status ResultsFit(const Program& program, const Function&, const Node& node) {
-  const CallTypes types = TypesOfCall(node);
-  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
-    if (role == "cond") return absl::OkStatus();  // has a rule of its own
-    return TypesFit(role, callee, "result", ResultTypes(callee), types.results);
-  });
-}
-
-absl::Status CondReturnsOneValue(const Program& program, const Function&, const Node& node) {
-  return ForEachCallee(program, node, [&](absl::string_view role, const Function& callee) {
-    if (role != "cond" || callee.results.size() == 1) return absl::OkStatus();
-    return Broken("Expected a single scalar return value from ", node.op_name, " cond, got ",
-                  callee.results.size(), " tensors.");
-  });
+  return CheckCallees(program, node, &CheckResults);
 }
 
 constexpr unsigned kStructured = 1u << static_cast<int>(Dialect::kStructured);
@@ -396,14 +333,10 @@ constexpr VerifierRule kRules[] = {
      .dialects = kStructured | kDataflow,
      .check_node = ArgumentsFit},
     {.name = "results-fit",
-     .doc = "A branch or callee returns what its caller makes of it, and a loop's body what the "
-            "loop carries.",
+     .doc = "A branch or callee returns what its caller makes of it, a loop's body what the loop "
+            "carries, and its condition one value.",
      .dialects = kStructured | kDataflow,
      .check_node = ResultsFit},
-    {.name = "cond-returns-one-value",
-     .doc = "The condition of a While returns exactly one value.",
-     .dialects = kStructured | kDataflow,
-     .check_node = CondReturnsOneValue},
 };
 
 absl::Status CheckRule(const VerifierRule& rule, const Program& program, const Function& function) {

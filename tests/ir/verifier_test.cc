@@ -226,10 +226,7 @@ TEST(Verifier, ResultsFit) {
     graph { %x = Const() value=int32{1} %c = PartitionedCall(%x) f=@f Tout=[bool] }
     func @f(%x: int32) -> (y: int32) { return %x })"),
                "result 0 of f f is int32, but bool is needed");
-}
-
-TEST(Verifier, CondReturnsOneValue) {
-  ExpectBroken("cond-returns-one-value", *Parse(R"(
+  ExpectBroken("results-fit", *Parse(R"(
     graph { %x = Const() value=int32{1} %l = While(%x) cond=@f body=@g }
     func @f(%x: int32) -> (y: int32, z: int32) { return %x, %x }
     func @g(%x: int32) -> (y: int32) { return %x })"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/reference/machine.h"
+#include "ir/calls.h"
 
 namespace gyre::reference {
 namespace {
@@ -55,7 +56,7 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
   switch (p.kind) {
     case OpKind::kIf:
       if (absl::Status status = CheckCondition(inputs[0]); !status.ok()) return Fail(status, ready);
-      call->callee = IsTrue(inputs[0]) ? 1 : 0;
+      call->callee = IsTrue(inputs[0]) ? 0 : 1;
       inputs.erase(inputs.begin());
       break;
     case OpKind::kCase: {
@@ -72,7 +73,7 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
       break;
     }
     case OpKind::kCall:
-      if (p.node->op_name == "RemoteCall") inputs.erase(inputs.begin());
+      inputs.erase(inputs.begin(), inputs.begin() + NumSelectorInputs(*p.node));
       break;
     default:
       return StartLoop(ready, p, std::move(inputs));

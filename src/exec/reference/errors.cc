@@ -15,7 +15,7 @@ std::string CallText(const PendingCall& call) {
   const std::string of = absl::StrCat(" of ", p.node->op_name, " node ", p.node->name);
   switch (p.kind) {
     case OpKind::kIf:
-      return absl::StrCat("in the ", call.callee == 1 ? "then" : "else", " branch", function, of);
+      return absl::StrCat("in the ", call.callee == 0 ? "then" : "else", " branch", function, of);
     case OpKind::kCase:
       return absl::StrCat("in branch ", call.callee, function, of);
     case OpKind::kWhile:

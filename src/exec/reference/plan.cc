@@ -3,98 +3,13 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "ir/calls.h"
 
 namespace gyre::reference {
 namespace {
 
 std::string NodeText(const Node& node) {
   return absl::StrCat("node ", node.name, " (", node.op_name, ")");
-}
-
-// What a functional node passes to and expects of a function.
-struct CallShape {
-  std::vector<DType> args;
-  std::vector<DType> results;
-};
-
-std::vector<DType> Types(const std::vector<NodeSignature::Slot>& slots, size_t first = 0) {
-  std::vector<DType> types;
-  for (size_t i = first; i < slots.size(); ++i) types.push_back(slots[i].dtype);
-  return types;
-}
-
-absl::Status CheckFits(const Node& node, absl::string_view role, const Function& callee,
-                       const CallShape& want) {
-  const auto complain = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(NodeText(node), ": ", role, " function ", callee.name, " ", what));
-  };
-  if (callee.args.size() != want.args.size()) {
-    return complain(absl::StrCat("takes ", callee.args.size(), " arguments, but the node passes ",
-                                 want.args.size()));
-  }
-  if (callee.results.size() != want.results.size()) {
-    return complain(absl::StrCat("returned ", callee.results.size(),
-                                 " arguments. Expected: ", want.results.size()));
-  }
-  for (size_t i = 0; i < want.args.size(); ++i) {
-    if (callee.args[i].dtype != want.args[i]) {
-      return complain(absl::StrCat("takes ", DTypeName(callee.args[i].dtype), " as argument ", i,
-                                   ", but the node passes ", DTypeName(want.args[i])));
-    }
-  }
-  for (size_t i = 0; i < want.results.size(); ++i) {
-    if (callee.results[i].dtype != want.results[i]) {
-      return complain(absl::StrCat("returns ", DTypeName(callee.results[i].dtype), " as value ", i,
-                                   ", but the node declares ", DTypeName(want.results[i])));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// A function with its role in a node, and how it is called.
-struct Use {
-  absl::string_view role;
-  FunctionRef ref;
-  CallShape shape;
-};
-
-absl::StatusOr<std::vector<Use>> FunctionUses(const Node& node) {
-  const auto ref = [&](absl::string_view attr) { return NodeAttr<FunctionRef>(node, attr); };
-  const std::vector<DType> outs = Types(node.signature.outputs);
-  switch (node.kind()) {
-    case OpKind::kIf: {
-      const CallShape shape{Types(node.signature.inputs, 1), outs};
-      return std::vector<Use>{{"else", ref("else_branch"), shape},
-                              {"then", ref("then_branch"), shape}};
-    }
-    case OpKind::kCase: {
-      std::vector<Use> uses;
-      for (const FunctionRef& branch : NodeAttr<std::vector<FunctionRef>>(node, "branches")) {
-        uses.push_back({"branch", branch, {Types(node.signature.inputs, 1), outs}});
-      }
-      if (uses.empty())
-        return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
-      return uses;
-    }
-    case OpKind::kWhile: {
-      const std::vector<DType> vars = Types(node.signature.inputs);
-      return std::vector<Use>{{"cond", ref("cond"), {vars, {}}},
-                              {"body", ref("body"), {vars, vars}}};
-    }
-    case OpKind::kFor: {
-      std::vector<DType> args = Types(node.signature.inputs, 3);
-      args.insert(args.begin(), DType::kInt32);
-      return std::vector<Use>{{"body", ref("body"), {args, outs}}};
-    }
-    case OpKind::kCall:
-      return std::vector<Use>{
-          {"called",
-           ref("f"),
-           {Types(node.signature.inputs, node.op_name == "RemoteCall" ? 1 : 0), outs}}};
-    default:
-      return std::vector<Use>();
-  }
 }
 
 // The nodes of one frame from which its LoopCond can be reached.
@@ -283,35 +198,31 @@ absl::Status ReferencePlan::Build(const Function& function, const RunSignature& 
 
 absl::Status ReferencePlan::BindCallees(NodePlan& node_plan) {
   const Node& node = *node_plan.node;
-  GYRE_ASSIGN_OR_RETURN(std::vector<Use> uses, FunctionUses(node));
-  for (Use& use : uses) {
-    absl::StatusOr<const FunctionPlan*> callee = Callee(use.ref);
-    if (!callee.ok()) return Annotate(callee.status(), NodeText(node));
-    const Function& function = *(*callee)->function;
-    if (node_plan.kind == OpKind::kWhile && use.role == "cond") {
-      if (function.results.size() != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            NodeText(node), ": Expected a single scalar return value from WhileOp cond, got ",
-            function.results.size(), " tensors."));
-      }
-      use.shape.results = {function.results[0].dtype};
-    }
-    GYRE_RETURN_IF_ERROR(CheckFits(node, use.role, function, use.shape));
-    node_plan.callees.push_back(*callee);
+  const std::vector<Callee> callees = CalleesOf(*program_, node);
+  if (node_plan.kind == OpKind::kCase && callees.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
+  }
+  for (const Callee& callee : callees) {
+    absl::StatusOr<const FunctionPlan*> plan = PlanOf(callee.function.name);
+    if (!plan.ok()) return Annotate(plan.status(), NodeText(node));
+    const Function& function = *(*plan)->function;
+    GYRE_RETURN_IF_ERROR(Annotate(CheckArguments(node, callee, function), NodeText(node)));
+    GYRE_RETURN_IF_ERROR(Annotate(CheckResults(node, callee, function), NodeText(node)));
+    node_plan.callees.push_back(*plan);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<const FunctionPlan*> ReferencePlan::Callee(const FunctionRef& ref) {
-  if (const auto it = by_name_.find(ref.name); it != by_name_.end()) return it->second;
-  const Function* function = program_->FindFunction(ref.name);
+absl::StatusOr<const FunctionPlan*> ReferencePlan::PlanOf(const std::string& name) {
+  if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
+  const Function* function = program_->FindFunction(name);
   if (function == nullptr) {
     return absl::NotFoundError(
-        absl::StrCat("function ", ref.name, " is not in the graph's library"));
+        absl::StrCat("function ", name, " is not in the graph's library"));
   }
   FunctionPlan& plan = plans_.emplace_back();
   plan.function = function;
-  by_name_.emplace(ref.name, &plan);
+  by_name_.emplace(name, &plan);
   to_build_.push_back(&plan);
   return &plan;
 }

@@ -44,7 +44,7 @@ struct NodePlan {
   std::vector<NodeId> control_out;
   std::vector<std::pair<int, int>> fetched;  // (output slot, position among the run's results)
   std::vector<const FunctionPlan*>
-      callees;  // If: else, then · Case: branches · While: cond, body · For, call: f
+      callees;  // If: then, else · Case: branches · While: cond, body · For, call: f
 };
 
 // How far one node of one iteration has come.
@@ -98,7 +98,7 @@ class ReferencePlan {
   absl::Status BuildAll(const RunSignature& signature);
   absl::Status Build(const Function& function, const RunSignature& signature, FunctionPlan& plan);
   absl::Status BindCallees(NodePlan& node_plan);
-  absl::StatusOr<const FunctionPlan*> Callee(const FunctionRef& ref);
+  absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 
   std::shared_ptr<const Program> program_;
   const FunctionPlan* main_ = nullptr;
