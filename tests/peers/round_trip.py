@@ -75,10 +75,18 @@ def run_case(gyre, folder, case):
             for op in case["init"]:
                 session.run(graph.get_operation_by_name(op))
             for number, step in enumerate(case["steps"]):
-                if "error" in step:
-                    continue
                 feeds = {name: to_array(value, folder) for name, value in step["feeds"].items()}
                 targets = [graph.get_operation_by_name(t) for t in step["targets"]]
+                if "timeout_ms" in step:  # TensorFlow's loops do not always end with their deadline
+                    continue
+                if "error" in step:  # what it did to variables before it failed is part of the case
+                    try:
+                        session.run([step["fetches"], targets], feeds)
+                    except (tf.errors.OpError, ValueError):
+                        continue
+                    if "client-check" in case["tags"]:  # numpy converted the feed
+                        continue
+                    return f"step {number} gives no error"
                 got, _ = session.run([step["fetches"], targets], feeds)
                 for name, value, want in zip(step["fetches"], got, step["expect"]):
                     wrong = differs(value, to_array(want, folder), step)
