@@ -1,0 +1,241 @@
+// Lists of tensors: values that share what they have in common, and the cost of growing them.
+#include "ops/list/tensor_list.h"
+#include "ops/resource_run.h"
+
+namespace gyre {
+namespace {
+
+using test::Attrs;
+using test::InferShapes;
+using test::Inputs;
+using test::IsInvalid;
+using test::Partial;
+using test::ResourceRun;
+using test::Says;
+using test::Values;
+
+const AttrMap& Floats() {
+  static const auto* const attrs = new AttrMap(Attrs({{"element_dtype", DType::kFloat}}));
+  return *attrs;
+}
+
+Tensor Index(int32_t i) { return Tensor::Scalar<int32_t>(i); }
+Tensor AnyShape() { return Tensor::Scalar<int32_t>(-1); }
+Tensor NoShape() { return Tensor::Vector<int32_t>({}); }
+
+Tensor Empty(ResourceRun& run, int32_t max_size = -1, Tensor shape = AnyShape()) {
+  return run.Run("EmptyTensorList", {shape, Index(max_size)}, Floats());
+}
+
+Tensor Push(ResourceRun& run, Tensor list, Tensor value) {
+  return run.Run("TensorListPushBack", Inputs(std::move(list), std::move(value)), Floats());
+}
+
+Tensor ListOf(ResourceRun& run, const std::vector<float>& values) {
+  Tensor list = Empty(run);
+  for (const float value : values) list = Push(run, std::move(list), Tensor::Scalar(value));
+  return list;
+}
+
+std::vector<float> Elements(ResourceRun& run, const Tensor& list, const Tensor& shape = NoShape()) {
+  return Values<float>(run.Run("TensorListStack", {list, shape}, Floats()));
+}
+
+const TensorList& Object(const Tensor& list) { return *list.object_as<TensorList>(); }
+
+TEST(TensorList, PushedElementsComeBackInReverse) {
+  ResourceRun run;
+  Tensor list = ListOf(run, {1, 2, 3});
+  EXPECT_EQ(run.Run("TensorListLength", {list}).scalar<int32_t>(), 3);
+  for (const float want : {3.0f, 2.0f, 1.0f}) {
+    std::vector<Tensor> popped = run.All("TensorListPopBack", {list, AnyShape()}, Floats());
+    EXPECT_EQ(popped[1].scalar<float>(), want);
+    list = popped[0];
+  }
+  EXPECT_TRUE(Says(run.Error("TensorListPopBack", {list, AnyShape()}, Floats()),
+                   absl::StatusCode::kInvalidArgument, "empty list"));
+}
+
+TEST(TensorList, IsAValueThatLaterChangesDoNotReach) {
+  ResourceRun run;
+  const Tensor three = ListOf(run, {1, 2, 3});
+  const Tensor four = Push(run, three, Tensor::Scalar(4.0f));
+  const Tensor changed =
+      run.Run("TensorListSetItem", {three, Index(0), Tensor::Scalar(9.0f)}, Floats());
+  EXPECT_EQ(Elements(run, three), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(Elements(run, four), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(Elements(run, changed), (std::vector<float>{9, 2, 3}));
+}
+
+TEST(TensorList, IndicesOutsideAreNamed) {
+  ResourceRun run;
+  const Tensor list = ListOf(run, {1, 2, 3});
+  for (const int32_t i : {-1, 3, 1 << 30}) {
+    EXPECT_TRUE(IsInvalid(run.Error("TensorListGetItem", {list, Index(i), NoShape()}, Floats()),
+                          std::to_string(i)));
+    EXPECT_TRUE(
+        IsInvalid(run.Error("TensorListSetItem", {list, Index(i), Tensor::Scalar(1.0f)}, Floats()),
+                  std::to_string(i)));
+  }
+  EXPECT_EQ(Elements(run, list), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(TensorList, ReservedElementsAreZerosOnceAShapeIsKnown) {
+  ResourceRun run;
+  const Tensor list =
+      run.Run("TensorListReserve", {Tensor::Vector<int32_t>({2}), Index(3)}, Floats());
+  const Tensor item =
+      run.Run("TensorListGetItem", {list, Index(1), Tensor::Vector<int32_t>({2})}, Floats());
+  EXPECT_EQ(Values<float>(item), (std::vector<float>{0, 0}));
+  EXPECT_EQ(Elements(run,
+                     run.Run("TensorListSetItem", {list, Index(2), Tensor::Vector<float>({5, 6})},
+                             Floats()),
+                     Tensor::Vector<int32_t>({2})),
+            (std::vector<float>{0, 0, 0, 0, 5, 6}));
+  const Tensor shapeless = run.Run("TensorListReserve", {AnyShape(), Index(3)}, Floats());
+  EXPECT_TRUE(IsInvalid(run.Error("TensorListGetItem", {shapeless, Index(1), AnyShape()}, Floats()),
+                        "shape"));
+}
+
+TEST(TensorList, KeepsItsPromises) {
+  ResourceRun run;
+  const Tensor pairs = Empty(run, -1, Tensor::Vector<int32_t>({2}));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("TensorListPushBack", {pairs, Tensor::Scalar(1.0f)}, Floats()), "[2]"));
+  EXPECT_TRUE(IsInvalid(run.Error("TensorListPushBack", {pairs, Tensor::Scalar<int32_t>(1)},
+                                  Attrs({{"element_dtype", DType::kInt32}})),
+                        "int32"));
+  const Tensor one = Push(run, Empty(run, 1), Tensor::Scalar(1.0f));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("TensorListPushBack", {one, Tensor::Scalar(1.0f)}, Floats()), "1"));
+  const Tensor nothing = Tensor::FromObject(DType::kVariant, nullptr);
+  EXPECT_TRUE(IsInvalid(run.Error("TensorListLength", {nothing}), "not a TensorList"));
+}
+
+TEST(TensorList, FromTensorAndStackAreInverse) {
+  ResourceRun run;
+  const Tensor rows = Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, test::ShapeOf({3, 2}));
+  const Tensor list =
+      run.Run("TensorListFromTensor", {rows, Tensor::Vector<int32_t>({2})}, Floats());
+  EXPECT_EQ(run.Run("TensorListLength", {list}).scalar<int32_t>(), 3);
+  const Tensor stacked = run.Run("TensorListStack", {list, Tensor::Vector<int32_t>({2})}, Floats());
+  EXPECT_EQ(stacked.shape(), rows.shape());
+  EXPECT_EQ(Values<float>(stacked), Values<float>(rows));
+  EXPECT_TRUE(IsInvalid(run.Error("TensorListStack", {Empty(run), AnyShape()}, Floats()), "shape"));
+  const Tensor gathered =
+      run.Run("TensorListGather",
+              {list, Tensor::Vector<int32_t>({2, 0, 2}), Tensor::Vector<int32_t>({2})}, Floats());
+  EXPECT_EQ(Values<float>(gathered), (std::vector<float>{5, 6, 1, 2, 5, 6}));
+}
+
+TEST(TensorList, ConcatJoinsRowsAndSplitTakesThemApart) {
+  ResourceRun run;
+  Tensor list = Empty(run);
+  list = Push(run, list, Tensor::Vector<float>({1, 2}));
+  list = Push(run, list, Tensor::Vector<float>({3}));
+  const std::vector<Tensor> joined =
+      run.All("TensorListConcatV2",
+              {list, Tensor::Vector<int32_t>({-1}), Tensor::Vector<int64_t>({})}, Floats());
+  EXPECT_EQ(Values<float>(joined[0]), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(Values<int64_t>(joined[1]), (std::vector<int64_t>{2, 1}));
+  const Tensor split =
+      run.Run("TensorListSplit", {joined[0], Tensor::Vector<int32_t>({-1}), joined[1]}, Floats());
+  EXPECT_EQ(Values<float>(run.Run("TensorListGetItem",
+                                  {split, Index(0), Tensor::Vector<int32_t>({2})}, Floats())),
+            (std::vector<float>{1, 2}));
+}
+
+TEST(TensorList, SumsElementByElement) {
+  ResourceRun run;
+  const Tensor sum = run.Run("AddN", {ListOf(run, {1, 2}), ListOf(run, {10, 20})},
+                             Attrs({{"T", DType::kVariant}, {"N", int64_t{2}}}));
+  EXPECT_EQ(Elements(run, sum), (std::vector<float>{11, 22}));
+  const Tensor zeros = run.Run("ZerosLike", {sum}, Attrs({{"T", DType::kVariant}}));
+  EXPECT_EQ(Elements(run, zeros), (std::vector<float>{0, 0}));
+  EXPECT_FALSE(run.Error("AddN", {ListOf(run, {1}), ListOf(run, {1, 2})},
+                         Attrs({{"T", DType::kVariant}, {"N", int64_t{2}}}))
+                   .ok());
+}
+
+// The work behind appending is counted in elements moved, which no noise of a machine can hide: it
+// must not grow faster than the list. `keep` holds every list on the way, as a gradient's would.
+double MovesPerAppend(int n, bool keep) {
+  ResourceRun run;
+  std::vector<Tensor> kept;
+  Tensor list = Empty(run);
+  for (int i = 0; i < n; ++i) {
+    if (keep) kept.push_back(list);
+    list = Push(run, std::move(list), Tensor::Scalar(static_cast<float>(i)));
+  }
+  EXPECT_EQ(Object(list).size(), n);
+  return static_cast<double>(Object(list).elements.moves()) / n;
+}
+
+double MovesPerSet(int n, bool keep) {
+  ResourceRun run;
+  std::vector<Tensor> kept;
+  Tensor list = run.Run("TensorListReserve", {NoShape(), Index(n)}, Floats());
+  for (int i = 0; i < n; ++i) {
+    if (keep) kept.push_back(list);
+    list = run.Run("TensorListSetItem",
+                   Inputs(std::move(list), Index(n - 1 - i), Tensor::Scalar(1.0f)), Floats());
+  }
+  return static_cast<double>(Object(list).elements.moves()) / n;
+}
+
+TEST(TensorListWork, AppendingAndSettingMoveEachElementAtMostTwice) {
+  // Once into its place, and once more when its leaf, which grows by doubling, has become full.
+  for (const int n : {100, 1'000, 10'000, 100'000}) {
+    EXPECT_LE(MovesPerAppend(n, false), 2.0) << n;
+    EXPECT_LE(MovesPerSet(n, false), 2.0) << n;
+  }
+}
+
+TEST(TensorListWork, StaysLinearWhileEveryVersionIsKept) {
+  // At most one leaf and one branch per level, of 32 entries each, are copied: four levels here.
+  for (const int n : {100, 1'000, 10'000, 100'000}) {
+    EXPECT_LE(MovesPerAppend(n, true), 4 * 32) << n;
+    EXPECT_LE(MovesPerSet(n, true), 4 * 32) << n;
+  }
+}
+
+TEST(TensorListWork, MemoryIsChargedAndGivenBack) {
+  ResourceRun run;
+  const int64_t before = run.budget().used();
+  {
+    Tensor list = Empty(run);
+    for (int i = 0; i < 1000; ++i) {
+      list = Push(run, std::move(list),
+                  *Tensor::Zeros(DType::kFloat, test::ShapeOf({256}), {nullptr, &run.budget()}));
+    }
+    EXPECT_GE(run.budget().used() - before, 1000 * 256 * 4);
+  }
+  EXPECT_EQ(run.budget().used(), before);
+}
+
+TEST(TensorListWork, DeepNestingEndsInASentence) {
+  ResourceRun run;
+  const AttrMap variants = Attrs({{"element_dtype", DType::kVariant}});
+  Tensor list = Empty(run);
+  for (int i = 0; i < 200'000; ++i) {
+    const Tensor outer = run.Run("EmptyTensorList", {AnyShape(), Index(-1)}, variants);
+    list = run.Run("TensorListPushBack", Inputs(outer, std::move(list)), variants);
+  }
+  EXPECT_TRUE(IsInvalid(run.Error("ZerosLike", {list}, Attrs({{"T", DType::kVariant}})), "nest"));
+}
+
+TEST(TensorListShapes, FollowTheElements) {
+  const AttrMap floats = Floats();
+  const auto made = InferShapes("EmptyTensorList", {Tensor::Vector<int32_t>({2}), Index(-1)},
+                                Attrs({{"element_dtype", DType::kFloat}}));
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE((*made)[0].handle.has_value());
+  ResourceRun run;
+  const auto item = InferShapes("TensorListGetItem", {Empty(run), Index(0), AnyShape()}, floats,
+                                (*made)[0].handle);
+  ASSERT_TRUE(item.ok());
+  EXPECT_EQ((*item)[0].shape, Partial({2}));
+}
+
+}  // namespace
+}  // namespace gyre
