@@ -115,6 +115,7 @@ function(gyre_test_support)
   target_link_libraries(gyre_test_support PRIVATE ${layers})
   target_include_directories(gyre_test_support PRIVATE
     ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
+  target_include_directories(gyre_test_support SYSTEM PRIVATE ${GYRE_GENERATED_DIR})
   gyre_precompile(gyre_test_support)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/support/paths.cc PROPERTIES
     COMPILE_DEFINITIONS

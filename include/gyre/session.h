@@ -40,8 +40,8 @@ struct SessionOptions {
 struct RunOptions {
   // The run fails with DEADLINE_EXCEEDED after this many milliseconds; 0: never.
   int64_t timeout_ms = 0;
-  // The run fails with RESOURCE_EXHAUSTED when its tensors hold more bytes than this at once; 0: no
-  // limit.
+  // The run fails with RESOURCE_EXHAUSTED when what it has made holds more bytes than this at once;
+  // 0: three quarters of the machine's memory.
   int64_t budget_bytes = 0;
   // May be cancelled from another thread; null: not cancellable. Not owned.
   Cancellation* cancellation = nullptr;

@@ -43,7 +43,12 @@ class MemoryBudget : public RefCounted {
 
   // Takes `bytes` out of the budget; false (and nothing taken) when they don't fit.
   bool Charge(int64_t bytes);
+  // Takes `bytes` whether they fit or not. For what has been made already; CheckLimit tells.
+  void ChargeAlways(int64_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
   void Release(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  // RESOURCE_EXHAUSTED once more is taken than there is.
+  absl::Status CheckLimit() const;
 
   int64_t limit() const { return limit_; }
   int64_t used() const { return used_.load(std::memory_order_relaxed); }

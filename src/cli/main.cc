@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,12 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const gyre::cli::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
-  const int code = gyre::cli::Main(words, streams);
+  int code = gyre::cli::kFailure;
+  try {
+    code = gyre::cli::Main(words, streams);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "gyre: RESOURCE_EXHAUSTED: the machine has no memory left for this\n";
+  }
   std::cout.flush();
   if (std::cout.good()) return code;
   std::cerr << "gyre: cannot write the output\n";

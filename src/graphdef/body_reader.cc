@@ -31,8 +31,6 @@ struct Outputs {
   int size() const { return end - begin; }
 };
 
-using NamedOutputs = std::pair<absl::string_view, Outputs>;
-
 class BodyReader {
  public:
   // `instance` is null for the main graph.
@@ -75,7 +73,7 @@ class BodyReader {
   absl::StatusOr<Outputs> Resolve(const InputName& name);
   absl::StatusOr<Outputs> ResolveInBody(const InputName& name);
   absl::StatusOr<Outputs> OutputOfKnown(const Node& node, const InputName& name);
-  absl::Status ListOutputs(const Node& node, std::vector<NamedOutputs>& list) const;
+  absl::Status ListOutputs(const Node& node, absl::flat_hash_map<std::string, Outputs>& list) const;
   absl::StatusOr<Outputs> OutputOfUnknown(Node& node, const InputName& name);
 
   absl::Status ReadResults();
@@ -90,9 +88,13 @@ class BodyReader {
   absl::flat_hash_map<std::string, NodeId> ids_;
   absl::flat_hash_map<std::string, Outputs> arguments_;  // begin and end count nodes here
   std::vector<const FunctionInstance*> callees_;         // by node
-  absl::flat_hash_map<NodeId, std::vector<NamedOutputs>>
-      named_outputs_;  // of known ops, as asked for
-  absl::flat_hash_map<NodeId, std::vector<std::string>> unknown_outputs_;
+  // Of known ops, as asked for.
+  absl::flat_hash_map<NodeId, absl::flat_hash_map<std::string, Outputs>> named_outputs_;
+  struct UnknownOutputs {
+    std::vector<std::string> names;  // by slot
+    absl::flat_hash_map<std::string, int> slots;
+  };
+  absl::flat_hash_map<NodeId, UnknownOutputs> unknown_outputs_;
 };
 
 // The type that the file promises of what a resource argument holds, as attributes of its node.
@@ -295,19 +297,19 @@ absl::StatusOr<Outputs> BodyReader::ResolveInBody(const InputName& name) {
 absl::StatusOr<Outputs> BodyReader::OutputOfKnown(const Node& node, const InputName& name) {
   const auto [it, is_new] = named_outputs_.try_emplace(node.id);
   if (is_new) GYRE_RETURN_IF_ERROR(ListOutputs(node, it->second));
-  for (const auto& [output, slots] : it->second) {
-    if (output == name.output) return slots;
-  }
+  if (const auto found = it->second.find(name.output); found != it->second.end())
+    return found->second;
   return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " has no output named '",
                                                  absl::Utf8SafeCHexEscape(name.output), "'"));
 }
 
-absl::Status BodyReader::ListOutputs(const Node& node, std::vector<NamedOutputs>& list) const {
+absl::Status BodyReader::ListOutputs(const Node& node,
+                                     absl::flat_hash_map<std::string, Outputs>& list) const {
   if (const FunctionInstance* callee = callees_[node.id]; callee != nullptr) {
     int begin = 0;
     for (const FormalArg& formal : callee->outputs) {
       const int end = begin + static_cast<int>(formal.slots.size());
-      list.emplace_back(formal.name, Outputs{node.id, begin, end});
+      list.emplace(formal.name, Outputs{node.id, begin, end});
       begin = end;
     }
     return absl::OkStatus();
@@ -315,7 +317,7 @@ absl::Status BodyReader::ListOutputs(const Node& node, std::vector<NamedOutputs>
   for (size_t i = 0; i < node.op->outputs.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(const auto range,
                           ArgRange(*node.op, node.attrs, /*is_output=*/true, static_cast<int>(i)));
-    list.emplace_back(node.op->outputs[i].name, Outputs{node.id, range.first, range.second});
+    list.emplace(node.op->outputs[i].name, Outputs{node.id, range.first, range.second});
   }
   return absl::OkStatus();
 }
@@ -324,19 +326,18 @@ absl::Status BodyReader::ListOutputs(const Node& node, std::vector<NamedOutputs>
 absl::StatusOr<Outputs> BodyReader::OutputOfUnknown(Node& node, const InputName& name) {
   const std::string text =
       name.index ? absl::StrCat(name.output, ":", *name.index) : std::string(name.output);
-  std::vector<std::string>& names = unknown_outputs_[node.id];
-  const auto it = std::find(names.begin(), names.end(), text);
-  const int slot = static_cast<int>(it - names.begin());
-  if (it == names.end()) {
-    names.push_back(text);
-    node.signature.outputs.resize(names.size());
+  UnknownOutputs& known = unknown_outputs_[node.id];
+  const auto [it, is_new] = known.slots.emplace(text, static_cast<int>(known.names.size()));
+  if (is_new) {
+    known.names.push_back(text);
+    node.signature.outputs.resize(known.names.size());
   }
-  return Outputs{node.id, slot, slot + 1};
+  return Outputs{node.id, it->second, it->second + 1};
 }
 
 void BodyReader::NameUnknownOutputs() {
-  for (auto& [id, names] : unknown_outputs_) {
-    body_.nodes[id].attrs.Set(kOutputNamesAttr, std::move(names));
+  for (auto& [id, known] : unknown_outputs_) {
+    body_.nodes[id].attrs.Set(kOutputNamesAttr, std::move(known.names));
   }
 }
 

@@ -150,6 +150,10 @@ class FrameAnalysis {
       }
       output_frame = frame == 0 ? 0 : table_.frames[frame].parent;
     }
+    if (node.kind() == OpKind::kNextIteration && frame == 0 && strict_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Invalid NextIteration op: ", NodeText(node), " is outside of any loop."));
+    }
     table_.output_frame_of_node[node.id] = output_frame;
     return absl::OkStatus();
   }

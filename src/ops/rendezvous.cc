@@ -14,6 +14,15 @@ std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
                       ";", edge, ";", frame, ":", iteration);
 }
 
+LocalRendezvous::~LocalRendezvous() {
+  if (budget_) budget_->Release(charged_);
+}
+
+int64_t LocalRendezvous::ItemBytes(absl::string_view key) {
+  constexpr int64_t kTwoDeques = 2 * 600;
+  return kTwoDeques + static_cast<int64_t>(sizeof(Queue) + sizeof(Item) + key.size());
+}
+
 absl::Status LocalRendezvous::Send(absl::string_view key, Item item) {
   RecvCallback waiter;
   {
@@ -21,6 +30,13 @@ absl::Status LocalRendezvous::Send(absl::string_view key, Item item) {
     if (!status_.ok()) return status_;
     Queue& queue = queues_[std::string(key)];
     if (queue.waiters.empty()) {
+      const int64_t bytes = ItemBytes(key);
+      if (budget_ && !budget_->Charge(bytes)) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the run's memory budget of ", budget_->limit(),
+                         " bytes is used up by tensors that were sent and not received"));
+      }
+      charged_ += bytes;
       queue.items.push_back(std::move(item));
       return absl::OkStatus();
     }
@@ -46,6 +62,8 @@ void LocalRendezvous::RecvAsync(absl::string_view key, RecvCallback done) {
       }
       item = std::move(queue.items.front());
       queue.items.pop_front();
+      charged_ -= ItemBytes(key);
+      if (budget_) budget_->Release(ItemBytes(key));
       if (queue.items.empty()) queues_.erase(std::string(key));
     }
   }

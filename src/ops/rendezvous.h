@@ -41,6 +41,11 @@ std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
 // Within one process.
 class LocalRendezvous final : public Rendezvous {
  public:
+  // What is sent and not yet received is charged to `budget`, if there is one: Send is
+  // RESOURCE_EXHAUSTED when it is used up.
+  explicit LocalRendezvous(RefPtr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
+  ~LocalRendezvous() override;
+
   absl::Status Send(absl::string_view key, Item item) override;
   void RecvAsync(absl::string_view key, RecvCallback done) override;
   void Abort(const absl::Status& why) override;
@@ -50,7 +55,12 @@ class LocalRendezvous final : public Rendezvous {
     std::deque<Item> items;
     std::deque<RecvCallback> waiters;  // at most one of the two is non-empty
   };
+  // About what an item takes beside its buffer: it, its key, and what holds the two.
+  static int64_t ItemBytes(absl::string_view key);
+
+  const RefPtr<MemoryBudget> budget_;
   std::mutex mutex_;  // guards what follows
+  int64_t charged_ = 0;
   absl::Status status_;
   std::map<std::string, Queue, std::less<>> queues_;
 };

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/memory.h"
 #include "exec/engine.h"
+#include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/program_file.h"
 
@@ -32,10 +33,14 @@ uint64_t RandomSeed() {
   return (static_cast<uint64_t>(device()) << 32) | device();
 }
 
+// Signatures kept ready; a caller with more of them is making them up as it goes.
+constexpr size_t kMaxPrepared = 1024;
+
 // A signature with what is needed to check feeds.
 struct Prepared {
   RunSignature signature;
   std::vector<std::string> feed_names;
+  std::vector<DType> feed_types;  // what each takes; kInvalid: anything
   std::unique_ptr<Executable> executable;
 };
 
@@ -60,6 +65,7 @@ struct Session::State {
   absl::StatusOr<std::shared_ptr<const Prepared>> Compile(
       const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
       const std::vector<std::string>& targets) const;
+  absl::StatusOr<DType> FeedType(Endpoint endpoint, absl::string_view name) const;
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
                                           const RunOptions& run_options);
@@ -111,6 +117,8 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     if (!seen.insert(endpoint).second)
       return absl::InvalidArgumentError(absl::StrCat(name, " is fed twice"));
     result->signature.feeds.push_back(endpoint);
+    GYRE_ASSIGN_OR_RETURN(const DType type, FeedType(endpoint, name));
+    result->feed_types.push_back(type);
   }
   for (const std::string& name : fetches) {
     GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, FindEndpoint(name));
@@ -139,7 +147,28 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(
   }
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> made, Compile(feeds, fetches, targets));
   const std::lock_guard lock(mutex);
+  if (prepared.size() >= kMaxPrepared) prepared.clear();
   return prepared.emplace(key, std::move(made)).first->second;
+}
+
+// The type that an output has or, if its op is unknown, that all its readers want.
+absl::StatusOr<DType> Session::State::FeedType(Endpoint endpoint, absl::string_view name) const {
+  const Node& fed = program->main().node(endpoint.node);
+  if (fed.op != nullptr) return fed.signature.outputs[endpoint.slot].dtype;
+  DType type = DType::kInvalid;
+  for (const Node& node : program->main().nodes) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.op == nullptr || node.inputs[i] != endpoint) continue;
+      const DType wanted = node.signature.inputs[i].dtype;
+      if (type != DType::kInvalid && wanted != type) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "cannot feed ", name, ": op ", fed.op_name, " is unknown, and one reader wants ",
+            DTypeName(type), ", but ", node.name, " wants ", DTypeName(wanted)));
+      }
+      type = wanted;
+    }
+  }
+  return type;
 }
 
 absl::Status Session::State::CheckFeed(const Prepared& prep, size_t i, const Tensor& value) const {
@@ -147,9 +176,8 @@ absl::Status Session::State::CheckFeed(const Prepared& prep, size_t i, const Ten
   const Node& node = program->main().node(endpoint.node);
   if (!value.has_value())
     return absl::InvalidArgumentError(absl::StrCat("the feed ", prep.feed_names[i], " is empty"));
-  if (node.op == nullptr) return absl::OkStatus();
-  const DType want = node.signature.outputs[endpoint.slot].dtype;
-  if (value.dtype() != want) {
+  const DType want = prep.feed_types[i];
+  if (value.dtype() != want && want != DType::kInvalid) {
     return absl::InvalidArgumentError(absl::StrCat(prep.feed_names[i], " takes ", DTypeName(want),
                                                    ", but is fed ", DTypeName(value.dtype())));
   }
@@ -173,12 +201,19 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   for (size_t i = 0; i < feeds.size(); ++i) GYRE_RETURN_IF_ERROR(CheckFeed(prep, i, feeds[i]));
 
   int64_t deadline = Cancellation::kNoDeadline;
-  if (run_options.timeout_ms > 0)
-    deadline = SystemClock().NowNanos() + run_options.timeout_ms * 1'000'000;
+  if (run_options.timeout_ms > 0) {
+    const int64_t now = SystemClock().NowNanos();
+    constexpr int64_t kNanosPerMs = 1'000'000;
+    // What lies beyond the end of the clock is no deadline.
+    if (run_options.timeout_ms < (Cancellation::kNoDeadline - now) / kNanosPerMs)
+      deadline = now + run_options.timeout_ms * kNanosPerMs;
+  }
   // Shared with the callbacks: one may still be on its way, on the canceller's thread, when the run
   // has ended.
   const auto cancellation = std::make_shared<Cancellation>(deadline);
-  const auto rendezvous = std::make_shared<LocalRendezvous>();
+  const auto budget = MakeRef<MemoryBudget>(run_options.budget_bytes > 0 ? run_options.budget_bytes
+                                                                         : DefaultBudget());
+  const auto rendezvous = std::make_shared<LocalRendezvous>(budget);
   cancellation->AddCallback(
       [rendezvous, run = cancellation.get()] { rendezvous->Abort(run->status()); });
   int64_t user_callback = 0;
@@ -186,8 +221,6 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
     user_callback = run_options.cancellation->AddCallback(
         [cancellation, user = run_options.cancellation] { cancellation->Cancel(user->status()); });
   }
-  const auto budget = MakeRef<MemoryBudget>(run_options.budget_bytes > 0 ? run_options.budget_bytes
-                                                                         : DefaultBudget());
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
@@ -223,6 +256,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
     return absl::InvalidArgumentError(
         absl::StrCat("a window must be at least 1, not ", options.window));
   }
+  GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   for (const Node& node : program->main().nodes) state->node_ids.emplace(node.name, node.id);
   state->program = std::move(program);
   state->options = options;

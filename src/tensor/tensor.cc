@@ -48,8 +48,23 @@ void ConstructElements(TensorRep* rep) {
 }
 }  // namespace
 
+// What a view takes beside the buffer that it shares.
+constexpr int64_t kViewBytes = sizeof(TensorRep) + 2 * sizeof(void*);
+
+// Another header for the buffer behind `rep`, whose budget it is charged to. It always fits: who
+// makes views without end is stopped where the run looks at its budget.
+TensorRep* NewView(TensorRep& rep, DType dtype) {
+  auto* view = new TensorRep;
+  view->base = rep.base != nullptr ? rep.base : &rep;
+  view->base->Ref();
+  view->dtype = dtype;
+  if (view->base->budget) view->base->budget->ChargeAlways(kViewBytes);
+  return view;
+}
+
 void TensorRep::Destroy(TensorRep* rep) {
   if (rep->base != nullptr) {
+    if (rep->base->budget) rep->base->budget->Release(kViewBytes);
     rep->base->Unref();
     delete rep;
     return;
@@ -73,6 +88,12 @@ void TensorRep::Destroy(TensorRep* rep) {
 }
 
 }  // namespace internal
+
+absl::Status MemoryBudget::CheckLimit() const {
+  if (used() <= limit_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the run's memory budget of ", limit_, " bytes is used up"));
+}
 
 bool MemoryBudget::Charge(int64_t bytes) {
   const int64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -230,10 +251,7 @@ Tensor Tensor::Reshaped(const Shape& shape) const {
     }
     return t;
   }
-  auto* view = new internal::TensorRep;
-  view->base = rep_->base != nullptr ? rep_->base : rep_;
-  view->base->Ref();
-  view->dtype = dtype_;
+  internal::TensorRep* view = internal::NewView(*rep_, dtype_);
   view->shape = shape;
   view->data = rep_->data;
   return FromRep(dtype_, view);
@@ -243,10 +261,7 @@ Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
   Dims dims(shape().dims().begin(), shape().dims().end());
   const int64_t row = dims[0] == 0 ? 0 : num_elements() / dims[0];
   dims[0] = n;
-  auto* view = new internal::TensorRep;
-  view->base = rep_->base != nullptr ? rep_->base : rep_;
-  view->base->Ref();
-  view->dtype = dtype_;
+  internal::TensorRep* view = internal::NewView(*rep_, dtype_);
   view->shape = Shape::Trusted(std::move(dims));
   view->data = static_cast<char*>(rep_->data) +
                static_cast<size_t>(begin * row) * internal::ElementSize(dtype_);
@@ -256,10 +271,7 @@ Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
 Tensor Tensor::Bitcast(DType dtype) const {
   Tensor t = *this;
   if (kind_ == Kind::kBuffer) {
-    t = FromRep(dtype, new internal::TensorRep);
-    t.rep_->base = rep_->base != nullptr ? rep_->base : rep_;
-    t.rep_->base->Ref();
-    t.rep_->dtype = dtype;
+    t = FromRep(dtype, internal::NewView(*rep_, dtype));
     t.rep_->shape = rep_->shape;
     t.rep_->data = rep_->data;
   }

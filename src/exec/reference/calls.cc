@@ -1,9 +1,10 @@
 // If, Case, While, For and calls: start a function, and go on when it has ended. Nothing here
 // recurses.
+#include "ir/calls.h"
+
 #include <algorithm>
 
 #include "exec/reference/machine.h"
-#include "ir/calls.h"
 
 namespace gyre::reference {
 namespace {
@@ -112,8 +113,10 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
                               std::unique_ptr<PendingCall> caller) {
   const Ready where = caller == nullptr ? Ready() : caller->site;
   if (!plan.error.ok()) return Fail(plan.error, where);
-  if (!Charge(sizeof(Activation) + sizeof(LoopFrame) + args.size() * sizeof(Tensor), where)) return;
+  const size_t bytes = kActivationBytes + kFrameBytes + 2 * args.size() * sizeof(Tensor);
+  if (!Charge(bytes, where)) return;
   auto* activation = new Activation;
+  activation->charged = bytes;
   activations_.insert(activation);
   activation->plan = &plan;
   activation->args = std::move(args);
@@ -204,17 +207,12 @@ void Machine::StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> val
 }
 
 void Machine::FreeActivation(Activation* activation) {
+  // Iterations stay charged: they are kept for the next call.
+  Release(activation->charged + (activation->frames.size() - 1) * kFrameBytes);
   for (LoopFrame* frame : activation->frames) {
     for (Iteration* iteration : frame->live) Recycle(iteration);
   }
   for (LoopFrame* frame : activation->frames) delete frame;
-  if (env_.budget != nullptr) {
-    // Iterations stay charged: they are kept for the next call.
-    const int64_t bytes = static_cast<int64_t>(sizeof(Activation) + sizeof(LoopFrame) +
-                                               activation->args.size() * sizeof(Tensor));
-    env_.budget->Release(bytes);
-    charged_ -= bytes;
-  }
   activations_.erase(activation);
   delete activation;
 }

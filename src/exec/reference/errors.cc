@@ -5,8 +5,9 @@
 namespace gyre::reference {
 namespace {
 
-// Deep recursion would print for ever.
+// Deep recursion and nesting would print for ever.
 constexpr int kMaxCallsShown = 8;
+constexpr int kMaxLoopsShown = 16;
 
 std::string CallText(const PendingCall& call) {
   const NodePlan& p = call.site.iteration->frame->activation->plan->nodes[call.site.node];
@@ -31,8 +32,10 @@ std::string CallText(const PendingCall& call) {
 
 std::string LoopText(const Iteration& iteration) {
   std::string text;
+  int shown = 0;
   for (const Iteration* i = &iteration; i != nullptr && i->frame->parent != nullptr;
        i = i->frame->parent_iteration) {
+    if (++shown > kMaxLoopsShown) return absl::StrCat(text, "\n  … and in the loops around that");
     absl::StrAppend(&text, "\n  in iteration ", i->number, " of loop \"",
                     i->frame->plan->frame.name, "\"");
   }

@@ -1,7 +1,9 @@
 #include "exec/reference/machine.h"
 
 #include <chrono>
+#include <new>
 #include <optional>
+#include <stdexcept>
 
 #include "exec/reference/reference_engine.h"
 #include "ops/state/variable.h"
@@ -35,10 +37,26 @@ Machine::~Machine() {
 }
 
 absl::StatusOr<std::vector<Tensor>> Machine::Run() {
-  StartActivation(plan_.main(), {}, nullptr);
-  Loop();
+  // Kernels and containers may ask the machine for more than it has.
+  try {
+    if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return status;
+    StartActivation(plan_.main(), {}, nullptr);
+    Loop();
+  } catch (const std::bad_alloc&) {
+    OutOfMemory();
+  } catch (const std::length_error&) {
+    OutOfMemory();
+  }
   if (!status_.ok()) return status_;
   return std::move(results_);
+}
+
+void Machine::OutOfMemory() {
+  if (status_.ok()) {
+    status_ = absl::ResourceExhaustedError("the machine has no memory left for this run");
+    env_.cancellation->Cancel(status_);
+  }
+  Loop();  // ends at once, but for kernels that still run elsewhere
 }
 
 void Machine::Loop() {
@@ -69,6 +87,10 @@ void Machine::Loop() {
 void Machine::Execute(const Ready& ready) {
   if (++steps_ % kPollEvery == 0) {
     if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return Fail(status, ready);
+    if (env_.budget != nullptr) {
+      absl::Status status = env_.budget->CheckLimit();
+      if (!status.ok()) return Fail(status, ready);
+    }
   }
   Iteration& iteration = *ready.iteration;
   Activation& activation = *iteration.frame->activation;
@@ -135,7 +157,7 @@ void Machine::RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tenso
   if (absl::Status status = p.kernel.run(ctx, p.kernel.attrs.get()); !status.ok())
     return Fail(status, ready);
   inputs.clear();  // what follows may want to own the buffers
-  Finish(ready, std::move(outputs), false);
+  FinishKernel(ready, p, std::move(outputs));
 }
 
 void Machine::RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
@@ -178,7 +200,14 @@ void Machine::CompleteAsync(AsyncCall& call, absl::Status status) {
   const std::unique_ptr<AsyncCall> owned(&call);
   if (!status.ok()) return Fail(status, call.ready);
   if (!status_.ok()) return;
-  Finish(call.ready, std::move(call.outputs), false);
+  const NodePlan& p = call.ready.iteration->frame->activation->plan->nodes[call.ready.node];
+  FinishKernel(call.ready, p, std::move(call.outputs));
+}
+
+// A Send or Recv on a path not taken runs, so that each key keeps its pair, but stays dead.
+void Machine::FinishKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> outputs) {
+  if (ready.dead) outputs.assign(p.data_out.size(), Tensor());
+  Finish(ready, std::move(outputs), ready.dead);
 }
 
 void Machine::Fail(const absl::Status& status, const Ready& where) {
@@ -204,6 +233,12 @@ bool Machine::Charge(size_t bytes, const Ready& where) {
                                                 "flight: is a recursion or a loop without end?")),
       where);
   return false;
+}
+
+void Machine::Release(size_t bytes) {
+  if (env_.budget == nullptr) return;
+  env_.budget->Release(static_cast<int64_t>(bytes));
+  charged_ -= static_cast<int64_t>(bytes);
 }
 
 }  // namespace gyre::reference

@@ -25,8 +25,10 @@ class Machine {
 
   // machine.cc: the main loop, and running one node.
   void Loop();
+  void OutOfMemory();
   void Execute(const Ready& ready);
   void RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
+  void FinishKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> outputs);
   void RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
   void WaitForAsync();
   void CompleteAsync(AsyncCall& call, absl::Status status);
@@ -35,6 +37,7 @@ class Machine {
   void Fail(const absl::Status& status, const Ready& where);
   // Charges the run's budget for bookkeeping; false (and failed) when there is none left.
   bool Charge(size_t bytes, const Ready& where);
+  void Release(size_t bytes);
 
   // tokens.cc: where values and deadness go.
   void Finish(const Ready& ready, std::vector<Tensor> outputs, bool dead);
@@ -42,6 +45,8 @@ class Machine {
   void PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Tensor>& outputs, bool dead);
   void PropagateNextIteration(Iteration& from, const NodePlan& p, Tensor value);
   void OpenGate(Iteration& iteration, bool alive);
+  void PropagateExit(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs,
+                     bool dead);
   void Deliver(Iteration& to, const NodePlan& p, absl::Span<Tensor> outputs, bool dead);
   void DeliverData(Iteration& to, DataEdge edge, Tensor value);
   void DeliverControl(Iteration& to, NodeId dst, bool dead);

@@ -217,8 +217,7 @@ absl::StatusOr<const FunctionPlan*> ReferencePlan::PlanOf(const std::string& nam
   if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
   const Function* function = program_->FindFunction(name);
   if (function == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("function ", name, " is not in the graph's library"));
+    return absl::NotFoundError(absl::StrCat("function ", name, " is not in the graph's library"));
   }
   FunctionPlan& plan = plans_.emplace_back();
   plan.function = function;

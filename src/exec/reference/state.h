@@ -51,7 +51,13 @@ struct LoopFrame {
   std::vector<Token> waiting;  // NextIterations that the window holds back
   std::vector<Token> invariants;
   std::vector<NodeId> dead_exits;  // seen in the highest iteration
+  std::vector<NodeId> live_exits;  // that have handed out their value
+  bool entered = false;            // some Enter was alive
 };
+
+// What frames and calls take on the heap in all: themselves, a deque, places in sets, and what the
+// allocator adds to each.
+inline constexpr size_t kFrameBytes = sizeof(LoopFrame) + 800;
 
 // A node that is ready to run.
 struct Ready {
@@ -69,6 +75,7 @@ struct Activation {
   LoopFrame* root = nullptr;
   absl::flat_hash_set<LoopFrame*> frames;
   int64_t live_ops = 0;
+  size_t charged = 0;  // bytes of the run's budget, without its loops' frames
 };
 
 // A functional node that waits for a function it has started. For a loop it also holds the loop's
@@ -81,5 +88,7 @@ struct PendingCall {
   int64_t trips = 0;             // of a For: how many there will be
   int64_t start = 0, delta = 0;  // of a For
 };
+
+inline constexpr size_t kActivationBytes = sizeof(Activation) + sizeof(PendingCall) + 200;
 
 }  // namespace gyre::reference

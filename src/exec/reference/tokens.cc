@@ -1,6 +1,7 @@
 // Where values and deadness go: the rules of docs/semantics.md, "Tokens", one method each.
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "exec/reference/machine.h"
 #include "ops/state/variable.h"
 
@@ -67,21 +68,17 @@ void Machine::Finish(const Ready& ready, std::vector<Tensor> outputs, bool dead)
 void Machine::Propagate(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs,
                         bool dead) {
   Iteration& iteration = *ready.iteration;
-  LoopFrame& frame = *iteration.frame;
   switch (p.kind) {
     case OpKind::kEnter:
       return PropagateEnter(iteration, p, outputs, dead);
     case OpKind::kExit:
-      if (dead) {
-        if (iteration.number == frame.highest) frame.dead_exits.push_back(ready.node);
-        return;
-      }
-      return Deliver(*frame.parent_iteration, p, absl::MakeSpan(outputs), false);
+      return PropagateExit(ready, p, outputs, dead);
     case OpKind::kNextIteration:
       if (!dead) PropagateNextIteration(iteration, p, std::move(outputs[0]));
       return;
     case OpKind::kLoopCond:
-      OpenGate(iteration, !dead && outputs[0].scalar<bool>());
+      if (ready.node == iteration.frame->plan->frame.loop_cond)
+        OpenGate(iteration, !dead && outputs[0].scalar<bool>());
       break;
     default:
       break;
@@ -89,9 +86,29 @@ void Machine::Propagate(const Ready& ready, const NodePlan& p, std::vector<Tenso
   Deliver(iteration, p, absl::MakeSpan(outputs), dead);
 }
 
+// A loop hands out each value once. An Exit that is alive in two iterations would run its readers
+// again with what is left of the first time.
+void Machine::PropagateExit(const Ready& ready, const NodePlan& p, std::vector<Tensor>& outputs,
+                            bool dead) {
+  LoopFrame& frame = *ready.iteration->frame;
+  if (dead) {
+    if (ready.iteration->number == frame.highest) frame.dead_exits.push_back(ready.node);
+    return;
+  }
+  if (absl::c_linear_search(frame.live_exits, ready.node)) {
+    return Fail(absl::InvalidArgumentError(
+                    "the loop hands out this value in more than one iteration: an Exit must follow "
+                    "the side of its Switch that is taken when the loop ends"),
+                ready);
+  }
+  frame.live_exits.push_back(ready.node);
+  Deliver(*frame.parent_iteration, p, absl::MakeSpan(outputs), false);
+}
+
 // Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
 // the body runs.
 void Machine::OpenGate(Iteration& iteration, bool alive) {
+  alive &= iteration.frame->entered;  // a loop on a path not taken runs nothing, fed or not
   for (const NodeId node : iteration.frame->plan->gated_roots) Schedule(iteration, node, !alive);
 }
 
@@ -101,6 +118,7 @@ void Machine::PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Ten
   LoopFrame* child = from.children[child_index];
   if (child == nullptr) child = OpenFrame(from, p.out_frame, {&from, p.node->id, dead});
   if (child == nullptr) return;  // failed
+  child->entered |= !dead;
   if (p.is_constant) {
     child->invariants.push_back({p.node->id, outputs[0]});
     for (Iteration* iteration : std::vector<Iteration*>(child->live.begin(), child->live.end())) {
@@ -207,7 +225,7 @@ void Machine::Retire(Iteration& iteration) {
 LoopFrame* Machine::OpenFrame(Iteration& parent, int frame_index, const Ready& where) {
   Activation& activation = *parent.frame->activation;
   const FramePlan& plan = activation.plan->frames[frame_index];
-  if (!Charge(sizeof(LoopFrame), where)) return nullptr;
+  if (!Charge(kFrameBytes, where)) return nullptr;
   auto* frame = new LoopFrame;
   frame->plan = &plan;
   frame->activation = &activation;
@@ -279,6 +297,7 @@ void Machine::CloseFrame(LoopFrame* frame) {
   outside.children[frame->plan->child_index] = nullptr;
   frame->activation->frames.erase(frame);
   delete frame;
+  Release(kFrameBytes);
 }
 
 Iteration* Machine::MakeIteration(LoopFrame& frame) {

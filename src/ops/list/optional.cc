@@ -14,13 +14,17 @@ class Optional final : public AddableObject {
 
   Optional() = default;  // none
   // A value may have any number of components, zero included.
-  explicit Optional(std::vector<Tensor> components)
-      : has_value_(true), components_(std::move(components)) {}
+  explicit Optional(std::vector<Tensor> components, MemoryBudget* budget = nullptr)
+      : has_value_(true), components_(std::move(components)), charge_(budget) {}
   ~Optional() override { DropIteratively(std::move(components_)); }
 
   absl::string_view type_name() const override { return kTypeName; }
   bool has_value() const { return has_value_; }
   const std::vector<Tensor>& components() const { return components_; }
+  // Takes what the object itself holds out of the budget.
+  absl::Status Charge() {
+    return charge_.Set(static_cast<int64_t>(sizeof(*this) + components_.size() * sizeof(Tensor)));
+  }
 
   // None plus none is none.
   absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const override {
@@ -64,12 +68,15 @@ class Optional final : public AddableObject {
  private:
   const bool has_value_ = false;
   std::vector<Tensor> components_;
+  MemoryCharge charge_{nullptr};
 };
 
 absl::Status FromValue(KernelContext& ctx) {
   std::vector<Tensor> components;
   for (int i = 0; i < ctx.num_inputs(); ++i) components.push_back(ctx.TakeInput(i));
-  ctx.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<Optional>(std::move(components))));
+  auto optional = MakeRef<Optional>(std::move(components), ctx.env().budget);
+  GYRE_RETURN_IF_ERROR(optional->Charge());
+  ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(optional)));
   return absl::OkStatus();
 }
 

@@ -12,7 +12,11 @@ namespace gyre {
 Variable::Variable(std::string name, DType dtype, PartialShape shape)
     : Resource(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
-Variable::~Variable() { DropIteratively(std::vector<Tensor>{std::move(value_)}); }
+Variable::~Variable() {
+  std::vector<Tensor> value;  // an initializer list would hold a second reference
+  value.push_back(std::move(value_));
+  DropIteratively(std::move(value));
+}
 
 Tensor Variable::Read() const {
   std::lock_guard lock(mutex_);
