@@ -172,6 +172,10 @@ void OpFuzzer::MakeObjects() {
 Shape OpFuzzer::RandomShape() {
   static const auto* const ranks = new std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 8};
   static const auto* const extents = new std::vector<int64_t>{0, 1, 1, 2, 2, 3, 4, 5};
+  // Empty, but with dimensions that overflow what is careless with them.
+  static const auto* const hollow = new std::vector<Dims>{
+      {0, int64_t{1} << 31}, {int64_t{1} << 62, 0}, {1, int64_t{1} << 31, 0, 3}};
+  if (Chance(0.04)) return *Shape::Make(Pick(*hollow));
   Dims dims(Pick(*ranks));
   for (int64_t& d : dims)
     d = dims.size() > 4 ? std::min<int64_t>(Pick(*extents), 2) : Pick(*extents);
