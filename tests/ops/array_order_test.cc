@@ -216,14 +216,17 @@ TEST(RangeTest, CountsUpAndDown) {
               ElementsAre(high, -1));
 }
 
-TEST(RangeTest, AddsUpRoundingErrorsLikeItsPeer) {
+TEST(RangeTest, MultipliesTheStepInsteadOfAddingItUp) {
   const auto f = [](float v) { return Tensor::Scalar<float>(v); };
-  const Tensor y = Call("Range", {f(0), f(1), f(0.1f)});
-  float sum = 0;
-  ASSERT_EQ(y.num_elements(), 10);
-  for (const float v : y.values<float>()) {
-    EXPECT_EQ(v, sum);
-    sum += 0.1f;
+  const Tensor y = Call("Range", {f(-10), f(-3), f(0.1f)});
+  ASSERT_EQ(y.num_elements(), 70);
+  for (int i = 0; i < 70; ++i) EXPECT_EQ(y.values<float>()[i], -10 + static_cast<float>(i) * 0.1f);
+  const auto h = [](float v) { return Tensor::Scalar<Half>(Half(v)); };
+  const Tensor z = Call("Range", {h(0), h(-7.5f), h(-0.1f)});
+  ASSERT_EQ(z.num_elements(), 75);
+  for (int i = 0; i < 75; ++i) {
+    EXPECT_EQ(static_cast<float>(z.values<Half>()[i]),
+              static_cast<float>(Half(static_cast<float>(i) * static_cast<float>(Half(-0.1f)))));
   }
 }
 

@@ -78,9 +78,27 @@ TEST(ReshapeTest, SaysWhatIsWrongWithTheSizes) {
   EXPECT_THAT(Fails("Reshape", {x, Int32s({-1, 2, -1})}),
               IsInvalid("Only one input size may be -1, not both 0 and 2"));
   EXPECT_THAT(Fails("Reshape", {x, Int32s({-2, 3})}), IsInvalid("Size 0 must be non-negative"));
-  EXPECT_THAT(Fails("Reshape", {Int32s({}), Int32s({0, -1})}), IsInvalid("cannot infer"));
+  EXPECT_THAT(Fails("Reshape", {x, Int32s({0, -1})}),
+              IsInvalid("requested shape requires a multiple of 0"));
   EXPECT_THAT(Fails("Reshape", {x, Tensor::Vector<int64_t>({int64_t{1} << 62, 8})}),
               IsInvalid("64 bits"));
+}
+
+TEST(ReshapeTest, InfersASizeBesideZero) {
+  const auto reshaped = [](std::initializer_list<int64_t> from, const Tensor& sizes) {
+    const auto dims = DimsOf(Call("Reshape", {Count(DType::kFloat, MakeShape(from)), sizes}));
+    return std::vector<int64_t>(dims.begin(), dims.end());
+  };
+  EXPECT_THAT(reshaped({0, 4}, Int32s({0, -1})), ElementsAre(0, 4));
+  EXPECT_THAT(reshaped({0}, Int32s({-1, 0})), ElementsAre(1, 0));
+  EXPECT_THAT(reshaped({0, 4}, Int32s({-1, 4})), ElementsAre(0, 4));
+  EXPECT_THAT(reshaped({0, 4, 6}, Int32s({0, -1, 3})), ElementsAre(0, 8, 3));
+  EXPECT_THAT(reshaped({0, 5}, Int32s({2, 0, -1})), ElementsAre(2, 0, 2));
+  EXPECT_EQ(Inferred("Reshape",
+                     {Known::Of(DType::kFloat, Partial({0, 4})), Known::Constant(Int32s({0, -1}))}),
+            "[0,4]");
+  const Tensor huge = Tensor::Vector<int64_t>({0, -1, int64_t{1} << 62, 8});
+  EXPECT_THAT(Fails("Reshape", {Int32s({}), huge}), IsInvalid("does not fit 64 bits"));
 }
 
 TEST(ReshapeTest, InfersWhatItCan) {

@@ -310,6 +310,11 @@ TEST(MatrixDiag, BandsAlignedEachWay) {
             (std::vector<double>{4, 1, 0, 0, 7, 5, 2, 0, 0, 8, 6, 3}));
 }
 
+TEST(MatrixDiag, DiagonalsOutsideOfTheMatrixHaveNoElements) {
+  EXPECT_EQ(Values<double>(Diag(Iota({2, 1}, 1), {-2, -1}, 2, -1, "RIGHT_RIGHT")),
+            (std::vector<double>{0, 1}));
+}
+
 TEST(MatrixDiag, BadArgumentsAreNamed) {
   const auto error = [](const Tensor& diagonal, std::vector<int32_t> k, int32_t rows,
                         int32_t columns) {

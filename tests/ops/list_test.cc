@@ -145,6 +145,25 @@ TEST(TensorList, ConcatJoinsRowsAndSplitTakesThemApart) {
             (std::vector<float>{1, 2}));
 }
 
+TEST(TensorList, ConcatGivesMissingElementsTheRowsOfTheOthers) {
+  ResourceRun run;
+  const Tensor column = Tensor::Vector<int32_t>({-1});
+  const auto set = [&](const Tensor& list, int32_t i, const Tensor& item) {
+    return run.Run("TensorListSetItem", {list, Index(i), item}, Floats());
+  };
+  Tensor list = run.Run("TensorListReserve", {column, Index(3)}, Floats());
+  list = set(list, 1, Tensor::Vector<float>({1, 2}));
+  const Tensor nothing = Tensor::Vector<int64_t>({});
+  std::vector<Tensor> joined = run.All("TensorListConcatV2", {list, column, nothing}, Floats());
+  EXPECT_EQ(Values<float>(joined[0]), (std::vector<float>{0, 0, 1, 2, 0, 0}));
+  EXPECT_EQ(Values<int64_t>(joined[1]), (std::vector<int64_t>{2, 2, 2}));
+  joined = run.All("TensorListConcatV2", {list, column, Tensor::Vector<int64_t>({1})}, Floats());
+  EXPECT_EQ(Values<int64_t>(joined[1]), (std::vector<int64_t>{1, 2, 2}));
+  const Tensor uneven = set(list, 2, Tensor::Vector<float>({3}));
+  EXPECT_TRUE(IsInvalid(run.Error("TensorListConcatV2", {uneven, column, nothing}, Floats()),
+                        "uninitialized tensor at index 0"));
+}
+
 TEST(TensorList, SumsElementByElement) {
   ResourceRun run;
   const Tensor sum = run.Run("AddN", {ListOf(run, {1, 2}), ListOf(run, {10, 20})},

@@ -250,8 +250,21 @@ TEST(MathBinary, DivisionOfFloatsFollowsIeee) {
   EXPECT_EQ(Binary<double>("FloorMod", -7.5, 2)[0], 0.5);
   EXPECT_EQ(Binary<double>("FloorMod", 7.5, -2)[0], -0.5);
   EXPECT_EQ(Binary<double>("TruncateMod", -7.5, 2)[0], -1.5);
+  EXPECT_EQ(Binary<double>("TruncateDiv", -7.5, 2)[0], -3);
+  EXPECT_EQ(Binary<float>("TruncateDiv", 1, 0)[0], kInf);
   EXPECT_TRUE(std::isnan(Binary<float>("FloorMod", 1, 0)[0]));
   EXPECT_EQ(Binary<complex128>("RealDiv", {4, 2}, {1, 1})[0], complex128(3, -1));
+}
+
+TEST(MathBinary, QuotientsOfSmallFloatsAreRoundedBeforeTheyAreMadeWhole) {
+  // 17.03 in magnitude: the nearest bfloat16 is 17.
+  const Tensor z = Eval("FloorDiv", {Tensor::Scalar<BFloat16>(BFloat16(-6.71875f)),
+                                     Tensor::Scalar<BFloat16>(BFloat16(0.39453125f))});
+  EXPECT_EQ(static_cast<float>(z.scalar<BFloat16>()), -17);
+  // 16.9412, and 17 after rounding.
+  const Tensor t = Eval("TruncateDiv", {Tensor::Scalar<BFloat16>(BFloat16(18.0f)),
+                                        Tensor::Scalar<BFloat16>(BFloat16(1.0625f))});
+  EXPECT_EQ(static_cast<float>(t.scalar<BFloat16>()), 17);
 }
 
 TEST(MathBinary, RealDivOfIntegersHasNoKernel) {

@@ -318,6 +318,30 @@ TEST(MathUnary, GradientsFollowFromTheValue) {
   EXPECT_EQ(z[0], -std::conj(y) * std::conj(y));
 }
 
+TEST(MathUnary, GradientsOfComplexTanhAndSigmoidAreHandedTheConjugate) {
+  const complex128 y(1, 2), dy(3, -1);
+  const auto gradient = [&](absl::string_view op) {
+    return Values<complex128>(
+        Eval(op, {Tensor::Scalar<complex128>(y), Tensor::Scalar<complex128>(dy)}))[0];
+  };
+  EXPECT_EQ(gradient("TanhGrad"), dy * (1.0 - y * y));
+  EXPECT_EQ(gradient("SigmoidGrad"), dy * y * (1.0 - y));
+}
+
+TEST(MathUnary, Expm1AndLog1pOfComplexNumbersAreAccurateNearZero) {
+  const complex128 tiny(1e-18, -2e-19);
+  EXPECT_EQ(Unary<complex128>("Expm1", tiny), tiny);
+  EXPECT_EQ(Unary<complex128>("Log1p", tiny), tiny);
+  const complex128 small(1e-9, 3e-9);
+  EXPECT_LT(std::abs(Unary<complex128>("Expm1", small) - (small + small * small / 2.0)), 1e-24);
+  EXPECT_LT(std::abs(Unary<complex128>("Log1p", small) - (small - small * small / 2.0)), 1e-24);
+  for (const complex128 x : {complex128(1.5, -2), complex128(0.5, 40), complex128(-3, 4)}) {
+    EXPECT_LT(std::abs(Unary<complex128>("Expm1", x) - (std::exp(x) - 1.0)), 1e-14) << x;
+    EXPECT_LT(std::abs(Unary<complex128>("Log1p", x) - std::log(x + 1.0)), 1e-14) << x;
+  }
+  EXPECT_LT(std::abs(Unary<complex128>("Expm1", complex128(-100, 1)) + 1.0), 1e-17);
+}
+
 TEST(MathUnary, GradientsDontBroadcast) {
   const absl::Status status =
       EvalError("TanhGrad", {Tensor::Vector<float>({1, 2}), Tensor::Scalar<float>(1)});

@@ -31,6 +31,14 @@ TEST(SegmentSum, OtherCombinations) {
             (std::vector<int8_t>{0, -7}));
 }
 
+TEST(SegmentMean, SumsOfIntegersWrapAround) {
+  const Tensor x = Tensor::Vector<uint16_t>({18, 65534, 16});
+  EXPECT_EQ(Values<uint16_t>(Eval("SegmentMean", {x, Ids({0, 1, 1})})),
+            (std::vector<uint16_t>{18, 7}));
+  const Tensor y = Tensor::Vector<int8_t>({127, 127});
+  EXPECT_EQ(Values<int8_t>(Eval("SegmentMean", {y, Ids({0, 0})})), (std::vector<int8_t>{-1}));
+}
+
 TEST(SegmentSum, WideRows) {
   std::vector<double> values(3 * 1000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
@@ -123,9 +131,10 @@ TEST(SparseAdd, MergesAndDropsSmallElements) {
   EXPECT_EQ(Values<int64_t>(sum[0]), (std::vector<int64_t>{0, 1, 1, 0, 1, 1}));
   EXPECT_EQ(Values<float>(sum[1]), (std::vector<float>{0, 2, 5}));
   EXPECT_EQ(Values<int64_t>(sum[2]), (std::vector<int64_t>{2, 2}));
+  // Only sums are compared with the threshold: 2 stands alone in `a`.
   sum = AddSparse(a, b, 3);
-  EXPECT_EQ(Values<int64_t>(sum[0]), (std::vector<int64_t>{1, 1}));
-  EXPECT_EQ(Values<float>(sum[1]), (std::vector<float>{5}));
+  EXPECT_EQ(Values<int64_t>(sum[0]), (std::vector<int64_t>{1, 0, 1, 1}));
+  EXPECT_EQ(Values<float>(sum[1]), (std::vector<float>{2, 5}));
 }
 
 TEST(SparseAdd, ShapesMustAgree) {

@@ -1,4 +1,6 @@
 // Strings, printing, assertions, host functions. Expected texts are those of TensorFlow 2.21.
+#include <numeric>
+
 #include "gmock/gmock.h"
 #include "ops/math_values.h"
 #include "ops/text/host_functions.h"
@@ -107,6 +109,47 @@ TEST(StringFormat, FillsPlaceholders) {
               HasSubstr("2 placeholders for 1 inputs"));
 }
 
+TEST(StringFormat, ShowsBothEndsOfEveryDimension) {
+  const auto format = [](const Tensor& x, int64_t summarize) {
+    return Eval("StringFormat", {x}, Attrs({{"summarize", Int(summarize)}})).scalar<std::string>();
+  };
+  std::vector<int32_t> counted(40);
+  std::iota(counted.begin(), counted.end(), 0);
+  const Tensor ten = Tensor::FromValues<int32_t>(absl::MakeSpan(counted).first(10), ShapeOf({10}));
+  EXPECT_EQ(format(ten, 3), "[0 1 2 ... 7 8 9]");
+  EXPECT_EQ(format(ten, 2), "[0 1 ... 8 9]");
+  EXPECT_EQ(format(ten, 5), "[0 1 2 3 4 5 6 7 8 9]");
+  EXPECT_EQ(format(ten, -1), "[0 1 2 3 4 5 6 7 8 9]");
+  EXPECT_EQ(format(Tensor::FromValues<int32_t>(counted, ShapeOf({10, 4})), 1),
+            "[[0 ... 3]\n ...\n [36 ... 39]]");
+  EXPECT_EQ(
+      format(Tensor::FromValues<int32_t>(absl::MakeSpan(counted).first(8), ShapeOf({2, 2, 2})), 3),
+      "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]");
+  EXPECT_EQ(format(Tensor::Vector<float>({}), 3), "[]");
+  EXPECT_EQ(format(Tensor::Vector<float>({1e10f, 0.1f}), 3), "[1e+10 0.1]");
+  EXPECT_EQ(format(Tensor::Vector<bool>({true, false}), 3), "[1 0]");
+  EXPECT_EQ(format(Tensor::Vector<std::string>({"a", "b\n\""}), 3), "[\"a\" \"b\\n\\\"\"]");
+}
+
+TEST(StringFormat, TakesAnyNumberOfInputsAndStaysWithinTheBudget) {
+  EXPECT_EQ(Eval("StringFormat", {}, Attrs({{"template", Text("abc")}})).scalar<std::string>(),
+            "abc");
+  EXPECT_EQ(Eval("StringFormat", {Tensor::Scalar(1), Tensor::Scalar(2)},
+                 Attrs({{"template", Text("%s%s")}}))
+                .scalar<std::string>(),
+            "12");
+  EXPECT_THAT(Message(EvalError("StringFormat", {}, Attrs({{"placeholder", Text("")}}))),
+              HasSubstr("placeholder must not be empty"));
+  const Tensor text = Tensor::Scalar(std::string(1000, 'x'));
+  const Node node =
+      *MakeNode(Ops(), "StringFormat", {text, text}, Attrs({{"template", Text("%s%s")}}));
+  const RefPtr<MemoryBudget> budget = MakeRef<MemoryBudget>(1500);
+  RunEnv env;
+  env.budget = budget.get();
+  EXPECT_TRUE(absl::IsResourceExhausted(EvaluateNode(Ops(), node, {text, text}, env).status()));
+  EXPECT_EQ(budget->used(), 0);
+}
+
 TEST(StringLength, BytesAndCharacters) {
   const Tensor text = Tensor::Scalar(std::string("\xc3\xa9t\xc3\xa9"));
   EXPECT_EQ(Eval("StringLength", {text}).scalar<int32_t>(), 5);
@@ -137,6 +180,17 @@ TEST(Assert, ShowsTheDataWhenItFails) {
   EXPECT_TRUE(EvaluateOp("Assert", {Tensor::Scalar(true), data}).ok());
   EXPECT_THAT(Message(EvalError("Assert", {Tensor::Vector<bool>({true}), data})),
               HasSubstr("must be a scalar"));
+}
+
+TEST(Assert, ShowsAsMuchOfTheDataAsAsked) {
+  const Tensor no = Tensor::Scalar(false);
+  const Tensor data = Tensor::Vector<int32_t>({0, 1, 2, 3});
+  const auto shown = [&](int64_t summarize) {
+    return Message(EvalError("Assert", {no, data}, Attrs({{"summarize", Int(summarize)}})));
+  };
+  EXPECT_EQ(shown(1), "assertion failed: [0...]");
+  EXPECT_EQ(shown(4), "assertion failed: [0 1 2 3]");
+  EXPECT_EQ(shown(-1), "assertion failed: [0 1 2 3]");
 }
 
 // Collects what a node prints.
@@ -184,6 +238,10 @@ TEST(PrintV2, WritesToItsStream) {
       printed.Run("PrintV2", {hello}, Attrs({{"output_stream", Text("stdout")}, {"end", Text("")}}))
           .ok());
   EXPECT_THAT(printed.lines, ::testing::ElementsAre("stderr: hello\n", "stdout: hello"));
+  for (const char* stream : {"log(info)", "log(warning)", "log(error)"}) {
+    ASSERT_TRUE(printed.Run("PrintV2", {hello}, Attrs({{"output_stream", Text(stream)}})).ok());
+    EXPECT_EQ(printed.lines.back(), absl::StrCat(stream, ": hello\n"));
+  }
   EXPECT_TRUE(absl::IsInvalidArgument(
       printed.Run("PrintV2", {hello}, Attrs({{"output_stream", Text("file:///etc/x")}})).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
@@ -215,6 +273,60 @@ TEST(PyFunc, CallsRegisteredFunctions) {
   const absl::Status gone = EvalError("PyFunc", {Tensor::Scalar(4.0f)}, attrs);
   EXPECT_TRUE(absl::IsUnimplemented(gone));
   EXPECT_THAT(Message(gone), HasSubstr("text_test/twice"));
+}
+
+// Registers a function under a token of its own for the length of a test.
+struct HostFunction {
+  HostFunction(std::string name, HostFunctions::Function function) : token(std::move(name)) {
+    HostFunctions::Global().Set(token, std::move(function));
+  }
+  ~HostFunction() { HostFunctions::Global().Erase(token); }
+  HostFunction(const HostFunction&) = delete;
+  AttrMap Returning(std::vector<DType> types) const {
+    return Attrs({{"token", token}, {"Tout", std::move(types)}});
+  }
+  const std::string token;
+};
+
+TEST(PyFunc, PassesErrorsOfTheFunctionOn) {
+  const HostFunction fails("text_test/fails", [](absl::Span<const Tensor>) {
+    return absl::StatusOr<std::vector<Tensor>>(absl::OutOfRangeError("no more rows"));
+  });
+  EXPECT_EQ(EvalError("PyFunc", {}, fails.Returning({DType::kFloat})),
+            absl::OutOfRangeError("no more rows"));
+}
+
+TEST(PyFunc, TakesAndReturnsAnyNumberOfValues) {
+  const HostFunction reversed("text_test/reversed", [](absl::Span<const Tensor> args) {
+    return absl::StatusOr<std::vector<Tensor>>(std::vector<Tensor>(args.rbegin(), args.rend()));
+  });
+  const auto two = EvaluateOp("PyFunc", {Tensor::Scalar(1.5f), Tensor::Scalar(std::string("a"))},
+                              reversed.Returning({DType::kString, DType::kFloat}));
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ((*two)[0].scalar<std::string>(), "a");
+  EXPECT_EQ((*two)[1].scalar<float>(), 1.5f);
+  EXPECT_TRUE(EvaluateOp("PyFunc", {}, reversed.Returning({})).ok());
+  EXPECT_THAT(Message(EvalError("PyFunc", {Tensor::Scalar(1.5f)}, reversed.Returning({}))),
+              HasSubstr("host function 'text_test/reversed' returned 1 values instead of 0"));
+  const HostFunction nothing("text_test/nothing", [](absl::Span<const Tensor>) {
+    return absl::StatusOr<std::vector<Tensor>>(std::vector<Tensor>(1));
+  });
+  EXPECT_THAT(Message(EvalError("PyFunc", {}, nothing.Returning({DType::kFloat}))),
+              HasSubstr("no value"));
+}
+
+TEST(PyFunc, FindsTheFunctionThatWasRegisteredLast) {
+  const auto constant = [](float value) {
+    return [value](absl::Span<const Tensor>) {
+      return absl::StatusOr<std::vector<Tensor>>(std::vector<Tensor>{Tensor::Scalar(value)});
+    };
+  };
+  const HostFunction one("text_test/constant", constant(1));
+  EXPECT_EQ(Eval("PyFunc", {}, one.Returning({DType::kFloat})).scalar<float>(), 1);
+  HostFunctions::Global().Set(one.token, constant(2));
+  EXPECT_EQ(Eval("PyFunc", {}, one.Returning({DType::kFloat})).scalar<float>(), 2);
+  EXPECT_TRUE(HostFunctions::Global().Erase(one.token));
+  EXPECT_FALSE(HostFunctions::Global().Erase(one.token));
 }
 
 }  // namespace

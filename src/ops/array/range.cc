@@ -56,20 +56,22 @@ absl::StatusOr<int64_t> RangeSize(T first, T last, T step) {
                                                  " in steps of ", delta, " has too many elements"));
 }
 
-// Adds up step by step, as the peer does: the rounding errors of floats are part of the result.
+// start + i * delta, rounded after each operation. Integers wrap around on the way.
 template <typename T>
 absl::Status WriteRange(const KernelContext& ctx, T start, T delta, absl::Span<T> out) {
-  T value = start;
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = value;
-    if constexpr (std::is_integral_v<T>) {
-      __builtin_add_overflow(value, delta, &value);  // may leave T after the last element
-    } else {
-      value = T(static_cast<Wide<T>>(value) + static_cast<Wide<T>>(delta));
+  const auto n = static_cast<int64_t>(out.size());
+  return RunPieces(ctx, n, kElementGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if constexpr (std::is_integral_v<T>) {
+        out[i] = static_cast<T>(static_cast<uint64_t>(start) +
+                                static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+      } else {
+        const T factor(static_cast<Wide<T>>(i));
+        const T distance(static_cast<Wide<T>>(factor) * static_cast<Wide<T>>(delta));
+        out[i] = T(static_cast<Wide<T>>(start) + static_cast<Wide<T>>(distance));
+      }
     }
-    if (i % kElementGrain == kElementGrain - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
-  }
-  return absl::OkStatus();
+  });
 }
 
 absl::Status ComputeRange(KernelContext& ctx) {

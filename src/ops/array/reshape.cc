@@ -1,6 +1,7 @@
 // Reshape, Squeeze, ExpandDims, EnsureShape: the same elements under another (or a checked) shape,
 // without a copy.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,28 @@
 namespace gyre {
 namespace {
 
-// The shape that `sizes` asks of a tensor of `elements` elements; at most one size may be -1.
-absl::StatusOr<Shape> ResolveSizes(int64_t elements, Dims sizes) {
+// The product of the dimensions that are positive; nullopt when it does not fit 64 bits.
+std::optional<int64_t> PositiveProduct(absl::Span<const int64_t> dims) {
+  std::optional<int64_t> product = 1;
+  for (const int64_t dim : dims) {
+    if (product && dim > 0) product = CheckedMul(*product, dim);
+  }
+  return product;
+}
+
+// The size that -1 stands for when an empty tensor becomes one with 0 among its sizes: what follows
+// from the others if zeros are left out on both sides. So [0,4] by sizes [0,-1] stays [0,4].
+absl::StatusOr<int64_t> SizeBesideZero(const Shape& input, absl::Span<const int64_t> sizes) {
+  const std::optional<int64_t> elements = PositiveProduct(input.dims());
+  const std::optional<int64_t> product = PositiveProduct(sizes);
+  if (elements && product) return *elements / *product;
+  return absl::InvalidArgumentError(absl::StrCat("the size that -1 stands for in ",
+                                                 ListToString(sizes), " does not fit 64 bits"));
+}
+
+// The shape that `sizes` asks of a tensor like `input`; at most one size may be -1.
+absl::StatusOr<Shape> ResolveSizes(const Shape& input, Dims sizes) {
+  const int64_t elements = input.num_elements();
   int unknown = -1;
   int64_t product = 1;
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
@@ -34,18 +55,16 @@ absl::StatusOr<Shape> ResolveSizes(int64_t elements, Dims sizes) {
     }
   }
   if (unknown >= 0) {
-    if (product == 0) {
-      return absl::InvalidArgumentError(
-          "reshape cannot infer the missing input size for an empty tensor unless all specified "
-          "input sizes are non-zero");
-    }
-    if (elements % product != 0) {
+    if (product == 0 && elements == 0) {
+      GYRE_ASSIGN_OR_RETURN(sizes[unknown], SizeBesideZero(input, sizes));
+    } else if (product == 0 || elements % product != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("Input to reshape is a tensor with ", elements,
                        " values, but the requested shape requires a multiple of ", product));
+    } else {
+      sizes[unknown] = elements / product;
+      product = elements;
     }
-    sizes[unknown] = elements / product;
-    product = elements;
   }
   if (product != elements) {
     return absl::InvalidArgumentError(absl::StrCat("Input to reshape is a tensor with ", elements,
@@ -57,8 +76,7 @@ absl::StatusOr<Shape> ResolveSizes(int64_t elements, Dims sizes) {
 
 absl::Status ComputeReshape(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(Dims sizes, IntegerList(ctx.input(1), "sizes input"));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape,
-                        ResolveSizes(ctx.input(0).num_elements(), std::move(sizes)));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, ResolveSizes(ctx.input(0).shape(), std::move(sizes)));
   ctx.set_output(0, ctx.TakeInput(0).Reshaped(shape));
   return absl::OkStatus();
 }
@@ -87,7 +105,7 @@ absl::Status ReshapeRule(ShapeContext& ctx) {
     // A size of -1 in a constant is a request; elsewhere it stands for a value yet to come.
     if (!ambiguous || ctx.input_ints(1)) {
       GYRE_ASSIGN_OR_RETURN(const Shape shape,
-                            ResolveSizes(input->num_elements(), Dims(dims.begin(), dims.end())));
+                            ResolveSizes(*input, Dims(dims.begin(), dims.end())));
       target = shape;
     }
   }

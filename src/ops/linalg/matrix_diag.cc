@@ -53,7 +53,7 @@ absl::Status BandLimits(absl::Span<const int64_t> k, Band& band) {
 }
 
 // Fills in what `rows` and `columns` leave open (-1): as small as the diagonals allow, and square
-// if both are.
+// if both are. Diagonals of the band may lie outside of the matrix: they have no elements.
 absl::Status MatrixSize(int64_t rows, int64_t columns, Band& band) {
   const int64_t least_rows = band.max_length - std::min<int64_t>(band.upper, 0);
   const int64_t least_columns = band.max_length + std::max<int64_t>(band.lower, 0);
@@ -73,12 +73,6 @@ absl::Status MatrixSize(int64_t rows, int64_t columns, Band& band) {
         absl::StrCat("neither the number of rows, ", rows, ", nor of columns, ", columns,
                      ", is that of a matrix whose longest of diagonals ", band.lower, " to ",
                      band.upper, " has length ", band.max_length));
-  }
-  const auto outside = [&](int64_t d) { return d != 0 && (d <= -rows || d >= columns); };
-  if (outside(band.lower) || outside(band.upper)) {
-    return absl::InvalidArgumentError(absl::StrCat("diagonals ", band.lower, " to ", band.upper,
-                                                   " do not lie within a matrix of ", rows,
-                                                   " rows and ", columns, " columns"));
   }
   band.rows = rows;
   band.columns = columns;

@@ -140,9 +140,26 @@ struct Joined {
   Tensor lengths;  // int64: rows of each element
 };
 
-// Rows of an element: its own, or for one that is uninitialised what `leading_dims` or `known` say.
+// The rows that an element has by what is known of its shape, or else as all that are initialised
+// have; -1 if that says nothing.
+absl::StatusOr<int64_t> CommonRows(const KernelContext& ctx, const TensorList& list,
+                                   const PartialShape& known) {
+  if (known.has_rank() && known.dim(0) >= 0) return known.dim(0);
+  int64_t rows = -1;
+  for (int64_t i = 0; i < list.size(); ++i) {
+    if (i % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    const ChunkedVector::Item item = list.elements.Peek(i);
+    if (item.data == nullptr || item.shape->rank() == 0) continue;
+    if (rows >= 0 && rows != item.shape->dim(0)) return -1;
+    rows = item.shape->dim(0);
+  }
+  return rows;
+}
+
+// Rows of an element: its own, or for one that is uninitialised what `leading_dims` says, or else
+// `common`.
 absl::StatusOr<int64_t> RowsOf(const ChunkedVector::Item& item, int64_t i,
-                               absl::Span<const int64_t> leading_dims, const PartialShape& known) {
+                               absl::Span<const int64_t> leading_dims, int64_t common) {
   if (item.data != nullptr) {
     if (item.shape->rank() > 0) return item.shape->dim(0);
     return absl::InvalidArgumentError(
@@ -152,7 +169,7 @@ absl::StatusOr<int64_t> RowsOf(const ChunkedVector::Item& item, int64_t i,
     if (leading_dims[static_cast<size_t>(i)] >= 0) return leading_dims[static_cast<size_t>(i)];
     return absl::InvalidArgumentError(absl::StrCat("leading_dims[", i, "] is negative"));
   }
-  if (known.has_rank() && known.dim(0) >= 0) return known.dim(0);
+  if (common >= 0) return common;
   return absl::InvalidArgumentError(absl::StrCat("List contains uninitialized tensor at index ", i,
                                                  " but leading_dims has only ", leading_dims.size(),
                                                  " elements."));
@@ -168,12 +185,13 @@ absl::StatusOr<Joined> JoinedShape(const KernelContext& ctx, const TensorList& l
   }
   PartialShape rest;
   if (known.has_rank()) rest = PartialShape(Dims(known.dims().begin() + 1, known.dims().end()));
+  GYRE_ASSIGN_OR_RETURN(const int64_t common, CommonRows(ctx, list, known));
   std::vector<int64_t> lengths;
   int64_t rows = 0;
   for (int64_t i = 0; i < list.size(); ++i) {
     if (i % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     const ChunkedVector::Item item = list.elements.Peek(i);
-    GYRE_ASSIGN_OR_RETURN(lengths.emplace_back(), RowsOf(item, i, leading_dims, known));
+    GYRE_ASSIGN_OR_RETURN(lengths.emplace_back(), RowsOf(item, i, leading_dims, common));
     const std::optional<int64_t> sum = CheckedAdd(rows, lengths.back());
     if (!sum) return absl::InvalidArgumentError("the elements have more rows than an int64 counts");
     rows = *sum;

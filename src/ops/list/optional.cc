@@ -12,18 +12,21 @@ class Optional final : public AddableObject {
  public:
   static constexpr absl::string_view kTypeName = "Optional";
 
-  Optional() = default;  // none
-  // A value may have any number of components, zero included.
-  explicit Optional(std::vector<Tensor> components, MemoryBudget* budget = nullptr)
-      : has_value_(true), components_(std::move(components)), charge_(budget) {}
+  Optional(bool has_value, std::vector<Tensor> components, MemoryBudget* budget)
+      : has_value_(has_value), components_(std::move(components)), charge_(budget) {}
   ~Optional() override { DropIteratively(std::move(components_)); }
 
   absl::string_view type_name() const override { return kTypeName; }
   bool has_value() const { return has_value_; }
   const std::vector<Tensor>& components() const { return components_; }
-  // Takes what the object itself holds out of the budget.
-  absl::Status Charge() {
-    return charge_.Set(static_cast<int64_t>(sizeof(*this) + components_.size() * sizeof(Tensor)));
+  // What the object itself holds is taken out of the run's budget.
+  static absl::StatusOr<RefPtr<Object>> None(const KernelContext& ctx) {
+    return Make(ctx, /*has_value=*/false, {});
+  }
+  // A value may have any number of components, zero included.
+  static absl::StatusOr<RefPtr<Object>> Some(const KernelContext& ctx,
+                                             std::vector<Tensor> components) {
+    return Make(ctx, /*has_value=*/true, std::move(components));
   }
 
   // None plus none is none.
@@ -39,7 +42,7 @@ class Optional final : public AddableObject {
       return absl::InvalidArgumentError(
           "Cannot add optionals because one has a value and the other doesn't.");
     }
-    if (!has_value_) return RefPtr<Object>(MakeRef<Optional>());
+    if (!has_value_) return None(ctx);
     if (components_.size() != optional->components_.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("Cannot add optionals because they have different numbers of components (",
@@ -50,38 +53,46 @@ class Optional final : public AddableObject {
       GYRE_ASSIGN_OR_RETURN(sums.emplace_back(),
                             AddTensors(ctx, components_[i], optional->components_[i]));
     }
-    return RefPtr<Object>(MakeRef<Optional>(std::move(sums)));
+    return Some(ctx, std::move(sums));
   }
 
   // None stays none.
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override {
     const NestingGuard guard;
     GYRE_RETURN_IF_ERROR(guard.Check());
-    if (!has_value_) return RefPtr<Object>(MakeRef<Optional>());
+    if (!has_value_) return None(ctx);
     std::vector<Tensor> zeros;
     for (const Tensor& component : components_) {
       GYRE_ASSIGN_OR_RETURN(zeros.emplace_back(), ZerosLikeTensor(ctx, component));
     }
-    return RefPtr<Object>(MakeRef<Optional>(std::move(zeros)));
+    return Some(ctx, std::move(zeros));
   }
 
  private:
-  const bool has_value_ = false;
+  static absl::StatusOr<RefPtr<Object>> Make(const KernelContext& ctx, bool has_value,
+                                             std::vector<Tensor> components) {
+    const size_t bytes = sizeof(Optional) + components.size() * sizeof(Tensor);
+    auto optional = MakeRef<Optional>(has_value, std::move(components), ctx.env().budget);
+    GYRE_RETURN_IF_ERROR(optional->charge_.Set(static_cast<int64_t>(bytes)));
+    return RefPtr<Object>(std::move(optional));
+  }
+
+  const bool has_value_;
   std::vector<Tensor> components_;
-  MemoryCharge charge_{nullptr};
+  MemoryCharge charge_;
 };
 
 absl::Status FromValue(KernelContext& ctx) {
   std::vector<Tensor> components;
   for (int i = 0; i < ctx.num_inputs(); ++i) components.push_back(ctx.TakeInput(i));
-  auto optional = MakeRef<Optional>(std::move(components), ctx.env().budget);
-  GYRE_RETURN_IF_ERROR(optional->Charge());
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> optional, Optional::Some(ctx, std::move(components)));
   ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(optional)));
   return absl::OkStatus();
 }
 
 absl::Status None(KernelContext& ctx) {
-  ctx.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<Optional>()));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> none, Optional::None(ctx));
+  ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(none)));
   return absl::OkStatus();
 }
 

@@ -75,6 +75,28 @@ struct FloorDivFn : NonZeroDivisor {
   }
 };
 
+struct TruncateDivFn : NonZeroDivisor {
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T quotient = Quotient(x, y);
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::trunc(quotient);
+    } else {
+      return quotient;
+    }
+  }
+};
+
+// A quotient of half or bfloat16 numbers: rounded to that type, T, before F makes it whole.
+template <typename F, typename T>
+struct SmallQuotientFn {
+  static float Apply(float x, float y) { return F::Apply(static_cast<float>(T(x / y)), 1.0f); }
+};
+
+// What computes F for elements of type T.
+template <typename F, typename T>
+using QuotientFn = std::conditional_t<kIsSmallFloat<T>, SmallQuotientFn<F, T>, F>;
+
 struct FloorModFn : NonZeroDivisor {
   template <typename T>
   static T Apply(T x, T y) {
@@ -100,7 +122,9 @@ using DivKernel = Binary<DivFn, T>;
 template <typename T>
 using DivNoNanKernel = Binary<DivNoNanFn, T>;
 template <typename T>
-using FloorDivKernel = Binary<FloorDivFn, T>;
+using FloorDivKernel = Binary<QuotientFn<FloorDivFn, T>, T>;
+template <typename T>
+using TruncateDivKernel = Binary<QuotientFn<TruncateDivFn, T>, T>;
 template <typename T>
 using FloorModKernel = Binary<FloorModFn, T>;
 template <typename T>
@@ -113,9 +137,9 @@ void RegisterDivision(OpRegistry& ops) {
               ForTypes<DivKernel, NumberTypes>("T"));
   AddBinaryOp(ops, "RealDiv", kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
               ForTypes<DivKernel, FloatAndComplexTypes>("T"));
-  AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero, for integers.",
-              ForTypes<DivKernel, IntTypes>("T"),
-              NotDifferentiable("the quotient of integers moves in steps"));
+  AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero.",
+              ForTypes<TruncateDivKernel, RealTypes>("T"),
+              NotDifferentiable("a quotient rounded toward zero is constant between its steps"));
   AddBinaryOp(ops, "DivNoNan", "{half, float, bfloat16, double, complex64, complex128}",
               "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"));
   AddBinaryOp(ops, "FloorDiv", kAnyNumberTypes, "x / y rounded down.",

@@ -47,12 +47,26 @@ struct Expm1Fn {
   static T Apply(T x) {
     return std::expm1(x);
   }
+  // exp(a + ib) - 1: its real part, exp(a) cos(b) - 1, without taking 1 from a number close to it.
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    const R less_one = std::expm1(x.real());
+    const R magnitude = less_one + R(1);
+    const R half_sine = std::sin(x.imag() / R(2));
+    return {less_one - R(2) * magnitude * (half_sine * half_sine), magnitude * std::sin(x.imag())};
+  }
 };
 
 struct Log1pFn {
   template <typename T>
   static T Apply(T x) {
     return std::log1p(x);
+  }
+  // What rounding 1 + x loses is made up for by a quotient of two numbers that suffered that loss.
+  template <typename R>
+  static std::complex<R> Apply(std::complex<R> x) {
+    const std::complex<R> u = R(1) + x;
+    return u == R(1) ? x : x * (std::log(u) / (u - R(1)));
   }
 };
 
@@ -136,9 +150,9 @@ void RegisterExponential(OpRegistry& ops) {
   AddUnaryOp(ops, "Sigmoid", kFloatAndComplexTypes, "1 / (1 + exp(-x)).",
              ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"));
   AddUnaryOp(ops, "Expm1", kFloatAndComplexTypes, "exp(x) - 1, accurate near 0.",
-             ForTypes<Expm1Kernel, FloatTypes>("T"));
+             ForTypes<Expm1Kernel, FloatAndComplexTypes>("T"));
   AddUnaryOp(ops, "Log1p", kFloatAndComplexTypes, "log(1 + x), accurate near 0.",
-             ForTypes<Log1pKernel, FloatTypes>("T"));
+             ForTypes<Log1pKernel, FloatAndComplexTypes>("T"));
   AddUnaryOp(ops, "Sinh", kFloatAndComplexTypes, "The hyperbolic sine of x.",
              ForTypes<SinhKernel, FloatAndComplexTypes>("T"));
   AddUnaryOp(ops, "Cosh", kFloatAndComplexTypes, "The hyperbolic cosine of x.",

@@ -1,5 +1,6 @@
 // Gradients of unary functions in terms of the function's value y and the gradient dy that arrives.
-// Complex ones follow the convention of the peer: the derivative enters conjugated.
+// The derivative of a complex function enters conjugated. As with the peer, those that are powers
+// of y conjugate it themselves; to TanhGrad and SigmoidGrad the graph hands y conjugated.
 #include <complex>
 
 #include "absl/strings/str_cat.h"
@@ -21,16 +22,14 @@ std::complex<R> Conjugate(std::complex<R> x) {
 struct TanhGradFn {
   template <typename T>
   static T Apply(T y, T dy) {
-    const T c = Conjugate(y);
-    return dy * (T(1) - c * c);
+    return dy * (T(1) - y * y);
   }
 };
 
 struct SigmoidGradFn {
   template <typename T>
   static T Apply(T y, T dy) {
-    const T c = Conjugate(y);
-    return dy * c * (T(1) - c);
+    return dy * y * (T(1) - y);
   }
 };
 

@@ -87,6 +87,8 @@ void ReduceRows(const void* rows, int64_t num_rows, int64_t width, void* out) {
       for (int64_t j = 0; j < n; ++j) acc[j] = CombineIntoSegment<T, kCombine>(acc[j], row[j]);
     }
     for (int64_t j = 0; j < n; ++j) {
+      // The sum of integers wraps around in their own type before it is divided, unlike Mean's.
+      if constexpr (std::is_integral_v<T>) acc[j] = ToAccumulator(FromAccumulator<T>(acc[j]));
       to[j] = kCombine == SegmentCombine::kMean ? MeanOf<T>(acc[j], num_rows)
                                                 : FromAccumulator<T>(acc[j]);
     }

@@ -136,7 +136,8 @@ struct SparseAddKernel {
   }
 
  private:
-  // Calls emit(row, value) for each element of the sum that is not below the threshold, in order.
+  // Calls emit(row, value) in order for each element that one operand alone has, and for each sum
+  // of two that is not below the threshold.
   template <typename Emit>
   static absl::Status Merge(const KernelContext& ctx, const Operands& in, const T* a, const T* b,
                             double thresh, const Emit& emit) {
@@ -148,13 +149,12 @@ struct SparseAddKernel {
                         : j == in.b.n ? -1
                                       : Compare(in.a.row(i), in.b.row(j), in.a.rank);
       const int64_t* row = order <= 0 ? in.a.row(i) : in.b.row(j);
-      T value;
       if (order == 0) {
-        value = FromAccumulator<T>(ToAccumulator(a[i++]) + ToAccumulator(b[j++]));
+        const T sum = FromAccumulator<T>(ToAccumulator(a[i++]) + ToAccumulator(b[j++]));
+        if (thresh <= Magnitude(sum)) emit(row, sum);
       } else {
-        value = order < 0 ? a[i++] : b[j++];
+        emit(row, order < 0 ? a[i++] : b[j++]);
       }
-      if (thresh <= Magnitude(value)) emit(row, value);
     }
     return absl::OkStatus();
   }
@@ -229,7 +229,8 @@ void RegisterSparseAdd(OpRegistry& ops) {
       .schema = "SparseAdd(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, "
                 "b_values: T, b_shape: int64, thresh: Treal) -> sum_indices: int64, sum_values: T, "
                 "sum_shape: int64 {T: numbertype; Treal: realnumbertype}",
-      .doc = "Adds two sparse tensors; elements smaller than thresh in magnitude are left out.",
+      .doc = "Adds two sparse tensors; sums of two elements smaller than thresh in magnitude are "
+             "left out.",
       .shape = SparseAddShape,
       .kernel = ForTypes<SparseAddKernel, NumberTypes>("T"),
   });

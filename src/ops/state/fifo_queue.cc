@@ -42,6 +42,7 @@ FifoQueue::~FifoQueue() {
 }
 
 void FifoQueue::Enqueue(QueueBatch batch, Cancellation* cancellation, EnqueueDone done) {
+  if (batch.size() == 0) return done(absl::OkStatus());
   auto waiter = std::make_shared<Waiter>();
   waiter->batch = std::move(batch);
   waiter->done_enqueue = std::move(done);
@@ -150,17 +151,21 @@ absl::Status FifoQueue::ClosedError() const {
   return absl::CancelledError(absl::StrCat("FIFOQueue '", name(), "' is closed."));
 }
 
+void FifoQueue::Shut(bool cancel_pending, Completions& completions) {
+  closed_ = true;
+  for (; cancel_pending && !adders_.empty(); adders_.pop_front()) {
+    Complete(adders_.front(), ClosedError(), {}, completions);
+  }
+  Settle(completions);
+}
+
 absl::Status FifoQueue::Close(bool cancel_pending) {
   Completions completions;
   {
     std::lock_guard lock(mutex_);
-    if (closed_)
+    if (closed_ && !cancel_pending)
       return absl::CancelledError(absl::StrCat("Queue '", name(), "' is already closed."));
-    closed_ = true;
-    for (; cancel_pending && !adders_.empty(); adders_.pop_front()) {
-      Complete(adders_.front(), ClosedError(), {}, completions);
-    }
-    Settle(completions);
+    Shut(cancel_pending, completions);
   }
   for (const auto& complete : completions) complete();
   return absl::OkStatus();
@@ -172,12 +177,18 @@ int64_t FifoQueue::size() const {
 }
 
 bool FifoQueue::Destroy() {
-  const bool was_open = Close(/*cancel_pending=*/true).ok();
+  bool had_content = false;
   std::deque<QueueBatch> dropped;  // after the lock
-  std::lock_guard lock(mutex_);
-  batches_.swap(dropped);
-  size_ = 0;
-  return was_open || !dropped.empty();
+  Completions completions;
+  {
+    std::lock_guard lock(mutex_);
+    had_content = !closed_ || size_ > 0 || !adders_.empty();
+    Shut(/*cancel_pending=*/true, completions);
+    batches_.swap(dropped);
+    size_ = 0;
+  }
+  for (const auto& complete : completions) complete();
+  return had_content;
 }
 
 }  // namespace gyre

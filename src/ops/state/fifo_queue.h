@@ -55,15 +55,19 @@ class FifoQueue final : public Resource {
   absl::string_view type_name() const override { return kTypeName; }
   const std::vector<DType>& types() const { return types_; }
   const std::vector<PartialShape>& shapes() const { return shapes_; }
+  // The greatest int64 when unbounded.
+  int64_t capacity() const { return capacity_; }
 
-  // Adds the elements in order, waiting for room; `done` is called once all are in. CANCELLED when
-  // the queue is closed, or the cancellation's status. Some elements may be in after an error.
+  // Adds the elements in order, waiting for room; `done` is called once all are in: at once when
+  // there are none. CANCELLED when the queue is closed, or the cancellation's status. Some elements
+  // may be in after an error.
   void Enqueue(QueueBatch batch, Cancellation* cancellation, EnqueueDone done);
   // Takes the oldest element, waiting for one. OUT_OF_RANGE when the queue is closed and empty, or
   // the cancellation's status.
   void Dequeue(Cancellation* cancellation, DequeueDone done);
   // No element can be added from now on; those that are in, or whose adder waits, can be taken.
-  // `cancel_pending`: adders that wait fail. CANCELLED when it is closed already.
+  // `cancel_pending`: adders that wait fail, also those of a queue that was closed before;
+  // otherwise CANCELLED when it is closed already.
   absl::Status Close(bool cancel_pending);
   int64_t size() const;
   // Closes the queue and drops its elements.
@@ -92,6 +96,8 @@ class FifoQueue final : public Resource {
   // `waiter` is in no list any more, and learns this outcome from one of `completions`.
   void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element,
                 Completions& completions);  // holds mutex_
+  // Closes the queue, whether it was open or not.
+  void Shut(bool cancel_pending, Completions& completions);  // holds mutex_
   absl::Status ClosedError() const;
 
   const std::vector<DType> types_;

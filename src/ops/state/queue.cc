@@ -14,6 +14,7 @@ struct QueueAttrs {
     QueueAttrs attrs{ResourceName(node), NodeAttr<std::vector<DType>>(node, "component_types"),
                      NodeAttr<std::vector<PartialShape>>(node, "shapes"),
                      NodeAttr<int64_t>(node, "capacity")};
+    if (attrs.capacity < 0) attrs.capacity = std::numeric_limits<int64_t>::max();
     if (!attrs.shapes.empty() && attrs.shapes.size() != attrs.types.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "shapes must be empty or have one element per component: ", attrs.shapes.size(), " vs. ",
@@ -34,6 +35,11 @@ absl::Status MakeQueue(KernelContext& ctx, const QueueAttrs& attrs) {
   if (queue->types() != attrs.types || queue->shapes() != attrs.shapes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "queue ", attrs.where.name, " has other component types or shapes in this session"));
+  }
+  if (queue->capacity() != attrs.capacity) {
+    return absl::InvalidArgumentError(absl::StrCat("queue ", attrs.where.name, " has capacity ",
+                                                   queue->capacity(), " in this session, not ",
+                                                   attrs.capacity));
   }
   ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(queue)));
   return absl::OkStatus();

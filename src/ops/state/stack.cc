@@ -17,13 +17,17 @@ class Stack final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "Stack";
 
-  // `max_size` < 0: unlimited. The stack's own bytes are charged to `budget`, which may be null.
+  // `max_size` < 0: unlimited. The stack's own bytes are charged to `budget`, which may be null:
+  // those of the object by Charge, those of its structure as it grows.
   Stack(std::string name, DType dtype, int64_t max_size, MemoryBudget* budget)
       : Resource(std::move(name)),
         dtype_(dtype),
         max_size_(max_size < 0 ? std::numeric_limits<int64_t>::max() : max_size),
         charge_(budget) {}
   ~Stack() override { DropIteratively(std::move(items_)); }
+
+  // Before anything else; RESOURCE_EXHAUSTED when the object does not fit.
+  absl::Status Charge() { return charge_.Set(sizeof(Stack)); }
 
   absl::string_view type_name() const override { return kTypeName; }
   DType dtype() const { return dtype_; }
@@ -37,7 +41,8 @@ class Stack final : public Resource {
     }
     if (items_.size() == items_.capacity()) {
       const size_t capacity = std::max<size_t>(8, 2 * items_.capacity());
-      GYRE_RETURN_IF_ERROR(charge_.Set(static_cast<int64_t>(capacity * sizeof(Tensor))));
+      GYRE_RETURN_IF_ERROR(
+          charge_.Set(static_cast<int64_t>(sizeof(Stack) + capacity * sizeof(Tensor))));
       items_.reserve(capacity);
     }
     items_.push_back(std::move(item));
@@ -60,7 +65,7 @@ class Stack final : public Resource {
     std::vector<Tensor> dropped;  // after the lock
     std::lock_guard lock(mutex_);
     items_.swap(dropped);
-    charge_.Set(0).IgnoreError();
+    charge_.Set(std::min<int64_t>(charge_.bytes(), sizeof(Stack))).IgnoreError();
     return !std::exchange(closed_, true);
   }
 
@@ -87,21 +92,28 @@ struct StackAttrs {
   std::string name;
 };
 
+// A new stack, for a handle or a reference.
+absl::StatusOr<RefPtr<Object>> NewStack(const KernelContext& ctx, const StackAttrs& attrs,
+                                        int64_t max_size) {
+  auto stack = MakeRef<Stack>(attrs.name, attrs.dtype, max_size, ctx.env().budget);
+  GYRE_RETURN_IF_ERROR(stack->Charge());
+  return RefPtr<Object>(std::move(stack));
+}
+
 absl::Status MakeStackV2(KernelContext& ctx, const StackAttrs& attrs) {
   const Tensor& size = ctx.input(0);
   if (size.rank() != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("Stack size must be a scalar, but it has shape ", size.shape().ToString()));
   }
-  ctx.set_output(0, Tensor::FromObject(DType::kResource,
-                                       MakeRef<Stack>(attrs.name, attrs.dtype,
-                                                      size.scalar<int32_t>(), ctx.env().budget)));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, attrs, size.scalar<int32_t>()));
+  ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(stack)));
   return absl::OkStatus();
 }
 
 absl::Status MakeStack(KernelContext& ctx, const StackAttrs& attrs) {
-  ctx.set_output(0, Tensor::FromRef(DType::kString,
-                                    MakeRef<Stack>(attrs.name, attrs.dtype, -1, ctx.env().budget)));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, attrs, -1));
+  ctx.set_output(0, Tensor::FromRef(DType::kString, std::move(stack)));
   return absl::OkStatus();
 }
 

@@ -19,6 +19,11 @@ TensorArray::TensorArray(std::string name, const Options& options, int64_t size,
 
 TensorArray::~TensorArray() { Destroy(); }
 
+absl::Status TensorArray::Charge() {
+  std::lock_guard lock(mutex_);
+  return charge_.Set(sizeof(TensorArray));
+}
+
 absl::Status TensorArray::Error(absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat("TensorArray ", name(), ": ", what));
 }
@@ -201,6 +206,7 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
   }
   auto made =
       MakeRef<TensorArray>(absl::StrCat(name(), "@", source), options, size_, charge_.budget());
+  GYRE_RETURN_IF_ERROR(made->Charge());
   made->is_gradient_ = true;
   for (size_t c = 0; c < chunks_.size(); ++c) {
     for (size_t i = 0; chunks_[c] != nullptr && i < chunks_[c]->size(); ++i) {
@@ -241,7 +247,7 @@ bool TensorArray::Destroy() {
       }
     }
     chunks_.clear();
-    charge_.Set(0).IgnoreError();
+    charge_.Set(std::min<int64_t>(charge_.bytes(), sizeof(TensorArray))).IgnoreError();
   }
   DropIteratively(std::move(values));
   for (auto& [source, gradient] : gradients) DropIteratively(std::move(gradient));

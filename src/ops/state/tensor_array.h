@@ -29,9 +29,13 @@ class TensorArray final : public Resource {
     bool identical_element_shapes = false;  // the first write decides the shape of all
   };
 
-  // The array's own bytes are charged to `budget`, which may be null.
+  // The array's own bytes are charged to `budget`, which may be null: those of the object by
+  // Charge, those of its structure as it grows.
   TensorArray(std::string name, const Options& options, int64_t size, MemoryBudget* budget);
   ~TensorArray() override;
+
+  // Before anything else; RESOURCE_EXHAUSTED when the object does not fit.
+  absl::Status Charge();
 
   absl::string_view type_name() const override { return kTypeName; }
   DType dtype() const { return options_.dtype; }

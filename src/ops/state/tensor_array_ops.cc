@@ -51,9 +51,9 @@ absl::Status MakeArray(KernelContext& ctx, const ArrayAttrs& attrs) {
   }
   const int32_t n = size.scalar<int32_t>();
   if (n < 0) return absl::InvalidArgumentError(absl::StrCat("Size should be >= 0, but is ", n));
-  ctx.set_output(
-      0, Tensor::FromObject(DType::kResource,
-                            MakeRef<TensorArray>(attrs.name, attrs.options, n, ctx.env().budget)));
+  auto array = MakeRef<TensorArray>(attrs.name, attrs.options, n, ctx.env().budget);
+  GYRE_RETURN_IF_ERROR(array->Charge());
+  ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(array)));
   ctx.set_output(1, Tensor::Scalar(0.0f));
   return absl::OkStatus();
 }

@@ -28,6 +28,10 @@ absl::Status CallHost(KernelContext& ctx, const HostCallAttrs& attrs) {
                                                    ctx.num_outputs()));
   }
   for (int i = 0; i < ctx.num_outputs(); ++i) {
+    if (!results[i].has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("host function '", attrs.token, "' returned no value as result ", i));
+    }
     if (results[i].dtype() != ctx.output_dtype(i)) {
       return absl::InvalidArgumentError(
           absl::StrCat("host function '", attrs.token, "' returned ", DTypeName(results[i].dtype()),
