@@ -116,7 +116,7 @@ class HeapAllocator final : public Allocator {
 
 // Larger requests are refused before they reach the heap: no machine has them, and sanitizers abort
 // on them.
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 39;
 
 absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budget) {
   std::string why = budget != nullptr && budget->limit() != std::numeric_limits<int64_t>::max()
