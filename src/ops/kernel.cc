@@ -1,6 +1,7 @@
 #include "ops/kernel.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
@@ -31,6 +32,18 @@ std::vector<int64_t> ToInt64(const Tensor& t) {
 
 uint64_t ChildFrameId(Tag parent, absl::string_view name) {
   return Mix(HashBytes(name, Mix(parent.frame ^ Mix(static_cast<uint64_t>(parent.iteration)))));
+}
+
+absl::StatusOr<Tensor> KernelContext::AllocateZeros(DType dtype, const Shape& shape) const {
+  GYRE_ASSIGN_OR_RETURN(Tensor zeros, Allocate(dtype, shape));
+  if (!IsTrivial(dtype)) return zeros;
+  constexpr size_t kPiece = size_t{1} << 22;  // about a millisecond, fresh pages included
+  char* to = static_cast<char*>(zeros.mutable_raw_data());
+  for (size_t begin = 0; begin < zeros.bytes(); begin += kPiece) {
+    if (begin > 0) GYRE_RETURN_IF_ERROR(Poll());
+    std::memset(to + begin, 0, std::min(kPiece, zeros.bytes() - begin));
+  }
+  return zeros;
 }
 
 absl::StatusOr<Tensor> KernelContext::ReuseOrAllocate(int i, DType dtype, const Shape& shape) {

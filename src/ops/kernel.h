@@ -91,9 +91,8 @@ class KernelContext {
   absl::StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) const {
     return Tensor::Make(dtype, shape, alloc());
   }
-  absl::StatusOr<Tensor> AllocateZeros(DType dtype, const Shape& shape) const {
-    return Tensor::Zeros(dtype, shape, alloc());
-  }
+  // As Allocate, with elements that are zero, false or empty. Polls for cancellation on the way.
+  absl::StatusOr<Tensor> AllocateZeros(DType dtype, const Shape& shape) const;
   // Input i itself if nobody else can see its buffer and it has this type and shape, else a fresh
   // tensor. input(i) stays readable but may alias the result: only for kernels that write element j
   // after their last read of element j.

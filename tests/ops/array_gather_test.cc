@@ -119,6 +119,19 @@ std::vector<double> Scattered(absl::string_view op, std::initializer_list<T> ten
   return result;
 }
 
+TEST(ScatterNdTest, DeadlineEndsItWhileItStillZeroes) {
+  // Two GiB of zeros take far longer than the deadline; only the first of them are ever touched.
+  const std::vector<Tensor> inputs = {*Tensor::Make(DType::kInt32, MakeShape({0, 1})),
+                                      *Tensor::Make(DType::kFloat, MakeShape({0})),
+                                      Int32s({1 << 29})};
+  const absl::StatusOr<Node> node = MakeNode(Ops(), "ScatterNd", inputs, {});
+  ASSERT_TRUE(node.ok()) << node.status();
+  Cancellation cancellation(SystemClock().NowNanos() + 2'000'000);
+  RunEnv env;
+  env.cancellation = &cancellation;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(EvaluateNode(Ops(), *node, inputs, env).status()));
+}
+
 TEST(TensorScatterTest, CombinesInOrder) {
   EXPECT_THAT(Scattered<int32_t>("TensorScatterUpdate", {1, 2, 3}, {7, 5}), ElementsAre(1, 5, 3));
   EXPECT_THAT(Scattered<int8_t>("TensorScatterAdd", {1, 127, 3}, {1, 1}),
