@@ -95,13 +95,14 @@ std::vector<std::string> Arguments::List(absl::string_view option) const {
 }
 
 absl::StatusOr<int64_t> Arguments::Int(absl::string_view option, int64_t minimum, int64_t maximum,
-                                       int64_t fallback) const {
+                                       int64_t fallback, absl::string_view unit) const {
   const std::optional<std::string> text = Get(option);
   if (!text) return fallback;
   int64_t value;
   if (!absl::SimpleAtoi(*text, &value) || value < minimum || value > maximum) {
-    return absl::InvalidArgumentError(absl::StrCat(option, " wants a whole number from ", minimum,
-                                                   " to ", maximum, ", not '", *text, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " wants a whole number", unit.empty() ? "" : " of ", unit, " from ",
+                     minimum, " to ", maximum, ", not '", *text, "'"));
   }
   return value;
 }

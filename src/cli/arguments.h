@@ -35,10 +35,10 @@ class Arguments {
   std::vector<std::string> All(absl::string_view option) const;
   // As All, with "a,b" counting as two values.
   std::vector<std::string> List(absl::string_view option) const;
-  // The option's value as a whole number within [minimum, maximum], or `fallback` when it was not
-  // given.
+  // The option's value as a whole number within [minimum, maximum] (of `unit`, which the message
+  // names), or `fallback` when it was not given.
   absl::StatusOr<int64_t> Int(absl::string_view option, int64_t minimum, int64_t maximum,
-                              int64_t fallback) const;
+                              int64_t fallback, absl::string_view unit = "") const;
   // As Int, for sizes: "1500", "64K", "10M", "2G" (powers of 1024).
   absl::StatusOr<int64_t> Bytes(absl::string_view option, int64_t fallback) const;
 

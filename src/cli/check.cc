@@ -61,8 +61,9 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   settings.check.session.print = [](absl::string_view, absl::string_view) {};
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   settings.check.session.window = static_cast<int>(window);
-  GYRE_ASSIGN_OR_RETURN(settings.check.timeout_ms,
-                        arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs));
+  GYRE_ASSIGN_OR_RETURN(
+      settings.check.timeout_ms,
+      arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));
   GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
   settings.jobs = static_cast<int>(jobs);
   settings.list = arguments.Has("--list");

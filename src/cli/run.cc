@@ -193,7 +193,8 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
 
 absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments) {
   RunOptions options;
-  GYRE_ASSIGN_OR_RETURN(options.timeout_ms, arguments.Int("--timeout", 1, INT32_MAX, 0));
+  GYRE_ASSIGN_OR_RETURN(options.timeout_ms,
+                        arguments.Int("--timeout", 1, INT32_MAX, 0, "milliseconds"));
   GYRE_ASSIGN_OR_RETURN(options.budget_bytes, arguments.Bytes("--budget", 0));
   return options;
 }

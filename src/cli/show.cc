@@ -14,10 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "ir/dot_printer.h"
 #include "ir/shape_inference.h"
-#include "ir/summary.h"
-#include "ir/text_printer.h"
+#include "ir/text/dot.h"
+#include "ir/text/printer.h"
+#include "ir/text/summary.h"
 #include "session/program_file.h"
 #include "tensor/io/file.h"
 

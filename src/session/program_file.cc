@@ -5,8 +5,8 @@
 #include "base/status.h"
 #include "graphdef/export.h"
 #include "graphdef/import.h"
-#include "ir/text_parser.h"
-#include "ir/text_printer.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ops/registry.h"
 #include "tensor/io/file.h"
 

@@ -1,4 +1,4 @@
-// Programs in files: .pb and .pbtxt (GraphDef), .gyre (the text form of ir/text_printer.h).
+// Programs in files: .pb and .pbtxt (GraphDef), .gyre (the text form of ir/text/printer.h).
 // Stateless; any thread.
 #pragma once
 

@@ -144,7 +144,7 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
   EXPECT_THAT(Mistake({"--fecth", "b"}), HasSubstr("did you mean '--fetch'?"));
   EXPECT_THAT(Mistake({"--fetch", "b", "extra"}), HasSubstr("'extra' is one argument too many"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--timeout", "soon"}),
-              HasSubstr("--timeout wants a whole number"));
+              HasSubstr("--timeout wants a whole number of milliseconds from 1 to"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--budget", "lots"}),
               HasSubstr("--budget wants a size such as"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--engine", "warp"}),

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "gtest/gtest.h"
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 #include "ops/registry.h"
 
 namespace gyre {

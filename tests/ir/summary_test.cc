@@ -1,11 +1,11 @@
-#include "ir/summary.h"
+#include "ir/text/summary.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/branches.h"
 #include "ir/calls.h"
-#include "ir/dot_printer.h"
 #include "ir/parse.h"
+#include "ir/text/dot.h"
 
 namespace gyre {
 namespace {

@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "ir/parse.h"
 #include "ir/text/literal.h"
-#include "ir/text_printer.h"
+#include "ir/text/printer.h"
 
 namespace gyre {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphdef/import.h"
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 #include "ops/registry.h"
 #include "support/run_text.h"
 
@@ -104,12 +104,17 @@ graph {
   %live = _Send(%x) tensor_name="u" send_device="a" send_device_incarnation=1 recv_device="b"
   %recv = _Recv(^%taken) tensor_name="u" send_device="a" send_device_incarnation=1 recv_device="b" tensor_type=int32 : int32
   %got = Identity(%recv) : int32
+  %held = _Send(%x, ^%taken) tensor_name="v" send_device="a" send_device_incarnation=1 recv_device="b"
+  %none = _Recv() tensor_name="v" send_device="a" send_device_incarnation=1 recv_device="b" tensor_type=int32 : int32
 }
 )");
   ASSERT_NE(session, nullptr);
   EXPECT_THAT(Message(RunStatus(*session, {}, "after:0")), HasSubstr("path that was not taken"));
   EXPECT_THAT(Message(session->Run({}, {"got:0"}, {"live"}).status()),
               HasSubstr("path that was not taken"));
+  EXPECT_THAT(Message(session->Run({}, {"none:0"}, {"held"}).status()),
+              HasSubstr("path that was not taken"))
+      << "its input is alive, but a control input of it is dead";
 }
 
 TEST(AdversarialPrograms, FedLoopOnAPathNotTakenRunsNothing) {

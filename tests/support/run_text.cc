@@ -1,6 +1,6 @@
 #include "support/run_text.h"
 
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 #include "ops/registry.h"
 
 namespace gyre::testing {

@@ -1,4 +1,4 @@
-// Sessions from programs written down as text (ir/text_printer.h), for tests of engines.
+// Sessions from programs written down as text (ir/text/printer.h), for tests of engines.
 #pragma once
 
 #include <memory>

@@ -100,6 +100,8 @@ void Machine::Execute(const Ready& ready) {
 
   std::vector<Tensor> inputs(p.num_inputs);
   for (int i = 0; i < p.num_inputs; ++i) inputs[i] = std::move(iteration.inputs[p.first_input + i]);
+  // Only a transfer gets here dead: what it sends is its deadness, whatever else has arrived.
+  if (ready.dead) inputs.assign(inputs.size(), Tensor());
   if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
   switch (p.kind) {
     case OpKind::kIf:

@@ -38,13 +38,12 @@ struct NodePlan {
   int pending = 0;           // inputs, data and control, that have to arrive
   int controls = 0;          // the control inputs among them
   bool is_constant = false;  // of an Enter: its value goes to every iteration
-  int dead_to_die =
-      0;  // for a Merge: dead inputs after which it is dead; NextIterations don't count
+  int dead_to_die = 0;       // of a Merge: dead inputs that kill it; NextIterations don't count
   std::vector<std::vector<DataEdge>> data_out;  // per output slot
   std::vector<NodeId> control_out;
   std::vector<std::pair<int, int>> fetched;  // (output slot, position among the run's results)
-  std::vector<const FunctionPlan*>
-      callees;  // If: then, else · Case: branches · While: cond, body · For, call: f
+  // If: then, else · Case: branches · While: cond, body · For: body · call: f
+  std::vector<const FunctionPlan*> callees;
 };
 
 // How far one node of one iteration has come.
@@ -71,10 +70,10 @@ struct FramePlan {
   int child_index = 0;  // among the frames of the same parent
   int num_children = 0;
   std::vector<FedInput> fed;  // filled in at the start of every iteration
-  std::vector<NodeId>
-      roots;  // nodes without any input left: they run at the start of every iteration …
-  std::vector<NodeId>
-      gated_roots;  // … or, in a loop's body, once its LoopCond says that the iteration goes on
+  // Nodes without any input left: they run at the start of every iteration …
+  std::vector<NodeId> roots;
+  // … or, in a loop's body, once its LoopCond says that the iteration goes on.
+  std::vector<NodeId> gated_roots;
 };
 
 struct FunctionPlan {

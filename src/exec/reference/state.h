@@ -43,8 +43,8 @@ struct LoopFrame {
   LoopFrame* parent = nullptr;
   Iteration* parent_iteration = nullptr;
   uint64_t id = 0;  // the tag's frame id
-  int64_t base_iteration =
-      0;  // number of its only iteration when it is the body of a While: the trip
+  // Number of its only iteration when it is the body of a While: the trip.
+  int64_t base_iteration = 0;
   int pending_enters = 0;
   std::deque<Iteration*> live;  // oldest first; consecutive numbers
   int64_t highest = -1;

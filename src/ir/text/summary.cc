@@ -1,4 +1,4 @@
-#include "ir/summary.h"
+#include "ir/text/summary.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// Reads the text form of programs that text_printer.h describes.
+// Reads the text form of programs that printer.h describes.
 #pragma once
 
 #include <memory>

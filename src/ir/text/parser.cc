@@ -1,4 +1,4 @@
-#include "ir/text_parser.h"
+#include "ir/text/parser.h"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "ir/dot_printer.h"
+#include "ir/text/dot.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "ir/text_printer.h"
+#include "ir/text/printer.h"
 
 #include <algorithm>
 #include <vector>
