@@ -33,6 +33,11 @@ struct SessionOptions {
   // Iterations of one loop that may be in flight at once; 0: as each loop says
   // (parallel_iterations).
   int window = 0;
+  // Threads that work on one run at most, the caller's own among them; 0: one per core.
+  int threads = 0;
+  // For tests: not 0 runs ready nodes on one thread in an order drawn from this seed, the same each
+  // time. (Engines that have but one order ignore it.)
+  uint64_t schedule_seed = 0;
   // Where Print and its kin write: stream "stderr" or "stdout", text. Default: those streams.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
 };

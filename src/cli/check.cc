@@ -24,6 +24,7 @@ namespace {
 constexpr absl::string_view kGradients = "gradients";
 constexpr int64_t kDefaultTimeoutMs = 120000;
 constexpr size_t kSlowest = 10;
+constexpr int64_t kMaxThreads = 1024;
 
 constexpr Option kOptions[] = {
     {"--engine", "NAME", "which engine runs the graphs"},
@@ -31,7 +32,9 @@ constexpr Option kOptions[] = {
      "cases of this group, tag, name or group/name;\n`gradients`: their gradient entries alone",
      '\0', true},
     {"--jobs", "N", "so many cases at once; default: one per core", 'j'},
-    {"--window", "N", "iterations of one loop in flight at once"},
+    {"--window", "N", "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+    {"--threads", "N", "threads that work on a run; default: one per core"},
+    {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "", "also print what passed, and the slowest cases", 'v'},
@@ -61,6 +64,10 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   settings.check.session.print = [](absl::string_view, absl::string_view) {};
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   settings.check.session.window = static_cast<int>(window);
+  GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
+  settings.check.session.threads = static_cast<int>(threads);
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--schedule-seed", 1, INT64_MAX, 0));
+  settings.check.session.schedule_seed = static_cast<uint64_t>(seed);
   GYRE_ASSIGN_OR_RETURN(
       settings.check.timeout_ms,
       arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));

@@ -26,6 +26,7 @@ constexpr absl::string_view kThen = "--then";
 constexpr int64_t kMostElements = 1000;
 constexpr int64_t kEdgeEntries = 3;
 constexpr size_t kMostListed = 20;
+constexpr int64_t kMaxThreads = 1024;
 
 constexpr Option kOptions[] = {
     {"--feed", "NAME=VALUE",
@@ -44,7 +45,8 @@ constexpr Option kOptions[] = {
     {"--engine", "NAME", "which engine runs the graph"},
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
-    {"--window", "N", "iterations of one loop in flight at once"},
+    {"--window", "N", "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+    {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--seed", "N", "seed of random ops that have none of their own"},
 };
 
@@ -186,6 +188,8 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   GYRE_RETURN_IF_ERROR(CheckEngine(options.engine));
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   options.window = static_cast<int>(window);
+  GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
+  options.threads = static_cast<int>(threads);
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--seed", 0, INT64_MAX, 0));
   options.seed = static_cast<uint64_t>(seed);
   return options;

@@ -1,11 +1,12 @@
 #include "exec/engine.h"
 
+#include "exec/dataflow/dataflow_engine.h"
 #include "exec/reference/reference_engine.h"
 
 namespace gyre {
 
 absl::Span<const Engine* const> Engines() {
-  static const Engine* const engines[] = {&ReferenceEngine()};
+  static const Engine* const engines[] = {&DataflowEngine(), &ReferenceEngine()};
   return engines;
 }
 

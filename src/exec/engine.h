@@ -6,7 +6,9 @@
 // alive.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,11 @@ namespace gyre {
 struct EngineOptions {
   // Iterations of one loop in flight at once; 0: as each loop's parallel_iterations says.
   int window = 0;
+  // Threads that work on one run at most, the caller's among them.
+  int threads = 1;
+  // For tests: one thread, which runs ready nodes in an order drawn from this seed. Engines that
+  // have but one order ignore it.
+  std::optional<uint64_t> schedule_seed;
 };
 
 class Executable {

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "base/env.h"
 #include "base/memory.h"
 #include "exec/engine.h"
 #include "ir/verifier.h"
@@ -130,6 +131,8 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   }
   EngineOptions engine_options;
   engine_options.window = options.window;
+  engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
+  if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
   GYRE_ASSIGN_OR_RETURN(result->executable,
                         engine->Compile(program, result->signature, engine_options));
   return std::shared_ptr<const Prepared>(std::move(result));
@@ -255,6 +258,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   if (options.window < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a window must be at least 1, not ", options.window));
+  }
+  if (options.threads < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a session needs at least one thread, not ", options.threads));
   }
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   for (const Node& node : program->main().nodes) state->node_ids.emplace(node.name, node.id);

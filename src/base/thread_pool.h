@@ -1,0 +1,64 @@
+// ThreadPool: threads that wait for something to do, between ops and within them alike.
+//
+// A process needs one (Shared): runs and kernels share it, so that a machine's cores are asked for
+// once. Threads are started when they are first needed. A thread that has run out of tasks looks
+// out for another for some microseconds before it sleeps, since waking it costs more than that.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace gyre {
+
+// Thread-safe.
+class ThreadPool {
+ public:
+  ThreadPool() = default;
+  // Waits for the tasks that run; those that have not begun are dropped.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // The process's pool. Lives for ever.
+  static ThreadPool& Shared();
+
+  // Runs `task` on a thread of the pool, soon. A new thread is started if all are busy and there
+  // are fewer than `max_threads`. The task must not throw.
+  void Submit(std::function<void()> task, int max_threads);
+
+  // What it takes from Submit until a sleeping thread has begun, in nanoseconds: a running average
+  // of what was measured, 20 µs to begin with.
+  int64_t wake_nanos() const { return wake_nanos_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Task {
+    std::function<void()> run;
+    int64_t submitted = 0;
+  };
+  void Work();
+  bool Next(Task* task);
+
+  std::atomic<int64_t> wake_nanos_{20'000};  // relaxed: a hint
+  std::atomic<int> queued_{0};               // tasks_.size(), for those that look without the lock
+  std::mutex mutex_;                         // guards what follows
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  std::vector<std::thread> threads_;
+  int idle_ = 0;  // threads that sleep or look out for a task
+  bool stopping_ = false;
+};
+
+// Tells the processor that this thread only waits for another.
+inline void Relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace gyre

@@ -1,0 +1,101 @@
+// Frame and Iteration: the moving state of a run. An Activation is one call of a function; a Frame
+// is one loop that was entered (frame 0 of an activation: the function itself); an Iteration holds
+// the counts and input values of the nodes that run in it.
+//
+// Iterations of a frame form a list, oldest first. An iteration's `outstanding` says what it still
+// waits for: nodes that are ready or running, child frames that are open, and one more for what
+// came before it (the previous iteration; in the first one every Enter that is yet to arrive). It
+// reaches zero once, and the thread that brings it there ends the iteration: it alone may then
+// touch it. So nothing here is freed under anybody's feet, and no lock is needed to complete a node
+// that neither creates nor ends an iteration.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "exec/dataflow/counts.h"
+#include "exec/dataflow/plan.h"
+#include "gyre/tensor.h"
+
+namespace gyre::dataflow {
+
+struct Activation;
+struct Frame;
+
+// One block of memory: this header, then counts, children, inputs. Comes from a pool of its
+// FramePlan.
+struct Iteration {
+  Frame* frame = nullptr;
+  const PlanNode* nodes = nullptr;  // these four: of the function
+  const Edge* edges = nullptr;
+  const std::pair<uint32_t, uint32_t>* ranges = nullptr;
+  const std::atomic<uint32_t>* costs = nullptr;
+  Tensor* inputs = nullptr;
+  PendingCounts::Word* counts = nullptr;
+  std::atomic<Frame*>* children = nullptr;  // by FramePlan::child_index; null: not open
+  uint32_t num_inputs = 0;
+  int64_t number = 0;
+  // See above. acq_rel: who ends the iteration sees all that happened in it.
+  std::atomic<int64_t> outstanding{0};
+  // Set once, under the frame's lock; release/acquire: readers deliver into what it points to.
+  std::atomic<Iteration*> next{nullptr};
+  Iteration* next_free = nullptr;  // in its pool
+  Iteration* next_made = nullptr;  // all of a run, for the end of one that failed
+};
+
+// A node that is ready to run.
+struct Ready {
+  Iteration* iteration = nullptr;
+  uint32_t node = 0;
+  bool dead = false;
+};
+
+// A value on its way into an iteration, or its absence: no value when dead.
+struct Token {
+  uint32_t source = 0;
+  Tensor value;
+};
+
+struct Frame {
+  const FramePlan* plan = nullptr;
+  Activation* activation = nullptr;
+  Frame* parent = nullptr;
+  Iteration* parent_iteration = nullptr;
+  Iteration* first = nullptr;  // as long as Enters are to come
+  std::atomic<bool> entered{false};  // some Enter was alive. Relaxed: the LoopCond comes after it
+
+  // Guards what follows, while several threads work on the run. Taken to create or end an
+  // iteration, and for Exits and constant Enters; never while another frame's is held.
+  std::mutex mutex;
+  Iteration* oldest = nullptr;
+  Iteration* newest = nullptr;
+  int64_t live = 0;    // iterations that are not done
+  int64_t window = 1;  // as many may be live
+  std::vector<Token> waiting;  // NextIterations that the window holds back
+  std::vector<Token> invariants;
+  std::vector<uint32_t> dead_exits;  // seen in the newest iteration
+  std::vector<uint32_t> live_exits;  // that have handed out their value
+
+  Frame* next_free = nullptr;
+  Frame* next_made = nullptr;
+};
+
+// One call of a function, or the run itself.
+struct Activation {
+  const FunctionPlan* plan = nullptr;
+  Ready caller;  // iteration null: the run
+  std::vector<Tensor> args;
+  std::vector<Tensor> results;  // each written by the one node that computes it
+  Frame* root = nullptr;
+  Tag tag;        // of its main iteration
+  int depth = 0;  // of calls; a caller's is less
+  bool in_use = false;
+  Activation* next_free = nullptr;
+  Activation* next_made = nullptr;
+};
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,305 @@
+// Loops and calls, from birth to end: docs/executor.md draws one iteration's way through here.
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "exec/dataflow/tokens.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// Loops and calls around a heavy node whose windows are opened for it.
+constexpr int kMaxWidened = 16;
+
+int64_t Limit(const FramePlan& plan, int window) {
+  return window > 0 ? window : std::max<int64_t>(plan.frame.parallel_iterations, 1);
+}
+
+}  // namespace
+
+void Worker::FireEnter(const Ready& ready, const PlanNode& p, Tensor value) {
+  Iteration& from = *ready.iteration;
+  const bool dead = !value.has_value();
+  Frame* child = nullptr;
+  {
+    const auto lock = LockIfShared(from.frame->mutex);
+    const FunctionPlan& plan = *from.frame->activation->plan;
+    std::atomic<Frame*>& place = from.children[plan.frames[p.target_frame].child_index];
+    child = place.load(std::memory_order_relaxed);
+    if (child == nullptr) {
+      child = OpenFrame(from, p.target_frame);
+      if (child == nullptr) return OutOfBudget(ready);
+      place.store(child, std::memory_order_relaxed);
+    }
+  }
+  if (!dead) child->entered.store(true, std::memory_order_relaxed);
+  Iteration& first = *child->first;
+  if (p.is_constant) {
+    const auto lock = LockIfShared(child->mutex);
+    child->invariants.push_back({ready.node, value});
+    for (Iteration* i = child->oldest; i != nullptr; i = i->next.load(std::memory_order_relaxed)) {
+      Tensor copy = value;
+      Add(*i, dead ? DeliverDeath(*i, p) : Deliver(*i, p, &copy));
+    }
+  } else {
+    Add(first, dead ? DeliverDeath(first, p) : Deliver(first, p, &value));
+  }
+  Add(first, -1);  // one Enter fewer to come
+  Settle(from, 0);
+}
+
+// A loop hands out each value once. An Exit that is alive in two iterations would run its readers
+// again with what is left of the first time.
+void Worker::FireExit(const Ready& ready, const PlanNode& p, Tensor value) {
+  Frame& frame = *ready.iteration->frame;
+  {
+    const auto lock = LockIfShared(frame.mutex);
+    if (!value.has_value()) {
+      if (ready.iteration == frame.newest) frame.dead_exits.push_back(ready.node);
+    } else if (absl::c_linear_search(frame.live_exits, ready.node)) {
+      return Fail(absl::InvalidArgumentError(
+                      "the loop hands out this value in more than one iteration: an Exit must "
+                      "follow the side of its Switch that is taken when the loop ends"),
+                  ready);
+    } else {
+      frame.live_exits.push_back(ready.node);
+    }
+  }
+  if (value.has_value()) {
+    if (p.is_fetched) {
+      if (absl::Status status = KeepFetched(ready, &value); !status.ok())
+        return Fail(status, ready);
+    }
+    Add(*frame.parent_iteration, Deliver(*frame.parent_iteration, p, &value));
+  }
+  Settle(*ready.iteration, 0);
+}
+
+void Worker::FireNextIteration(const Ready& ready, const PlanNode& p, Tensor value) {
+  Iteration& from = *ready.iteration;
+  Iteration* next = from.next.load(std::memory_order_acquire);
+  if (next == nullptr) {
+    Frame& frame = *from.frame;
+    const auto lock = LockIfShared(frame.mutex);
+    next = from.next.load(std::memory_order_relaxed);
+    if (next == nullptr) {
+      if (frame.live >= frame.window) {
+        frame.waiting.push_back({ready.node, std::move(value)});
+      } else {
+        next = NewIteration(frame, 1);
+        if (next == nullptr) return OutOfBudget(ready);
+      }
+    }
+  }
+  if (next != nullptr) Add(*next, Deliver(*next, p, &value));
+  Settle(from, 0);
+}
+
+// Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
+// the body runs.
+int64_t Worker::OpenGate(Iteration& iteration, bool alive) {
+  // A loop on a path not taken runs nothing, fed or not.
+  alive &= iteration.frame->entered.load(std::memory_order_relaxed);
+  int64_t ready = 0;
+  for (const uint32_t node : iteration.frame->plan->gated_roots)
+    ready += Push(iteration, node, !alive);
+  return ready;
+}
+
+// Requirement: the lock of parent's frame is held, if shared.
+Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
+  Frame* const frame = MakeFrame();
+  if (frame == nullptr) return nullptr;
+  const FramePlan& plan = parent.frame->activation->plan->frames[frame_index];
+  frame->plan = &plan;
+  frame->activation = parent.frame->activation;
+  frame->parent = parent.frame;
+  frame->parent_iteration = &parent;
+  const int64_t limit = Limit(plan, run_.settings_.window);
+  const bool wide =
+      run_.settings_.window > 0 ||
+      (may_share_ && plan.is_heavy.load(std::memory_order_relaxed)) || explore_.has_value();
+  frame->window = wide ? limit : 1;
+  frame->first = NewIteration(*frame, plan.num_enters);
+  if (frame->first == nullptr) return nullptr;
+  parent.outstanding.fetch_add(1, std::memory_order_relaxed);
+  return frame;
+}
+
+// The iteration after the newest, with all that waits for it. `outstanding`: what it waits for
+// beside its nodes. Requirement: the frame's lock is held, if shared.
+Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
+  Iteration* const iteration = MakeIteration(frame);
+  if (iteration == nullptr) return nullptr;
+  iteration->number = frame.newest == nullptr ? 0 : frame.newest->number + 1;
+  frame.dead_exits.clear();
+  int64_t ready = 0;
+  for (const FedInput& fed : frame.plan->fed) {
+    if (fed.edge.arrival == Arrival::kMergeValue) {
+      ready += DeliverValue(*iteration, fed.edge, Tensor(run_.feeds_[fed.feed]));
+    } else {
+      iteration->inputs[fed.edge.slot] = run_.feeds_[fed.feed];
+    }
+  }
+  for (const uint32_t root : frame.plan->roots) ready += Push(*iteration, root, false);
+  for (Token& token : frame.waiting)
+    ready += Deliver(*iteration, iteration->nodes[token.source], &token.value);
+  frame.waiting.clear();
+  for (const Token& token : frame.invariants) {
+    const PlanNode& p = iteration->nodes[token.source];
+    Tensor copy = token.value;
+    ready += copy.has_value() ? Deliver(*iteration, p, &copy) : DeliverDeath(*iteration, p);
+  }
+  iteration->outstanding.store(outstanding + ready, std::memory_order_relaxed);
+  if (frame.newest == nullptr) {
+    frame.oldest = iteration;
+  } else {
+    frame.newest->next.store(iteration, std::memory_order_release);
+  }
+  frame.newest = iteration;
+  ++frame.live;
+  return iteration;
+}
+
+// The iteration is done: so may be the next one, then the frame, then the iteration around it.
+void Worker::EndIteration(Iteration* iteration) {
+  while (true) {
+    Frame& frame = *iteration->frame;
+    if (frame.parent == nullptr) {
+      ended_.push_back(frame.activation);
+      return;
+    }
+    Iteration* next = nullptr;
+    {
+      const auto lock = LockIfShared(frame.mutex);
+      --frame.live;
+      // Values held back go on before the frame can look empty.
+      if (!frame.waiting.empty() && frame.live < frame.window &&
+          NewIteration(frame, 1) == nullptr) {
+        return OutOfBudget({frame.parent_iteration, 0, false});
+      }
+      next = iteration->next.load(std::memory_order_relaxed);
+      frame.oldest = next;
+    }
+    Recycle(iteration);
+    int64_t change = -1;
+    if (next != nullptr) {
+      iteration = next;
+    } else {
+      iteration = EndFrame(&frame, &change);
+    }
+    int64_t now = 0;
+    if (shared_) {
+      now = iteration->outstanding.fetch_add(change, std::memory_order_acq_rel) + change;
+    } else {
+      now = iteration->outstanding.load(std::memory_order_relaxed) + change;
+      iteration->outstanding.store(now, std::memory_order_relaxed);
+    }
+    if (now != 0) return;
+  }
+}
+
+// Returns the iteration that the frame was entered from, which has `change` more to wait for.
+Iteration* Worker::EndFrame(Frame* frame, int64_t* change) {
+  Iteration& outside = *frame->parent_iteration;
+  for (const uint32_t exit : frame->dead_exits) *change += DeliverDeath(outside, outside.nodes[exit]);
+  outside.children[frame->plan->child_index].store(nullptr, std::memory_order_relaxed);
+  Recycle(frame);
+  return &outside;
+}
+
+// A heavy node in `frame`: its loops, and those around it, need no longer hold back what could run
+// beside it.
+void Worker::Widen(Frame* frame) {
+  if (run_.settings_.window > 0) return;
+  for (int i = 0; i < kMaxWidened; ++i) {
+    if (frame->parent == nullptr) {
+      if (frame->activation->caller.iteration == nullptr) return;
+      frame = frame->activation->caller.iteration->frame;
+      continue;
+    }
+    const int64_t limit = Limit(*frame->plan, 0);
+    frame->plan->is_heavy.store(true, std::memory_order_relaxed);
+    {
+      const auto lock = LockIfShared(frame->mutex);
+      frame->window = limit;
+      if (!frame->waiting.empty() && frame->live < limit && NewIteration(*frame, 1) == nullptr)
+        return OutOfBudget({frame->parent_iteration, 0, false});
+    }
+    frame = frame->parent;
+  }
+}
+
+void Worker::StartCall(const Ready& ready, const PlanNode& p) {
+  Iteration& iteration = *ready.iteration;
+  const NodeInfo& info = InfoOf(ready);
+  Tensor* const inputs = iteration.inputs + p.first_input;
+  std::vector<Tensor> args(p.num_inputs - info.first_arg);
+  for (uint32_t i = 0; i < p.num_inputs; ++i) {
+    if (i >= info.first_arg) args[i - info.first_arg] = std::move(inputs[i]);
+    inputs[i] = Tensor();
+  }
+  StartActivation(*info.callee, std::move(args), ready);
+}
+
+void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
+                             const Ready& caller) {
+  if (!plan.error.ok()) return Fail(plan.error, caller);
+  Activation* const activation = MakeActivation();
+  Frame* const frame = activation == nullptr ? nullptr : MakeFrame();
+  if (frame == nullptr) return OutOfBudget(caller);
+  activation->plan = &plan;
+  activation->caller = caller;
+  activation->args = std::move(args);
+  activation->results.resize(plan.num_results);
+  activation->root = frame;
+  activation->tag = Tag();
+  activation->depth = 0;
+  if (caller.iteration != nullptr) {
+    activation->depth = caller.iteration->frame->activation->depth + 1;
+    activation->tag = CalleeTag(caller);
+  }
+  frame->plan = &plan.frames[0];
+  frame->activation = activation;
+  for (const auto& [feed, position] : plan.fed_results)
+    activation->results[position] = run_.feeds_[feed];
+  Iteration* const root = NewIteration(*frame, 1);
+  if (root == nullptr) return OutOfBudget(caller);
+  Add(*root, -1);
+}
+
+void Worker::EndActivation(Activation* activation) {
+  const Ready caller = activation->caller;
+  std::vector<Tensor>& results = activation->results;
+  const Function& function = *activation->plan->source;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].has_value()) continue;
+    const std::string name =
+        i < function.results.size() ? function.results[i].name : absl::StrCat(i);
+    return Fail(absl::InvalidArgumentError(absl::StrCat(
+                    "Retval[", i, "] does not have value",
+                    caller.iteration == nullptr
+                        ? ": what is fetched lies on a path that was not taken, or was never "
+                          "reached"
+                        : absl::StrCat(": result ", name, " of function ", function.name,
+                                       " lies on a path that was not taken"))),
+                caller);
+  }
+  if (caller.iteration == nullptr) {
+    run_.results_ = std::move(results);
+    Recycle(activation);
+    return run_.End();
+  }
+  const PlanNode& p = caller.iteration->nodes[caller.node];
+  for (uint32_t i = 0; i < p.num_outputs; ++i) {
+    const DType declared = p.node->signature.outputs[i].dtype;
+    if (results[i].dtype() == declared) continue;
+    return Fail(BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is ",
+                                      DTypeName(results[i].dtype()), ", not ",
+                                      DTypeName(declared))),
+                caller);
+  }
+  Finish(caller, p, results.data());
+  Recycle(activation);
+}
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,176 @@
+// Pools of iterations, frames and activations. What a run once needed stays with its workers: an
+// iteration is a block that is filled in again, not memory that comes and goes.
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "exec/dataflow/worker.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// What the heap adds to a block, about.
+constexpr size_t kHeapBytes = 32;
+// Above this much the vectors of a frame or an activation are not kept.
+constexpr size_t kKeptCapacity = 64;
+
+size_t BlockBytes(const FramePlan& plan) {
+  return sizeof(Iteration) + plan.initial_counts.size() * sizeof(PendingCounts::Word) +
+         plan.num_children * sizeof(std::atomic<Frame*>) + plan.num_inputs * sizeof(Tensor);
+}
+
+// The parts of a block, behind its header.
+void LayOut(Iteration* iteration, const FramePlan& plan) {
+  char* at = reinterpret_cast<char*>(iteration + 1);
+  iteration->counts = reinterpret_cast<PendingCounts::Word*>(at);
+  at += plan.initial_counts.size() * sizeof(PendingCounts::Word);
+  for (size_t i = 0; i < plan.initial_counts.size(); ++i)
+    new (iteration->counts + i) PendingCounts::Word(0);
+  iteration->children = reinterpret_cast<std::atomic<Frame*>*>(at);
+  at += plan.num_children * sizeof(std::atomic<Frame*>);
+  for (int i = 0; i < plan.num_children; ++i)
+    new (iteration->children + i) std::atomic<Frame*>(nullptr);
+  iteration->inputs = reinterpret_cast<Tensor*>(at);
+  std::uninitialized_default_construct_n(iteration->inputs, plan.num_inputs);
+}
+
+template <typename T>
+void KeepSmall(std::vector<T>& v) {
+  v.clear();
+  if (v.capacity() > kKeptCapacity) v.shrink_to_fit();
+}
+
+}  // namespace
+
+bool Worker::Charge(size_t bytes) {
+  if (!run_.Charge(bytes + kHeapBytes)) return false;
+  memory_ += bytes + kHeapBytes;
+  return true;
+}
+
+void Worker::OutOfBudget(const Ready& where) {
+  Fail(absl::ResourceExhaustedError(
+           absl::StrCat("the run's memory budget of ", run_.env_->budget->limit(),
+                        " bytes is used up by calls and iterations in flight: is a recursion or a "
+                        "loop without end?")),
+       where);
+}
+
+Iteration* Worker::MakeIteration(Frame& frame) {
+  const FramePlan& plan = *frame.plan;
+  Iteration*& free = free_iterations_[plan.pool];
+  Iteration* iteration = free;
+  if (iteration != nullptr) {
+    free = iteration->next_free;
+  } else {
+    const size_t bytes = BlockBytes(plan);
+    if (!Charge(bytes)) return nullptr;
+    iteration = new (::operator new(bytes)) Iteration;
+    LayOut(iteration, plan);
+    const FunctionPlan& function = *frame.activation->plan;
+    iteration->nodes = function.nodes.data();
+    iteration->edges = function.edges.data();
+    iteration->ranges = function.edge_ranges.data();
+    iteration->costs = function.cost.data();
+    iteration->num_inputs = plan.num_inputs;
+    iteration->next_made = made_iterations_;
+    made_iterations_ = iteration;
+  }
+  iteration->frame = &frame;
+  iteration->next.store(nullptr, std::memory_order_relaxed);
+  for (size_t i = 0; i < plan.initial_counts.size(); ++i)
+    iteration->counts[i].store(plan.initial_counts[i], std::memory_order_relaxed);
+  return iteration;
+}
+
+// Values may be left in nodes that never fired.
+void Worker::Recycle(Iteration* iteration) {
+  for (uint32_t i = 0; i < iteration->num_inputs; ++i) iteration->inputs[i] = Tensor();
+  Iteration*& free = free_iterations_[iteration->frame->plan->pool];
+  iteration->next_free = free;
+  free = iteration;
+}
+
+Frame* Worker::MakeFrame() {
+  Frame* frame = free_frames_;
+  if (frame != nullptr) {
+    free_frames_ = frame->next_free;
+  } else {
+    if (!Charge(sizeof(Frame))) return nullptr;
+    frame = new Frame;
+    frame->next_made = made_frames_;
+    made_frames_ = frame;
+  }
+  frame->parent = nullptr;
+  frame->parent_iteration = nullptr;
+  frame->first = frame->oldest = frame->newest = nullptr;
+  frame->live = 0;
+  frame->window = 1;
+  frame->entered.store(false, std::memory_order_relaxed);
+  return frame;
+}
+
+void Worker::Recycle(Frame* frame) {
+  KeepSmall(frame->waiting);
+  KeepSmall(frame->invariants);
+  KeepSmall(frame->dead_exits);
+  KeepSmall(frame->live_exits);
+  frame->next_free = free_frames_;
+  free_frames_ = frame;
+}
+
+Activation* Worker::MakeActivation() {
+  Activation* activation = free_activations_;
+  if (activation != nullptr) {
+    free_activations_ = activation->next_free;
+  } else {
+    if (!Charge(sizeof(Activation))) return nullptr;
+    activation = new Activation;
+    activation->next_made = made_activations_;
+    made_activations_ = activation;
+  }
+  activation->in_use = true;
+  return activation;
+}
+
+void Worker::Recycle(Activation* activation) {
+  if (activation->root->oldest != nullptr) Recycle(activation->root->oldest);
+  Recycle(activation->root);
+  KeepSmall(activation->args);
+  KeepSmall(activation->results);
+  activation->in_use = false;
+  activation->next_free = free_activations_;
+  free_activations_ = activation;
+}
+
+void Worker::FreeMemory() {
+  while (made_iterations_ != nullptr) {
+    Iteration* const iteration = made_iterations_;
+    made_iterations_ = iteration->next_made;
+    std::destroy_n(iteration->inputs, iteration->num_inputs);
+    iteration->~Iteration();
+    ::operator delete(iteration);
+  }
+  while (made_frames_ != nullptr) {
+    Frame* const frame = made_frames_;
+    made_frames_ = frame->next_made;
+    delete frame;
+  }
+  while (made_activations_ != nullptr) {
+    Activation* const activation = made_activations_;
+    made_activations_ = activation->next_made;
+    delete activation;
+  }
+  std::fill(free_iterations_.begin(), free_iterations_.end(), nullptr);
+  free_frames_ = nullptr;
+  free_activations_ = nullptr;
+  memory_ = 0;
+  stack_.clear();
+  fresh_.clear();
+  ended_.clear();
+  queue_.clear();
+  queue_cost_.store(0, std::memory_order_relaxed);
+  for (Tensor& output : outputs_) output = Tensor();
+}
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,141 @@
+// Where a node runs, in terms of the program as it was before lowering: its tag, and the text that
+// goes with an error.
+#include <vector>
+
+#include "exec/dataflow/run.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// Deep recursion and nesting would print for ever.
+constexpr int kMaxCallsShown = 8;
+constexpr int kMaxLoopsShown = 16;
+
+// A place in the program: a scope of the lowered function, and the iteration that runs in it.
+struct Place {
+  const FunctionPlan* plan = nullptr;
+  const Iteration* iteration = nullptr;
+  int scope = 0;
+};
+
+const LoweredScope& ScopeOf(const Place& place) { return place.plan->lowered.scopes[place.scope]; }
+
+Place Outside(const Place& place) {
+  const LoweredScope& scope = ScopeOf(place);
+  const Iteration* const around =
+      scope.is_loop() ? place.iteration->frame->parent_iteration : place.iteration;
+  return {place.plan, around, scope.parent};
+}
+
+// A loop's own plumbing, and calls of its functions, run in its frame, but stand where it stands.
+bool IsPartOfLoop(const Place& place, const NodeOrigin& origin) {
+  return origin.is_plumbing && place.scope > 0 && ScopeOf(place).site == origin.node;
+}
+
+Place PlaceOf(const Ready& where) {
+  const FunctionPlan& plan = *where.iteration->frame->activation->plan;
+  return {&plan, where.iteration, plan.infos[where.node].origin.scope};
+}
+
+// The tag of an iteration of the frames that the function itself opens.
+Tag OwnTag(const Iteration& iteration) {
+  std::vector<const Iteration*> around;
+  for (const Iteration* i = &iteration; i->frame->parent != nullptr; i = i->frame->parent_iteration)
+    around.push_back(i);
+  Tag tag = iteration.frame->activation->tag;
+  for (auto i = around.rbegin(); i != around.rend(); ++i)
+    tag = {ChildFrameId(tag, (*i)->frame->plan->frame.name), (*i)->number};
+  return tag;
+}
+
+std::string CalleeName(const Node& site, const Function& callee) {
+  return absl::StrCat(site.name, "/", callee.name);
+}
+
+Tag TagOf(Place place) {
+  std::vector<Place> around;
+  for (; place.scope > 0; place = Outside(place)) around.push_back(place);
+  Tag tag = OwnTag(*place.iteration);
+  for (auto inner = around.rbegin(); inner != around.rend(); ++inner) {
+    const LoweredScope& scope = ScopeOf(*inner);
+    tag = {ChildFrameId(tag, CalleeName(*scope.site, *scope.function)),
+           scope.is_loop() ? inner->iteration->number : 0};
+  }
+  return tag;
+}
+
+std::string NodeText(const Node& node) {
+  std::string text = absl::StrCat("\n  at node ", node.name, " (", node.op_name, ")");
+  if (!node.source.empty()) absl::StrAppend(&text, ", written at ", node.source);
+  return text;
+}
+
+std::string CallText(const Node& site, int callee, const Function& function, int64_t trip) {
+  const std::string name = absl::StrCat(" (function ", function.name, ")");
+  const std::string of = absl::StrCat(" of ", site.op_name, " node ", site.name);
+  switch (site.kind()) {
+    case OpKind::kIf:
+      return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", name, of);
+    case OpKind::kCase:
+      return absl::StrCat("\n  in branch ", callee, name, of);
+    case OpKind::kWhile:
+      return absl::StrCat("\n  in iteration ", trip, " of the ",
+                          callee == 0 ? "condition" : "body", name, of);
+    case OpKind::kFor:
+      return absl::StrCat("\n  in iteration ", trip, " of the body", name, of);
+    default:
+      return absl::StrCat("\n  in function ", function.name, ", called by node ", site.name);
+  }
+}
+
+std::string LoopText(const Iteration* iteration) {
+  std::string text;
+  int shown = 0;
+  for (; iteration->frame->parent != nullptr; iteration = iteration->frame->parent_iteration) {
+    if (++shown > kMaxLoopsShown) return absl::StrCat(text, "\n  … and in the loops around that");
+    absl::StrAppend(&text, "\n  in iteration ", iteration->number, " of loop \"",
+                    iteration->frame->plan->frame.name, "\"");
+  }
+  return text;
+}
+
+}  // namespace
+
+Tag TagOf(const Ready& where) { return TagOf(PlaceOf(where)); }
+
+Tag CalleeTag(const Ready& site) {
+  const Place place = PlaceOf(site);
+  const NodeInfo& info = place.plan->infos[site.node];
+  const bool part = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
+  const Tag outside = TagOf(part ? Outside(place) : place);
+  return {ChildFrameId(outside, CalleeName(*info.origin.node, *info.callee->source)),
+          part ? site.iteration->number : 0};
+}
+
+std::string Locate(const Ready& where) {
+  if (where.iteration == nullptr) return "";
+  Place place = PlaceOf(where);
+  const NodeOrigin& origin = place.plan->infos[where.node].origin;
+  std::string text = NodeText(*origin.node);
+  if (IsPartOfLoop(place, origin)) place = Outside(place);
+  for (int shown = 0;; ++shown) {
+    if (place.scope == 0) absl::StrAppend(&text, LoopText(place.iteration));
+    const Ready caller = place.iteration->frame->activation->caller;
+    if (place.scope == 0 && caller.iteration == nullptr) return text;
+    if (shown == kMaxCallsShown) return absl::StrCat(text, "\n  … and in the calls around that");
+    if (place.scope > 0) {
+      const LoweredScope& scope = ScopeOf(place);
+      absl::StrAppend(
+          &text, CallText(*scope.site, scope.callee, *scope.function, place.iteration->number));
+      place = Outside(place);
+      continue;
+    }
+    place = PlaceOf(caller);
+    const NodeInfo& info = place.plan->infos[caller.node];
+    absl::StrAppend(&text, CallText(*info.origin.node, info.origin.callee, *info.callee->source,
+                                    caller.iteration->number));
+    if (IsPartOfLoop(place, info.origin)) place = Outside(place);
+  }
+}
+
+}  // namespace gyre::dataflow

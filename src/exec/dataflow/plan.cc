@@ -1,0 +1,405 @@
+#include "exec/dataflow/plan.h"
+
+#include <algorithm>
+
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/status.h"
+#include "exec/dataflow/counts.h"
+#include "ir/calls.h"
+#include "ops/registry.h"
+
+namespace gyre::dataflow {
+namespace {
+
+Step StepOf(OpKind kind) {
+  switch (kind) {
+    case OpKind::kSwitch:
+      return Step::kSwitch;
+    case OpKind::kSwitchN:
+      return Step::kSwitchN;
+    case OpKind::kMerge:
+      return Step::kMerge;
+    case OpKind::kEnter:
+      return Step::kEnter;
+    case OpKind::kExit:
+      return Step::kExit;
+    case OpKind::kNextIteration:
+      return Step::kNextIteration;
+    case OpKind::kLoopCond:
+      return Step::kLoopCond;
+    case OpKind::kCall:
+      return Step::kCall;
+    case OpKind::kArg:
+      return Step::kArg;
+    case OpKind::kRetval:
+      return Step::kRetval;
+    case OpKind::kControlTrigger:
+      return Step::kNoOp;
+    case OpKind::kIf:
+    case OpKind::kCase:
+    case OpKind::kWhile:
+    case OpKind::kFor:
+    case OpKind::kSymbolicGradient:
+      return Step::kUnavailable;
+    case OpKind::kPlain:
+    case OpKind::kPlaceholder:
+    case OpKind::kTransfer:
+      return Step::kKernel;
+  }
+  return Step::kUnavailable;
+}
+
+// The plain ops that need no kernel call: known by what they are, not by how they are used.
+Step PlainStep(const Node& node) {
+  if (node.op_name == "Const") return Step::kConst;
+  if (node.op_name == "NoOp") return Step::kNoOp;
+  const bool is_one_to_one = node.inputs.size() == 1 && node.num_outputs() == 1;
+  return node.op_name == "Identity" && is_one_to_one ? Step::kIdentity : Step::kKernel;
+}
+
+// Fills in one function's plan, step by step.
+class Builder {
+ public:
+  Builder(FunctionPlan& plan, int& num_pools)
+      : plan_(plan),
+        function_(plan.lowered.function),
+        signature_(plan.lowered.signature),
+        num_pools_(num_pools),
+        needed_(NeededNodes(function_, signature_)) {
+    for (size_t i = 0; i < signature_.feeds.size(); ++i)
+      feed_of_.emplace(signature_.feeds[i], static_cast<int>(i));
+  }
+
+  absl::Status Build() {
+    plan_.num_results = static_cast<int>(signature_.fetches.size());
+    absl::flat_hash_set<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
+    GYRE_ASSIGN_OR_RETURN(table_, AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
+    MakeFrames();
+    const size_t size = function_.nodes.size();
+    plan_.nodes.resize(size);
+    plan_.infos.resize(size);
+    plan_.cost = std::vector<std::atomic<uint32_t>>(size);
+    waits_.resize(size);
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id]) GYRE_RETURN_IF_ERROR(AddNode(node));
+    }
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id]) GYRE_RETURN_IF_ERROR(CountArrivals(node));
+    }
+    CollectEdges();
+    GYRE_RETURN_IF_ERROR(AddFetches());
+    FindRoots();
+    return absl::OkStatus();
+  }
+
+ private:
+  // What a node waits for.
+  struct Waits {
+    uint64_t data = 0;
+    uint64_t control = 0;
+    uint64_t deaths = 0;  // of a Merge: dead inputs that kill it; NextIterations don't count
+    uint32_t count = 0;   // its word among those of its frame
+    uint64_t all() const { return data + control; }
+  };
+
+  void MakeFrames() {
+    for (size_t f = 0; f < table_.frames.size(); ++f) {
+      FramePlan& frame = plan_.frames.emplace_back();
+      frame.frame = table_.frames[f];
+      frame.index = static_cast<int>(f);
+      frame.parent = frame.frame.parent;
+      frame.num_enters = static_cast<int>(frame.frame.enters.size());
+      frame.pool = num_pools_++;
+      if (f > 0) frame.child_index = plan_.frames[frame.parent].num_children++;
+    }
+  }
+
+  absl::Status AddNode(const Node& node) {
+    if (node.op == nullptr) {
+      return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
+                                              ", which is not registered"));
+    }
+    PlanNode& p = plan_.nodes[node.id];
+    NodeInfo& info = plan_.infos[node.id];
+    info.origin = plan_.lowered.origins[node.id];
+    p.node = info.origin.is_plumbing ? &node : info.origin.node;
+    info.frame = table_.frame_of_node[node.id];
+    p.step = node.kind() == OpKind::kPlain ? PlainStep(node) : StepOf(node.kind());
+    p.num_inputs = static_cast<uint32_t>(node.inputs.size());
+    p.num_outputs = static_cast<uint32_t>(node.num_outputs());
+    p.runs_dead = node.kind() == OpKind::kTransfer;
+    p.needs_tag = p.runs_dead || node.op->traits.effect != Effect::kNone;
+    p.is_constant = node.kind() == OpKind::kEnter && NodeAttr<bool>(node, "is_constant");
+    p.target_frame = table_.output_frame_of_node[node.id];
+    FramePlan& frame = plan_.frames[info.frame];
+    p.opens_gate = node.kind() == OpKind::kLoopCond && frame.frame.loop_cond == node.id;
+    p.first_input = frame.num_inputs;
+    frame.num_inputs += p.num_inputs;
+    if (p.step == Step::kArg) {
+      info.arg_index = static_cast<int>(NodeAttr<int64_t>(node, "index"));
+      const auto& args = function_.arg_nodes;
+      info.owns_arg = info.arg_index >= 0 && info.arg_index < static_cast<int>(args.size()) &&
+                      args[info.arg_index] == node.id;
+    }
+    BindKernel(node, p, info);
+    return absl::OkStatus();
+  }
+
+  void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
+    if (node.kind() == OpKind::kSymbolicGradient) {
+      info.unavailable = absl::UnimplementedError("gradients are not part of this version of Gyre");
+    }
+    if (p.step == Step::kUnavailable && info.unavailable.ok())
+      info.unavailable = BugError(absl::StrCat(node.op_name, " was not lowered"));
+    if (p.step == Step::kCall || p.step == Step::kArg || p.step == Step::kRetval ||
+        p.step == Step::kUnavailable)
+      return;
+    absl::StatusOr<Kernel> kernel =
+        Ops().HasKernel(node.op_name)
+            ? Ops().MakeKernel(*p.node)
+            : absl::StatusOr<Kernel>(BugError(absl::StrCat("op ", node.op_name, " has no kernel")));
+    if (!kernel.ok()) {
+      p.step = Step::kUnavailable;
+      info.unavailable = kernel.status();
+      return;
+    }
+    info.kernel = *std::move(kernel);
+    p.attrs = info.kernel.attrs.get();
+    if (p.step == Step::kConst) {
+      p.constant = &NodeAttr<Tensor>(*p.node, "value");
+    } else if (info.kernel.run_async != nullptr) {
+      p.step = Step::kAsyncKernel;
+      p.run_async = info.kernel.run_async;
+    } else {
+      p.run = info.kernel.run;
+    }
+  }
+
+  absl::Status CountArrivals(const Node& node) {
+    Waits& waits = waits_[node.id];
+    for (const Endpoint input : node.inputs) {
+      if (feed_of_.contains(input)) continue;
+      ++waits.data;
+      const OpKind source = function_.node(input.node).kind();
+      if (source != OpKind::kNextIteration) ++waits.deaths;
+    }
+    for (const NodeId control : node.control_inputs) {
+      if (needed_[control]) ++waits.control;  // else a fed placeholder
+    }
+    FramePlan& frame = plan_.frames[plan_.infos[node.id].frame];
+    waits.count = static_cast<uint32_t>(frame.initial_counts.size());
+    if (node.kind() == OpKind::kMerge) {
+      if (waits.control > PendingCounts::kMaxMergeInputs ||
+          node.inputs.size() > PendingCounts::kMaxMergeInputs) {
+        return absl::UnimplementedError(absl::StrCat("node ", node.name, " (", node.op_name,
+                                                     ") joins more inputs than an engine can count"));
+      }
+      plan_.nodes[node.id].count = waits.count;
+      frame.initial_counts.push_back(PendingCounts::Merge(waits.control, waits.deaths));
+    } else if (waits.all() > 1) {
+      frame.initial_counts.push_back(PendingCounts::Ordinary(waits.all()));
+    }
+    return absl::OkStatus();
+  }
+
+  Edge EdgeTo(const Node& node, uint32_t slot) const {
+    const PlanNode& p = plan_.nodes[node.id];
+    const Waits& waits = waits_[node.id];
+    Edge edge;
+    edge.node = static_cast<uint32_t>(node.id);
+    edge.slot = slot == Edge::kControl ? slot : p.first_input + slot;
+    edge.count = waits.count;
+    edge.kills = node.kind() != OpKind::kControlTrigger;
+    if (node.kind() == OpKind::kMerge) {
+      edge.arrival = slot == Edge::kControl ? Arrival::kMergeControl : Arrival::kMergeValue;
+    } else {
+      edge.arrival = waits.all() > 1 ? Arrival::kCounted : Arrival::kOnly;
+    }
+    return edge;
+  }
+
+  // Where output `slot` of a node starts in a list of ranges; its control edges come last.
+  void CollectEdges() {
+    size_t ranges = 0;
+    for (PlanNode& p : plan_.nodes) {
+      p.first_range = static_cast<uint32_t>(ranges);
+      ranges += p.num_outputs + 1;
+    }
+    std::vector<std::vector<Edge>> by_range(ranges);
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id]) continue;
+      for (uint32_t slot = 0; slot < node.inputs.size(); ++slot) {
+        const Endpoint input = node.inputs[slot];
+        const Edge edge = EdgeTo(node, slot);
+        if (const auto feed = feed_of_.find(input); feed != feed_of_.end()) {
+          plan_.frames[plan_.infos[node.id].frame].fed.push_back({feed->second, edge});
+        } else {
+          by_range[plan_.nodes[input.node].first_range + input.slot].push_back(edge);
+        }
+      }
+      for (const NodeId control : node.control_inputs) {
+        if (!needed_[control]) continue;
+        const PlanNode& source = plan_.nodes[control];
+        by_range[source.first_range + source.num_outputs].push_back(EdgeTo(node, Edge::kControl));
+      }
+    }
+    plan_.edge_ranges.reserve(ranges);
+    for (const std::vector<Edge>& edges : by_range) {
+      const auto begin = static_cast<uint32_t>(plan_.edges.size());
+      plan_.edges.insert(plan_.edges.end(), edges.begin(), edges.end());
+      plan_.edge_ranges.emplace_back(begin, static_cast<uint32_t>(plan_.edges.size()));
+    }
+  }
+
+  absl::Status AddFetches() {
+    for (size_t i = 0; i < signature_.fetches.size(); ++i) {
+      const Endpoint fetch = signature_.fetches[i];
+      if (const auto feed = feed_of_.find(fetch); feed != feed_of_.end()) {
+        plan_.fed_results.emplace_back(feed->second, static_cast<int>(i));
+        continue;
+      }
+      const int frame = table_.output_frame_of_node[fetch.node];
+      if (frame != 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"",
+            table_.frames[frame].name,
+            "\" and has a value per iteration. Fetch what an Exit hands out of the loop"));
+      }
+      plan_.infos[fetch.node].fetched.emplace_back(fetch.slot, static_cast<int>(i));
+      plan_.nodes[fetch.node].is_fetched = true;
+    }
+    return absl::OkStatus();
+  }
+
+  // The nodes of one frame from which its LoopCond can be reached.
+  absl::flat_hash_set<NodeId> Deciding(const FramePlan& frame) const {
+    absl::flat_hash_set<NodeId> seen;
+    std::vector<NodeId> work;
+    const auto visit = [&](NodeId id) {
+      if (!needed_[id] || plan_.infos[id].frame != frame.index) return;
+      // A NextIteration decides about another iteration.
+      if (function_.node(id).kind() == OpKind::kNextIteration) return;
+      if (seen.insert(id).second) work.push_back(id);
+    };
+    visit(frame.frame.loop_cond);
+    while (!work.empty()) {
+      const Node& node = function_.node(work.back());
+      work.pop_back();
+      for (const Endpoint& input : node.inputs) visit(input.node);
+      for (const NodeId control : node.control_inputs) visit(control);
+    }
+    return seen;
+  }
+
+  void FindRoots() {
+    std::vector<std::vector<NodeId>> idle(plan_.frames.size());
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id] && waits_[node.id].all() == 0)
+        idle[plan_.infos[node.id].frame].push_back(node.id);
+    }
+    for (FramePlan& frame : plan_.frames) {
+      const std::vector<NodeId>& nodes = idle[frame.index];
+      const bool in_loop = frame.index > 0 && frame.frame.loop_cond >= 0;
+      const auto deciding =
+          in_loop && !nodes.empty() ? Deciding(frame) : absl::flat_hash_set<NodeId>();
+      for (const NodeId id : nodes) {
+        const bool gated = in_loop && !deciding.contains(id);
+        (gated ? frame.gated_roots : frame.roots).push_back(static_cast<uint32_t>(id));
+      }
+    }
+  }
+
+  FunctionPlan& plan_;
+  const Function& function_;
+  const RunSignature& signature_;
+  int& num_pools_;
+  const std::vector<bool> needed_;
+  FrameTable table_;
+  std::vector<Waits> waits_;
+  absl::flat_hash_map<Endpoint, int> feed_of_;
+};
+
+// References travel from outputs that are declared as such, through nodes that hand them on, and
+// through calls. Where a program has none, no node needs to look.
+bool HasRefs(const Function& function) {
+  for (const Node& node : function.nodes) {
+    const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
+    if (absl::c_any_of(node.signature.outputs, is_ref)) return true;
+    if (absl::c_any_of(node.signature.inputs, is_ref)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> program,
+                                                 const RunSignature& signature) {
+  std::unique_ptr<Plan> plan(new Plan);
+  plan->program_ = std::move(program);
+  GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
+  return plan;
+}
+
+absl::Status Plan::BuildAll(const RunSignature& signature) {
+  FunctionPlan& main = plans_.emplace_back();
+  main_ = &main;
+  GYRE_RETURN_IF_ERROR(Build(program_->main(), signature, main));
+  while (!to_build_.empty()) {
+    FunctionPlan* plan = to_build_.front();
+    to_build_.pop_front();
+    plan->error = Build(*plan->source, CallSignature(*plan->source), *plan);
+  }
+  const bool has_refs =
+      absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
+  for (FunctionPlan& plan : plans_) {
+    for (PlanNode& node : plan.nodes) node.reads_refs = has_refs;
+    for (const PlanNode& node : plan.nodes) max_outputs_ = std::max(max_outputs_, node.num_outputs);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::Build(const Function& function, const RunSignature& signature,
+                         FunctionPlan& plan) {
+  plan.source = &function;
+  plan.num_args = static_cast<int>(function.args.size());
+  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(*program_, function, signature));
+  GYRE_RETURN_IF_ERROR(Builder(plan, num_pools_).Build());
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;
+    GYRE_RETURN_IF_ERROR(
+        BindCallee(plan.lowered.function.node(static_cast<NodeId>(i)), plan.infos[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Plan::BindCallee(const Node& node, NodeInfo& info) {
+  for (const Callee& callee : CalleesOf(*program_, node)) {
+    const std::string where =
+        absl::StrCat("node ", info.origin.node->name, " (", info.origin.node->op_name, ")");
+    const absl::StatusOr<const FunctionPlan*> plan = PlanOf(callee.function.name);
+    if (!plan.ok()) return Annotate(plan.status(), where);
+    GYRE_RETURN_IF_ERROR(Annotate(CheckArguments(node, callee, *(*plan)->source), where));
+    GYRE_RETURN_IF_ERROR(Annotate(CheckResults(node, callee, *(*plan)->source), where));
+    info.callee = *plan;
+    info.first_arg = static_cast<uint32_t>(NumSelectorInputs(node));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const FunctionPlan*> Plan::PlanOf(const std::string& name) {
+  if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
+  const Function* function = program_->FindFunction(name);
+  if (function == nullptr) {
+    return absl::NotFoundError(absl::StrCat("function ", name, " is not in the graph's library"));
+  }
+  FunctionPlan& plan = plans_.emplace_back();
+  plan.source = function;
+  plan.num_results = static_cast<int>(function->results.size());
+  by_name_.emplace(name, &plan);
+  to_build_.push_back(&plan);
+  return &plan;
+}
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,169 @@
+// Plan: a program made ready for the dataflow engine: flat arrays of nodes, edges and counts.
+//
+// Every function of the program that stays one after lowering has a FunctionPlan; the main graph
+// has another. A Plan is built by one thread and immutable afterwards, save for what it learns
+// about costs (relaxed atomics, of no consequence to results); runs on any number of threads share
+// it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "ir/frames.h"
+#include "lower/lower.h"
+#include "ops/kernel.h"
+
+namespace gyre::dataflow {
+
+struct FunctionPlan;
+
+// What firing a node means. Those above kKernel are done in place where their inputs are as usual,
+// and by the op's kernel where they are not.
+enum class Step : uint8_t {
+  kIdentity,
+  kConst,
+  kNoOp,
+  kSwitch,
+  kSwitchN,
+  kMerge,
+  kEnter,
+  kExit,
+  kNextIteration,
+  kLoopCond,
+  kKernel,
+  kAsyncKernel,
+  kCall,
+  kArg,
+  kRetval,
+  kUnavailable,  // has no kernel, or nothing can run it: an error if it fires
+};
+
+// How an arrival changes the node that it arrives at.
+enum class Arrival : uint8_t {
+  kOnly,          // the one thing that the node waits for: it is ready
+  kCounted,       // one of several
+  kMergeValue,    // a data input of a Merge
+  kMergeControl,  // a control input of a Merge
+};
+
+// One consumer of an output. 16 bytes.
+struct Edge {
+  static constexpr uint32_t kControl = 0xffffffff;
+  uint32_t node;
+  uint32_t slot;   // offset among the inputs of its iteration; kControl: carries no value
+  uint32_t count;  // its count's index in the iteration; unused by kOnly
+  Arrival arrival;
+  bool kills;  // a dead arrival kills the node (all but those at a ControlTrigger)
+};
+
+// What firing a node touches. 64 bytes: a cache line.
+struct PlanNode {
+  Step step = Step::kUnavailable;
+  bool runs_dead = false;    // a transfer: its kernel runs even when dead
+  bool needs_tag = false;    // its kernel asks where it runs
+  bool reads_refs = false;   // some input may be a reference where a value is wanted, or vice versa
+  bool is_fetched = false;   // NodeInfo::fetched is not empty
+  bool is_constant = false;  // of an Enter: its value goes to every iteration
+  bool opens_gate = false;   // of a LoopCond: the one that its frame goes by
+  uint32_t num_inputs = 0;
+  uint32_t num_outputs = 0;
+  uint32_t first_input = 0;    // offset among the inputs of its iteration
+  uint32_t first_range = 0;    // FunctionPlan::edge_ranges: one per output, one for control
+  int32_t target_frame = 0;    // of an Enter: the frame that it opens
+  uint32_t count = 0;          // of a Merge: its word among the counts of its iteration
+  union {
+    absl::Status (*run)(KernelContext&, const void* attrs) = nullptr;
+    void (*run_async)(KernelContext&, const void* attrs, KernelDone done);
+    const Tensor* constant;  // of a Const
+  };
+  const void* attrs = nullptr;
+  const Node* node = nullptr;  // as the program has it: what kernels and errors speak of
+};
+
+// The rest of a node.
+struct NodeInfo {
+  NodeOrigin origin;
+  int frame = 0;
+  Kernel kernel;                             // keeps PlanNode::attrs alive
+  absl::Status unavailable;                  // of kUnavailable: why
+  std::vector<std::pair<int, int>> fetched;  // (output slot, position among the results)
+  const FunctionPlan* callee = nullptr;      // of a call
+  uint32_t first_arg = 0;                    // of a call: inputs before its arguments
+  int arg_index = 0;                         // of an Arg
+  bool owns_arg = false;                     // of an Arg: nobody else reads the argument
+};
+
+// A value that is fed into a node, past the edge that would have brought it.
+struct FedInput {
+  int feed;
+  Edge edge;  // kOnly and kCounted: just fills the slot
+};
+
+struct FramePlan {
+  Frame frame;  // its static description
+  int index = 0;
+  int parent = -1;
+  int child_index = 0;  // among the frames of the same parent
+  int num_children = 0;
+  uint32_t num_inputs = 0;
+  int num_enters = 0;
+  std::vector<uint64_t> initial_counts;  // see counts.h
+  std::vector<FedInput> fed;             // filled in at the start of every iteration
+  // Nodes without any input left: they run at the start of every iteration …
+  std::vector<uint32_t> roots;
+  // … or, in a loop's body, once its LoopCond says that the iteration goes on.
+  std::vector<uint32_t> gated_roots;
+  int pool = 0;  // which of a run's pools its iterations come from: unique in the Plan
+  // Learnt: its iterations held work worth overlapping. Relaxed: a hint.
+  mutable std::atomic<bool> is_heavy{false};
+};
+
+struct FunctionPlan {
+  Lowered lowered;
+  const Function* source = nullptr;  // what was lowered
+  std::vector<PlanNode> nodes;       // by NodeId of lowered.function; unneeded ones never fire
+  std::vector<NodeInfo> infos;       // alongside
+  std::vector<Edge> edges;
+  std::vector<std::pair<uint32_t, uint32_t>> edge_ranges;
+  std::deque<FramePlan> frames;
+  std::vector<std::pair<int, int>> fed_results;  // (feed, result): fetches of what is fed
+  int num_results = 0;
+  int num_args = 0;
+  absl::Status error;  // why the function cannot run, reported if it is ever called
+  // Nanoseconds that one firing takes, as measured; 0: not yet. Relaxed: a hint.
+  mutable std::vector<std::atomic<uint32_t>> cost;
+};
+
+class Plan {
+ public:
+  static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
+                                                    const RunSignature& signature);
+  const FunctionPlan& main() const { return *main_; }
+  // Pools of iterations that a run needs; outputs of the node that has most.
+  int num_pools() const { return num_pools_; }
+  uint32_t max_outputs() const { return max_outputs_; }
+
+ private:
+  Plan() = default;
+  absl::Status BuildAll(const RunSignature& signature);
+  absl::Status Build(const Function& function, const RunSignature& signature, FunctionPlan& plan);
+  absl::Status BindCallee(const Node& node, NodeInfo& info);
+  absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
+
+  std::shared_ptr<const Program> program_;
+  const FunctionPlan* main_ = nullptr;
+  std::deque<FunctionPlan> plans_;
+  absl::flat_hash_map<std::string, FunctionPlan*> by_name_;
+  std::deque<FunctionPlan*> to_build_;
+  int num_pools_ = 0;
+  uint32_t max_outputs_ = 0;
+};
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,244 @@
+#include "exec/dataflow/run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/env.h"
+#include "base/status.h"
+#include "exec/dataflow/worker.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// What a run keeps for the next one, in bytes.
+constexpr size_t kKeptMemory = 1 << 20;
+// How long worker 0 looks out for work before it sleeps: about what waking it would cost.
+constexpr int64_t kLookOutNanos = 20'000;
+
+}  // namespace
+
+// Where threads that were asked for help find the run, or that it is over.
+class Run::Gate {
+ public:
+  explicit Gate(Run* run) : run_(run) {}
+
+  void Help() {
+    Run* run = nullptr;
+    Worker* worker = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (run_ == nullptr) return;
+      run = run_;
+      worker = run->Join();
+    }
+    if (worker == nullptr) return;
+    worker->Help();
+    run->Leave(*worker);
+  }
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    run_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  Run* run_;  // guarded by mutex_; null once the run is over
+};
+
+Run::Run(const Plan& plan, const RunSettings& settings) : plan_(plan), settings_(settings) {
+  workers_.resize(std::max(settings.threads, 1));
+  workers_[0] = std::make_unique<Worker>(*this, 0);
+}
+
+Run::~Run() = default;
+
+absl::StatusOr<std::vector<Tensor>> Run::Execute(absl::Span<const Tensor> feeds, RunEnv& env) {
+  if (absl::Status status = env.cancellation->Poll(); !status.ok()) return status;
+  Reset(feeds, env);
+  workers_[0]->WorkToTheEnd(plan_.main());
+  Finish();
+  if ((attention_.load(std::memory_order_relaxed) & kFailed) != 0) return status_;
+  return std::move(results_);
+}
+
+void Run::Reset(absl::Span<const Tensor> feeds, RunEnv& env) {
+  feeds_ = feeds;
+  env_ = &env;
+  status_ = absl::OkStatus();
+  results_.clear();
+  attention_.store(0, std::memory_order_relaxed);
+  is_clean_ = true;
+}
+
+// Nobody but the caller's thread is here any more.
+void Run::Finish() {
+  if (gate_ != nullptr) {
+    gate_->Close();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return active_ == 0; });
+    asked_ = 0;
+    gate_.reset();
+  }
+  shared_.store(false, std::memory_order_relaxed);
+  size_t memory = 0;
+  for (const auto& worker : workers_) memory += worker == nullptr ? 0 : worker->memory();
+  const bool failed = (attention_.load(std::memory_order_relaxed) & kFailed) != 0;
+  if (failed || !is_clean_ || memory > kKeptMemory) {
+    for (const auto& worker : workers_) {
+      if (worker != nullptr) worker->FreeMemory();
+    }
+    queued_.store(0, std::memory_order_relaxed);
+  }
+  if (env_->budget != nullptr)
+    env_->budget->Release(charged_.exchange(0, std::memory_order_relaxed));
+}
+
+void Run::Fail(const absl::Status& status, const Ready& where) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return;
+    // A kernel that was told to stop reports "cancelled"; what counts is why.
+    const absl::Status why = env_->cancellation->status();
+    const absl::Status& cause =
+        !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
+    status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
+    Raise(kFailed);
+    changed_.notify_all();
+  }
+  env_->cancellation->Cancel(status_);
+}
+
+bool Run::Charge(size_t bytes) {
+  if (env_->budget == nullptr) return true;
+  const auto n = static_cast<int64_t>(bytes);
+  if (!env_->budget->Charge(n)) return false;
+  charged_.fetch_add(n, std::memory_order_relaxed);
+  return true;
+}
+
+void Run::End() {
+  Raise(kDone);
+  if (!shared_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Run::AsyncDone(AsyncCall* call) {
+  const std::lock_guard lock(mutex_);
+  async_done_.push_back(call);
+  Raise(kAsyncDone);
+  changed_.notify_all();
+}
+
+std::vector<AsyncCall*> Run::TakeAsyncDone() {
+  const std::lock_guard lock(mutex_);
+  attention_.fetch_and(~kAsyncDone, std::memory_order_relaxed);
+  async_running_.fetch_sub(static_cast<int64_t>(async_done_.size()), std::memory_order_relaxed);
+  return std::exchange(async_done_, {});
+}
+
+// Wakes a thread if what is queued would take longer than waking it.
+void Run::AskForHelp() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (parked_ > 0) return changed_.notify_all();
+    if (active_ + asked_ >= settings_.threads - 1) return;
+    ++asked_;
+    if (!shared_.load(std::memory_order_relaxed)) {
+      shared_.store(true, std::memory_order_relaxed);
+      workers_[0]->shared_ = true;
+    }
+    if (gate_ == nullptr) gate_ = std::make_shared<Gate>(this);
+  }
+  settings_.pool->Submit([gate = gate_] { gate->Help(); }, settings_.threads - 1);
+}
+
+// Nobody has joined, or all have left: what nobody else can see need not be atomic.
+void Run::StopSharing(Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  if (active_ > 0 || asked_ > 0) return;
+  shared_.store(false, std::memory_order_relaxed);
+  worker.shared_ = false;
+}
+
+Worker* Run::Join() {
+  const std::lock_guard lock(mutex_);
+  --asked_;
+  if (HasEnded() || queued_.load(std::memory_order_relaxed) == 0) {
+    changed_.notify_all();
+    return nullptr;
+  }
+  for (size_t i = 1; i < workers_.size(); ++i) {
+    if (workers_[i] == nullptr) workers_[i] = std::make_unique<Worker>(*this, static_cast<int>(i));
+    if (workers_[i]->is_joined_) continue;
+    workers_[i]->is_joined_ = true;
+    ++active_;
+    return workers_[i].get();
+  }
+  return nullptr;
+}
+
+void Run::Leave(Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  worker.is_joined_ = false;
+  --active_;
+  changed_.notify_all();
+}
+
+bool Run::WaitForWork(Worker& worker) {
+  const Clock& clock = SystemClock();
+  const int64_t look_out_until =
+      shared_.load(std::memory_order_relaxed) ? clock.NowNanos() + kLookOutNanos : 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const bool ended = HasEnded();
+    if (ended && active_ == 0 && async_running_.load(std::memory_order_relaxed) == 0) return false;
+    if (!async_done_.empty()) {
+      if (!ended) return true;
+      lock.unlock();
+      for (AsyncCall* call : TakeAsyncDone()) delete call;
+      lock.lock();
+      continue;
+    }
+    if (!ended && queued_.load(std::memory_order_relaxed) > 0) return true;
+    if (!ended && active_ == 0 && async_running_.load(std::memory_order_relaxed) == 0) {
+      lock.unlock();
+      return EndStalled(worker);
+    }
+    if (clock.NowNanos() < look_out_until) {
+      lock.unlock();
+      for (int i = 0; i < 64; ++i) Relax();
+      lock.lock();
+      continue;
+    }
+    ++parked_;
+    const int64_t deadline = env_->cancellation->deadline_nanos();
+    if (deadline == Cancellation::kNoDeadline || env_->cancellation->IsCancelled()) {
+      changed_.wait(lock);
+    } else if (const int64_t left = deadline - clock.NowNanos(); left > 0) {
+      changed_.wait_for(lock, std::chrono::nanoseconds(left));
+    }
+    --parked_;
+    lock.unlock();
+    env_->cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
+    lock.lock();
+  }
+}
+
+// Nothing can run any more, but calls are open: some of their nodes wait for what never comes. The
+// innermost call has ended then, with the results it has.
+bool Run::EndStalled(Worker& worker) {
+  Activation* innermost = nullptr;
+  for (const auto& other : workers_) {
+    for (Activation* a = other == nullptr ? nullptr : other->made_activations_; a != nullptr;
+         a = a->next_made) {
+      if (a->in_use && (innermost == nullptr || a->depth > innermost->depth)) innermost = a;
+    }
+  }
+  if (innermost == nullptr) return false;
+  is_clean_ = false;
+  worker.EndActivation(innermost);
+  return true;
+}
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,124 @@
+// Run: one step of a program on the dataflow engine.
+//
+// The caller's thread works on it as worker 0. Where queued work is worth more than waking a
+// thread, it shares the run: others join as workers, take nodes from each other's queues, and leave
+// when there is nothing to take. As long as nobody has joined, nothing is atomic that need not be.
+//
+// `mutex` guards what is said to; it is taken when threads join, leave, wait, when the run fails,
+// and when an asynchronous kernel calls back. Never on the way of a token. Locks are taken in this
+// order: a Gate's, a frame's, a queue's, the run's; the last two never together.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "exec/dataflow/frame.h"
+#include "exec/dataflow/plan.h"
+#include "ops/kernel.h"
+
+namespace gyre::dataflow {
+
+class Worker;
+
+struct RunSettings {
+  int window = 0;   // as EngineOptions::window
+  int threads = 1;  // that work on a run at most
+  ThreadPool* pool = nullptr;
+  std::optional<uint64_t> schedule_seed;  // as EngineOptions::schedule_seed
+};
+
+// An asynchronous kernel that has not called back yet, with all that it may touch.
+struct AsyncCall {
+  Ready ready;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::optional<KernelContext> context;
+  absl::Status status;
+};
+
+class Run {
+ public:
+  // `plan` and the pool must outlive it.
+  Run(const Plan& plan, const RunSettings& settings);
+  ~Run();
+
+  // The results of the main graph. May be called again afterwards: the memory that loops and calls
+  // needed is kept, within limits. One call at a time.
+  absl::StatusOr<std::vector<Tensor>> Execute(absl::Span<const Tensor> feeds, RunEnv& env);
+
+ private:
+  friend class Worker;
+  class Gate;
+
+  void Reset(absl::Span<const Tensor> feeds, RunEnv& env);
+  void Finish();
+
+  // Remembers the first error and tells everything that waits to stop.
+  void Fail(const absl::Status& status, const Ready& where);
+  // Charges the run's budget for bookkeeping; false when there is none left.
+  bool Charge(size_t bytes);
+  bool HasEnded() const {
+    return (attention_.load(std::memory_order_acquire) & (kFailed | kDone)) != 0;
+  }
+  void Raise(uint32_t attention) { attention_.fetch_or(attention, std::memory_order_release); }
+
+  // The main graph has ended.
+  void End();
+  void AsyncDone(AsyncCall* call);
+  std::vector<AsyncCall*> TakeAsyncDone();
+
+  // Sharing. AskForHelp and StopSharing are worker 0's business; other threads Join and Leave.
+  void AskForHelp();
+  void StopSharing(Worker& worker);
+  Worker* Join();
+  void Leave(Worker& worker);
+  // Worker 0 has nothing to do. False when the run has ended and nobody works on it any more.
+  bool WaitForWork(Worker& worker);
+  bool EndStalled(Worker& worker);
+
+  const Plan& plan_;
+  const RunSettings settings_;
+  absl::Span<const Tensor> feeds_;
+  RunEnv* env_ = nullptr;
+  std::atomic<int64_t> charged_{0};
+  std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
+  std::vector<Tensor> results_;                   // written by who ends the main graph
+
+  // What workers look at between two nodes. Set with release, so that who acts on kDone sees the
+  // results; what else there is to know is guarded by mutex_.
+  static constexpr uint32_t kFailed = 1;
+  static constexpr uint32_t kDone = 2;
+  static constexpr uint32_t kAsyncDone = 4;
+  std::atomic<uint32_t> attention_{0};
+  std::atomic<bool> shared_{false};  // others may have joined; set by worker 0 alone
+  // Nodes in the workers' queues: what a thread could take. A hint; the queues have locks.
+  std::atomic<int64_t> queued_{0};
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::Status status_;                // guarded by mutex_
+  int active_ = 0;                     // guarded by mutex_: workers that have joined
+  int asked_ = 0;                      // guarded by mutex_: threads on their way
+  int parked_ = 0;                     // guarded by mutex_: workers that wait on changed_
+  std::vector<AsyncCall*> async_done_;  // guarded by mutex_
+  std::atomic<int64_t> async_running_{0};
+  bool is_clean_ = true;  // what was made can be used again
+  std::shared_ptr<Gate> gate_;  // made when help is asked for the first time
+};
+
+// Where a node runs, for kernels that ask (random keys, rendezvous).
+Tag TagOf(const Ready& where);
+// The tag that the main iteration of the function called at `site` has.
+Tag CalleeTag(const Ready& site);
+// Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
+std::string Locate(const Ready& where);
+
+}  // namespace gyre::dataflow

@@ -1,0 +1,361 @@
+#include "exec/dataflow/worker.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "base/status.h"
+#include "exec/dataflow/tokens.h"
+#include "ops/state/variable.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// Nodes between two looks at the clock and the budget.
+constexpr uint64_t kHouseKeepingEvery = 64;
+// Of the nodes that are not known to be heavy, one in so many is timed.
+constexpr uint64_t kTimedEvery = 16;
+constexpr uint64_t kAveraged = 4;  // weight of a new measurement: 1 / 4
+
+int64_t Now() { return SystemClock().NowNanos(); }
+
+void Measured(std::atomic<uint32_t>& cost, int64_t nanos) {
+  const int64_t old = cost.load(std::memory_order_relaxed);
+  const int64_t now = old == 0 ? nanos : old + (nanos - old) / static_cast<int64_t>(kAveraged);
+  cost.store(static_cast<uint32_t>(std::clamp<int64_t>(now, 1, 1'000'000'000)),
+             std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Worker::Worker(Run& run, int index)
+    : run_(run), index_(index), may_share_(run.settings_.threads > 1) {
+  outputs_.resize(run.plan_.max_outputs());
+  free_iterations_.resize(run.plan_.num_pools());
+  if (run.settings_.schedule_seed) explore_.emplace(*run.settings_.schedule_seed);
+}
+
+Worker::~Worker() { FreeMemory(); }
+
+void Worker::WorkToTheEnd(const FunctionPlan& main) {
+  shared_ = false;
+  const auto out_of_memory = [this] {
+    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
+  };
+  try {
+    StartActivation(main, {}, Ready());
+    do {
+      Drain();
+    } while (run_.WaitForWork(*this));
+    return;
+  } catch (const std::bad_alloc&) {
+    out_of_memory();
+  } catch (const std::length_error&) {
+    out_of_memory();
+  }
+  while (run_.WaitForWork(*this)) {
+  }
+}
+
+void Worker::Help() {
+  shared_ = true;
+  try {
+    Drain();
+  } catch (const std::bad_alloc&) {
+    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
+  } catch (const std::length_error&) {
+    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
+  }
+}
+
+void Worker::Drain() {
+  while (true) {
+    if (const uint32_t attention = run_.attention_.load(std::memory_order_relaxed)) [[unlikely]] {
+      if (run_.HasEnded()) return;
+      if ((attention & Run::kAsyncDone) != 0) CompleteAsync();
+    }
+    if (!fresh_.empty()) QueueFresh();
+    Ready ready;
+    if (!ended_.empty()) {
+      Activation* activation = ended_.back();
+      ended_.pop_back();
+      EndActivation(activation);
+      continue;
+    }
+    if (!stack_.empty()) {
+      if (explore_) std::swap(stack_.back(), stack_[(*explore_)() % stack_.size()]);
+      ready = stack_.back();
+      stack_.pop_back();
+    } else if (!may_share_ || !TakeQueued(&ready)) {
+      return;
+    }
+    if (++steps_ % kHouseKeepingEvery == 0) HouseKeeping(ready);
+    Fire(ready);
+  }
+}
+
+void Worker::QueueFresh() {
+  for (const Ready& ready : fresh_) PushQueued(ready, false);
+  fresh_.clear();
+}
+
+void Worker::PushQueued(const Ready& ready, bool in_front) {
+  const int64_t cost = ready.iteration->costs[ready.node].load(std::memory_order_relaxed);
+  const std::lock_guard lock(queue_mutex_);
+  in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
+  queue_cost_.fetch_add(cost, std::memory_order_relaxed);
+  run_.queued_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Worker::PopQueued(Worker& from, Ready* ready) {
+  const std::lock_guard lock(from.queue_mutex_);
+  if (from.queue_.empty()) return false;
+  *ready = from.queue_.front().ready;
+  from.queue_cost_.fetch_sub(from.queue_.front().cost, std::memory_order_relaxed);
+  from.queue_.pop_front();
+  run_.queued_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+// The oldest heavy node, this thread's or another's. Before it runs, later iterations of the loops
+// around it are let loose: they may hold more of its kind, for other threads.
+bool Worker::TakeQueued(Ready* ready) {
+  Worker* from = this;
+  bool found = PopQueued(*this, ready);
+  for (size_t i = 1; !found && shared_ && i < run_.workers_.size(); ++i) {
+    from = run_.workers_[(index_ + i) % run_.workers_.size()].get();
+    found = from != nullptr && PopQueued(*from, ready);
+  }
+  if (!found) return false;
+  Widen(ready->iteration->frame);
+  if (!stack_.empty()) {  // first what has just come up
+    PushQueued(*ready, true);
+    *ready = stack_.back();
+    stack_.pop_back();
+  } else if (from->queue_cost_.load(std::memory_order_relaxed) >
+             run_.settings_.pool->wake_nanos()) {
+    run_.AskForHelp();
+  }
+  return true;
+}
+
+void Worker::HouseKeeping(const Ready& where) {
+  if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
+    return Fail(status, where);
+  if (run_.env_->budget != nullptr) {
+    if (absl::Status status = run_.env_->budget->CheckLimit(); !status.ok())
+      return Fail(status, where);
+  }
+  if (shared_ && index_ == 0) run_.StopSharing(*this);
+}
+
+void Worker::Fire(const Ready& ready) {
+  Iteration& iteration = *ready.iteration;
+  const PlanNode& p = iteration.nodes[ready.node];
+  if (ready.dead && !p.runs_dead) return FireDead(ready, p);
+  Tensor* const inputs = iteration.inputs + p.first_input;
+  switch (p.step) {
+    case Step::kIdentity:
+      return Finish(ready, p, inputs);
+    case Step::kConst: {
+      Tensor value = *p.constant;
+      return Finish(ready, p, &value);
+    }
+    case Step::kNoOp:
+      return Finish(ready, p, nullptr);
+    case Step::kSwitch: {
+      const Tensor& taken = inputs[1];
+      if (taken.is_ref() || taken.rank() != 0) break;
+      Tensor outputs[2];
+      outputs[taken.scalar<bool>() ? 1 : 0] = std::move(inputs[0]);
+      return Finish(ready, p, outputs);
+    }
+    case Step::kMerge: {
+      const uint32_t position = PendingCounts::ClaimedBy(iteration.counts[p.count]);
+      Tensor outputs[2];
+      outputs[0] = std::move(inputs[position]);
+      outputs[1] = Tensor::Scalar(static_cast<int32_t>(position));
+      return Finish(ready, p, outputs);
+    }
+    case Step::kEnter:
+      return FireEnter(ready, p, std::move(inputs[0]));
+    case Step::kExit:
+      return FireExit(ready, p, std::move(inputs[0]));
+    case Step::kNextIteration:
+      return FireNextIteration(ready, p, std::move(inputs[0]));
+    case Step::kLoopCond: {
+      if (inputs[0].is_ref() || inputs[0].rank() != 0) break;
+      const int64_t gated = p.opens_gate ? OpenGate(iteration, inputs[0].scalar<bool>()) : 0;
+      if (gated > 0) Add(iteration, gated);
+      return Finish(ready, p, inputs);
+    }
+    case Step::kCall:
+      return StartCall(ready, p);
+    case Step::kArg: {
+      const NodeInfo& info = InfoOf(ready);
+      std::vector<Tensor>& args = iteration.frame->activation->args;
+      if (info.arg_index < 0 || info.arg_index >= static_cast<int>(args.size())) {
+        return Fail(
+            absl::InvalidArgumentError(absl::StrCat("there is no argument ", info.arg_index)),
+            ready);
+      }
+      Tensor value =
+          info.owns_arg ? std::move(args[info.arg_index]) : Tensor(args[info.arg_index]);
+      return Finish(ready, p, &value);
+    }
+    case Step::kRetval:
+      inputs[0] = Tensor();
+      return Finish(ready, p, nullptr);
+    case Step::kAsyncKernel:
+      return RunAsync(ready, p);
+    case Step::kUnavailable:
+      return Fail(InfoOf(ready).unavailable, ready);
+    case Step::kSwitchN:
+    case Step::kKernel:
+      break;
+  }
+  RunKernel(ready, p);
+}
+
+void Worker::FireDead(const Ready& ready, const PlanNode& p) {
+  Iteration& iteration = *ready.iteration;
+  Tensor* const inputs = iteration.inputs + p.first_input;
+  for (uint32_t i = 0; i < p.num_inputs; ++i) inputs[i] = Tensor();
+  switch (p.step) {
+    case Step::kEnter:
+      return FireEnter(ready, p, Tensor());
+    case Step::kExit:
+      return FireExit(ready, p, Tensor());
+    case Step::kNextIteration:
+      return Settle(iteration, 0);
+    case Step::kLoopCond:
+      if (p.opens_gate) Add(iteration, OpenGate(iteration, false));
+      break;
+    default:
+      break;
+  }
+  Settle(iteration, DeliverDeath(iteration, p));
+}
+
+// Who fetches a reference, or a value that is still one, gets what the variable holds now.
+absl::Status Worker::KeepFetched(const Ready& ready, const Tensor* outputs) {
+  Activation& activation = *ready.iteration->frame->activation;
+  const PlanNode& p = ready.iteration->nodes[ready.node];
+  for (const auto& [slot, position] : InfoOf(ready).fetched) {
+    Tensor& result = activation.results[position];
+    const bool wants_ref =
+        p.node->signature.outputs[slot].is_ref && activation.caller.iteration != nullptr;
+    if (outputs[slot].is_ref() && !wants_ref) {
+      GYRE_ASSIGN_OR_RETURN(result, ReadRef(outputs[slot]));
+    } else {
+      result = outputs[slot];
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Worker::ReadRefs(const PlanNode& p, Tensor* inputs) const {
+  for (uint32_t i = 0; i < p.num_inputs; ++i) {
+    const bool wants_ref = p.node->signature.inputs[i].is_ref;
+    if (inputs[i].is_ref() == wants_ref || !inputs[i].has_value()) continue;
+    if (p.node->op->traits.forwards && (i == 0 || p.step == Step::kMerge)) continue;
+    if (wants_ref) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " must be a reference to a variable, but it is a value"));
+    }
+    GYRE_ASSIGN_OR_RETURN(inputs[i], ReadRef(inputs[i]));
+  }
+  return absl::OkStatus();
+}
+
+void Worker::RunKernel(const Ready& ready, const PlanNode& p) {
+  Iteration& iteration = *ready.iteration;
+  Tensor* const inputs = iteration.inputs + p.first_input;
+  Tensor* const outputs = outputs_.data();
+  // Only a transfer gets here dead: what it sends is its deadness, whatever else has arrived.
+  for (uint32_t i = 0; ready.dead && i < p.num_inputs; ++i) inputs[i] = Tensor();
+  if (p.reads_refs) {
+    if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
+  }
+  bool timed = false;
+  if (may_share_) {
+    const uint32_t cost = iteration.costs[ready.node].load(std::memory_order_relaxed);
+    timed = cost == 0 || cost >= kHeavyNanos / 4 || steps_ % kTimedEvery == 0;
+  }
+  const int64_t start = timed ? Now() : 0;
+  KernelContext context(*p.node, *run_.env_, p.needs_tag ? TagOf(ready) : Tag(),
+                        absl::MakeSpan(inputs, p.num_inputs),
+                        absl::MakeSpan(outputs, p.num_outputs));
+  const absl::Status status = p.run(context, p.attrs);
+  if (timed) Measured(const_cast<std::atomic<uint32_t>&>(iteration.costs[ready.node]), Now() - start);
+  if (!status.ok()) {
+    for (uint32_t i = 0; i < p.num_outputs; ++i) outputs[i] = Tensor();
+    return Fail(status, ready);
+  }
+  // What follows may want to own the buffers.
+  for (uint32_t i = 0; i < p.num_inputs; ++i) inputs[i] = Tensor();
+  FinishKernel(ready, p, outputs);
+}
+
+// A Send or Recv on a path not taken runs, so that each key keeps its pair, but stays dead.
+void Worker::FinishKernel(const Ready& ready, const PlanNode& p, Tensor* outputs) {
+  Iteration& iteration = *ready.iteration;
+  if (ready.dead) {
+    for (uint32_t i = 0; i < p.num_outputs; ++i) outputs[i] = Tensor();
+    return Settle(iteration, DeliverDeath(iteration, p));
+  }
+  switch (p.step) {
+    case Step::kSwitch:
+    case Step::kSwitchN:
+      return Finish(ready, p, outputs);
+    case Step::kLoopCond:
+      if (p.opens_gate) Add(iteration, OpenGate(iteration, outputs[0].scalar<bool>()));
+      return Finish(ready, p, outputs);
+    default:
+      break;
+  }
+  for (uint32_t i = 0; i < p.num_outputs; ++i) {
+    if (outputs[i].has_value() || p.runs_dead) continue;
+    return Fail(BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is missing")),
+                ready);
+  }
+  Finish(ready, p, outputs);
+}
+
+void Worker::RunAsync(const Ready& ready, const PlanNode& p) {
+  Tensor* const inputs = ready.iteration->inputs + p.first_input;
+  auto* const call = new AsyncCall;
+  call->ready = ready;
+  call->outputs.resize(p.num_outputs);
+  call->inputs.resize(p.num_inputs);
+  for (uint32_t i = 0; i < p.num_inputs; ++i) {
+    call->inputs[i] = ready.dead ? Tensor() : std::move(inputs[i]);
+    inputs[i] = Tensor();
+  }
+  if (absl::Status status = ReadRefs(p, call->inputs.data()); !status.ok()) {
+    delete call;
+    return Fail(status, ready);
+  }
+  Widen(ready.iteration->frame);  // later iterations need not wait for it
+  call->context.emplace(*p.node, *run_.env_, TagOf(ready), absl::MakeSpan(call->inputs),
+                        absl::MakeSpan(call->outputs));
+  run_.async_running_.fetch_add(1, std::memory_order_relaxed);
+  p.run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
+    call->status = std::move(status);
+    run->AsyncDone(call);
+  });
+}
+
+void Worker::CompleteAsync() {
+  for (AsyncCall* const done : run_.TakeAsyncDone()) {
+    const std::unique_ptr<AsyncCall> call(done);
+    if (!call->status.ok()) {
+      Fail(call->status, call->ready);
+      continue;
+    }
+    const PlanNode& p = call->ready.iteration->nodes[call->ready.node];
+    FinishKernel(call->ready, p, call->outputs.data());
+  }
+}
+
+}  // namespace gyre::dataflow

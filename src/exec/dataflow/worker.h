@@ -1,0 +1,137 @@
+// Worker: one thread's part in a run. Fires nodes, and hands on what they make.
+//
+// Cheap nodes that became ready here run here, last first: no lock, no other thread. Nodes known to
+// take longer (see kHeavyNanos) go to a queue from which idle threads may take the oldest.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "exec/dataflow/run.h"
+
+namespace gyre::dataflow {
+
+class Worker {
+ public:
+  // Nodes that take longer go to the queue: moving one costs about a tenth of this.
+  static constexpr uint32_t kHeavyNanos = 2000;
+
+  Worker(Run& run, int index);
+  ~Worker();
+
+  // The run's own thread: works until the run has ended.
+  void WorkToTheEnd(const FunctionPlan& main);
+  // A thread that joined: works as long as there is something to take.
+  void Help();
+  // Frees all that this worker made. No other worker may be at work.
+  void FreeMemory();
+  size_t memory() const { return memory_; }
+
+ private:
+  friend class Run;
+
+  using Range = std::pair<uint32_t, uint32_t>;
+
+  // worker.cc: the main loop, and firing one node.
+  void Drain();
+  bool TakeQueued(Ready* ready);
+  bool PopQueued(Worker& from, Ready* ready);
+  void PushQueued(const Ready& ready, bool in_front);
+  void QueueFresh();
+  void HouseKeeping(const Ready& where);
+  void Fire(const Ready& ready);
+  void FireDead(const Ready& ready, const PlanNode& p);
+  void RunKernel(const Ready& ready, const PlanNode& p);
+  void RunAsync(const Ready& ready, const PlanNode& p);
+  void CompleteAsync();
+  // Hands on what a node has made. Consumes `outputs`.
+  void FinishKernel(const Ready& ready, const PlanNode& p, Tensor* outputs);
+  void Finish(const Ready& ready, const PlanNode& p, Tensor* outputs);
+  absl::Status ReadRefs(const PlanNode& p, Tensor* inputs) const;
+  const NodeInfo& InfoOf(const Ready& ready) const {
+    return ready.iteration->frame->activation->plan->infos[ready.node];
+  }
+  absl::Status KeepFetched(const Ready& ready, const Tensor* outputs);
+  void Fail(const absl::Status& status, const Ready& where) { run_.Fail(status, where); }
+  bool IsHeavy(const Iteration& iteration, uint32_t node) const {
+    return iteration.costs[node].load(std::memory_order_relaxed) >= kHeavyNanos;
+  }
+
+  // tokens.h: where values and deadness go. Each returns how many nodes of `to` became ready.
+  int64_t Deliver(Iteration& to, const PlanNode& p, Tensor* outputs);
+  int64_t DeliverDeath(Iteration& to, const PlanNode& p);
+  int64_t DeliverOutput(Iteration& to, Range range, Tensor& value);
+  int64_t DeliverControls(Iteration& to, Range range, bool dead);
+  int64_t DeliverValue(Iteration& to, const Edge& edge, Tensor&& value);
+  int64_t DeliverDead(Iteration& to, const Edge& edge);
+  int64_t DeliverControl(Iteration& to, const Edge& edge, bool dead);
+  int64_t Push(Iteration& to, uint32_t node, bool dead);
+  // A node of `iteration` is done, and has made `ready` others of it ready.
+  void Settle(Iteration& iteration, int64_t ready);
+  // Ends the iteration when nothing is outstanding any more.
+  void Add(Iteration& iteration, int64_t outstanding);
+
+  // frames.cc: loops and calls from birth to end.
+  void FireEnter(const Ready& ready, const PlanNode& p, Tensor value);
+  void FireExit(const Ready& ready, const PlanNode& p, Tensor value);
+  void FireNextIteration(const Ready& ready, const PlanNode& p, Tensor value);
+  int64_t OpenGate(Iteration& iteration, bool alive);
+  Frame* OpenFrame(Iteration& parent, int frame_index);
+  Iteration* NewIteration(Frame& frame, int64_t outstanding);
+  void EndIteration(Iteration* iteration);
+  Iteration* EndFrame(Frame* frame, int64_t* change);
+  void Widen(Frame* frame);
+  void StartCall(const Ready& ready, const PlanNode& p);
+  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, const Ready& caller);
+  void EndActivation(Activation* activation);
+
+  // memory.cc: pools of what moves. Null when the budget has no room.
+  Iteration* MakeIteration(Frame& frame);
+  void Recycle(Iteration* iteration);
+  Frame* MakeFrame();
+  void Recycle(Frame* frame);
+  Activation* MakeActivation();
+  void Recycle(Activation* activation);
+  bool Charge(size_t bytes);
+  // Fails the run for want of memory for calls and iterations.
+  void OutOfBudget(const Ready& where);
+
+  // A lock while other threads may be around, else nothing.
+  std::unique_lock<std::mutex> LockIfShared(std::mutex& mutex) const {
+    return shared_ ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+  }
+
+  Run& run_;
+  const int index_;
+  const bool may_share_;  // other threads may join the run
+  bool shared_ = false;   // they may have: all steps on shared words are atomic
+  bool is_joined_ = false;  // guarded by the run's mutex
+  uint64_t steps_ = 0;
+  std::vector<Ready> stack_;
+  std::vector<Ready> fresh_;  // heavy nodes, on their way to the queue
+  std::vector<Activation*> ended_;
+  std::vector<Tensor> outputs_;  // of the node that fires
+  std::optional<std::mt19937_64> explore_;
+
+  std::mutex queue_mutex_;
+  struct Queued {
+    Ready ready;
+    int64_t cost = 0;
+  };
+  std::deque<Queued> queue_;  // guarded by queue_mutex_
+  // Nanoseconds that the queue will take, about. Written under queue_mutex_; relaxed: a hint.
+  std::atomic<int64_t> queue_cost_{0};
+
+  std::vector<Iteration*> free_iterations_;  // by FramePlan::pool
+  Frame* free_frames_ = nullptr;
+  Activation* free_activations_ = nullptr;
+  Iteration* made_iterations_ = nullptr;
+  Frame* made_frames_ = nullptr;
+  Activation* made_activations_ = nullptr;
+  size_t memory_ = 0;
+};
+
+}  // namespace gyre::dataflow

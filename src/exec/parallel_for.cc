@@ -1,0 +1,91 @@
+#include "exec/parallel_for.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "base/env.h"
+
+namespace gyre {
+namespace {
+
+// How long the caller looks out for the last pieces before it sleeps.
+constexpr int64_t kLookOutNanos = 20'000;
+
+// One loop. Threads that come late find no piece left; the body is gone by then, so it is looked at
+// only by who has taken a piece.
+struct Loop {
+  int64_t n = 0;
+  int64_t grain = 1;
+  int64_t pieces = 0;
+  const std::function<void(int64_t, int64_t)>* body = nullptr;
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> done{0};  // release/acquire: what the pieces wrote comes with it
+  std::mutex mutex;              // guards error; with changed, for the caller's sleep
+  std::condition_variable changed;
+  std::exception_ptr error;
+
+  bool RunOne() {
+    const int64_t piece = next.fetch_add(1, std::memory_order_relaxed);
+    if (piece >= pieces) return false;
+    try {
+      (*body)(piece * grain, std::min(n, (piece + 1) * grain));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+    if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == pieces) {
+      const std::lock_guard lock(mutex);
+      changed.notify_all();
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void PoolParallelFor::Run(int64_t n, int64_t grain,
+                          const std::function<void(int64_t begin, int64_t end)>& body) {
+  const Clock& clock = SystemClock();
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t pieces = (n + grain - 1) / grain;
+  if (pieces == 0) return;
+  auto loop = std::make_shared<Loop>();
+  loop->n = n;
+  loop->grain = grain;
+  loop->pieces = pieces;
+  loop->body = &body;
+  // The first piece tells whether the rest is worth waking a thread.
+  const int64_t start = clock.NowNanos();
+  loop->RunOne();
+  const int64_t rest = (clock.NowNanos() - start) * (pieces - 1);
+  const int64_t wake = pool_.wake_nanos();
+  const int64_t helpers = std::min<int64_t>({pieces - 1, threads_ - 1, rest / (wake + 1)});
+  for (int64_t i = 0; i < helpers; ++i) {
+    pool_.Submit(
+        [loop] {
+          while (loop->RunOne()) {
+          }
+        },
+        threads_ - 1);
+  }
+  while (loop->RunOne()) {
+  }
+  const int64_t look_out_until = clock.NowNanos() + kLookOutNanos;
+  while (loop->done.load(std::memory_order_acquire) < pieces) {
+    if (clock.NowNanos() < look_out_until) {
+      for (int i = 0; i < 64; ++i) Relax();
+      continue;
+    }
+    std::unique_lock lock(loop->mutex);
+    loop->changed.wait(lock,
+                       [&] { return loop->done.load(std::memory_order_acquire) >= pieces; });
+  }
+  const std::lock_guard lock(loop->mutex);
+  if (loop->error != nullptr) std::rethrow_exception(loop->error);
+}
+
+}  // namespace gyre

@@ -1,0 +1,62 @@
+#include "lower/emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/type_attrs.h"
+
+namespace gyre::lower {
+
+std::string Emitter::UniqueName(std::string wanted) {
+  if (names_.emplace(wanted, 0).second) return wanted;
+  while (true) {
+    std::string name = absl::StrCat(wanted, "_", ++names_[wanted]);
+    if (names_.emplace(name, 0).second) return name;
+  }
+}
+
+NodeId Emitter::Add(Node node, NodeOrigin origin) {
+  node.id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back(std::move(node));
+  origins_.push_back(origin);
+  return nodes_.back().id;
+}
+
+NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
+                           const std::vector<Endpoint>& inputs, std::vector<NodeId> controls,
+                           AttrMap attrs) {
+  Node node;
+  node.name = std::move(name);
+  node.op_name = std::string(op);
+  node.op = ops_.Find(op);
+  node.inputs = inputs;
+  std::sort(controls.begin(), controls.end());
+  controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
+  node.control_inputs = std::move(controls);
+  std::vector<NodeSignature::Slot> slots;
+  for (const Endpoint& input : inputs) slots.push_back({dtype(input), false});
+  if (node.op == nullptr) {
+    if (status_.ok()) status_ = BugError(absl::StrCat("there is no op ", op));
+    return Add(std::move(node), {where.site, where.scope, true, 0});
+  }
+  for (const auto& [attr, value] : DeduceTypeAttrs(*node.op, slots, {})) {
+    if (!attrs.Has(attr)) attrs.Set(attr, value);
+  }
+  node.attrs = std::move(attrs);
+  absl::StatusOr<NodeSignature> signature = ResolveSignature(*node.op, node.attrs);
+  if (signature.ok()) {
+    node.signature = *std::move(signature);
+  } else if (status_.ok()) {
+    status_ = BugError(absl::StrCat("plumbing ", node.name, ": ", signature.status().message()));
+  }
+  return Add(std::move(node), {where.site, where.scope, true, 0});
+}
+
+DType Emitter::dtype(Endpoint e) const {
+  const std::vector<NodeSignature::Slot>& outputs = nodes_[e.node].signature.outputs;
+  return e.slot < static_cast<int>(outputs.size()) ? outputs[e.slot].dtype : DType::kInvalid;
+}
+
+}  // namespace gyre::lower

@@ -1,0 +1,274 @@
+#include "lower/facts.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/data_order.h"
+#include "ir/type_attrs.h"
+
+namespace gyre::lower {
+namespace {
+
+// How far a value is followed through calls: C++ recursion must not depend on data.
+constexpr int kMaxCallsFollowed = 16;
+
+bool HasReferences(const Node& node) {
+  const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
+  return std::any_of(node.signature.inputs.begin(), node.signature.inputs.end(), is_ref) ||
+         std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(), is_ref);
+}
+
+bool HasOwnEffect(const Node& node) {
+  if (node.op == nullptr || node.kind() == OpKind::kTransfer) return true;
+  if (IsStructured(node)) return false;
+  const Effect effect = node.op->traits.effect;
+  return effect == Effect::kRead || effect == Effect::kWrite || effect == Effect::kIo;
+}
+
+std::string NodeText(const Node& node) {
+  return absl::StrCat("node ", node.name, " (", node.op_name, ")");
+}
+
+}  // namespace
+
+bool IsPrimitive(const Node& node) {
+  switch (node.kind()) {
+    case OpKind::kSwitch:
+    case OpKind::kSwitchN:
+    case OpKind::kMerge:
+    case OpKind::kEnter:
+    case OpKind::kExit:
+    case OpKind::kNextIteration:
+    case OpKind::kLoopCond:
+    case OpKind::kControlTrigger:
+    case OpKind::kTransfer:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsStructured(const Node& node) {
+  switch (node.kind()) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+    case OpKind::kWhile:
+    case OpKind::kFor:
+    case OpKind::kCall:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed) {
+  const size_t n = function.nodes.size();
+  std::vector<int> pending(n, 0);
+  std::vector<std::vector<NodeId>> consumers(n);
+  const auto add_edge = [&](NodeId source, NodeId target) {
+    if (!needed[source]) return;
+    consumers[source].push_back(target);
+    ++pending[target];
+  };
+  for (const Node& node : function.nodes) {
+    if (!needed[node.id]) continue;
+    for (const Endpoint& e : node.inputs) {
+      if (!IsBackEdge(function.node(e.node), node)) add_edge(e.node, node.id);
+    }
+    for (const NodeId control : node.control_inputs) add_edge(control, node.id);
+  }
+  // The smallest id first: a function whose nodes are in order keeps it.
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  for (const Node& node : function.nodes) {
+    if (needed[node.id] && pending[node.id] == 0) ready.push(node.id);
+  }
+  std::vector<NodeId> order;
+  while (!ready.empty()) {
+    order.push_back(ready.top());
+    ready.pop();
+    for (const NodeId consumer : consumers[order.back()]) {
+      if (--pending[consumer] == 0) ready.push(consumer);
+    }
+  }
+  return order;
+}
+
+absl::Status CheckCallees(const Program& program, const Node& node) {
+  const std::vector<Callee> callees = CalleesOf(program, node);
+  if (node.kind() == OpKind::kCase && callees.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
+  }
+  for (const Callee& callee : callees) {
+    const Function* function = program.FindFunction(callee.function.name);
+    if (function == nullptr) {
+      return absl::NotFoundError(absl::StrCat(NodeText(node), ": function ", callee.function.name,
+                                              " is not in the graph's library"));
+    }
+    GYRE_RETURN_IF_ERROR(Annotate(CheckArguments(node, callee, *function), NodeText(node)));
+    GYRE_RETURN_IF_ERROR(Annotate(CheckResults(node, callee, *function), NodeText(node)));
+  }
+  return absl::OkStatus();
+}
+
+ProgramFacts::ProgramFacts(const Program& program)
+    : program_(program), recursive_(RecursiveFunctions(program)) {}
+
+const FunctionFacts& ProgramFacts::Of(const Function& function) {
+  const auto it = facts_.find(&function);
+  if (it != facts_.end()) return *it->second;
+  CollectEffects(function);
+  return *facts_.at(&function);
+}
+
+// Effects spread from callees to callers until nothing changes, so that functions which call each
+// other share theirs.
+void ProgramFacts::CollectEffects(const Function& root) {
+  absl::flat_hash_map<const Function*, std::vector<const Function*>> callers;
+  std::vector<const Function*> found = {&root};
+  std::vector<const Function*> finishing;
+  facts_.emplace(&root, std::make_unique<FunctionFacts>(Examine(root)));
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Function& function = *found[i];
+    FunctionFacts& facts = *facts_.at(&function);
+    for (const NodeId id : facts.order) {
+      for (const Callee& callee : CalleesOf(program_, function.node(id))) {
+        const Function* called = program_.FindFunction(callee.function.name);
+        if (called == nullptr) {
+          facts.finishes = true;
+          continue;
+        }
+        callers[called].push_back(&function);
+        const auto [it, is_new] = facts_.try_emplace(called);
+        if (is_new) {
+          it->second = std::make_unique<FunctionFacts>(Examine(*called));
+          found.push_back(called);
+        } else if (it->second->finishes) {
+          facts_.at(&function)->finishes = true;
+        }
+      }
+    }
+    if (facts.finishes) finishing.push_back(&function);
+  }
+  while (!finishing.empty()) {
+    const Function* function = finishing.back();
+    finishing.pop_back();
+    for (const Function* caller : callers[function]) {
+      bool& finishes = facts_.at(caller)->finishes;
+      if (!std::exchange(finishes, true)) finishing.push_back(caller);
+    }
+  }
+}
+
+FunctionFacts ProgramFacts::Examine(const Function& function) const {
+  FunctionFacts facts;
+  const size_t n = function.nodes.size();
+  const RunSignature signature = CallSignature(function);
+  const std::vector<bool> needed = NeededNodes(function, signature);
+  const std::vector<bool> for_results =
+      NeededNodes(function, {.feeds = {}, .fetches = signature.fetches, .targets = {}});
+  facts.order = OrderNeeded(function, needed);
+  facts.has_effect.resize(n);
+  facts.must_run.resize(n);
+  facts.uses_arg.resize(function.args.size());
+  facts.inlinable =
+      static_cast<size_t>(std::count(needed.begin(), needed.end(), true)) == facts.order.size();
+  for (const NodeId id : facts.order) {
+    const Node& node = function.node(id);
+    facts.has_effect[id] = HasOwnEffect(node);
+    if (facts.has_effect[id]) facts.finishes = true;
+    if (node.kind() == OpKind::kArg) {
+      const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
+      if (index < 0 || index >= static_cast<int64_t>(function.args.size())) {
+        facts.inlinable = false;
+      } else {
+        facts.uses_arg[index] = true;
+      }
+    }
+    if (node.op == nullptr || IsPrimitive(node) || HasReferences(node) || IsGeneric(node) ||
+        !CalleesFit(node)) {
+      facts.inlinable = false;
+    }
+  }
+  for (const FunctionArg& arg : function.args) {
+    if (arg.is_ref || arg.dtype == DType::kInvalid) facts.inlinable = false;
+  }
+  for (const NodeId target : signature.targets) {
+    if (for_results[target]) continue;
+    facts.must_run[target] = true;
+    facts.finishes = true;
+  }
+  return facts;
+}
+
+bool ProgramFacts::CalleesFit(const Node& node) const { return CheckCallees(program_, node).ok(); }
+
+bool ProgramFacts::Finishes(const Callee& callee) {
+  const Function* function = program_.FindFunction(callee.function.name);
+  return function == nullptr || Of(*function).finishes;
+}
+
+bool ProgramFacts::SiteFinishes(const Node& site) {
+  const std::vector<Callee> callees = CalleesOf(program_, site);
+  return std::any_of(callees.begin(), callees.end(),
+                     [&](const Callee& callee) { return Finishes(callee); });
+}
+
+int ProgramFacts::PassedArgument(const Function& function, int result) {
+  return PassedArgument(function, result, 0);
+}
+
+int ProgramFacts::PassedArgument(const Function& function, int result, int depth) {
+  if (depth > kMaxCallsFollowed || result >= static_cast<int>(function.results.size())) return -1;
+  // Until it is known, nothing is: what leads back here passes nothing on.
+  const auto [it, is_new] = passed_.try_emplace({&function, result}, -1);
+  if (!is_new) return it->second;
+  const int argument = FollowToArgument(function, function.results[result].value, depth);
+  passed_[{&function, result}] = argument;
+  return argument;
+}
+
+int ProgramFacts::FollowToArgument(const Function& function, Endpoint e, int depth) {
+  while (true) {
+    const Node& node = function.node(e.node);
+    if (node.kind() == OpKind::kArg) {
+      const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
+      const bool exists = index >= 0 && index < static_cast<int64_t>(function.args.size());
+      return exists ? static_cast<int>(index) : -1;
+    }
+    if (node.kind() != OpKind::kCall && node.kind() != OpKind::kWhile) return -1;
+    if (!CalleesFit(node) || SiteFinishes(node)) return -1;
+    const Function* callee = program_.FindFunction(CalleesOf(program_, node).back().function.name);
+    const int argument = PassedArgument(*callee, e.slot, depth + 1);
+    if (argument < 0 || (node.kind() == OpKind::kWhile && argument != e.slot)) return -1;
+    e = node.inputs[argument + NumSelectorInputs(node)];
+  }
+}
+
+void ProgramFacts::InferMainShapes(const std::vector<Endpoint>& feeds) {
+  ShapeOptions options;
+  for (const Endpoint& feed : feeds) {
+    const Node& node = program_.main().node(feed.node);
+    PartialShape shape = PartialShape::Unknown();
+    if (node.kind() == OpKind::kPlaceholder) {
+      shape = node.attrs.GetOr<PartialShape>("shape", PartialShape::Unknown());
+    }
+    options.fed.emplace(feed, std::move(shape));
+  }
+  absl::StatusOr<ShapeTable> table = InferShapes(program_, options);
+  if (table.ok()) shapes_ = std::make_unique<ShapeTable>(*std::move(table));
+}
+
+bool ProgramFacts::IsScalar(const Function& function, Endpoint e) const {
+  if (shapes_ == nullptr) return false;
+  const bool is_main = &function == &program_.main();
+  const FunctionShapes* shapes = is_main ? &shapes_->main : shapes_->Find(function.name);
+  if (shapes == nullptr) return false;
+  const PartialShape& shape = shapes->at(e).shape;
+  return shape.has_rank() && shape.rank() == 0;
+}
+
+}  // namespace gyre::lower

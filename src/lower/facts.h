@@ -1,0 +1,86 @@
+// What Lower must know of the functions of a program before it expands them: which can be expanded,
+// which have effects, which values they hand through.
+//
+// Computed on demand, once per function, for one Lower; not thread-safe. The program must outlive
+// it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "ir/calls.h"
+#include "ir/program.h"
+#include "ir/shape_inference.h"
+#include "passes/prune.h"
+
+namespace gyre::lower {
+
+// The nodes that `needed` counts, producers first: by data and by control edges, the back edges of
+// loops left out. Shorter than it should be if nodes wait for each other.
+std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed);
+
+// If, Case, While, For or a call.
+bool IsStructured(const Node& node);
+// An op that moves deadness or joins frames: Switch … LoopCond, ControlTrigger, sends and receives.
+bool IsPrimitive(const Node& node);
+
+struct FunctionFacts {
+  // Its body may stand in place of its call: it has known ops, no primitives and no references, and
+  // what it calls exists and fits.
+  bool inlinable = false;
+  std::vector<NodeId> order;  // what a call runs, producers first
+  // Per node: it reads, writes or talks to the world by itself, not through what it calls.
+  std::vector<bool> has_effect;
+  // Per node: a call runs it although no result needs it.
+  std::vector<bool> must_run;
+  // A call of it has something to finish beside its results: effects, its own or those of what it
+  // calls, or nodes that must run.
+  bool finishes = false;
+  std::vector<bool> uses_arg;
+};
+
+class ProgramFacts {
+ public:
+  explicit ProgramFacts(const Program& program);
+
+  const Program& program() const { return program_; }
+  const FunctionFacts& Of(const Function& function);
+  // Whether a call of what `callee` names has something to finish. Of a function that does not
+  // exist: yes.
+  bool Finishes(const Callee& callee);
+  // As Finishes, of any function that a structured node calls.
+  bool SiteFinishes(const Node& site);
+  bool IsRecursive(const Function& function) const { return recursive_.contains(function.name); }
+
+  // The argument that result `result` always equals, found through calls and loops; -1: none is
+  // known.
+  int PassedArgument(const Function& function, int result);
+
+  // Looks at the shapes of the main graph, run with these feeds, and of all that it calls.
+  void InferMainShapes(const std::vector<Endpoint>& feeds);
+  // Known to have rank 0 whenever the main graph is run.
+  bool IsScalar(const Function& function, Endpoint e) const;
+
+ private:
+  void CollectEffects(const Function& root);
+  FunctionFacts Examine(const Function& function) const;
+  bool CalleesFit(const Node& node) const;
+  int FollowToArgument(const Function& function, Endpoint e, int depth);
+  int PassedArgument(const Function& function, int result, int depth);
+
+  const Program& program_;
+  std::set<std::string> recursive_;
+  absl::flat_hash_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
+  absl::flat_hash_map<std::pair<const Function*, int>, int> passed_;
+  std::unique_ptr<ShapeTable> shapes_;  // null: nothing is known
+};
+
+// OK when `node`, in a function that runs, calls functions that exist and fit it; otherwise the
+// error that the reference engine has for it.
+absl::Status CheckCallees(const Program& program, const Node& node);
+
+}  // namespace gyre::lower

@@ -1,0 +1,263 @@
+// Structured nodes: what fires them, the functions they call, and what comes after them.
+//
+//        inputs ─┐                                    a call that is expanded is its body:
+//   controls ─ entry ╌╌> effects of the body ╌╌╮        inputs ──> nodes of f ──> outputs
+//        inputs ─────> nodes of the body ─┐    │      with effects (drawn left), the order that it
+//                                         │ completion   had as one node survives: they come after
+//                               outputs <─┴─ Identity    all inputs, and before all outputs
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lower/expander.h"
+
+namespace gyre::lower {
+
+void Expander::ExpandSite(Body& body, const Node& node) {
+  if (node.kind() == OpKind::kCall) {
+    const std::vector<Callee> callees = CalleesOf(program_, node);
+    if (callees.empty() || !CanInline(node, callees[0], body)) return KeepCall(body, node);
+  }
+  Site site;
+  Admit(body, node, site);
+  NodeState state;
+  switch (node.kind()) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+      LowerBranches(*this, body, site, state);
+      break;
+    case OpKind::kWhile:
+    case OpKind::kFor:
+      LowerLoop(*this, body, site, state);
+      break;
+    default:
+      ExpandCall(body, site, state);
+      break;
+  }
+  Finish(body, site, state);
+  body.states[node.id] = std::move(state);
+}
+
+void Expander::Admit(Body& body, const Node& node, Site& site) {
+  site.node = &node;
+  site.path = NameOf(body, node);
+  site.where = {&node, body.scope};
+  site.callees = CalleesOf(program_, node);
+  site.finishes = facts_.SiteFinishes(node);
+  site.place = *body.place;
+  bool gated = false;
+  bool ordered = false;
+  for (const Endpoint& source : node.inputs) {
+    site.inputs.push_back(body.states[source.node].outputs[source.slot]);
+    gated |= site.inputs.back().gated;
+    ordered |= site.inputs.back().ordered;
+  }
+  site.controls = ControlsOf(body, node);
+  Controls& controls = site.controls;
+  const bool at_once = body.fires_at_once || !controls.nodes.empty();
+  if (site.finishes && body.entry >= 0 && !ordered && !controls.ordered) {
+    controls.nodes.push_back(body.entry);
+    controls.gated = controls.ordered = true;
+  }
+  if (body.place->is_gated() && !gated && !controls.gated) {
+    if (at_once || site.finishes) controls.nodes.push_back(body.place->pivot);
+  }
+  if (at_once) {
+    AdmitAtOnce(body, site, site.finishes || ordered || controls.ordered);
+  } else if (site.finishes) {
+    std::vector<NodeId> after = controls.nodes;
+    for (const Value& input : site.inputs) {
+      after.push_back(Anchor(Use(input, *body.place), site.where));
+    }
+    site.entry = emitter_.Plumb(site.where, "NoOp", absl::StrCat(site.path, "/entry"), {}, after);
+  }
+}
+
+// Where inputs may be dead one by one (in a graph of primitives), be references that are read when
+// the node fires, or where control edges guard the node, its inputs come in together.
+void Expander::AdmitAtOnce(Body& body, Site& site, bool ordered) {
+  std::vector<Endpoint> inputs;
+  for (const Value& input : site.inputs) inputs.push_back(Use(input, *body.place));
+  const std::string name = absl::StrCat(site.path, "/entry");
+  site.entry = emitter_.Plumb(site.where, inputs.empty() ? "NoOp" : "IdentityN", name, inputs,
+                              site.controls.nodes);
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    site.inputs[i] = {{site.entry, static_cast<int>(i)}, body.place->loop, true, ordered};
+  }
+  site.place.pivot = site.entry;
+  // In a graph of primitives, its frame may be any: constants must stand in the same.
+  if (body.fires_at_once) site.place.constants = &site.place;
+}
+
+void Expander::ExpandCall(Body& body, Site& site, NodeState& state) {
+  const CalleeUse use = Prepare(site, body, 0);
+  std::vector<Value> args(site.inputs.begin() + NumSelectorInputs(*site.node), site.inputs.end());
+  // `ordered` was said of the caller's entry.
+  if (site.finishes) {
+    for (Value& arg : args) arg.ordered &= arg.e.node == site.entry;
+  }
+  const NodeId entry = site.finishes ? site.entry : -1;
+  Expansion expansion = Expand(use, std::move(args), OutputTypes(*site.node), site.place, entry);
+  state.outputs = std::move(expansion.results);
+  state.completion = Join(expansion.completion, site.where, absl::StrCat(site.path, "/finished"));
+}
+
+// A call that stays one: it fires as it always did.
+void Expander::KeepCall(Body& body, const Node& node) {
+  const std::vector<Callee> callees = CalleesOf(program_, node);
+  if (callees.empty()) return CopyNode(body, node);
+  Controls controls = ControlsOf(body, node);
+  std::vector<Endpoint> inputs;
+  for (size_t i = NumSelectorInputs(node); i < node.inputs.size(); ++i) {
+    const Endpoint source = node.inputs[i];
+    const Value& value = body.states[source.node].outputs[source.slot];
+    inputs.push_back(Use(value, *body.place));
+    controls.gated |= value.gated;
+    controls.ordered |= value.ordered;
+  }
+  for (int i = 0; i < NumSelectorInputs(node); ++i) {  // the device: waited for, and no more
+    const Endpoint source = node.inputs[i];
+    const Value& value = body.states[source.node].outputs[source.slot];
+    controls.nodes.push_back(Anchor(Use(value, *body.place), {&node, body.scope}));
+    controls.gated |= value.gated;
+    controls.ordered |= value.ordered;
+  }
+  const bool finishes = facts_.SiteFinishes(node);
+  if (finishes && body.entry >= 0 && !controls.ordered) {
+    controls.nodes.push_back(body.entry);
+    controls.gated = controls.ordered = true;
+  }
+  if (body.place->is_gated() && !controls.gated) controls.nodes.push_back(body.place->pivot);
+  const NodeId id = EmitCall(callees[0], NameOf(body, node), inputs, OutputTypes(node),
+                             std::move(controls.nodes), {&node, body.scope, false, 0});
+  NodeState state;
+  state.ready = true;
+  state.done = id;
+  state.completion = finishes ? id : -1;
+  state.done_gated = true;
+  state.done_ordered = controls.ordered;
+  for (int slot = 0; slot < node.num_outputs(); ++slot) {
+    state.outputs.push_back({{id, slot}, body.place->loop, true, controls.ordered});
+  }
+  body.states[node.id] = std::move(state);
+}
+
+// What follows a node with effects, by data or control, comes after them.
+void Expander::Finish(Body& body, const Site& site, NodeState& state) {
+  state.ready = true;
+  if (state.completion >= 0) {
+    for (size_t i = 0; i < state.outputs.size(); ++i) {
+      const Endpoint e =
+          emitter_.Plumb1(site.where, "Identity", absl::StrCat(site.path, "/output_", i),
+                          {Use(state.outputs[i], *body.place)}, {state.completion});
+      state.outputs[i] = {e, body.place->loop, true, true};
+    }
+  }
+  const std::vector<Value>& waits = state.outputs.empty() ? site.inputs : state.outputs;
+  state.waits.insert(state.waits.end(), waits.begin(), waits.end());
+}
+
+bool Expander::CanInline(const Node& site, const Callee& callee, const Body& body) {
+  const Function* function = program_.FindFunction(callee.function.name);
+  if (function == nullptr || stack_.contains(function)) return false;
+  if (site.kind() == OpKind::kCall && facts_.IsRecursive(*function)) return false;
+  if (body.depth >= options_.max_depth) return false;
+  const FunctionFacts& facts = facts_.Of(*function);
+  return facts.inlinable &&
+         emitter_.size() + facts.order.size() <= static_cast<size_t>(options_.max_nodes);
+}
+
+CalleeUse Expander::Prepare(const Site& site, const Body& body, int number) {
+  CalleeUse use;
+  use.site = site.node;
+  use.number = number;
+  use.callee = site.callees[number];
+  use.function = program_.FindFunction(use.callee.function.name);
+  use.is_inlined = CanInline(*site.node, use.callee, body);
+  use.depth = body.depth + 1;
+  use.path = site.path;
+  use.scope = body.scope;
+  const bool is_loop = site.node->kind() == OpKind::kWhile || site.node->kind() == OpKind::kFor;
+  if (use.is_inlined || is_loop) {
+    use.scope = static_cast<int>(scopes_.size());
+    scopes_.push_back({body.scope, site.node, number, use.function});
+  }
+  return use;
+}
+
+Expansion Expander::Expand(const CalleeUse& use, std::vector<Value> args,
+                           const std::vector<DType>& results, const Place& place, NodeId entry) {
+  if (use.is_inlined) return ExpandBody(use, std::move(args), place, entry);
+  return CallFunction(use, args, results, place, entry);
+}
+
+Expansion Expander::ExpandBody(const CalleeUse& use, std::vector<Value> args, const Place& place,
+                               NodeId entry) {
+  const Function& function = *use.function;
+  Body body;
+  body.function = &function;
+  body.facts = &facts_.Of(function);
+  body.place = &place;
+  body.scope = use.scope;
+  body.depth = use.depth;
+  body.prefix = absl::StrCat(use.path, "/");
+  body.entry = entry;
+  body.states.resize(function.nodes.size());
+  body.args = std::move(args);
+  stack_.insert(&function);
+  for (const NodeId id : body.facts->order) ExpandNode(body, function.node(id));
+  stack_.erase(&function);
+  Expansion expansion;
+  for (const FunctionResult& result : function.results) {
+    expansion.results.push_back(body.states[result.value.node].outputs[result.value.slot]);
+  }
+  expansion.completion = std::move(body.completion);
+  return expansion;
+}
+
+Expansion Expander::CallFunction(const CalleeUse& use, const std::vector<Value>& args,
+                                 const std::vector<DType>& results, const Place& place,
+                                 NodeId entry) {
+  Controls controls;
+  std::vector<Endpoint> inputs;
+  for (const Value& arg : args) {
+    inputs.push_back(Use(arg, place));
+    controls.gated |= arg.gated;
+    controls.ordered |= arg.ordered;
+  }
+  const bool finishes = facts_.Finishes(use.callee);
+  if (finishes && entry >= 0 && !controls.ordered) {
+    controls.nodes.push_back(entry);
+    controls.gated = controls.ordered = true;
+  }
+  if (place.is_gated() && !controls.gated) controls.nodes.push_back(place.pivot);
+  const NodeId id =
+      EmitCall(use.callee, emitter_.UniqueName(absl::StrCat(use.path, "/", use.callee.role)),
+               inputs, results, std::move(controls.nodes), {use.site, use.scope, true, use.number});
+  Expansion expansion;
+  for (size_t i = 0; i < results.size(); ++i) {
+    expansion.results.push_back({{id, static_cast<int>(i)}, place.loop, true, controls.ordered});
+  }
+  if (finishes) expansion.completion.push_back(id);
+  return expansion;
+}
+
+NodeId Expander::EmitCall(const Callee& callee, std::string name,
+                          const std::vector<Endpoint>& inputs, const std::vector<DType>& results,
+                          std::vector<NodeId> controls, NodeOrigin origin) {
+  std::vector<DType> types;
+  for (const Endpoint& input : inputs) types.push_back(emitter_.dtype(input));
+  AttrMap attrs;
+  attrs.Set("f", callee.function);
+  attrs.Set("Tin", std::move(types));
+  attrs.Set("Tout", results);
+  const absl::string_view op =
+      facts_.Finishes(callee) ? "StatefulPartitionedCall" : "PartitionedCall";
+  const NodeId id = emitter_.PlumbNamed({origin.node, origin.scope}, op, std::move(name), inputs,
+                                        std::move(controls), std::move(attrs));
+  emitter_.SetOrigin(id, origin);
+  return id;
+}
+
+}  // namespace gyre::lower
