@@ -157,18 +157,21 @@ class Tensor {
   static Tensor External(DType dtype, const Shape& shape, void* data,
                          std::function<void()> release);
 
-  bool has_value() const { return kind_ != Kind::kNone; }
-  DType dtype() const { return dtype_; }
+  bool has_value() const { return head_.kind != Kind::kNone; }
+  DType dtype() const { return head_.dtype; }
   // A handle to a variable rather than a value: what the wire calls a Ref type.
-  bool is_ref() const { return is_ref_; }
+  bool is_ref() const { return head_.is_ref; }
   const Shape& shape() const {
-    return kind_ == Kind::kBuffer ? rep_->shape : internal::kScalarShape;
+    return head_.kind == Kind::kBuffer ? rep_->shape : internal::kScalarShape;
   }
   int rank() const { return shape().rank(); }
   int64_t dim(int i) const { return shape().dim(i); }
-  int64_t num_elements() const { return kind_ == Kind::kBuffer ? rep_->shape.num_elements() : 1; }
+  int64_t num_elements() const { return head_.kind == Kind::kBuffer ? rep_->shape.num_elements() : 1; }
   // Bytes of the elements; for strings, resources and variants the size of their handles.
   size_t bytes() const;
+
+  // A scalar of plain bytes, held in the Tensor itself.
+  bool is_inline() const { return head_.kind == Kind::kInline; }
 
   // Elements in row-major order. Requirement: T is the C++ type of dtype() (RefPtr<Object> for
   // resource, variant).
@@ -188,15 +191,15 @@ class Tensor {
     return *static_cast<const T*>(raw_data());
   }
   const void* raw_data() const {
-    return kind_ == Kind::kBuffer ? rep_->data : static_cast<const void*>(inline_);
+    return head_.kind == Kind::kBuffer ? rep_->data : static_cast<const void*>(inline_);
   }
   void* mutable_raw_data() {
-    return kind_ == Kind::kBuffer ? rep_->data : static_cast<void*>(inline_);
+    return head_.kind == Kind::kBuffer ? rep_->data : static_cast<void*>(inline_);
   }
 
   // The object of a scalar resource, variant or Ref; null when there is none.
   Object* object() const {
-    if (kind_ == Kind::kObject) return object_;
+    if (head_.kind == Kind::kObject) return object_;
     return nullptr;
   }
   // As object(), if it is a T.
@@ -218,44 +221,45 @@ class Tensor {
   Tensor Bitcast(DType dtype) const;
 
  private:
+  // The latter two are shared, and counted.
   enum class Kind : uint8_t { kNone, kInline, kObject, kBuffer };
+
+  // What a Tensor is, in one word: written and read as a whole, so that handing a value on never
+  // waits for parts of it to be put together.
+  struct Head {
+    DType dtype = DType::kInvalid;
+    Kind kind = Kind::kNone;
+    bool is_ref = false;
+    uint8_t unused = 0;
+  };
+  // The payload likewise.
+  using Payload [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = uint64_t;
 
   static Tensor FromRep(DType dtype, internal::TensorRep* rep);
   void CopyFrom(const Tensor& other) {
-    dtype_ = other.dtype_;
-    kind_ = other.kind_;
-    is_ref_ = other.is_ref_;
-    bits_[0] = other.bits_[0];
-    bits_[1] = other.bits_[1];
-    if (kind_ == Kind::kBuffer) {
+    head_ = other.head_;
+    payload_ = other.payload_;
+    if (head_.kind == Kind::kBuffer) {
       rep_->Ref();
-    } else if (kind_ == Kind::kObject && object_ != nullptr) {
+    } else if (head_.kind == Kind::kObject && object_ != nullptr) {
       object_->Ref();
     }
   }
   void MoveFrom(Tensor& other) {
-    dtype_ = other.dtype_;
-    kind_ = other.kind_;
-    is_ref_ = other.is_ref_;
-    bits_[0] = other.bits_[0];
-    bits_[1] = other.bits_[1];
-    other.kind_ = Kind::kNone;
+    head_ = other.head_;
+    payload_ = other.payload_;
+    other.head_.kind = Kind::kNone;
   }
   void Drop() {
-    if (kind_ == Kind::kBuffer) {
-      rep_->Unref();
-    } else if (kind_ == Kind::kObject && object_ != nullptr) {
-      object_->Unref();
-    }
-    kind_ = Kind::kNone;
+    if (head_.kind >= Kind::kObject) DropShared();
+    head_.kind = Kind::kNone;
   }
+  void DropShared();
 
-  DType dtype_ = DType::kInvalid;
-  Kind kind_ = Kind::kNone;
-  bool is_ref_ = false;
+  Head head_;
   union {
     alignas(8) unsigned char inline_[16];
-    uint64_t bits_[2] = {0, 0};
+    Payload payload_ = {0, 0};
     internal::TensorRep* rep_;
     Object* object_;
   };
@@ -270,9 +274,14 @@ Tensor Tensor::Scalar(T value) {
   } else {
     static_assert(sizeof(T) <= 16);
     Tensor t;
-    t.dtype_ = DTypeOf<T>;
-    t.kind_ = Kind::kInline;
-    std::memcpy(t.inline_, &value, sizeof(T));
+    t.head_ = {DTypeOf<T>, Kind::kInline};
+    if constexpr (sizeof(T) <= 8) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(T));
+      t.payload_ = Payload{bits, 0};
+    } else {
+      std::memcpy(&t.payload_, &value, sizeof(T));
+    }
     return t;
   }
 }

@@ -32,7 +32,7 @@ struct Loop {
     const int64_t piece = next.fetch_add(1, std::memory_order_relaxed);
     if (piece >= pieces) return false;
     try {
-      (*body)(piece * grain, std::min(n, (piece + 1) * grain));
+      (*body)(piece* grain, std::min(n, (piece + 1) * grain));
     } catch (...) {
       const std::lock_guard lock(mutex);
       error = std::current_exception();
@@ -81,8 +81,7 @@ void PoolParallelFor::Run(int64_t n, int64_t grain,
       continue;
     }
     std::unique_lock lock(loop->mutex);
-    loop->changed.wait(lock,
-                       [&] { return loop->done.load(std::memory_order_acquire) >= pieces; });
+    loop->changed.wait(lock, [&] { return loop->done.load(std::memory_order_acquire) >= pieces; });
   }
   const std::lock_guard lock(loop->mutex);
   if (loop->error != nullptr) std::rethrow_exception(loop->error);

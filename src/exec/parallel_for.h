@@ -10,7 +10,8 @@ namespace gyre {
 // are as large as `grain` says, whatever the number of threads.
 class PoolParallelFor final : public ParallelFor {
  public:
-  // `threads`: how many work on one loop at most, the caller's among them. The pool must outlive it.
+  // `threads`: how many work on one loop at most, the caller's among them. The pool must outlive
+  // it.
   PoolParallelFor(ThreadPool& pool, int threads) : pool_(pool), threads_(threads) {}
 
   void Run(int64_t n, int64_t grain,

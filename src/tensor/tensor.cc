@@ -137,8 +137,8 @@ Allocator& HostAllocator() {
 absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc) {
   if (shape.IsScalar() && IsTrivial(dtype)) {
     Tensor t;
-    t.dtype_ = dtype;
-    t.kind_ = Kind::kInline;
+    t.head_.dtype = dtype;
+    t.head_.kind = Kind::kInline;
     return t;
   }
   if (shape.IsScalar() && (dtype == DType::kResource || dtype == DType::kVariant))
@@ -182,23 +182,23 @@ absl::StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape, Alloc allo
 
 Tensor Tensor::FromRep(DType dtype, internal::TensorRep* rep) {
   Tensor t;
-  t.dtype_ = dtype;
-  t.kind_ = Kind::kBuffer;
+  t.head_.dtype = dtype;
+  t.head_.kind = Kind::kBuffer;
   t.rep_ = rep;
   return t;
 }
 
 Tensor Tensor::FromObject(DType dtype, RefPtr<Object> object) {
   Tensor t;
-  t.dtype_ = dtype;
-  t.kind_ = Kind::kObject;
+  t.head_.dtype = dtype;
+  t.head_.kind = Kind::kObject;
   t.object_ = object.release();
   return t;
 }
 
 Tensor Tensor::FromRef(DType dtype, RefPtr<Object> variable) {
   Tensor t = FromObject(dtype, std::move(variable));
-  t.is_ref_ = true;
+  t.head_.is_ref = true;
   return t;
 }
 
@@ -213,11 +213,19 @@ Tensor Tensor::External(DType dtype, const Shape& shape, void* data,
 }
 
 size_t Tensor::bytes() const {
-  return static_cast<size_t>(num_elements()) * internal::ElementSize(dtype_);
+  return static_cast<size_t>(num_elements()) * internal::ElementSize(head_.dtype);
+}
+
+void Tensor::DropShared() {
+  if (head_.kind == Kind::kBuffer) {
+    rep_->Unref();
+  } else if (object_ != nullptr) {
+    object_->Unref();
+  }
 }
 
 bool Tensor::IsUnique() const {
-  switch (kind_) {
+  switch (head_.kind) {
     case Kind::kNone:
     case Kind::kInline:
       return true;
@@ -232,50 +240,50 @@ bool Tensor::IsUnique() const {
 
 Tensor Tensor::Reshaped(const Shape& shape) const {
   if (shape == this->shape()) return *this;
-  if (shape.IsScalar() && kind_ == Kind::kBuffer && dtype_ != DType::kString) {
+  if (shape.IsScalar() && head_.kind == Kind::kBuffer && head_.dtype != DType::kString) {
     Tensor t;
-    t.dtype_ = dtype_;
-    if (IsTrivial(dtype_)) {
-      t.kind_ = Kind::kInline;
-      std::memcpy(t.inline_, rep_->data, DTypeSize(dtype_));
+    t.head_.dtype = head_.dtype;
+    if (IsTrivial(head_.dtype)) {
+      t.head_.kind = Kind::kInline;
+      std::memcpy(t.inline_, rep_->data, DTypeSize(head_.dtype));
       return t;
     }
-    return FromObject(dtype_, static_cast<const RefPtr<Object>*>(rep_->data)[0]);
+    return FromObject(head_.dtype, static_cast<const RefPtr<Object>*>(rep_->data)[0]);
   }
-  if (kind_ != Kind::kBuffer) {  // an inline scalar gets a buffer of one element
-    Tensor t = *Make(dtype_, shape);
-    if (kind_ == Kind::kObject) {
+  if (head_.kind != Kind::kBuffer) {  // an inline scalar gets a buffer of one element
+    Tensor t = *Make(head_.dtype, shape);
+    if (head_.kind == Kind::kObject) {
       t.mutable_values<RefPtr<Object>>()[0] = RefPtr<Object>::Share(object_);
     } else {
-      std::memcpy(t.mutable_raw_data(), inline_, DTypeSize(dtype_));
+      std::memcpy(t.mutable_raw_data(), inline_, DTypeSize(head_.dtype));
     }
     return t;
   }
-  internal::TensorRep* view = internal::NewView(*rep_, dtype_);
+  internal::TensorRep* view = internal::NewView(*rep_, head_.dtype);
   view->shape = shape;
   view->data = rep_->data;
-  return FromRep(dtype_, view);
+  return FromRep(head_.dtype, view);
 }
 
 Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
   Dims dims(shape().dims().begin(), shape().dims().end());
   const int64_t row = dims[0] == 0 ? 0 : num_elements() / dims[0];
   dims[0] = n;
-  internal::TensorRep* view = internal::NewView(*rep_, dtype_);
+  internal::TensorRep* view = internal::NewView(*rep_, head_.dtype);
   view->shape = Shape::Trusted(std::move(dims));
   view->data = static_cast<char*>(rep_->data) +
-               static_cast<size_t>(begin * row) * internal::ElementSize(dtype_);
-  return FromRep(dtype_, view);
+               static_cast<size_t>(begin * row) * internal::ElementSize(head_.dtype);
+  return FromRep(head_.dtype, view);
 }
 
 Tensor Tensor::Bitcast(DType dtype) const {
   Tensor t = *this;
-  if (kind_ == Kind::kBuffer) {
+  if (head_.kind == Kind::kBuffer) {
     t = FromRep(dtype, internal::NewView(*rep_, dtype));
     t.rep_->shape = rep_->shape;
     t.rep_->data = rep_->data;
   }
-  t.dtype_ = dtype;
+  t.head_.dtype = dtype;
   return t;
 }
 

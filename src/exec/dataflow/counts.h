@@ -39,6 +39,12 @@ class PendingCounts {
     return now == kDead ? Outcome::kDie : Outcome::kWait;
   }
 
+  // Its node has fired or died, so its inputs hold nothing any more.
+  static bool HasFired(const Word& word) {
+    const uint64_t now = word.load(std::memory_order_relaxed);
+    return (now & ~kDead) == 0 || (now & kFired) != 0;
+  }
+
   // Merges. Bits: 0–19 control inputs to come, 20–39 deaths still needed to die (0: cannot die),
   // 40–59 the claiming input's position + 1, 61 its value is stored, 62 fired.
   static constexpr uint64_t kMaxMergeInputs = (1 << 20) - 2;

@@ -16,9 +16,7 @@ constexpr size_t kKeptRuns = 16;
 class DataflowExecutable final : public Executable {
  public:
   DataflowExecutable(std::unique_ptr<dataflow::Plan> plan, const dataflow::RunSettings& settings)
-      : plan_(std::move(plan)),
-        settings_(settings),
-        parallel_(*settings.pool, settings.threads) {}
+      : plan_(std::move(plan)), settings_(settings), parallel_(*settings.pool, settings.threads) {}
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
                                           RunEnv& env) const override {

@@ -26,6 +26,9 @@ namespace gyre::dataflow {
 struct Activation;
 struct Frame;
 
+// Drops what `t` holds. Cheaper than assigning an empty Tensor.
+inline void Clear(Tensor& t) { const Tensor gone(std::move(t)); }
+
 // One block of memory: this header, then counts, children, inputs. Comes from a pool of its
 // FramePlan.
 struct Iteration {
@@ -47,11 +50,17 @@ struct Iteration {
   Iteration* next_made = nullptr;  // all of a run, for the end of one that failed
 };
 
-// A node that is ready to run.
+// A node that is ready to run. Two words, written and read as such: it travels through the stack of
+// a worker at once.
 struct Ready {
+  Ready() = default;
+  Ready(Iteration* in, uint32_t id, bool is_dead)
+      : iteration(in), what(uint64_t{id} << 1 | (is_dead ? 1 : 0)) {}
+  uint32_t node() const { return static_cast<uint32_t>(what >> 1); }
+  bool dead() const { return (what & 1) != 0; }
+
   Iteration* iteration = nullptr;
-  uint32_t node = 0;
-  bool dead = false;
+  uint64_t what = 0;
 };
 
 // A value on its way into an iteration, or its absence: no value when dead.
@@ -65,7 +74,7 @@ struct Frame {
   Activation* activation = nullptr;
   Frame* parent = nullptr;
   Iteration* parent_iteration = nullptr;
-  Iteration* first = nullptr;  // as long as Enters are to come
+  Iteration* first = nullptr;        // as long as Enters are to come
   std::atomic<bool> entered{false};  // some Enter was alive. Relaxed: the LoopCond comes after it
 
   // Guards what follows, while several threads work on the run. Taken to create or end an
@@ -73,10 +82,13 @@ struct Frame {
   std::mutex mutex;
   Iteration* oldest = nullptr;
   Iteration* newest = nullptr;
-  int64_t live = 0;    // iterations that are not done
-  int64_t window = 1;  // as many may be live
+  int64_t live = 0;            // iterations that are not done
+  int64_t window = 1;          // as many may be live
   std::vector<Token> waiting;  // NextIterations that the window holds back
   std::vector<Token> invariants;
+  // The invariants, slot by slot, once all are there: see FramePlan::has_resident.
+  std::vector<std::pair<uint32_t, Tensor>> resident;
+  bool is_resident = false;
   std::vector<uint32_t> dead_exits;  // seen in the newest iteration
   std::vector<uint32_t> live_exits;  // that have handed out their value
 

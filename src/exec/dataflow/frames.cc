@@ -16,7 +16,7 @@ int64_t Limit(const FramePlan& plan, int window) {
 
 }  // namespace
 
-void Worker::FireEnter(const Ready& ready, const PlanNode& p, Tensor value) {
+void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
   Iteration& from = *ready.iteration;
   const bool dead = !value.has_value();
   Frame* child = nullptr;
@@ -35,7 +35,8 @@ void Worker::FireEnter(const Ready& ready, const PlanNode& p, Tensor value) {
   Iteration& first = *child->first;
   if (p.is_constant) {
     const auto lock = LockIfShared(child->mutex);
-    child->invariants.push_back({ready.node, value});
+    child->invariants.push_back({ready.node(), value});
+    SettleInvariants(*child);
     for (Iteration* i = child->oldest; i != nullptr; i = i->next.load(std::memory_order_relaxed)) {
       Tensor copy = value;
       Add(*i, dead ? DeliverDeath(*i, p) : Deliver(*i, p, &copy));
@@ -47,34 +48,39 @@ void Worker::FireEnter(const Ready& ready, const PlanNode& p, Tensor value) {
   Settle(from, 0);
 }
 
+// Death leaves a loop only if no later iteration starts.
+void Worker::NoteDeadExit(Iteration& iteration, uint32_t exit) {
+  Frame& frame = *iteration.frame;
+  const auto lock = LockIfShared(frame.mutex);
+  if (&iteration == frame.newest) frame.dead_exits.push_back(exit);
+}
+
 // A loop hands out each value once. An Exit that is alive in two iterations would run its readers
 // again with what is left of the first time.
-void Worker::FireExit(const Ready& ready, const PlanNode& p, Tensor value) {
+void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
   Frame& frame = *ready.iteration->frame;
+  if (!value.has_value()) {
+    NoteDeadExit(*ready.iteration, ready.node());
+    return Settle(*ready.iteration, 0);
+  }
   {
     const auto lock = LockIfShared(frame.mutex);
-    if (!value.has_value()) {
-      if (ready.iteration == frame.newest) frame.dead_exits.push_back(ready.node);
-    } else if (absl::c_linear_search(frame.live_exits, ready.node)) {
+    if (absl::c_linear_search(frame.live_exits, ready.node())) {
       return Fail(absl::InvalidArgumentError(
                       "the loop hands out this value in more than one iteration: an Exit must "
                       "follow the side of its Switch that is taken when the loop ends"),
                   ready);
-    } else {
-      frame.live_exits.push_back(ready.node);
     }
+    frame.live_exits.push_back(ready.node());
   }
-  if (value.has_value()) {
-    if (p.is_fetched) {
-      if (absl::Status status = KeepFetched(ready, &value); !status.ok())
-        return Fail(status, ready);
-    }
-    Add(*frame.parent_iteration, Deliver(*frame.parent_iteration, p, &value));
+  if (p.is_fetched) {
+    if (absl::Status status = KeepFetched(ready, &value); !status.ok()) return Fail(status, ready);
   }
+  Add(*frame.parent_iteration, Deliver(*frame.parent_iteration, p, &value));
   Settle(*ready.iteration, 0);
 }
 
-void Worker::FireNextIteration(const Ready& ready, const PlanNode& p, Tensor value) {
+void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
   Iteration& from = *ready.iteration;
   Iteration* next = from.next.load(std::memory_order_acquire);
   if (next == nullptr) {
@@ -83,7 +89,7 @@ void Worker::FireNextIteration(const Ready& ready, const PlanNode& p, Tensor val
     next = from.next.load(std::memory_order_relaxed);
     if (next == nullptr) {
       if (frame.live >= frame.window) {
-        frame.waiting.push_back({ready.node, std::move(value)});
+        frame.waiting.push_back({ready.node(), std::move(value)});
       } else {
         next = NewIteration(frame, 1);
         if (next == nullptr) return OutOfBudget(ready);
@@ -115,14 +121,45 @@ Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
   frame->parent = parent.frame;
   frame->parent_iteration = &parent;
   const int64_t limit = Limit(plan, run_.settings_.window);
-  const bool wide =
-      run_.settings_.window > 0 ||
-      (may_share_ && plan.is_heavy.load(std::memory_order_relaxed)) || explore_.has_value();
+  const bool wide = run_.settings_.window > 0 ||
+                    (may_share_ && plan.is_heavy.load(std::memory_order_relaxed)) ||
+                    explore_.has_value();
   frame->window = wide ? limit : 1;
   frame->first = NewIteration(*frame, plan.num_enters);
   if (frame->first == nullptr) return nullptr;
   parent.outstanding.fetch_add(1, std::memory_order_relaxed);
   return frame;
+}
+
+// Once every constant Enter has arrived alive, later iterations start with their values in place.
+// Requirement: as of NewIteration.
+void Worker::SettleInvariants(Frame& frame) {
+  const FramePlan& plan = *frame.plan;
+  if (!plan.has_resident || frame.invariants.size() < static_cast<size_t>(plan.num_constant_enters))
+    return;
+  for (const Token& token : frame.invariants) {
+    if (!token.value.has_value()) return frame.resident.clear();
+    const Iteration& any = *frame.oldest;
+    const PlanNode& p = any.nodes[token.source];
+    for (uint32_t i = p.edges; i < p.controls; ++i)
+      frame.resident.emplace_back(any.edges[i].slot, token.value);
+  }
+  frame.is_resident = true;
+}
+
+int64_t Worker::DeliverInvariants(Frame& frame, Iteration& to) {
+  int64_t ready = 0;
+  if (frame.is_resident) {
+    for (const auto& [slot, value] : frame.resident) Put(to, slot, Tensor(value));
+    for (const uint32_t root : frame.plan->resident_roots) ready += Push(to, root, false);
+    return ready;
+  }
+  for (const Token& token : frame.invariants) {
+    const PlanNode& p = to.nodes[token.source];
+    Tensor copy = token.value;
+    ready += copy.has_value() ? Deliver(to, p, &copy) : DeliverDeath(to, p);
+  }
+  return ready;
 }
 
 // The iteration after the newest, with all that waits for it. `outstanding`: what it waits for
@@ -144,11 +181,7 @@ Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
   for (Token& token : frame.waiting)
     ready += Deliver(*iteration, iteration->nodes[token.source], &token.value);
   frame.waiting.clear();
-  for (const Token& token : frame.invariants) {
-    const PlanNode& p = iteration->nodes[token.source];
-    Tensor copy = token.value;
-    ready += copy.has_value() ? Deliver(*iteration, p, &copy) : DeliverDeath(*iteration, p);
-  }
+  ready += DeliverInvariants(frame, *iteration);
   iteration->outstanding.store(outstanding + ready, std::memory_order_relaxed);
   if (frame.newest == nullptr) {
     frame.oldest = iteration;
@@ -187,21 +220,15 @@ void Worker::EndIteration(Iteration* iteration) {
     } else {
       iteration = EndFrame(&frame, &change);
     }
-    int64_t now = 0;
-    if (shared_) {
-      now = iteration->outstanding.fetch_add(change, std::memory_order_acq_rel) + change;
-    } else {
-      now = iteration->outstanding.load(std::memory_order_relaxed) + change;
-      iteration->outstanding.store(now, std::memory_order_relaxed);
-    }
-    if (now != 0) return;
+    if (!Change(*iteration, change)) return;
   }
 }
 
 // Returns the iteration that the frame was entered from, which has `change` more to wait for.
 Iteration* Worker::EndFrame(Frame* frame, int64_t* change) {
   Iteration& outside = *frame->parent_iteration;
-  for (const uint32_t exit : frame->dead_exits) *change += DeliverDeath(outside, outside.nodes[exit]);
+  for (const uint32_t exit : frame->dead_exits)
+    *change += DeliverDeath(outside, outside.nodes[exit]);
   outside.children[frame->plan->child_index].store(nullptr, std::memory_order_relaxed);
   Recycle(frame);
   return &outside;
@@ -229,20 +256,19 @@ void Worker::Widen(Frame* frame) {
   }
 }
 
-void Worker::StartCall(const Ready& ready, const PlanNode& p) {
+void Worker::StartCall(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   const NodeInfo& info = InfoOf(ready);
   Tensor* const inputs = iteration.inputs + p.first_input;
   std::vector<Tensor> args(p.num_inputs - info.first_arg);
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
     if (i >= info.first_arg) args[i - info.first_arg] = std::move(inputs[i]);
-    inputs[i] = Tensor();
+    Clear(inputs[i]);
   }
   StartActivation(*info.callee, std::move(args), ready);
 }
 
-void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
-                             const Ready& caller) {
+void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, Ready caller) {
   if (!plan.error.ok()) return Fail(plan.error, caller);
   Activation* const activation = MakeActivation();
   Frame* const frame = activation == nullptr ? nullptr : MakeFrame();
@@ -289,14 +315,14 @@ void Worker::EndActivation(Activation* activation) {
     Recycle(activation);
     return run_.End();
   }
-  const PlanNode& p = caller.iteration->nodes[caller.node];
+  const PlanNode& p = caller.iteration->nodes[caller.node()];
   for (uint32_t i = 0; i < p.num_outputs; ++i) {
     const DType declared = p.node->signature.outputs[i].dtype;
     if (results[i].dtype() == declared) continue;
-    return Fail(BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is ",
-                                      DTypeName(results[i].dtype()), ", not ",
-                                      DTypeName(declared))),
-                caller);
+    return Fail(
+        BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is ",
+                              DTypeName(results[i].dtype()), ", not ", DTypeName(declared))),
+        caller);
   }
   Finish(caller, p, results.data());
   Recycle(activation);

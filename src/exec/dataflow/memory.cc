@@ -48,7 +48,7 @@ bool Worker::Charge(size_t bytes) {
   return true;
 }
 
-void Worker::OutOfBudget(const Ready& where) {
+void Worker::OutOfBudget(Ready where) {
   Fail(absl::ResourceExhaustedError(
            absl::StrCat("the run's memory budget of ", run_.env_->budget->limit(),
                         " bytes is used up by calls and iterations in flight: is a recursion or a "
@@ -78,14 +78,21 @@ Iteration* Worker::MakeIteration(Frame& frame) {
   }
   iteration->frame = &frame;
   iteration->next.store(nullptr, std::memory_order_relaxed);
-  for (size_t i = 0; i < plan.initial_counts.size(); ++i)
-    iteration->counts[i].store(plan.initial_counts[i], std::memory_order_relaxed);
+  const std::vector<uint64_t>& counts =
+      frame.is_resident ? plan.resident_counts : plan.initial_counts;
+  for (size_t i = 0; i < counts.size(); ++i)
+    iteration->counts[i].store(counts[i], std::memory_order_relaxed);
   return iteration;
 }
 
-// Values may be left in nodes that never fired.
+// Values may be left in nodes that never fired: those that still count arrivals, and those that a
+// feed has filled in.
 void Worker::Recycle(Iteration* iteration) {
-  for (uint32_t i = 0; i < iteration->num_inputs; ++i) iteration->inputs[i] = Tensor();
+  const FramePlan& plan = *iteration->frame->plan;
+  bool is_clean = plan.fed.empty();
+  for (size_t i = 0; i < plan.initial_counts.size(); ++i)
+    is_clean &= PendingCounts::HasFired(iteration->counts[i]);
+  for (uint32_t i = 0; !is_clean && i < iteration->num_inputs; ++i) Clear(iteration->inputs[i]);
   Iteration*& free = free_iterations_[iteration->frame->plan->pool];
   iteration->next_free = free;
   free = iteration;
@@ -106,6 +113,7 @@ Frame* Worker::MakeFrame() {
   frame->first = frame->oldest = frame->newest = nullptr;
   frame->live = 0;
   frame->window = 1;
+  frame->is_resident = false;
   frame->entered.store(false, std::memory_order_relaxed);
   return frame;
 }
@@ -113,6 +121,7 @@ Frame* Worker::MakeFrame() {
 void Worker::Recycle(Frame* frame) {
   KeepSmall(frame->waiting);
   KeepSmall(frame->invariants);
+  KeepSmall(frame->resident);
   KeepSmall(frame->dead_exits);
   KeepSmall(frame->live_exits);
   frame->next_free = free_frames_;
@@ -170,7 +179,7 @@ void Worker::FreeMemory() {
   ended_.clear();
   queue_.clear();
   queue_cost_.store(0, std::memory_order_relaxed);
-  for (Tensor& output : outputs_) output = Tensor();
+  for (Tensor& output : outputs_) Clear(output);
 }
 
 }  // namespace gyre::dataflow

@@ -32,9 +32,9 @@ bool IsPartOfLoop(const Place& place, const NodeOrigin& origin) {
   return origin.is_plumbing && place.scope > 0 && ScopeOf(place).site == origin.node;
 }
 
-Place PlaceOf(const Ready& where) {
+Place PlaceOf(Ready where) {
   const FunctionPlan& plan = *where.iteration->frame->activation->plan;
-  return {&plan, where.iteration, plan.infos[where.node].origin.scope};
+  return {&plan, where.iteration, plan.infos[where.node()].origin.scope};
 }
 
 // The tag of an iteration of the frames that the function itself opens.
@@ -79,8 +79,8 @@ std::string CallText(const Node& site, int callee, const Function& function, int
     case OpKind::kCase:
       return absl::StrCat("\n  in branch ", callee, name, of);
     case OpKind::kWhile:
-      return absl::StrCat("\n  in iteration ", trip, " of the ",
-                          callee == 0 ? "condition" : "body", name, of);
+      return absl::StrCat("\n  in iteration ", trip, " of the ", callee == 0 ? "condition" : "body",
+                          name, of);
     case OpKind::kFor:
       return absl::StrCat("\n  in iteration ", trip, " of the body", name, of);
     default:
@@ -101,21 +101,21 @@ std::string LoopText(const Iteration* iteration) {
 
 }  // namespace
 
-Tag TagOf(const Ready& where) { return TagOf(PlaceOf(where)); }
+Tag TagOf(Ready where) { return TagOf(PlaceOf(where)); }
 
-Tag CalleeTag(const Ready& site) {
+Tag CalleeTag(Ready site) {
   const Place place = PlaceOf(site);
-  const NodeInfo& info = place.plan->infos[site.node];
+  const NodeInfo& info = place.plan->infos[site.node()];
   const bool part = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
   const Tag outside = TagOf(part ? Outside(place) : place);
   return {ChildFrameId(outside, CalleeName(*info.origin.node, *info.callee->source)),
           part ? site.iteration->number : 0};
 }
 
-std::string Locate(const Ready& where) {
+std::string Locate(Ready where) {
   if (where.iteration == nullptr) return "";
   Place place = PlaceOf(where);
-  const NodeOrigin& origin = place.plan->infos[where.node].origin;
+  const NodeOrigin& origin = place.plan->infos[where.node()].origin;
   std::string text = NodeText(*origin.node);
   if (IsPartOfLoop(place, origin)) place = Outside(place);
   for (int shown = 0;; ++shown) {
@@ -131,7 +131,7 @@ std::string Locate(const Ready& where) {
       continue;
     }
     place = PlaceOf(caller);
-    const NodeInfo& info = place.plan->infos[caller.node];
+    const NodeInfo& info = place.plan->infos[caller.node()];
     absl::StrAppend(&text, CallText(*info.origin.node, info.origin.callee, *info.callee->source,
                                     caller.iteration->number));
     if (IsPartOfLoop(place, info.origin)) place = Outside(place);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
@@ -55,6 +54,7 @@ Step StepOf(OpKind kind) {
 Step PlainStep(const Node& node) {
   if (node.op_name == "Const") return Step::kConst;
   if (node.op_name == "NoOp") return Step::kNoOp;
+  if (node.op_name == "ToBool") return Step::kToBool;
   const bool is_one_to_one = node.inputs.size() == 1 && node.num_outputs() == 1;
   return node.op_name == "Identity" && is_one_to_one ? Step::kIdentity : Step::kKernel;
 }
@@ -91,6 +91,7 @@ class Builder {
     CollectEdges();
     GYRE_RETURN_IF_ERROR(AddFetches());
     FindRoots();
+    FindResidents();
     return absl::OkStatus();
   }
 
@@ -132,7 +133,7 @@ class Builder {
     p.runs_dead = node.kind() == OpKind::kTransfer;
     p.needs_tag = p.runs_dead || node.op->traits.effect != Effect::kNone;
     p.is_constant = node.kind() == OpKind::kEnter && NodeAttr<bool>(node, "is_constant");
-    p.target_frame = table_.output_frame_of_node[node.id];
+    if (p.step == Step::kEnter) p.target_frame = table_.output_frame_of_node[node.id];
     FramePlan& frame = plan_.frames[info.frame];
     p.opens_gate = node.kind() == OpKind::kLoopCond && frame.frame.loop_cond == node.id;
     p.first_input = frame.num_inputs;
@@ -193,8 +194,9 @@ class Builder {
     if (node.kind() == OpKind::kMerge) {
       if (waits.control > PendingCounts::kMaxMergeInputs ||
           node.inputs.size() > PendingCounts::kMaxMergeInputs) {
-        return absl::UnimplementedError(absl::StrCat("node ", node.name, " (", node.op_name,
-                                                     ") joins more inputs than an engine can count"));
+        return absl::UnimplementedError(
+            absl::StrCat("node ", node.name, " (", node.op_name,
+                         ") joins more inputs than an engine can count"));
       }
       plan_.nodes[node.id].count = waits.count;
       frame.initial_counts.push_back(PendingCounts::Merge(waits.control, waits.deaths));
@@ -215,7 +217,9 @@ class Builder {
     if (node.kind() == OpKind::kMerge) {
       edge.arrival = slot == Edge::kControl ? Arrival::kMergeControl : Arrival::kMergeValue;
     } else {
-      edge.arrival = waits.all() > 1 ? Arrival::kCounted : Arrival::kOnly;
+      edge.arrival = waits.all() > 1                ? Arrival::kCounted
+                     : node.kind() == OpKind::kExit ? Arrival::kOnlyExit
+                                                    : Arrival::kOnly;
     }
     return edge;
   }
@@ -250,6 +254,12 @@ class Builder {
       const auto begin = static_cast<uint32_t>(plan_.edges.size());
       plan_.edges.insert(plan_.edges.end(), edges.begin(), edges.end());
       plan_.edge_ranges.emplace_back(begin, static_cast<uint32_t>(plan_.edges.size()));
+    }
+    for (PlanNode& p : plan_.nodes) {
+      if (p.num_outputs != 1) continue;
+      p.edges = plan_.edge_ranges[p.first_range].first;
+      p.controls = plan_.edge_ranges[p.first_range].second;
+      p.edges_end = plan_.edge_ranges[p.first_range + 1].second;
     }
   }
 
@@ -311,6 +321,31 @@ class Builder {
     }
   }
 
+  // What is left to count in a frame whose constant Enters have all arrived.
+  void FindResidents() {
+    for (FramePlan& frame : plan_.frames) {
+      frame.resident_counts = frame.initial_counts;
+      frame.has_resident = true;
+      for (const NodeId enter : frame.frame.enters) {
+        const PlanNode& p = plan_.nodes[enter];
+        if (!p.is_constant) continue;
+        ++frame.num_constant_enters;
+        for (uint32_t i = p.edges; i < p.edges_end; ++i) AddResident(frame, plan_.edges[i]);
+      }
+      frame.has_resident &= frame.num_constant_enters > 0;
+    }
+  }
+
+  static void AddResident(FramePlan& frame, const Edge& edge) {
+    if (edge.arrival == Arrival::kCounted) {
+      if (--frame.resident_counts[edge.count] > 0) return;
+    } else if (edge.arrival != Arrival::kOnly && edge.arrival != Arrival::kOnlyExit) {
+      frame.has_resident = false;
+      return;
+    }
+    frame.resident_roots.push_back(edge.node);
+  }
+
   FunctionPlan& plan_;
   const Function& function_;
   const RunSignature& signature_;
@@ -354,7 +389,13 @@ absl::Status Plan::BuildAll(const RunSignature& signature) {
   const bool has_refs =
       absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
   for (FunctionPlan& plan : plans_) {
-    for (PlanNode& node : plan.nodes) node.reads_refs = has_refs;
+    for (PlanNode& node : plan.nodes) {
+      node.reads_refs = has_refs;
+      if (node.step == Step::kKernel && node.num_outputs == 1 && !has_refs && !node.needs_tag &&
+          !node.runs_dead) {
+        node.step = Step::kPlainKernel;
+      }
+    }
     for (const PlanNode& node : plan.nodes) max_outputs_ = std::max(max_outputs_, node.num_outputs);
   }
   return absl::OkStatus();

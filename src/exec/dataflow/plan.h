@@ -37,6 +37,8 @@ enum class Step : uint8_t {
   kExit,
   kNextIteration,
   kLoopCond,
+  kToBool,
+  kPlainKernel,  // as kKernel: with one output, and without a tag, a reference or a life when dead
   kKernel,
   kAsyncKernel,
   kCall,
@@ -48,6 +50,7 @@ enum class Step : uint8_t {
 // How an arrival changes the node that it arrives at.
 enum class Arrival : uint8_t {
   kOnly,          // the one thing that the node waits for: it is ready
+  kOnlyExit,      // the same, at an Exit, where death is only noted
   kCounted,       // one of several
   kMergeValue,    // a data input of a Merge
   kMergeControl,  // a control input of a Merge
@@ -63,21 +66,26 @@ struct Edge {
   bool kills;  // a dead arrival kills the node (all but those at a ControlTrigger)
 };
 
-// What firing a node touches. 64 bytes: a cache line.
-struct PlanNode {
+// What firing a node touches: a cache line.
+struct alignas(64) PlanNode {
   Step step = Step::kUnavailable;
-  bool runs_dead = false;    // a transfer: its kernel runs even when dead
-  bool needs_tag = false;    // its kernel asks where it runs
-  bool reads_refs = false;   // some input may be a reference where a value is wanted, or vice versa
-  bool is_fetched = false;   // NodeInfo::fetched is not empty
-  bool is_constant = false;  // of an Enter: its value goes to every iteration
-  bool opens_gate = false;   // of a LoopCond: the one that its frame goes by
+  bool runs_dead : 1 = false;    // a transfer: its kernel runs even when dead
+  bool needs_tag : 1 = false;    // its kernel asks where it runs
+  bool is_fetched : 1 = false;   // NodeInfo::fetched is not empty
+  bool is_constant : 1 = false;  // of an Enter: its value goes to every iteration
+  bool opens_gate : 1 = false;   // of a LoopCond: the one that its frame goes by
+  bool reads_refs : 1 = false;   // an input may be a reference where a value is wanted, or reverse
   uint32_t num_inputs = 0;
   uint32_t num_outputs = 0;
-  uint32_t first_input = 0;    // offset among the inputs of its iteration
-  uint32_t first_range = 0;    // FunctionPlan::edge_ranges: one per output, one for control
-  int32_t target_frame = 0;    // of an Enter: the frame that it opens
-  uint32_t count = 0;          // of a Merge: its word among the counts of its iteration
+  uint32_t first_input = 0;  // offset among the inputs of its iteration
+  uint32_t first_range = 0;  // FunctionPlan::edge_ranges: one per output, one for control
+  uint32_t edges = 0;        // of a node with one output: where its edges begin, …
+  uint32_t controls = 0;     // … where those without a value do, …
+  uint32_t edges_end = 0;    // … and where they end
+  union {
+    int32_t target_frame = 0;  // of an Enter: the frame that it opens
+    uint32_t count;            // of a Merge: its word among the counts of its iteration
+  };
   union {
     absl::Status (*run)(KernelContext&, const void* attrs) = nullptr;
     void (*run_async)(KernelContext&, const void* attrs, KernelDone done);
@@ -86,6 +94,7 @@ struct PlanNode {
   const void* attrs = nullptr;
   const Node* node = nullptr;  // as the program has it: what kernels and errors speak of
 };
+static_assert(sizeof(PlanNode) == 64);
 
 // The rest of a node.
 struct NodeInfo {
@@ -115,6 +124,12 @@ struct FramePlan {
   uint32_t num_inputs = 0;
   int num_enters = 0;
   std::vector<uint64_t> initial_counts;  // see counts.h
+  // Once all constant Enters have arrived, their values are there when an iteration begins: nothing
+  // counts their arrival any more. Not so where a Merge waits for one (has_resident is false).
+  int num_constant_enters = 0;
+  bool has_resident = false;
+  std::vector<uint64_t> resident_counts;
+  std::vector<uint32_t> resident_roots;  // nodes that wait for nothing else
   std::vector<FedInput> fed;             // filled in at the start of every iteration
   // Nodes without any input left: they run at the start of every iteration …
   std::vector<uint32_t> roots;

@@ -93,7 +93,7 @@ void Run::Finish() {
     env_->budget->Release(charged_.exchange(0, std::memory_order_relaxed));
 }
 
-void Run::Fail(const absl::Status& status, const Ready& where) {
+void Run::Fail(const absl::Status& status, Ready where) {
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;

@@ -62,7 +62,7 @@ class Run {
   void Finish();
 
   // Remembers the first error and tells everything that waits to stop.
-  void Fail(const absl::Status& status, const Ready& where);
+  void Fail(const absl::Status& status, Ready where);
   // Charges the run's budget for bookkeeping; false when there is none left.
   bool Charge(size_t bytes);
   bool HasEnded() const {
@@ -104,21 +104,21 @@ class Run {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  absl::Status status_;                // guarded by mutex_
-  int active_ = 0;                     // guarded by mutex_: workers that have joined
-  int asked_ = 0;                      // guarded by mutex_: threads on their way
-  int parked_ = 0;                     // guarded by mutex_: workers that wait on changed_
+  absl::Status status_;                 // guarded by mutex_
+  int active_ = 0;                      // guarded by mutex_: workers that have joined
+  int asked_ = 0;                       // guarded by mutex_: threads on their way
+  int parked_ = 0;                      // guarded by mutex_: workers that wait on changed_
   std::vector<AsyncCall*> async_done_;  // guarded by mutex_
   std::atomic<int64_t> async_running_{0};
-  bool is_clean_ = true;  // what was made can be used again
+  bool is_clean_ = true;        // what was made can be used again
   std::shared_ptr<Gate> gate_;  // made when help is asked for the first time
 };
 
 // Where a node runs, for kernels that ask (random keys, rendezvous).
-Tag TagOf(const Ready& where);
+Tag TagOf(Ready where);
 // The tag that the main iteration of the function called at `site` has.
-Tag CalleeTag(const Ready& site);
+Tag CalleeTag(Ready site);
 // Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
-std::string Locate(const Ready& where);
+std::string Locate(Ready where);
 
 }  // namespace gyre::dataflow

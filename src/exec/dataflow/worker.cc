@@ -12,7 +12,7 @@ namespace gyre::dataflow {
 namespace {
 
 // Nodes between two looks at the clock and the budget.
-constexpr uint64_t kHouseKeepingEvery = 64;
+constexpr int kHouseKeepingEvery = 64;
 // Of the nodes that are not known to be heavy, one in so many is timed.
 constexpr uint64_t kTimedEvery = 16;
 constexpr uint64_t kAveraged = 4;  // weight of a new measurement: 1 / 4
@@ -27,6 +27,12 @@ void Measured(std::atomic<uint32_t>& cost, int64_t nanos) {
 }
 
 }  // namespace
+
+// Whether to time this firing: always while the node is unknown or may be heavy.
+bool Worker::IsTimed(const std::atomic<uint32_t>& cost) {
+  const uint32_t known = cost.load(std::memory_order_relaxed);
+  return known == 0 || known >= kHeavyNanos / 4 || ++steps_ % kTimedEvery == 0;
+}
 
 Worker::Worker(Run& run, int index)
     : run_(run), index_(index), may_share_(run.settings_.threads > 1) {
@@ -70,37 +76,50 @@ void Worker::Help() {
 
 void Worker::Drain() {
   while (true) {
-    if (const uint32_t attention = run_.attention_.load(std::memory_order_relaxed)) [[unlikely]] {
+    const uint32_t attention = run_.attention_.load(std::memory_order_relaxed);
+    if (attention != 0) {
       if (run_.HasEnded()) return;
       if ((attention & Run::kAsyncDone) != 0) CompleteAsync();
     }
     if (!fresh_.empty()) QueueFresh();
-    Ready ready;
     if (!ended_.empty()) {
-      Activation* activation = ended_.back();
+      Activation* const activation = ended_.back();
       ended_.pop_back();
       EndActivation(activation);
-      continue;
-    }
-    if (!stack_.empty()) {
-      if (explore_) std::swap(stack_.back(), stack_[(*explore_)() % stack_.size()]);
-      ready = stack_.back();
-      stack_.pop_back();
-    } else if (!may_share_ || !TakeQueued(&ready)) {
+    } else if (!stack_.empty()) {
+      FireStack();
+    } else if (Ready ready; may_share_ && TakeQueued(&ready)) {
+      HouseKeeping(ready);
+      Fire(ready);
+    } else {
       return;
     }
-    if (++steps_ % kHouseKeepingEvery == 0) HouseKeeping(ready);
-    Fire(ready);
   }
 }
 
+// Fires what is ready here, until there is nothing, or it is time to look at everything else.
+void Worker::FireStack() {
+  until_check_ = kHouseKeepingEvery;
+  do {
+    if (explore_) [[unlikely]]
+      stack_.Shuffle(*explore_);
+    const Ready ready = stack_.Pop();
+    if (--until_check_ <= 0) {
+      HouseKeeping(ready);
+      if (run_.HasEnded()) return;
+      return Fire(ready);
+    }
+    Fire(ready);
+  } while (!stack_.empty());
+}
+
 void Worker::QueueFresh() {
-  for (const Ready& ready : fresh_) PushQueued(ready, false);
+  for (Ready ready : fresh_) PushQueued(ready, false);
   fresh_.clear();
 }
 
-void Worker::PushQueued(const Ready& ready, bool in_front) {
-  const int64_t cost = ready.iteration->costs[ready.node].load(std::memory_order_relaxed);
+void Worker::PushQueued(Ready ready, bool in_front) {
+  const int64_t cost = ready.iteration->costs[ready.node()].load(std::memory_order_relaxed);
   const std::lock_guard lock(queue_mutex_);
   in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
   queue_cost_.fetch_add(cost, std::memory_order_relaxed);
@@ -130,8 +149,7 @@ bool Worker::TakeQueued(Ready* ready) {
   Widen(ready->iteration->frame);
   if (!stack_.empty()) {  // first what has just come up
     PushQueued(*ready, true);
-    *ready = stack_.back();
-    stack_.pop_back();
+    *ready = stack_.Pop();
   } else if (from->queue_cost_.load(std::memory_order_relaxed) >
              run_.settings_.pool->wake_nanos()) {
     run_.AskForHelp();
@@ -139,7 +157,7 @@ bool Worker::TakeQueued(Ready* ready) {
   return true;
 }
 
-void Worker::HouseKeeping(const Ready& where) {
+void Worker::HouseKeeping(Ready where) {
   if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
     return Fail(status, where);
   if (run_.env_->budget != nullptr) {
@@ -149,33 +167,58 @@ void Worker::HouseKeeping(const Ready& where) {
   if (shared_ && index_ == 0) run_.StopSharing(*this);
 }
 
-void Worker::Fire(const Ready& ready) {
+void Worker::Fire(Ready ready) {
   Iteration& iteration = *ready.iteration;
-  const PlanNode& p = iteration.nodes[ready.node];
-  if (ready.dead && !p.runs_dead) return FireDead(ready, p);
+  const PlanNode& p = iteration.nodes[ready.node()];
+  if (ready.dead() && !p.runs_dead) return FireDead(ready, p);
   Tensor* const inputs = iteration.inputs + p.first_input;
   switch (p.step) {
     case Step::kIdentity:
-      return Finish(ready, p, inputs);
+      return FinishOne(ready, p, inputs[0]);
     case Step::kConst: {
       Tensor value = *p.constant;
-      return Finish(ready, p, &value);
+      return FinishOne(ready, p, value);
     }
     case Step::kNoOp:
       return Finish(ready, p, nullptr);
     case Step::kSwitch: {
-      const Tensor& taken = inputs[1];
-      if (taken.is_ref() || taken.rank() != 0) break;
-      Tensor outputs[2];
-      outputs[taken.scalar<bool>() ? 1 : 0] = std::move(inputs[0]);
-      return Finish(ready, p, outputs);
+      if (!inputs[1].is_inline() || p.is_fetched) break;
+      const Range* const ranges = iteration.ranges + p.first_range;
+      const int taken = inputs[1].scalar<bool>() ? 1 : 0;
+      const int64_t others = DeliverDeaths(iteration, ranges[1 - taken]);
+      return Settle(iteration, others + DeliverOutput(iteration, ranges[taken], inputs[0]) +
+                                   DeliverControls(iteration, ranges[2], false));
     }
     case Step::kMerge: {
       const uint32_t position = PendingCounts::ClaimedBy(iteration.counts[p.count]);
-      Tensor outputs[2];
-      outputs[0] = std::move(inputs[position]);
-      outputs[1] = Tensor::Scalar(static_cast<int32_t>(position));
-      return Finish(ready, p, outputs);
+      if (p.is_fetched) {
+        Tensor outputs[2] = {std::move(inputs[position]),
+                             Tensor::Scalar(static_cast<int32_t>(position))};
+        return Finish(ready, p, outputs);
+      }
+      const Range* const ranges = iteration.ranges + p.first_range;
+      int64_t made = DeliverOutput(iteration, ranges[0], inputs[position]);
+      if (ranges[1].first != ranges[1].second) {
+        Tensor index = Tensor::Scalar(static_cast<int32_t>(position));
+        made += DeliverOutput(iteration, ranges[1], index);
+      }
+      return Settle(iteration, made + DeliverControls(iteration, ranges[2], false));
+    }
+    case Step::kToBool:
+      if (!inputs[0].is_inline() || inputs[0].dtype() != DType::kBool) break;
+      return FinishOne(ready, p, inputs[0]);
+    case Step::kPlainKernel: {
+      if (may_share_ && IsTimed(iteration.costs[ready.node()])) break;
+      Tensor& output = outputs_[0];
+      KernelContext context(*p.node, *run_.env_, Tag(), absl::MakeSpan(inputs, p.num_inputs),
+                            absl::MakeSpan(&output, 1));
+      const absl::Status status = p.run(context, p.attrs);
+      if (!status.ok() || !output.has_value()) [[unlikely]]
+        return FailKernel(ready, p, status);
+      for (uint32_t i = 0; i < p.num_inputs; ++i) {
+        if (!inputs[i].is_inline()) Clear(inputs[i]);
+      }
+      return FinishOne(ready, p, output);
     }
     case Step::kEnter:
       return FireEnter(ready, p, std::move(inputs[0]));
@@ -184,10 +227,10 @@ void Worker::Fire(const Ready& ready) {
     case Step::kNextIteration:
       return FireNextIteration(ready, p, std::move(inputs[0]));
     case Step::kLoopCond: {
-      if (inputs[0].is_ref() || inputs[0].rank() != 0) break;
+      if (!inputs[0].is_inline()) break;
       const int64_t gated = p.opens_gate ? OpenGate(iteration, inputs[0].scalar<bool>()) : 0;
       if (gated > 0) Add(iteration, gated);
-      return Finish(ready, p, inputs);
+      return FinishOne(ready, p, inputs[0]);
     }
     case Step::kCall:
       return StartCall(ready, p);
@@ -199,12 +242,11 @@ void Worker::Fire(const Ready& ready) {
             absl::InvalidArgumentError(absl::StrCat("there is no argument ", info.arg_index)),
             ready);
       }
-      Tensor value =
-          info.owns_arg ? std::move(args[info.arg_index]) : Tensor(args[info.arg_index]);
+      Tensor value = info.owns_arg ? std::move(args[info.arg_index]) : Tensor(args[info.arg_index]);
       return Finish(ready, p, &value);
     }
     case Step::kRetval:
-      inputs[0] = Tensor();
+      Clear(inputs[0]);
       return Finish(ready, p, nullptr);
     case Step::kAsyncKernel:
       return RunAsync(ready, p);
@@ -217,10 +259,10 @@ void Worker::Fire(const Ready& ready) {
   RunKernel(ready, p);
 }
 
-void Worker::FireDead(const Ready& ready, const PlanNode& p) {
+void Worker::FireDead(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   Tensor* const inputs = iteration.inputs + p.first_input;
-  for (uint32_t i = 0; i < p.num_inputs; ++i) inputs[i] = Tensor();
+  for (uint32_t i = 0; i < p.num_inputs; ++i) Clear(inputs[i]);
   switch (p.step) {
     case Step::kEnter:
       return FireEnter(ready, p, Tensor());
@@ -238,9 +280,9 @@ void Worker::FireDead(const Ready& ready, const PlanNode& p) {
 }
 
 // Who fetches a reference, or a value that is still one, gets what the variable holds now.
-absl::Status Worker::KeepFetched(const Ready& ready, const Tensor* outputs) {
+absl::Status Worker::KeepFetched(Ready ready, const Tensor* outputs) {
   Activation& activation = *ready.iteration->frame->activation;
-  const PlanNode& p = ready.iteration->nodes[ready.node];
+  const PlanNode& p = ready.iteration->nodes[ready.node()];
   for (const auto& [slot, position] : InfoOf(ready).fetched) {
     Tensor& result = activation.results[position];
     const bool wants_ref =
@@ -268,40 +310,47 @@ absl::Status Worker::ReadRefs(const PlanNode& p, Tensor* inputs) const {
   return absl::OkStatus();
 }
 
-void Worker::RunKernel(const Ready& ready, const PlanNode& p) {
+void Worker::RunKernel(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   Tensor* const inputs = iteration.inputs + p.first_input;
   Tensor* const outputs = outputs_.data();
   // Only a transfer gets here dead: what it sends is its deadness, whatever else has arrived.
-  for (uint32_t i = 0; ready.dead && i < p.num_inputs; ++i) inputs[i] = Tensor();
+  for (uint32_t i = 0; ready.dead() && i < p.num_inputs; ++i) Clear(inputs[i]);
   if (p.reads_refs) {
     if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
   }
-  bool timed = false;
-  if (may_share_) {
-    const uint32_t cost = iteration.costs[ready.node].load(std::memory_order_relaxed);
-    timed = cost == 0 || cost >= kHeavyNanos / 4 || steps_ % kTimedEvery == 0;
-  }
+  const bool timed = may_share_ && IsTimed(iteration.costs[ready.node()]);
   const int64_t start = timed ? Now() : 0;
   KernelContext context(*p.node, *run_.env_, p.needs_tag ? TagOf(ready) : Tag(),
                         absl::MakeSpan(inputs, p.num_inputs),
                         absl::MakeSpan(outputs, p.num_outputs));
   const absl::Status status = p.run(context, p.attrs);
-  if (timed) Measured(const_cast<std::atomic<uint32_t>&>(iteration.costs[ready.node]), Now() - start);
-  if (!status.ok()) {
-    for (uint32_t i = 0; i < p.num_outputs; ++i) outputs[i] = Tensor();
-    return Fail(status, ready);
-  }
+  if (timed)
+    Measured(const_cast<std::atomic<uint32_t>&>(iteration.costs[ready.node()]), Now() - start);
+  if (!status.ok()) return FailKernel(ready, p, status);
   // What follows may want to own the buffers.
-  for (uint32_t i = 0; i < p.num_inputs; ++i) inputs[i] = Tensor();
+  for (uint32_t i = 0; i < p.num_inputs; ++i) {
+    if (!inputs[i].is_inline()) Clear(inputs[i]);
+  }
   FinishKernel(ready, p, outputs);
 }
 
+// A kernel has reported an error, or forgotten an output.
+void Worker::FailKernel(Ready ready, const PlanNode& p, const absl::Status& status) {
+  absl::Status why = status;
+  for (uint32_t i = 0; i < p.num_outputs; ++i) {
+    if (why.ok() && !outputs_[i].has_value())
+      why = BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is missing"));
+    Clear(outputs_[i]);
+  }
+  Fail(why, ready);
+}
+
 // A Send or Recv on a path not taken runs, so that each key keeps its pair, but stays dead.
-void Worker::FinishKernel(const Ready& ready, const PlanNode& p, Tensor* outputs) {
+void Worker::FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs) {
   Iteration& iteration = *ready.iteration;
-  if (ready.dead) {
-    for (uint32_t i = 0; i < p.num_outputs; ++i) outputs[i] = Tensor();
+  if (ready.dead()) {
+    for (uint32_t i = 0; i < p.num_outputs; ++i) Clear(outputs[i]);
     return Settle(iteration, DeliverDeath(iteration, p));
   }
   switch (p.step) {
@@ -315,22 +364,20 @@ void Worker::FinishKernel(const Ready& ready, const PlanNode& p, Tensor* outputs
       break;
   }
   for (uint32_t i = 0; i < p.num_outputs; ++i) {
-    if (outputs[i].has_value() || p.runs_dead) continue;
-    return Fail(BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is missing")),
-                ready);
+    if (!outputs[i].has_value() && !p.runs_dead) return FailKernel(ready, p, absl::OkStatus());
   }
   Finish(ready, p, outputs);
 }
 
-void Worker::RunAsync(const Ready& ready, const PlanNode& p) {
+void Worker::RunAsync(Ready ready, const PlanNode& p) {
   Tensor* const inputs = ready.iteration->inputs + p.first_input;
   auto* const call = new AsyncCall;
   call->ready = ready;
   call->outputs.resize(p.num_outputs);
   call->inputs.resize(p.num_inputs);
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
-    call->inputs[i] = ready.dead ? Tensor() : std::move(inputs[i]);
-    inputs[i] = Tensor();
+    call->inputs[i] = ready.dead() ? Tensor() : std::move(inputs[i]);
+    Clear(inputs[i]);
   }
   if (absl::Status status = ReadRefs(p, call->inputs.data()); !status.ok()) {
     delete call;
@@ -353,7 +400,7 @@ void Worker::CompleteAsync() {
       Fail(call->status, call->ready);
       continue;
     }
-    const PlanNode& p = call->ready.iteration->nodes[call->ready.node];
+    const PlanNode& p = call->ready.iteration->nodes[call->ready.node()];
     FinishKernel(call->ready, p, call->outputs.data());
   }
 }

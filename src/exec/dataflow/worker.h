@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/dataflow/ready_stack.h"
 #include "exec/dataflow/run.h"
 
 namespace gyre::dataflow {
@@ -37,25 +38,32 @@ class Worker {
 
   // worker.cc: the main loop, and firing one node.
   void Drain();
+  void FireStack();
   bool TakeQueued(Ready* ready);
   bool PopQueued(Worker& from, Ready* ready);
-  void PushQueued(const Ready& ready, bool in_front);
+  void PushQueued(Ready ready, bool in_front);
   void QueueFresh();
-  void HouseKeeping(const Ready& where);
-  void Fire(const Ready& ready);
-  void FireDead(const Ready& ready, const PlanNode& p);
-  void RunKernel(const Ready& ready, const PlanNode& p);
-  void RunAsync(const Ready& ready, const PlanNode& p);
+  void HouseKeeping(Ready where);
+  void Fire(Ready ready);
+  void FireDead(Ready ready, const PlanNode& p);
+  void RunKernel(Ready ready, const PlanNode& p);
+  void FailKernel(Ready ready, const PlanNode& p, const absl::Status& status);
+  bool IsTimed(const std::atomic<uint32_t>& cost);
+  void RunAsync(Ready ready, const PlanNode& p);
   void CompleteAsync();
   // Hands on what a node has made. Consumes `outputs`.
-  void FinishKernel(const Ready& ready, const PlanNode& p, Tensor* outputs);
-  void Finish(const Ready& ready, const PlanNode& p, Tensor* outputs);
+  void FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs);
+  void Finish(Ready ready, const PlanNode& p, Tensor* outputs);
+  void FinishOne(Ready ready, const PlanNode& p, Tensor& output);
   absl::Status ReadRefs(const PlanNode& p, Tensor* inputs) const;
-  const NodeInfo& InfoOf(const Ready& ready) const {
-    return ready.iteration->frame->activation->plan->infos[ready.node];
+  const NodeInfo& InfoOf(Ready ready) const {
+    return ready.iteration->frame->activation->plan->infos[ready.node()];
   }
-  absl::Status KeepFetched(const Ready& ready, const Tensor* outputs);
-  void Fail(const absl::Status& status, const Ready& where) { run_.Fail(status, where); }
+  absl::Status KeepFetched(Ready ready, const Tensor* outputs);
+  void Fail(const absl::Status& status, Ready where) {
+    run_.Fail(status, where);
+    until_check_ = 1;
+  }
   bool IsHeavy(const Iteration& iteration, uint32_t node) const {
     return iteration.costs[node].load(std::memory_order_relaxed) >= kHeavyNanos;
   }
@@ -63,29 +71,38 @@ class Worker {
   // tokens.h: where values and deadness go. Each returns how many nodes of `to` became ready.
   int64_t Deliver(Iteration& to, const PlanNode& p, Tensor* outputs);
   int64_t DeliverDeath(Iteration& to, const PlanNode& p);
+  int64_t DeliverOne(Iteration& to, const PlanNode& p, Tensor& output);
   int64_t DeliverOutput(Iteration& to, Range range, Tensor& value);
+  int64_t DeliverDeaths(Iteration& to, Range range);
+  int64_t DeliverToAll(Iteration& to, Range range, Tensor& value);
   int64_t DeliverControls(Iteration& to, Range range, bool dead);
   int64_t DeliverValue(Iteration& to, const Edge& edge, Tensor&& value);
+  int64_t DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value);
   int64_t DeliverDead(Iteration& to, const Edge& edge);
   int64_t DeliverControl(Iteration& to, const Edge& edge, bool dead);
+  void Put(Iteration& to, uint32_t slot, Tensor&& value);
   int64_t Push(Iteration& to, uint32_t node, bool dead);
   // A node of `iteration` is done, and has made `ready` others of it ready.
   void Settle(Iteration& iteration, int64_t ready);
+  bool Change(Iteration& iteration, int64_t by);
   // Ends the iteration when nothing is outstanding any more.
   void Add(Iteration& iteration, int64_t outstanding);
 
   // frames.cc: loops and calls from birth to end.
-  void FireEnter(const Ready& ready, const PlanNode& p, Tensor value);
-  void FireExit(const Ready& ready, const PlanNode& p, Tensor value);
-  void FireNextIteration(const Ready& ready, const PlanNode& p, Tensor value);
+  void FireEnter(Ready ready, const PlanNode& p, Tensor value);
+  void FireExit(Ready ready, const PlanNode& p, Tensor value);
+  void FireNextIteration(Ready ready, const PlanNode& p, Tensor value);
+  void NoteDeadExit(Iteration& iteration, uint32_t exit);
   int64_t OpenGate(Iteration& iteration, bool alive);
   Frame* OpenFrame(Iteration& parent, int frame_index);
+  void SettleInvariants(Frame& frame);
+  int64_t DeliverInvariants(Frame& frame, Iteration& to);
   Iteration* NewIteration(Frame& frame, int64_t outstanding);
   void EndIteration(Iteration* iteration);
   Iteration* EndFrame(Frame* frame, int64_t* change);
   void Widen(Frame* frame);
-  void StartCall(const Ready& ready, const PlanNode& p);
-  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, const Ready& caller);
+  void StartCall(Ready ready, const PlanNode& p);
+  void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, Ready caller);
   void EndActivation(Activation* activation);
 
   // memory.cc: pools of what moves. Null when the budget has no room.
@@ -97,7 +114,7 @@ class Worker {
   void Recycle(Activation* activation);
   bool Charge(size_t bytes);
   // Fails the run for want of memory for calls and iterations.
-  void OutOfBudget(const Ready& where);
+  void OutOfBudget(Ready where);
 
   // A lock while other threads may be around, else nothing.
   std::unique_lock<std::mutex> LockIfShared(std::mutex& mutex) const {
@@ -106,11 +123,12 @@ class Worker {
 
   Run& run_;
   const int index_;
-  const bool may_share_;  // other threads may join the run
-  bool shared_ = false;   // they may have: all steps on shared words are atomic
+  const bool may_share_;    // other threads may join the run
+  bool shared_ = false;     // they may have: all steps on shared words are atomic
   bool is_joined_ = false;  // guarded by the run's mutex
-  uint64_t steps_ = 0;
-  std::vector<Ready> stack_;
+  int until_check_ = 1;     // nodes to fire before the next look at everything else
+  uint64_t steps_ = 0;      // nodes fired by kernels
+  ReadyStack stack_;
   std::vector<Ready> fresh_;  // heavy nodes, on their way to the queue
   std::vector<Activation*> ended_;
   std::vector<Tensor> outputs_;  // of the node that fires
