@@ -4,8 +4,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace gyre::lower {
+
+namespace {
+
+// "loop/invariant_x" of what is called "…/x" outside.
+std::string InvariantName(const Loop& loop, const Node& source) {
+  constexpr absl::string_view kInvariant = "invariant_";
+  absl::string_view name = source.name;
+  if (const size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  absl::ConsumePrefix(&name, kInvariant);
+  return absl::StrCat(loop.path, "/", kInvariant, name);
+}
+
+}  // namespace
 
 std::vector<DType> OutputTypes(const Node& node) {
   std::vector<DType> types;
@@ -13,8 +27,8 @@ std::vector<DType> OutputTypes(const Node& node) {
   return types;
 }
 
-Expander::Expander(const Program& program, const LowerOptions& options, ProgramFacts& facts)
-    : program_(program), options_(options), facts_(facts), emitter_(program.ops()) {
+Expander::Expander(ProgramFacts& facts, const LowerOptions& options)
+    : program_(facts.program()), options_(options), facts_(facts), emitter_(facts.program().ops()) {
   scopes_.emplace_back();
   loops_.emplace_back();
 }
@@ -58,7 +72,7 @@ void Expander::CopyNode(Body& body, const Node& node) {
       copy.inputs[slot] = {-1, 0};
       continue;
     }
-    const Value& value = state.outputs[source.slot];
+    const Value value = Read(body, source);
     copy.inputs[slot] = Use(value, *body.place);
     controls.gated |= value.gated;
     controls.ordered |= value.ordered;
@@ -103,6 +117,12 @@ void Expander::HoistConstant(Body& body, const Node& node) {
   state.outputs.push_back({{id, 0}, home.loop, home.is_gated() && &home == body.place, false});
 }
 
+Value Expander::Read(const Body& body, Endpoint e) const {
+  const NodeState& state = body.states[e.node];
+  if (e.slot < static_cast<int>(state.outputs.size())) return state.outputs[e.slot];
+  return {{state.done, e.slot}, body.place->loop, true, false};
+}
+
 Endpoint Expander::Use(const Value& value, const Place& place) {
   std::vector<int> path;  // loops to be entered, innermost first
   for (int loop = place.loop; loop != value.loop; loop = loops_[loop].parent) path.push_back(loop);
@@ -115,8 +135,8 @@ Endpoint Expander::Use(const Value& value, const Place& place) {
       attrs.Set("frame_name", loop.frame_name);
       attrs.Set("is_constant", true);
       attrs.Set("parallel_iterations", loop.parallel_iterations);
-      it->second = emitter_.Plumb1(loop.where, "Enter", absl::StrCat(loop.path, "/invariant"), {e},
-                                   {}, std::move(attrs));
+      it->second = emitter_.Plumb1(loop.where, "Enter", InvariantName(loop, emitter_.node(e.node)),
+                                   {e}, {}, std::move(attrs));
     }
     e = it->second;
   }
@@ -167,8 +187,11 @@ NodeId Expander::DoneOf(Body& body, NodeId id) {
   const Node& node = body.function->node(id);
   const Where where{&node, body.scope};
   std::vector<NodeId> waits;
-  if (state.completion >= 0) waits.push_back(state.completion);
-  state.done_gated = state.done_ordered = state.completion >= 0;
+  if (state.completion >= 0) {
+    // Its outputs wait for it.
+    if (state.outputs.empty()) waits.push_back(state.completion);
+    state.done_gated = state.done_ordered = true;
+  }
   for (const Value& value : state.waits) {
     waits.push_back(Anchor(Use(value, *body.place), where));
     state.done_gated |= value.gated;

@@ -120,7 +120,7 @@ struct Site {
 
 class Expander {
  public:
-  Expander(const Program& program, const LowerOptions& options, ProgramFacts& facts);
+  Expander(ProgramFacts& facts, const LowerOptions& options);
 
   Emitter& emitter() { return emitter_; }
   ProgramFacts& facts() { return facts_; }
@@ -134,6 +134,8 @@ class Expander {
   void ExpandNode(Body& body, const Node& node);
   // The node after which `id` is complete; -1: it always is. Makes what it needs.
   NodeId DoneOf(Body& body, NodeId id);
+  // What became of an output of a node that is written. Of an op that is not known: the copy's.
+  Value Read(const Body& body, Endpoint e) const;
   // `value` where it is used: an Enter per loop brings it in.
   Endpoint Use(const Value& value, const Place& place);
 

@@ -56,7 +56,8 @@ class LoopLowering {
     std::string name;
     Value initial;
     bool is_invariant = false;
-    Endpoint enter = {}, merge = {}, on = {}, off = {};  // of one that changes: on and off are its Switch's outputs
+    Endpoint enter = {}, merge = {}, on = {},
+             off = {};  // of one that changes: on and off are its Switch's outputs
   };
 
   std::string Name(absl::string_view what) const { return absl::StrCat(site_.path, "/", what); }

@@ -15,13 +15,13 @@ namespace {
 // From a function and what is asked of it to the lowered one, step by step.
 class Driver {
  public:
-  Driver(const Program& program, const Function& function, const RunSignature& signature,
+  Driver(ProgramFacts& facts, const Function& function, const RunSignature& signature,
          const LowerOptions& options)
-      : program_(program),
+      : program_(facts.program()),
         function_(function),
         signature_(signature),
-        facts_(program),
-        expander_(program, options, facts_),
+        facts_(facts),
+        expander_(facts, options),
         needed_(NeededNodes(function, signature)),
         fed_(signature.feeds.begin(), signature.feeds.end()) {}
 
@@ -80,6 +80,7 @@ class Driver {
   // computed it.
   void MarkKept() {
     kept_ = needed_;
+    for (const NodeId arg : function_.arg_nodes) kept_[arg] = true;
     if (!is_dataflow_ || signature_.feeds.empty()) return;
     RunSignature all;
     for (const Endpoint& feed : signature_.feeds) all.targets.push_back(feed.node);
@@ -91,34 +92,41 @@ class Driver {
   absl::Status AddFeeds() {
     for (const Endpoint& feed : signature_.feeds) {
       const Node& node = function_.node(feed.node);
-      if (kept_[node.id] && !(is_dataflow_ && !needed_[node.id] && IsStructured(node))) continue;
+      if (kept_[node.id]) continue;
       NodeState& state = body_.states[node.id];
       state.ready = true;
-      if (node.op == nullptr || node.kind() == OpKind::kPlaceholder) {
-        if (!state.outputs.empty()) {
-          while (static_cast<int>(state.outputs.size()) <= feed.slot) {
-            state.outputs.push_back(state.outputs[0]);
-            state.outputs.back().e.slot = static_cast<int>(state.outputs.size()) - 1;
-          }
-          continue;
-        }
+      if (node.kind() == OpKind::kPlaceholder) {
+        if (state.done >= 0) continue;
         Node copy = node;
         copy.inputs.clear();
         copy.control_inputs.clear();
         const NodeId id = expander_.emitter().Add(std::move(copy), {&node, 0, false, 0});
-        for (int slot = 0; slot <= feed.slot; ++slot)
-          state.outputs.push_back({{id, slot}, 0, true, false});
+        state.done = id;
         continue;
       }
-      state.outputs.resize(node.num_outputs(), {{-1, 0}, 0, true, false});
+      state.outputs.resize(std::max<size_t>({state.outputs.size(), node.signature.outputs.size(),
+                                             static_cast<size_t>(feed.slot) + 1}),
+                           {{-1, 0}, 0, true, false});
       state.outputs[feed.slot].e = Placeholder(node, feed.slot, {});
     }
     return absl::OkStatus();
   }
 
+  // What an unknown op is fed with is what its readers want.
+  DType FedType(Endpoint fed) const {
+    const Node& source = function_.node(fed.node);
+    if (source.op != nullptr) return source.signature.outputs[fed.slot].dtype;
+    for (const Node& node : function_.nodes) {
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.op != nullptr && node.inputs[i] == fed) return node.signature.inputs[i].dtype;
+      }
+    }
+    return DType::kFloat;  // nobody reads it
+  }
+
   Endpoint Placeholder(const Node& node, int slot, std::vector<NodeId> controls) {
     AttrMap attrs;
-    attrs.Set("dtype", node.signature.outputs[slot].dtype);
+    attrs.Set("dtype", FedType({node.id, slot}));
     return expander_.emitter().Plumb1({&node, 0}, "Placeholder",
                                       absl::StrCat(node.name, "/fed_", slot), {},
                                       std::move(controls), std::move(attrs));
@@ -143,74 +151,108 @@ class Driver {
 
   void AddStructured(const Node& node) {
     NodeState& state = body_.states[node.id];
+    std::vector<NodeId> controls;
     if (needed_[node.id]) {
       expander_.ExpandNode(body_, node);
+      if (is_dataflow_ && !state.outputs.empty()) controls = {state.outputs[0].e.node};
     } else {
       state.ready = true;
-      for (int slot = 0; slot < node.num_outputs(); ++slot) {
-        state.outputs.push_back({Placeholder(node, slot, {}), 0, true, false});
-      }
-      return;
+      state.outputs.resize(node.num_outputs());
+      controls = OneInputOf(node);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!fed_.contains(Endpoint{node.id, slot})) continue;
+      if (needed_[node.id] && !fed_.contains(Endpoint{node.id, slot})) continue;
       // The control edge tells in which loop of primitives it stands.
-      std::vector<NodeId> controls;
-      if (is_dataflow_) controls.push_back(state.outputs[slot].e.node);
-      state.outputs[slot] = {Placeholder(node, slot, std::move(controls)), 0, true, false};
+      state.outputs[slot] = {Placeholder(node, slot, controls), 0, true, false};
     }
+  }
+
+  // A node that lives in the frame of `node`; none if any frame will do.
+  std::vector<NodeId> OneInputOf(const Node& node) {
+    for (const Endpoint& input : node.inputs) {
+      return {expander_.Read(body_, input).e.node};
+    }
+    for (const NodeId control : node.control_inputs) {
+      const NodeId done = expander_.DoneOf(body_, control);
+      if (done >= 0) return {done};
+    }
+    return {};
   }
 
   void CloseLoops() {
     for (const Expander::OpenInput& open : expander_.open_inputs()) {
-      const NodeState& state = body_.states[open.source.node];
-      expander_.emitter().SetInput(open.node, open.slot, state.outputs[open.source.slot].e);
+      expander_.emitter().SetInput(open.node, open.slot, Translate(open.source));
     }
   }
 
   absl::StatusOr<Lowered> Finish() {
     Lowered lowered;
-    for (const Endpoint& feed : signature_.feeds)
-      lowered.signature.feeds.push_back(Translate(feed));
-    for (const Endpoint& fetch : signature_.fetches)
-      lowered.signature.fetches.push_back(Translate(fetch));
-    for (const NodeId target : signature_.targets) {
-      const NodeId done = expander_.DoneOf(body_, target);
-      if (done >= 0) {
-        lowered.signature.targets.push_back(done);
-      } else if (body_.states[target].has_no_control) {
-        lowered.signature.targets.push_back(body_.states[target].outputs[0].e.node);
-      }
-    }
+    TranslateSignature(lowered.signature);
     Function& result = lowered.function;
     result.name = function_.name;
     result.args = function_.args;
     result.attrs = function_.attrs;
     result.stateful = function_.stateful;
     result.doc = function_.doc;
-    for (const FunctionResult& r : function_.results) {
-      if (body_.states[r.value.node].ready)
-        result.results.push_back({r.name, r.dtype, Translate(r.value)});
-    }
-    if (result.results.size() != function_.results.size()) result.results.clear();
+    AddResults(result);
     AddArguments(result);
     GYRE_RETURN_IF_ERROR(expander_.emitter().status());
     result.nodes = expander_.emitter().TakeNodes();
     lowered.origins = expander_.emitter().TakeOrigins();
     lowered.scopes = std::move(expander_.scopes());
+    for (const Node& node : result.nodes) {
+      for (const Endpoint& input : node.inputs) {
+        if (input.node < 0) return BugError(absl::StrCat("an input of ", node.name, " is open"));
+      }
+    }
+    KeepUnused(lowered);
     Prune(lowered);
     return lowered;
   }
 
+  void TranslateSignature(RunSignature& signature) {
+    for (const Endpoint& feed : signature_.feeds) signature.feeds.push_back(Translate(feed));
+    for (const Endpoint& fetch : signature_.fetches) signature.fetches.push_back(Translate(fetch));
+    for (const NodeId target : signature_.targets) {
+      const NodeId done = expander_.DoneOf(body_, target);
+      if (done >= 0) {
+        signature.targets.push_back(done);
+      } else if (body_.states[target].has_no_control) {
+        signature.targets.push_back(body_.states[target].outputs[0].e.node);
+      }
+    }
+  }
+
+  // As far as the signature asks for them.
+  void AddResults(Function& result) {
+    const auto is_there = [&](const FunctionResult& r) { return body_.states[r.value.node].ready; };
+    if (std::all_of(function_.results.begin(), function_.results.end(), is_there)) {
+      for (const FunctionResult& r : function_.results) {
+        result.results.push_back({r.name, r.dtype, Translate(r.value)});
+      }
+    }
+    for (const auto& [name, node] : function_.control_results) {
+      const NodeId done = body_.states[node].ready ? expander_.DoneOf(body_, node) : -1;
+      if (done >= 0) result.control_results.emplace_back(name, done);
+    }
+  }
+
   void AddArguments(Function& result) {
     for (const NodeId arg : function_.arg_nodes) {
-      if (!body_.states[arg].ready) expander_.ExpandNode(body_, function_.node(arg));
       result.arg_nodes.push_back(body_.states[arg].done);
     }
   }
 
-  Endpoint Translate(Endpoint e) {
-    return expander_.Use(body_.states[e.node].outputs[e.slot], root_);
+  Endpoint Translate(Endpoint e) { return expander_.Use(expander_.Read(body_, e), root_); }
+
+  // What a function computes runs whether its caller uses it or not: it may fail.
+  static void KeepUnused(Lowered& lowered) {
+    const std::vector<bool> used = NeededNodes(lowered.function, lowered.signature);
+    for (const Node& node : lowered.function.nodes) {
+      const NodeOrigin& origin = lowered.origins[node.id];
+      const bool computes = origin.scope > 0 && !origin.is_plumbing && node.op_name != "Const";
+      if (computes && !used[node.id]) lowered.signature.targets.push_back(node.id);
+    }
   }
 
   // Plumbing is drawn whole; what nobody uses of it goes.
@@ -219,6 +261,7 @@ class Driver {
     RunSignature signature = lowered.signature;
     for (const Endpoint& feed : signature.feeds) signature.targets.push_back(feed.node);
     for (const FunctionResult& result : function.results) signature.fetches.push_back(result.value);
+    for (const auto& [name, node] : function.control_results) signature.targets.push_back(node);
     for (const NodeId arg : function.arg_nodes) signature.targets.push_back(arg);
     if (is_dataflow_) signature.feeds.clear();
     const std::vector<bool> keep = NeededNodes(function, signature);
@@ -240,6 +283,7 @@ class Driver {
     function.nodes = std::move(nodes);
     lowered.origins = std::move(origins);
     for (FunctionResult& result : function.results) result.value.node = new_id[result.value.node];
+    for (auto& [name, node] : function.control_results) node = new_id[node];
     for (NodeId& arg : function.arg_nodes) arg = new_id[arg];
     for (Endpoint& feed : lowered.signature.feeds) feed.node = new_id[feed.node];
     for (Endpoint& fetch : lowered.signature.fetches) fetch.node = new_id[fetch.node];
@@ -249,7 +293,7 @@ class Driver {
   const Program& program_;
   const Function& function_;
   const RunSignature& signature_;
-  ProgramFacts facts_;
+  ProgramFacts& facts_;
   Expander expander_;
   const std::vector<bool> needed_;
   std::vector<bool> kept_;  // needed_, and what tells where feeds stand
@@ -269,7 +313,13 @@ bool LoweredScope::is_loop() const {
 
 absl::StatusOr<Lowered> Lower(const Program& program, const Function& function,
                               const RunSignature& signature, const LowerOptions& options) {
-  return lower::Driver(program, function, signature, options).Run();
+  lower::ProgramFacts facts(program);
+  return Lower(facts, function, signature, options);
+}
+
+absl::StatusOr<Lowered> Lower(lower::ProgramFacts& facts, const Function& function,
+                              const RunSignature& signature, const LowerOptions& options) {
+  return lower::Driver(facts, function, signature, options).Run();
 }
 
 }  // namespace gyre

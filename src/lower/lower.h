@@ -13,6 +13,10 @@
 
 namespace gyre {
 
+namespace lower {
+class ProgramFacts;
+}
+
 // One expanded function: which node called it. Scope 0 is the lowered function itself.
 struct LoweredScope {
   int parent = -1;                     // the scope that `site` stands in; -1 for scope 0
@@ -58,6 +62,12 @@ struct LowerOptions {
 // function of which node it is. INVALID_ARGUMENT or NOT_FOUND when what is needed does not fit
 // together.
 absl::StatusOr<Lowered> Lower(const Program& program, const Function& function,
+                              const RunSignature& signature, const LowerOptions& options = {});
+
+// The same for many functions of a program: what must be known of all of them is worked out once.
+// `facts` (lower/facts.h) serves one signature of the main graph, which is lowered first, if at
+// all: what its feeds say of shapes is then used in the functions that it calls.
+absl::StatusOr<Lowered> Lower(lower::ProgramFacts& facts, const Function& function,
                               const RunSignature& signature, const LowerOptions& options = {});
 
 }  // namespace gyre

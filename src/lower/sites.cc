@@ -49,7 +49,7 @@ void Expander::Admit(Body& body, const Node& node, Site& site) {
   bool gated = false;
   bool ordered = false;
   for (const Endpoint& source : node.inputs) {
-    site.inputs.push_back(body.states[source.node].outputs[source.slot]);
+    site.inputs.push_back(Read(body, source));
     gated |= site.inputs.back().gated;
     ordered |= site.inputs.back().ordered;
   }
@@ -100,6 +100,13 @@ void Expander::ExpandCall(Body& body, Site& site, NodeState& state) {
   const NodeId entry = site.finishes ? site.entry : -1;
   Expansion expansion = Expand(use, std::move(args), OutputTypes(*site.node), site.place, entry);
   state.outputs = std::move(expansion.results);
+  if (site.place.pivot == site.entry && site.entry >= 0) {
+    // A constant, say, that nothing has made wait for the control inputs of the call.
+    for (size_t i = 0; i < state.outputs.size(); ++i) {
+      state.outputs[i] =
+          Gated(state.outputs[i], site.place, site.where, absl::StrCat(site.path, "/result_", i));
+    }
+  }
   state.completion = Join(expansion.completion, site.where, absl::StrCat(site.path, "/finished"));
 }
 
@@ -111,14 +118,14 @@ void Expander::KeepCall(Body& body, const Node& node) {
   std::vector<Endpoint> inputs;
   for (size_t i = NumSelectorInputs(node); i < node.inputs.size(); ++i) {
     const Endpoint source = node.inputs[i];
-    const Value& value = body.states[source.node].outputs[source.slot];
+    const Value value = Read(body, source);
     inputs.push_back(Use(value, *body.place));
     controls.gated |= value.gated;
     controls.ordered |= value.ordered;
   }
   for (int i = 0; i < NumSelectorInputs(node); ++i) {  // the device: waited for, and no more
     const Endpoint source = node.inputs[i];
-    const Value& value = body.states[source.node].outputs[source.slot];
+    const Value value = Read(body, source);
     controls.nodes.push_back(Anchor(Use(value, *body.place), {&node, body.scope}));
     controls.gated |= value.gated;
     controls.ordered |= value.ordered;
@@ -210,7 +217,7 @@ Expansion Expander::ExpandBody(const CalleeUse& use, std::vector<Value> args, co
   stack_.erase(&function);
   Expansion expansion;
   for (const FunctionResult& result : function.results) {
-    expansion.results.push_back(body.states[result.value.node].outputs[result.value.slot]);
+    expansion.results.push_back(Read(body, result.value));
   }
   expansion.completion = std::move(body.completion);
   return expansion;

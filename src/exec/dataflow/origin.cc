@@ -117,7 +117,11 @@ std::string Locate(Ready where) {
   Place place = PlaceOf(where);
   const NodeOrigin& origin = place.plan->infos[where.node()].origin;
   std::string text = NodeText(*origin.node);
-  if (IsPartOfLoop(place, origin)) place = Outside(place);
+  if (IsPartOfLoop(place, origin)) {
+    if (ScopeOf(place).is_loop())
+      absl::StrAppend(&text, ", in iteration ", place.iteration->number);
+    place = Outside(place);
+  }
   for (int shown = 0;; ++shown) {
     if (place.scope == 0) absl::StrAppend(&text, LoopText(place.iteration));
     const Ready caller = place.iteration->frame->activation->caller;

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "exec/dataflow/counts.h"
 #include "ir/calls.h"
+#include "lower/facts.h"
 #include "ops/registry.h"
 
 namespace gyre::dataflow {
@@ -380,11 +381,12 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> 
 absl::Status Plan::BuildAll(const RunSignature& signature) {
   FunctionPlan& main = plans_.emplace_back();
   main_ = &main;
-  GYRE_RETURN_IF_ERROR(Build(program_->main(), signature, main));
+  lower::ProgramFacts facts(*program_);
+  GYRE_RETURN_IF_ERROR(Build(facts, program_->main(), signature, main));
   while (!to_build_.empty()) {
     FunctionPlan* plan = to_build_.front();
     to_build_.pop_front();
-    plan->error = Build(*plan->source, CallSignature(*plan->source), *plan);
+    plan->error = Build(facts, *plan->source, CallSignature(*plan->source), *plan);
   }
   const bool has_refs =
       absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
@@ -401,16 +403,19 @@ absl::Status Plan::BuildAll(const RunSignature& signature) {
   return absl::OkStatus();
 }
 
-absl::Status Plan::Build(const Function& function, const RunSignature& signature,
-                         FunctionPlan& plan) {
+absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
+                         const RunSignature& signature, FunctionPlan& plan) {
   plan.source = &function;
   plan.num_args = static_cast<int>(function.args.size());
-  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(*program_, function, signature));
+  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(facts, function, signature));
   GYRE_RETURN_IF_ERROR(Builder(plan, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;
-    GYRE_RETURN_IF_ERROR(
-        BindCallee(plan.lowered.function.node(static_cast<NodeId>(i)), plan.infos[i]));
+    NodeInfo& info = plan.infos[i];
+    info.unavailable = BindCallee(plan.lowered.function.node(static_cast<NodeId>(i)), info);
+    if (info.unavailable.ok()) continue;
+    if (info.origin.scope == 0) return info.unavailable;
+    plan.nodes[i].step = Step::kUnavailable;  // in a branch that need not be taken
   }
   return absl::OkStatus();
 }

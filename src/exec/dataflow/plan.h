@@ -168,7 +168,8 @@ class Plan {
  private:
   Plan() = default;
   absl::Status BuildAll(const RunSignature& signature);
-  absl::Status Build(const Function& function, const RunSignature& signature, FunctionPlan& plan);
+  absl::Status Build(lower::ProgramFacts& facts, const Function& function,
+                     const RunSignature& signature, FunctionPlan& plan);
   absl::Status BindCallee(const Node& node, NodeInfo& info);
   absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 

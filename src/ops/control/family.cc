@@ -2,10 +2,12 @@
 
 namespace gyre {
 
-#define CONTROL_OPS(X)                                                                            \
-  X(Switch)                                                                                       \
-  X(Merge) X(Enter) X(Exit) X(NextIteration) X(LoopCond) X(ControlTrigger) X(If) X(Case) X(While) \
-      X(For) X(Call) X(SymbolicGradient) X(Arg) X(Const) X(Identity) X(Placeholder) X(FakeParam)  \
+#define CONTROL_OPS(X)                                                                             \
+  X(Switch)                                                                                        \
+  X(Merge)                                                                                         \
+  X(Enter)                                                                                         \
+  X(Exit) X(NextIteration) X(LoopCond) X(ControlTrigger) X(If) X(Case) X(While) X(For) X(ForTrips) \
+      X(Call) X(SymbolicGradient) X(Arg) X(Const) X(Identity) X(Placeholder) X(FakeParam)          \
           X(DeviceIndex) X(ListToArray)
 
 GYRE_DEFINE_FAMILY(Control, CONTROL_OPS)

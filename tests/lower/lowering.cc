@@ -1,0 +1,136 @@
+#include "lower/lowering.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/env.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "ir/text/literal.h"
+#include "ir/verifier.h"
+
+namespace gyre::testing {
+
+absl::StatusOr<Endpoint> FindEndpoint(const Program& program, const std::string& name) {
+  std::string node_name = name;
+  int slot = 0;
+  if (const size_t colon = name.rfind(':'); colon != std::string::npos) {
+    if (!absl::SimpleAtoi(name.substr(colon + 1), &slot))
+      return absl::InvalidArgumentError(name + " is no endpoint");
+    node_name = name.substr(0, colon);
+  }
+  const Node* node = program.main().FindNode(node_name);
+  if (node == nullptr) return absl::NotFoundError(absl::StrCat("no node ", node_name));
+  if (node->op != nullptr && slot >= node->num_outputs())
+    return absl::InvalidArgumentError(absl::StrCat("no output ", name));
+  return Endpoint{node->id, slot};
+}
+
+absl::StatusOr<RunSignature> SignatureOf(const Program& program,
+                                         const std::vector<std::string>& feeds,
+                                         const std::vector<std::string>& fetches,
+                                         const std::vector<std::string>& targets) {
+  RunSignature signature;
+  for (const std::string& name : feeds) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindEndpoint(program, name));
+    signature.feeds.push_back(e);
+  }
+  for (const std::string& name : fetches) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindEndpoint(program, name));
+    signature.fetches.push_back(e);
+  }
+  for (const std::string& name : targets) {
+    const Node* node = program.main().FindNode(name);
+    if (node == nullptr) return absl::NotFoundError(absl::StrCat("no node ", name));
+    signature.targets.push_back(node->id);
+  }
+  return signature;
+}
+
+absl::StatusOr<LoweredProgram> LowerMain(const Program& program, const RunSignature& signature,
+                                         const LowerOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(Lowered lowered, Lower(program, program.main(), signature, options));
+  if (lowered.origins.size() != lowered.function.nodes.size())
+    return absl::InternalError("not every node has an origin");
+  for (const Node& node : lowered.function.nodes) {
+    const OpKind kind = node.kind();
+    if (kind == OpKind::kIf || kind == OpKind::kCase || kind == OpKind::kWhile ||
+        kind == OpKind::kFor) {
+      return absl::InternalError(absl::StrCat(node.name, " is not lowered"));
+    }
+  }
+  LoweredProgram result;
+  result.signature = std::move(lowered.signature);
+  ProgramBuilder builder(program);
+  builder.SetMain(std::move(lowered.function));
+  result.program = builder.Build();
+  if (absl::Status status = Verify(*result.program, Dialect::kAny); !status.ok())
+    return absl::InternalError(status.message());
+  return result;
+}
+
+LoweredProgram Shuffled(const LoweredProgram& lowered, uint32_t seed) {
+  Function main = lowered.program->main();
+  std::vector<NodeId> old_id(main.nodes.size());
+  std::iota(old_id.begin(), old_id.end(), 0);
+  std::shuffle(old_id.begin(), old_id.end(), std::mt19937(seed));
+  std::vector<NodeId> new_id(old_id.size());
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < old_id.size(); ++i) {
+    new_id[old_id[i]] = static_cast<NodeId>(i);
+    nodes.push_back(std::move(main.nodes[old_id[i]]));
+    nodes.back().id = static_cast<NodeId>(i);
+  }
+  for (Node& node : nodes) {
+    for (Endpoint& input : node.inputs) input.node = new_id[input.node];
+    for (NodeId& control : node.control_inputs) control = new_id[control];
+  }
+  main.nodes = std::move(nodes);
+  LoweredProgram result;
+  result.signature = lowered.signature;
+  for (Endpoint& e : result.signature.feeds) e.node = new_id[e.node];
+  for (Endpoint& e : result.signature.fetches) e.node = new_id[e.node];
+  for (NodeId& target : result.signature.targets) target = new_id[target];
+  ProgramBuilder builder(*lowered.program);
+  builder.SetMain(std::move(main));
+  result.program = builder.Build();
+  return result;
+}
+
+absl::StatusOr<std::vector<Tensor>> Runner::Run(std::shared_ptr<const Program> program,
+                                                const RunSignature& signature,
+                                                const std::vector<Tensor>& feeds,
+                                                int64_t timeout_ms) {
+  GYRE_ASSIGN_OR_RETURN(const auto executable,
+                        FindEngine("reference")->Compile(std::move(program), signature, {}));
+  const auto cancellation =
+      std::make_shared<Cancellation>(SystemClock().NowNanos() + timeout_ms * 1'000'000);
+  const auto budget = MakeRef<MemoryBudget>(int64_t{2} << 30);
+  const auto rendezvous = std::make_shared<LocalRendezvous>(budget);
+  cancellation->AddCallback(
+      [rendezvous, run = cancellation.get()] { rendezvous->Abort(run->status()); });
+  RunEnv env;
+  env.cancellation = cancellation.get();
+  env.budget = budget.get();
+  env.resources = &resources_;
+  env.rendezvous = rendezvous.get();
+  env.run_id = runs_++;
+  env.seed = 7;
+  env.print = [this](absl::string_view stream, absl::string_view text) {
+    printed_.push_back(absl::StrCat(stream, ": ", text));
+  };
+  return executable->Run(feeds, env);
+}
+
+bool BitEqual(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.dtype() == DType::kResource || a.dtype() == DType::kVariant) return true;
+  LiteralOptions all;
+  all.max_elements = INT64_MAX;
+  return WriteAttrValue(a, all) == WriteAttrValue(b, all);
+}
+
+}  // namespace gyre::testing
