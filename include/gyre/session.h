@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gyre/observer.h"
 #include "gyre/tensor.h"
 
 namespace gyre {
@@ -50,6 +51,10 @@ struct RunOptions {
   int64_t budget_bytes = 0;
   // May be cancelled from another thread; null: not cancellable. Not owned.
   Cancellation* cancellation = nullptr;
+  // Sees what fires; null: nobody does. Not owned.
+  RunObserver* observer = nullptr;
+  // Answers where the run is; null: nobody asks. Not owned.
+  ProgressProbe* progress = nullptr;
 };
 
 using Feeds = std::vector<std::pair<std::string, Tensor>>;

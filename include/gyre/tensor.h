@@ -166,7 +166,9 @@ class Tensor {
   }
   int rank() const { return shape().rank(); }
   int64_t dim(int i) const { return shape().dim(i); }
-  int64_t num_elements() const { return head_.kind == Kind::kBuffer ? rep_->shape.num_elements() : 1; }
+  int64_t num_elements() const {
+    return head_.kind == Kind::kBuffer ? rep_->shape.num_elements() : 1;
+  }
   // Bytes of the elements; for strings, resources and variants the size of their handles.
   size_t bytes() const;
 

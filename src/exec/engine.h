@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gyre/observer.h"
 #include "ops/kernel.h"
 #include "passes/prune.h"
 
@@ -30,13 +31,19 @@ struct EngineOptions {
   std::optional<uint64_t> schedule_seed;
 };
 
+// Who watches a run. Null: nobody.
+struct RunHooks {
+  RunObserver* observer = nullptr;
+  ProgressProbe* progress = nullptr;
+};
+
 class Executable {
  public:
   virtual ~Executable() = default;
   // One run. `feeds` and the result are in the order of the signature. `env` is this run's own: its
   // cancellation is cancelled when the run fails, so that everything that waits comes to an end.
-  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
-                                                  RunEnv& env) const = 0;
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                                  const RunHooks& hooks) const = 0;
 };
 
 class Engine {

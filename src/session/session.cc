@@ -232,7 +232,8 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   env.run_id = runs.fetch_add(1, std::memory_order_relaxed);
   env.seed = seed;
   env.print = options.print ? options.print : PrintToStandardStreams;
-  absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(feeds, env);
+  absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(
+      feeds, env, {.observer = run_options.observer, .progress = run_options.progress});
   if (run_options.cancellation != nullptr) run_options.cancellation->RemoveCallback(user_callback);
   return results;
 }

@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::shared_ptr<const Program> p
   env.print = [this](absl::string_view stream, absl::string_view text) {
     printed_.push_back(absl::StrCat(stream, ": ", text));
   };
-  return executable->Run(feeds, env);
+  return executable->Run(feeds, env, {});
 }
 
 bool BitEqual(const Tensor& a, const Tensor& b) {

@@ -28,6 +28,7 @@ PUBLIC_HEADERS = {
     "tensor.h": "tensor",
     "op.h": "ops",
     "kernel.h": "ops",
+    "observer.h": "tensor",
     "session.h": "session",
 }
 

@@ -18,11 +18,11 @@ class DataflowExecutable final : public Executable {
   DataflowExecutable(std::unique_ptr<dataflow::Plan> plan, const dataflow::RunSettings& settings)
       : plan_(std::move(plan)), settings_(settings), parallel_(*settings.pool, settings.threads) {}
 
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
-                                          RunEnv& env) const override {
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
     std::unique_ptr<dataflow::Run> run = Take();
-    absl::StatusOr<std::vector<Tensor>> results = run->Execute(feeds, env);
+    absl::StatusOr<std::vector<Tensor>> results = run->Execute(feeds, env, hooks);
     Keep(std::move(run));
     return results;
   }

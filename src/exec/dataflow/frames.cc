@@ -19,6 +19,9 @@ int64_t Limit(const FramePlan& plan, int window) {
 void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
   Iteration& from = *ready.iteration;
   const bool dead = !value.has_value();
+  if (is_observed_ && !dead) {
+    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
+  }
   Frame* child = nullptr;
   {
     const auto lock = LockIfShared(from.frame->mutex);
@@ -73,14 +76,17 @@ void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
     }
     frame.live_exits.push_back(ready.node());
   }
-  if (p.is_fetched) {
-    if (absl::Status status = KeepFetched(ready, &value); !status.ok()) return Fail(status, ready);
+  if (p.is_fetched || is_observed_) {
+    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
   }
   Add(*frame.parent_iteration, Deliver(*frame.parent_iteration, p, &value));
   Settle(*ready.iteration, 0);
 }
 
 void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
+  if (is_observed_) {
+    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
+  }
   Iteration& from = *ready.iteration;
   Iteration* next = from.next.load(std::memory_order_acquire);
   if (next == nullptr) {

@@ -1,5 +1,6 @@
 // Where a node runs, in terms of the program as it was before lowering: its tag, and the text that
 // goes with an error.
+#include <algorithm>
 #include <vector>
 
 #include "exec/dataflow/run.h"
@@ -10,6 +11,7 @@ namespace {
 // Deep recursion and nesting would print for ever.
 constexpr int kMaxCallsShown = 8;
 constexpr int kMaxLoopsShown = 16;
+constexpr size_t kMaxAround = 64;
 
 // A place in the program: a scope of the lowered function, and the iteration that runs in it.
 struct Place {
@@ -88,6 +90,20 @@ std::string CallText(const Node& site, int callee, const Function& function, int
   }
 }
 
+Surrounding::Kind KindOf(const Node& site, int callee) {
+  switch (site.kind()) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+      return Surrounding::Kind::kBranch;
+    case OpKind::kWhile:
+      return callee == 0 ? Surrounding::Kind::kCondition : Surrounding::Kind::kBody;
+    case OpKind::kFor:
+      return Surrounding::Kind::kBody;
+    default:
+      return Surrounding::Kind::kCall;
+  }
+}
+
 std::string LoopText(const Iteration* iteration) {
   std::string text;
   int shown = 0;
@@ -100,6 +116,48 @@ std::string LoopText(const Iteration* iteration) {
 }
 
 }  // namespace
+
+std::vector<Surrounding> Around(Ready where) {
+  std::vector<Surrounding> around;
+  Place place = PlaceOf(where);
+  while (around.size() < kMaxAround) {
+    for (; place.scope > 0; place = Outside(place)) {
+      const LoweredScope& scope = ScopeOf(place);
+      around.push_back({KindOf(*scope.site, scope.callee), scope.site->name,
+                        scope.function == nullptr ? "" : scope.function->name,
+                        scope.is_loop() ? place.iteration->number : scope.callee,
+                        TagOf(place).frame});
+    }
+    for (const Iteration* i = place.iteration; i->frame->parent != nullptr;
+         i = i->frame->parent_iteration) {
+      around.push_back(
+          {Surrounding::Kind::kLoop, i->frame->plan->frame.name, "", i->number, OwnTag(*i).frame});
+    }
+    const Activation& activation = *place.iteration->frame->activation;
+    const Ready caller = activation.caller;
+    if (caller.iteration == nullptr) break;
+    place = PlaceOf(caller);
+    const NodeInfo& info = place.plan->infos[caller.node()];
+    const bool is_loop = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
+    around.push_back({KindOf(*info.origin.node, info.origin.callee), info.origin.node->name,
+                      info.callee->source->name,
+                      is_loop ? caller.iteration->number : info.origin.callee,
+                      activation.tag.frame});
+    if (is_loop) place = Outside(place);
+  }
+  std::reverse(around.begin(), around.end());
+  return around;
+}
+
+RunProgress ProgressAt(Ready where) {
+  RunProgress progress;
+  progress.node = where.iteration->nodes[where.node()].node->name;
+  for (const Surrounding& s : Around(where)) {
+    if (s.kind == Surrounding::Kind::kBranch || s.kind == Surrounding::Kind::kCall) continue;
+    progress.loops.push_back({std::string(s.name), s.iteration, s.instance});
+  }
+  return progress;
+}
 
 Tag TagOf(Ready where) { return TagOf(PlaceOf(where)); }
 

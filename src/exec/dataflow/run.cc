@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/status.h"
 #include "exec/dataflow/worker.h"
@@ -14,6 +16,9 @@ namespace {
 constexpr size_t kKeptMemory = 1 << 20;
 // How long worker 0 looks out for work before it sleeps: about what waking it would cost.
 constexpr int64_t kLookOutNanos = 20'000;
+// How long a probe may be kept waiting.
+constexpr int64_t kProbeNanos = 50'000'000;
+constexpr size_t kMaxWaitingShown = 8;
 
 }  // namespace
 
@@ -52,19 +57,22 @@ Run::Run(const Plan& plan, const RunSettings& settings) : plan_(plan), settings_
 
 Run::~Run() = default;
 
-absl::StatusOr<std::vector<Tensor>> Run::Execute(absl::Span<const Tensor> feeds, RunEnv& env) {
+absl::StatusOr<std::vector<Tensor>> Run::Execute(absl::Span<const Tensor> feeds, RunEnv& env,
+                                                 const RunHooks& hooks) {
   if (absl::Status status = env.cancellation->Poll(); !status.ok()) return status;
-  Reset(feeds, env);
+  Reset(feeds, env, hooks);
   workers_[0]->WorkToTheEnd(plan_.main());
   Finish();
   if ((attention_.load(std::memory_order_relaxed) & kFailed) != 0) return status_;
   return std::move(results_);
 }
 
-void Run::Reset(absl::Span<const Tensor> feeds, RunEnv& env) {
+void Run::Reset(absl::Span<const Tensor> feeds, RunEnv& env, const RunHooks& hooks) {
   feeds_ = feeds;
   env_ = &env;
+  hooks_ = hooks;
   status_ = absl::OkStatus();
+  late_text_.clear();
   results_.clear();
   attention_.store(0, std::memory_order_relaxed);
   is_clean_ = true;
@@ -101,7 +109,7 @@ void Run::Fail(const absl::Status& status, Ready where) {
     const absl::Status why = env_->cancellation->status();
     const absl::Status& cause =
         !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
-    status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
+    status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), late_text_, Locate(where)));
     Raise(kFailed);
     changed_.notify_all();
   }
@@ -123,8 +131,15 @@ void Run::End() {
   changed_.notify_all();
 }
 
+void Run::AsyncStarted(AsyncCall* call) {
+  const std::lock_guard lock(mutex_);
+  async_running_.fetch_add(1, std::memory_order_relaxed);
+  async_calls_.insert(call);
+}
+
 void Run::AsyncDone(AsyncCall* call) {
   const std::lock_guard lock(mutex_);
+  async_calls_.erase(call);
   async_done_.push_back(call);
   Raise(kAsyncDone);
   changed_.notify_all();
@@ -144,6 +159,7 @@ void Run::AskForHelp() {
     if (parked_ > 0) return changed_.notify_all();
     if (active_ + asked_ >= settings_.threads - 1) return;
     ++asked_;
+    asked_nanos_ = SystemClock().NowNanos();
     if (!shared_.load(std::memory_order_relaxed)) {
       shared_.store(true, std::memory_order_relaxed);
       workers_[0]->shared_ = true;
@@ -173,6 +189,9 @@ Worker* Run::Join() {
     if (workers_[i]->is_joined_) continue;
     workers_[i]->is_joined_ = true;
     ++active_;
+    if (hooks_.observer != nullptr) {
+      hooks_.observer->OnJoined(static_cast<int>(i), asked_nanos_, SystemClock().NowNanos());
+    }
     return workers_[i].get();
   }
   return nullptr;
@@ -211,18 +230,55 @@ bool Run::WaitForWork(Worker& worker) {
       lock.lock();
       continue;
     }
-    ++parked_;
-    const int64_t deadline = env_->cancellation->deadline_nanos();
-    if (deadline == Cancellation::kNoDeadline || env_->cancellation->IsCancelled()) {
-      changed_.wait(lock);
-    } else if (const int64_t left = deadline - clock.NowNanos(); left > 0) {
-      changed_.wait_for(lock, std::chrono::nanoseconds(left));
-    }
-    --parked_;
-    lock.unlock();
-    env_->cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
-    lock.lock();
+    Park(lock);
   }
+}
+
+// Sleeps until something happens, the deadline at the latest; with a probe, no longer than it may
+// be kept waiting.
+void Run::Park(std::unique_lock<std::mutex>& lock) {
+  const Cancellation& cancellation = *env_->cancellation;
+  const int64_t deadline =
+      cancellation.IsCancelled() ? Cancellation::kNoDeadline : cancellation.deadline_nanos();
+  const int64_t now = SystemClock().NowNanos();
+  int64_t left = deadline == Cancellation::kNoDeadline ? deadline : deadline - now;
+  if (hooks_.progress != nullptr) left = std::min(left, kProbeNanos);
+  ++parked_;
+  if (left == Cancellation::kNoDeadline) {
+    changed_.wait(lock);
+  } else if (left > 0) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(left));
+  }
+  --parked_;
+  std::optional<RunProgress> waiting;
+  if (!async_calls_.empty() && !cancellation.IsCancelled()) {
+    const bool late = deadline != Cancellation::kNoDeadline && SystemClock().NowNanos() >= deadline;
+    if (late && late_text_.empty()) late_text_ = WaitingText();
+    if (hooks_.progress != nullptr && hooks_.progress->IsAsked()) {
+      waiting = ProgressAt((*async_calls_.begin())->ready);
+      waiting->is_waiting = true;
+    }
+  }
+  lock.unlock();
+  if (waiting) hooks_.progress->Answer(*waiting);
+  env_->cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
+  lock.lock();
+}
+
+// What a run that is told to stop was waiting for. Requirement: mutex_ is held.
+std::string Run::WaitingText() const {
+  std::vector<std::string> names;
+  for (const AsyncCall* call : async_calls_) {
+    const Node& node = *call->ready.iteration->nodes[call->ready.node()].node;
+    names.push_back(absl::StrCat(node.name, " (", node.op_name, ")"));
+  }
+  std::sort(names.begin(), names.end());
+  if (names.size() > kMaxWaitingShown) {
+    const size_t more = names.size() - kMaxWaitingShown;
+    names.resize(kMaxWaitingShown);
+    names.push_back(absl::StrCat(more, " more"));
+  }
+  return absl::StrCat(", waiting for ", absl::StrJoin(names, ", "));
 }
 
 // Nothing can run any more, but calls are open: some of their nodes wait for what never comes. The

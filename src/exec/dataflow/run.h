@@ -19,9 +19,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/thread_pool.h"
 #include "exec/dataflow/frame.h"
 #include "exec/dataflow/plan.h"
+#include "exec/engine.h"
 #include "ops/kernel.h"
 
 namespace gyre::dataflow {
@@ -42,6 +44,7 @@ struct AsyncCall {
   std::vector<Tensor> outputs;
   std::optional<KernelContext> context;
   absl::Status status;
+  int64_t started = 0;  // if somebody watches
 };
 
 class Run {
@@ -52,13 +55,14 @@ class Run {
 
   // The results of the main graph. May be called again afterwards: the memory that loops and calls
   // needed is kept, within limits. One call at a time.
-  absl::StatusOr<std::vector<Tensor>> Execute(absl::Span<const Tensor> feeds, RunEnv& env);
+  absl::StatusOr<std::vector<Tensor>> Execute(absl::Span<const Tensor> feeds, RunEnv& env,
+                                              const RunHooks& hooks);
 
  private:
   friend class Worker;
   class Gate;
 
-  void Reset(absl::Span<const Tensor> feeds, RunEnv& env);
+  void Reset(absl::Span<const Tensor> feeds, RunEnv& env, const RunHooks& hooks);
   void Finish();
 
   // Remembers the first error and tells everything that waits to stop.
@@ -72,6 +76,7 @@ class Run {
 
   // The main graph has ended.
   void End();
+  void AsyncStarted(AsyncCall* call);
   void AsyncDone(AsyncCall* call);
   std::vector<AsyncCall*> TakeAsyncDone();
 
@@ -82,12 +87,15 @@ class Run {
   void Leave(Worker& worker);
   // Worker 0 has nothing to do. False when the run has ended and nobody works on it any more.
   bool WaitForWork(Worker& worker);
+  void Park(std::unique_lock<std::mutex>& lock);
   bool EndStalled(Worker& worker);
+  std::string WaitingText() const;
 
   const Plan& plan_;
   const RunSettings settings_;
   absl::Span<const Tensor> feeds_;
   RunEnv* env_ = nullptr;
+  RunHooks hooks_;
   std::atomic<int64_t> charged_{0};
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
   std::vector<Tensor> results_;                   // written by who ends the main graph
@@ -105,11 +113,15 @@ class Run {
   std::mutex mutex_;
   std::condition_variable changed_;
   absl::Status status_;                 // guarded by mutex_
+  std::string late_text_;               // guarded by mutex_: what the deadline found it waiting for
   int active_ = 0;                      // guarded by mutex_: workers that have joined
+  int64_t asked_nanos_ = 0;             // guarded by mutex_: when help was asked for last
   int asked_ = 0;                       // guarded by mutex_: threads on their way
   int parked_ = 0;                      // guarded by mutex_: workers that wait on changed_
   std::vector<AsyncCall*> async_done_;  // guarded by mutex_
+  // Kernels that have not called back. The list is guarded by mutex_; who fires them adds to it.
   std::atomic<int64_t> async_running_{0};
+  absl::flat_hash_set<AsyncCall*> async_calls_;
   bool is_clean_ = true;        // what was made can be used again
   std::shared_ptr<Gate> gate_;  // made when help is asked for the first time
 };
@@ -118,6 +130,9 @@ class Run {
 Tag TagOf(Ready where);
 // The tag that the main iteration of the function called at `site` has.
 Tag CalleeTag(Ready site);
+// The loops, branches and calls around a node, outermost first. Views into the plan.
+std::vector<Surrounding> Around(Ready where);
+RunProgress ProgressAt(Ready where);
 // Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
 std::string Locate(Ready where);
 

@@ -98,8 +98,8 @@ inline int64_t Worker::DeliverDeath(Iteration& to, const PlanNode& p) {
 }
 
 inline void Worker::Finish(Ready ready, const PlanNode& p, Tensor* outputs) {
-  if (p.is_fetched) [[unlikely]] {
-    if (absl::Status status = KeepFetched(ready, outputs); !status.ok()) return Fail(status, ready);
+  if (p.is_fetched || is_observed_) [[unlikely]] {
+    if (absl::Status status = Show(ready, p, outputs); !status.ok()) return Fail(status, ready);
   }
   Settle(*ready.iteration, Deliver(*ready.iteration, p, outputs));
 }
@@ -107,7 +107,7 @@ inline void Worker::Finish(Ready ready, const PlanNode& p, Tensor* outputs) {
 // As Finish, of a node with one output.
 [[gnu::always_inline]] inline void Worker::FinishOne(Ready ready, const PlanNode& p,
                                                      Tensor& output) {
-  if (p.is_fetched) [[unlikely]]
+  if (p.is_fetched || is_observed_) [[unlikely]]
     return Finish(ready, p, &output);
   Settle(*ready.iteration, DeliverOne(*ready.iteration, p, output));
 }

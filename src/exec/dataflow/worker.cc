@@ -45,6 +45,7 @@ Worker::~Worker() { FreeMemory(); }
 
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
+  is_observed_ = run_.hooks_.observer != nullptr;
   const auto out_of_memory = [this] {
     Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
   };
@@ -65,6 +66,7 @@ void Worker::WorkToTheEnd(const FunctionPlan& main) {
 
 void Worker::Help() {
   shared_ = true;
+  is_observed_ = run_.hooks_.observer != nullptr;
   try {
     Drain();
   } catch (const std::bad_alloc&) {
@@ -91,6 +93,7 @@ void Worker::Drain() {
     } else if (Ready ready; may_share_ && TakeQueued(&ready)) {
       HouseKeeping(ready);
       Fire(ready);
+      was_taken_ = false;
     } else {
       return;
     }
@@ -146,9 +149,11 @@ bool Worker::TakeQueued(Ready* ready) {
     found = from != nullptr && PopQueued(*from, ready);
   }
   if (!found) return false;
+  was_taken_ = from != this;
   Widen(ready->iteration->frame);
   if (!stack_.empty()) {  // first what has just come up
     PushQueued(*ready, true);
+    was_taken_ = false;
     *ready = stack_.Pop();
   } else if (from->queue_cost_.load(std::memory_order_relaxed) >
              run_.settings_.pool->wake_nanos()) {
@@ -158,6 +163,8 @@ bool Worker::TakeQueued(Ready* ready) {
 }
 
 void Worker::HouseKeeping(Ready where) {
+  if (ProgressProbe* const probe = run_.hooks_.progress; probe != nullptr && probe->IsAsked())
+    probe->Answer(ProgressAt(where));
   if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
     return Fail(status, where);
   if (run_.env_->budget != nullptr) {
@@ -171,6 +178,8 @@ void Worker::Fire(Ready ready) {
   Iteration& iteration = *ready.iteration;
   const PlanNode& p = iteration.nodes[ready.node()];
   if (ready.dead() && !p.runs_dead) return FireDead(ready, p);
+  if (is_observed_) [[unlikely]]
+    started_ = Now();
   Tensor* const inputs = iteration.inputs + p.first_input;
   switch (p.step) {
     case Step::kIdentity:
@@ -182,7 +191,7 @@ void Worker::Fire(Ready ready) {
     case Step::kNoOp:
       return Finish(ready, p, nullptr);
     case Step::kSwitch: {
-      if (!inputs[1].is_inline() || p.is_fetched) break;
+      if (!inputs[1].is_inline() || p.is_fetched || is_observed_) break;
       const Range* const ranges = iteration.ranges + p.first_range;
       const int taken = inputs[1].scalar<bool>() ? 1 : 0;
       const int64_t others = DeliverDeaths(iteration, ranges[1 - taken]);
@@ -191,7 +200,7 @@ void Worker::Fire(Ready ready) {
     }
     case Step::kMerge: {
       const uint32_t position = PendingCounts::ClaimedBy(iteration.counts[p.count]);
-      if (p.is_fetched) {
+      if (p.is_fetched || is_observed_) {
         Tensor outputs[2] = {std::move(inputs[position]),
                              Tensor::Scalar(static_cast<int32_t>(position))};
         return Finish(ready, p, outputs);
@@ -277,6 +286,27 @@ void Worker::FireDead(Ready ready, const PlanNode& p) {
       break;
   }
   Settle(iteration, DeliverDeath(iteration, p));
+}
+
+absl::Status Worker::Show(Ready ready, const PlanNode& p, const Tensor* outputs) {
+  if (is_observed_) GYRE_RETURN_IF_ERROR(Observe(ready, p, outputs));
+  return p.is_fetched ? KeepFetched(ready, outputs) : absl::OkStatus();
+}
+
+absl::Status Worker::Observe(Ready ready, const PlanNode& p, const Tensor* outputs) const {
+  const NodeOrigin& origin = InfoOf(ready).origin;
+  const std::vector<Surrounding> around = Around(ready);
+  Firing firing;
+  firing.node = p.node->name;
+  firing.op = p.node->op_name;
+  firing.is_plumbing = origin.is_plumbing;
+  firing.around = around;
+  firing.thread = index_;
+  firing.was_taken = was_taken_;
+  firing.start_nanos = started_;
+  firing.end_nanos = Now();
+  firing.outputs = absl::MakeSpan(outputs, p.num_outputs);
+  return run_.hooks_.observer->OnFired(firing);
 }
 
 // Who fetches a reference, or a value that is still one, gets what the variable holds now.
@@ -386,7 +416,8 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
   Widen(ready.iteration->frame);  // later iterations need not wait for it
   call->context.emplace(*p.node, *run_.env_, TagOf(ready), absl::MakeSpan(call->inputs),
                         absl::MakeSpan(call->outputs));
-  run_.async_running_.fetch_add(1, std::memory_order_relaxed);
+  call->started = started_;
+  run_.AsyncStarted(call);
   p.run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
     call->status = std::move(status);
     run->AsyncDone(call);
@@ -401,6 +432,7 @@ void Worker::CompleteAsync() {
       continue;
     }
     const PlanNode& p = call->ready.iteration->nodes[call->ready.node()];
+    started_ = call->started;
     FinishKernel(call->ready, p, call->outputs.data());
   }
 }

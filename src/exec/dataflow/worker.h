@@ -59,7 +59,10 @@ class Worker {
   const NodeInfo& InfoOf(Ready ready) const {
     return ready.iteration->frame->activation->plan->infos[ready.node()];
   }
+  // What a fetch or an observer wants of them, before they go on.
+  absl::Status Show(Ready ready, const PlanNode& p, const Tensor* outputs);
   absl::Status KeepFetched(Ready ready, const Tensor* outputs);
+  absl::Status Observe(Ready ready, const PlanNode& p, const Tensor* outputs) const;
   void Fail(const absl::Status& status, Ready where) {
     run_.Fail(status, where);
     until_check_ = 1;
@@ -123,7 +126,10 @@ class Worker {
 
   Run& run_;
   const int index_;
-  const bool may_share_;    // other threads may join the run
+  const bool may_share_;  // other threads may join the run
+  bool is_observed_ = false;
+  int64_t started_ = 0;     // when the node that fires began, if it is observed
+  bool was_taken_ = false;  // it comes from another thread's queue
   bool shared_ = false;     // they may have: all steps on shared words are atomic
   bool is_joined_ = false;  // guarded by the run's mutex
   int until_check_ = 1;     // nodes to fire before the next look at everything else

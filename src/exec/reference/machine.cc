@@ -22,8 +22,9 @@ struct Machine::AsyncCall {
   std::optional<KernelContext> ctx;
 };
 
-Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env, int window)
-    : plan_(plan), feeds_(feeds), env_(env), window_(window) {}
+Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env,
+                 const RunHooks& hooks, int window)
+    : plan_(plan), feeds_(feeds), env_(env), hooks_(hooks), window_(window) {}
 
 Machine::~Machine() {
   for (Activation* activation :
@@ -86,12 +87,15 @@ void Machine::Loop() {
 
 void Machine::Execute(const Ready& ready) {
   if (++steps_ % kPollEvery == 0) {
+    if (hooks_.progress != nullptr && hooks_.progress->IsAsked())
+      hooks_.progress->Answer(ProgressAt(ready));
     if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return Fail(status, ready);
     if (env_.budget != nullptr) {
       absl::Status status = env_.budget->CheckLimit();
       if (!status.ok()) return Fail(status, ready);
     }
   }
+  if (hooks_.observer != nullptr) started_ = env_.cancellation->clock().NowNanos();
   Iteration& iteration = *ready.iteration;
   Activation& activation = *iteration.frame->activation;
   const NodePlan& p = activation.plan->nodes[ready.node];
@@ -253,9 +257,9 @@ class ReferenceExecutable final : public Executable {
   ReferenceExecutable(std::unique_ptr<reference::ReferencePlan> plan, int window)
       : plan_(std::move(plan)), window_(window) {}
 
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds,
-                                          RunEnv& env) const override {
-    return reference::Machine(*plan_, feeds, env, window_).Run();
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const override {
+    return reference::Machine(*plan_, feeds, env, hooks, window_).Run();
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "exec/engine.h"
 #include "exec/reference/state.h"
 
 namespace gyre::reference {
@@ -14,7 +15,8 @@ namespace gyre::reference {
 class Machine {
  public:
   // `plan`, `feeds` and `env` must outlive the machine. `window` as in EngineOptions.
-  Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env, int window);
+  Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env,
+          const RunHooks& hooks, int window);
   ~Machine();
 
   // The results of the main function. Called once.
@@ -73,9 +75,16 @@ class Machine {
   // errors.cc
   std::string Locate(const Ready& where) const;
 
+  // observe.cc
+  absl::Status Observe(const Ready& ready, const NodePlan& p,
+                       absl::Span<const Tensor> outputs) const;
+  std::vector<Surrounding> Around(const Ready& where) const;
+  RunProgress ProgressAt(const Ready& where) const;
+
   const ReferencePlan& plan_;
   const absl::Span<const Tensor> feeds_;
   RunEnv& env_;
+  const RunHooks hooks_;
   const int window_;
 
   std::vector<Ready> ready_;  // a stack: depth first keeps memory small
@@ -87,6 +96,7 @@ class Machine {
   absl::Status status_;
   int64_t charged_ = 0;
   uint64_t steps_ = 0;
+  int64_t started_ = 0;  // when the node that fires began, if somebody watches
 
   int64_t async_running_ = 0;
   std::mutex async_mutex_;

@@ -56,6 +56,10 @@ void Machine::Finish(const Ready& ready, std::vector<Tensor> outputs, bool dead)
   const NodePlan& p = PlanOf(iteration, ready.node);
   if (!dead) {
     if (absl::Status status = CheckOutputs(p, outputs); !status.ok()) return Fail(status, ready);
+    if (hooks_.observer != nullptr) {
+      if (absl::Status status = Observe(ready, p, outputs); !status.ok())
+        return Fail(status, ready);
+    }
     if (absl::Status status = KeepFetched(p, outputs, *iteration.frame->activation); !status.ok()) {
       return Fail(status, ready);
     }

@@ -1,0 +1,106 @@
+"""TensorFlow's older interface: a graph of primitives in a Session, run through callables made ready once."""
+import os
+
+import tensorflow as tf
+
+import values as v
+from values import Case
+
+tf1 = tf.compat.v1
+tf1.disable_control_flow_v2()  # tf1.while_loop writes Enter, Merge, Switch, NextIteration, Exit
+
+VERSION = tf.__version__
+THREADS = [1]
+
+
+def configure(threads):
+    THREADS[0] = threads
+
+
+def session(graph):
+    threads = THREADS[0]
+    config = tf1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
+    return tf1.Session(graph=graph, config=config)
+
+
+def prepared(build, args, count_ops=None):
+    """A call that runs what `build` makes of placeholders, with these arguments.
+
+    `count_ops` = (op, how many): what must be left when Grappler is done, or the case would measure something else."""
+    with tf1.Graph().as_default() as graph:
+        fed = [tf1.placeholder(tf.int32 if isinstance(arg, int) else tf.float32,
+                               [] if isinstance(arg, (int, float)) else None) for arg in args]
+        fetch = build(*fed)
+    one = session(graph)
+    if count_ops:
+        metadata = tf1.RunMetadata()
+        one.run(fetch, dict(zip(fed, args)), tf1.RunOptions(output_partition_graphs=True), metadata)
+        op, want = count_ops
+        left = sum(node.op == op for part in metadata.partition_graphs for node in part.node)
+        if left != want:
+            raise RuntimeError(f"Grappler has left {left} of {want} {op}")
+    call = one.make_callable(fetch, fed)
+    return lambda: call(*args)
+
+
+def chain(shape):
+    def build(x, c):
+        for _ in range(v.CHAIN_OPS):
+            x = x + c
+        return x
+
+    # Of unknown shape: known ones let Grappler turn 1,000 additions into one sum.
+    args = [v.full(1, *shape), v.full(2, *shape)]
+    return Case(prepared(build, args, ("AddV2", v.CHAIN_OPS)), 1 + 2 * v.CHAIN_OPS, v.CHAIN_OPS)
+
+
+def independent():
+    def build(*fed):
+        return tf1.add_n([fed[i] - fed[j] for i, j in v.INDEPENDENT_PAIRS])
+
+    fed = [float(i) for i in range(v.INDEPENDENT_FEEDS)]
+    count = len(v.INDEPENDENT_PAIRS)
+    return Case(prepared(build, fed, ("Sub", count)), v.independent_sum(), count)
+
+
+def add_loop(n, x, c):
+    return tf1.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + c), [0, x])[1]
+
+
+def while_case(trips, units=None, clients=1):
+    return Case(prepared(add_loop, [trips, 0.0, 1.0]), trips, units or trips, clients=clients)
+
+
+def save(folder):
+    with tf1.Graph().as_default() as graph:
+        names = {"n": tf.int32, "x": tf.float32, "c": tf.float32}
+        fed = [tf1.placeholder(kind, [], name) for name, kind in names.items()]
+        tf1.identity(add_loop(*fed), "y")
+    path = os.path.join(folder, "graph.pb")
+    with open(path, "wb") as file:
+        file.write(graph.as_graph_def().SerializeToString())
+    return path
+
+
+def run_saved(path):
+    graph_def = tf1.GraphDef()
+    with open(path, "rb") as file:
+        graph_def.ParseFromString(file.read())
+    with tf1.Graph().as_default() as graph:
+        tf1.import_graph_def(graph_def, name="")
+    with session(graph) as one:
+        return one.run("y:0", {"n:0": v.SHORT_TRIPS, "x:0": 0.0, "c:0": 1.0})
+
+
+def cases(threads):
+    del threads  # configure() has said it
+    return {
+        "null_step/fed": lambda: Case(prepared(tf1.identity, [3.0]), 3),
+        "null_step/const": lambda: Case(prepared(lambda: tf1.constant(3.0), []), 3),
+        "chain/scalar": lambda: chain(()),
+        "chain/vector": lambda: chain((v.VECTOR,)),
+        "tiny_ops/independent": independent,
+        "while_loop/primitives": lambda: while_case(v.LOOP_TRIPS),
+        "loop_of_100/one_client": lambda: while_case(v.SHORT_TRIPS, 1),
+        "loop_of_100/two_clients": lambda: while_case(v.SHORT_TRIPS, 1, 2),
+    }

@@ -1,0 +1,183 @@
+"""Tables out of samples: what is compared with which limit, how it came out, and the page docs/performance.md."""
+import dataclasses
+
+import medians
+from workers import GYRE
+
+HOW_TO_READ = """\
+Everything was measured in one run, interleaved: a round takes one short sample of every case from every party, every
+second round in reverse. A figure is the median over the `n` rounds that have a sample; the brackets hold its 95 %
+confidence interval, between order statistics. A ratio is the median of the ratios within the rounds. **Verdicts:** a
+limit FAILS only where the whole interval lies beyond it, is kept (ok) where none of it does, and is undecided in
+between. Where others kept cores busy (see above) figures are inflated, those of two threads most.
+
+- One thread: the process is pinned to one CPU. Two threads: to two CPUs.
+- Every case's result is checked before it is timed.
+- Gyre is called from C++ through `Session::Callable`; the peers from Python, as their users do, with their arguments
+  made ready beforehand. The rows of the null step say how much of a peer's run that is.
+- TensorFlow: `tf.function`, called as a concrete function. *TensorFlow v1*: a callable of a `Session`, on a graph whose
+  loops are primitives. Grappler is on; inputs are fed, so that nothing can be computed ahead. The null step fetches an
+  Identity, here and in the other peers.
+- JAX compiles a case, its loops included, to one native program: it has no ops, iterations or branches left to pay
+  for. It is here as the bound that a compiler reaches.
+- ONNX Runtime's loops use Loop's own trip count, not a counter in the body.
+- A dash: the peer has no such thing. Recursion: none of them has it. Iterations that overlap: TensorFlow alone. Lists:
+  JAX writes the rows of an array of known length, or collects what a scan yields;
+  ONNX Runtime collects a Loop's outputs.
+- PyTorch is not here: its package for Linux needs several gigabytes of CUDA libraries.
+- A peer's samples that take more than a second are taken in every fifth round.
+"""
+
+WHERE_IT_IS = """\
+The cases are programs in `bench/*_cases.h`, the limits are in `bench/limits.json`, the peers' programs in
+`bench/peers/`. One case alone: `./dev bench --case while_loop`. Under a profiler:
+`build/bench/bin/bench/loops_bench --benchmark_filter=while_loop`; `bench/register.h` says how to choose engine and
+threads."""
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the limits: a case, perhaps less or over another one (limits.json)."""
+    what: str
+    case: str
+    unit: str = ""
+    threads: int = 1
+    less: str = ""
+    over: str = ""
+    over_threads: int = 0
+    at_most_ns: float = None
+    at_most: float = None
+    at_least: float = None
+
+    def keys(self):
+        """The (case, threads) that it is computed from."""
+        pairs = [(self.case, self.threads)]
+        if self.less or self.over:
+            pairs.append((self.less or self.over, self.over_threads or self.threads))
+        return pairs
+
+    def is_ratio(self):
+        return bool(self.over)
+
+    def series(self, samples, party):
+        """Its value by round; None where a sample is missing."""
+        columns = [samples.series(party, case, threads) for case, threads in self.keys()]
+        if len(columns) == 1:
+            return columns[0]
+        return [None if None in pair else pair[0] - pair[1] if self.less else pair[0] / pair[1]
+                for pair in zip(*columns)]
+
+    def limit(self):
+        if self.at_most_ns is not None:
+            return f"≤ {nanoseconds(self.at_most_ns)}"
+        if self.at_most is not None:
+            return f"≤ {self.at_most:g}"
+        return f"≥ {self.at_least:g}" if self.at_least is not None else "–"
+
+    def bounds(self):
+        at_most = self.at_most if self.at_most_ns is None else self.at_most_ns
+        return {"at_most": at_most, "at_least": self.at_least} if at_most or self.at_least else None
+
+
+def rows_of(limits, cpus):
+    """The rows of limits.json, and those that compare two threads with one; only such as `cpus` CPUs can measure."""
+    rows = [Row(**entry) for entry in limits["rows"]]
+    rule = limits["no_slower_on_two_threads"]
+    two = [Row(what=case, case=case, threads=2, over=case, over_threads=1, at_most=rule["at_most"])
+           for case in rule["cases"]]
+    return [[row for row in table if row.threads <= cpus] for table in (rows, two)]
+
+
+def nanoseconds(value):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g} ns"
+
+
+def times(ratio):
+    return f"{ratio:.3g}" if ratio >= 1 else f"{ratio:.2g}"
+
+
+def present(series):
+    return [value for value in series if value is not None]
+
+
+def cell(row, median):
+    show = (lambda value: f"{value:.2f}") if row.is_ratio() else nanoseconds
+    return f"{show(median.value)} [{show(median.low)}, {show(median.high)}]"
+
+
+def judge(row, samples):
+    """(median or None, verdict) of Gyre's figure."""
+    series = present(row.series(samples, GYRE))
+    if not series:
+        return None, "no result" if row.bounds() else "–"
+    median = medians.median_of(series)
+    return median, medians.verdict(median, **row.bounds()) if row.bounds() else "–"
+
+
+def limits_table(rows, samples):
+    lines = [["measured", "threads", "unit", "Gyre [95 %]", "limit", "verdict", "n"]]
+    for row in rows:
+        median, verdict = judge(row, samples)
+        lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit,
+                      cell(row, median) if median else "–", row.limit(), verdict, str(median.count if median else 0)])
+    return aligned(lines)
+
+
+def peer_cell(row, samples, peer):
+    theirs = row.series(samples, peer)
+    if not present(theirs):
+        return "–"
+    median = medians.median_of(present(theirs))
+    if row.is_ratio():
+        return f"{median.value:.2f}"
+    if row.less:  # differences of noisy figures may be near zero in some rounds: no ratios of those
+        return nanoseconds(median.value)
+    pairs = [their / own for their, own in zip(theirs, row.series(samples, GYRE)) if their is not None and own]
+    if not pairs:
+        return nanoseconds(median.value)
+    ratio = medians.median_of(pairs)
+    return f"{nanoseconds(median.value)}, {times(ratio.value)}× [{times(ratio.low)}, {times(ratio.high)}]"
+
+
+def peers_table(rows, samples, peers):
+    lines = [["measured", "threads", "unit", "Gyre"] + list(peers)]
+    for row in rows:
+        cells = [peer_cell(row, samples, peer) for peer in peers]
+        median, _ = judge(row, samples)
+        if median and any(text != "–" for text in cells):
+            value = f"{median.value:.2f}" if row.is_ratio() else nanoseconds(median.value)
+            lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit, value] + cells)
+    return aligned(lines)
+
+
+def aligned(lines):
+    """A Markdown table that can be read as it is."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(text)
+
+
+def sections(tables, samples, peers):
+    """(title, text) of what was measured."""
+    rows, two = tables
+    found = [("Limits", limits_table(rows, samples))] if rows else []
+    if two:
+        found.append(("Two threads over one: no case may be slower", limits_table(two, samples)))
+    if peers:
+        found.append(("Peers: time, and how many times Gyre's", peers_table(rows, samples, peers)))
+    return found
+
+
+def page(found, facts, engine, versions, rounds):
+    """docs/performance.md."""
+    about = "\n".join(f"| {name} | {value} |" for name, value in
+                      [*facts, ("engine", engine), *versions.items(), ("rounds", str(rounds))])
+    parts = ["# Performance", "Generated by `./dev bench --peers --write docs/performance.md`; not to be edited.",
+             f"## Machine\n\n| | |\n|---|---|\n{about}", *[f"## {title}\n\n{text}" for title, text in found],
+             f"## How to read this\n\n{HOW_TO_READ}".rstrip(),
+             WHERE_IT_IS]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,97 @@
+// RunObserver: sees every node that a run fires, with what it made, where, on which thread, and
+// when.
+//
+//   class Counter : public gyre::RunObserver { … };
+//   Counter counter;
+//   session->Run(feeds, fetches, {}, {.observer = &counter});
+//
+// Watching costs time (about a microsecond per node) and turns off no semantics: values, order and
+// errors are those of a run that nobody watches. Timelines, statistics, the NaN trap and values per
+// iteration are observers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "gyre/tensor.h"
+
+namespace gyre {
+
+// A loop, branch or call around a node, and how far it is.
+struct Surrounding {
+  enum class Kind : uint8_t { kLoop, kCondition, kBody, kBranch, kCall };
+  Kind kind = Kind::kLoop;
+  // The frame's name; of a structured node (While, If, call) the name of that node.
+  absl::string_view name;
+  absl::string_view function;  // whose body this is; empty for a frame of primitives
+  int64_t iteration = 0;       // of a loop: which; of a branch: which one was taken
+  // Tells frames apart: the same for all nodes of one loop while it runs, and for one call.
+  uint64_t instance = 0;
+};
+
+// One node that has fired. Views are valid during the call alone.
+struct Firing {
+  absl::string_view node;  // as the program has it; plumbing made by lowering has names of its own
+  absl::string_view op;
+  // Made by lowering for a structured node: moves tokens, computes nothing.
+  bool is_plumbing = false;
+  absl::Span<const Surrounding> around;  // outermost first
+  int thread = 0;                        // 0: the caller's
+  bool was_taken = false;                // from another thread's queue
+  int64_t start_nanos = 0;               // of the machine's steady clock
+  int64_t end_nanos = 0;
+  // What it made; an output without value is dead.
+  absl::Span<const Tensor> outputs;
+};
+
+// Called from all threads of a run, perhaps at once.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // After the node's kernel, before anybody sees its outputs. An error fails the run, at this node.
+  virtual absl::Status OnFired(const Firing& firing) = 0;
+  // A thread has joined the run: when it was asked to, and when it came.
+  virtual void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
+    (void)thread, (void)asked_nanos, (void)joined_nanos;
+  }
+};
+
+// Where a run is: a sample, taken while it goes on.
+struct RunProgress {
+  struct Loop {
+    std::string name;  // as Surrounding::name
+    int64_t iteration = 0;
+    uint64_t instance = 0;
+  };
+  std::string node;         // the one that runs, or that is waited for
+  std::vector<Loop> loops;  // around it, outermost first
+  bool is_waiting = false;  // nothing runs: `node` waits for something outside of the run
+};
+
+// Asks a run where it is. Thread-safe: `Ask` from any thread (a signal handler may call it), the
+// answer comes on a thread of the run within some milliseconds, or not at all if a kernel takes
+// longer.
+class ProgressProbe {
+ public:
+  explicit ProgressProbe(std::function<void(const RunProgress&)> answer)
+      : answer_(std::move(answer)) {}
+  void Ask() { asked_.store(true, std::memory_order_relaxed); }
+  // For engines.
+  bool IsAsked() const { return asked_.load(std::memory_order_relaxed); }
+  void Answer(const RunProgress& progress) {
+    if (asked_.exchange(false, std::memory_order_relaxed)) answer_(progress);
+  }
+
+ private:
+  std::atomic<bool> asked_{false};
+  const std::function<void(const RunProgress&)> answer_;
+};
+
+}  // namespace gyre
