@@ -36,12 +36,27 @@ struct Surrounding {
   uint64_t instance = 0;
 };
 
+// Where a firing stands in the graph of tokens that the engine runs: enough to tell which firings
+// it waited for. Nodes are numbered within their graph, frames by a hash that no other frame of the
+// run has.
+struct TokenSite {
+  const void* graph = nullptr;
+  int node = 0;
+  absl::Span<const int> sources;  // nodes of the same graph that it takes values from or waits for
+  uint64_t frame = 0;
+  int64_t iteration = 0;
+  uint64_t outer_frame = 0;  // where the frame was entered from
+  int64_t outer_iteration = 0;
+};
+
 // One node that has fired. Views are valid during the call alone.
 struct Firing {
   absl::string_view node;  // as the program has it; plumbing made by lowering has names of its own
   absl::string_view op;
   // Made by lowering for a structured node: moves tokens, computes nothing.
   bool is_plumbing = false;
+  // It called a function that runs as one: its time spans that of the nodes in there.
+  bool is_call = false;
   absl::Span<const Surrounding> around;  // outermost first
   int thread = 0;                        // 0: the caller's
   bool was_taken = false;                // from another thread's queue
@@ -49,6 +64,7 @@ struct Firing {
   int64_t end_nanos = 0;
   // What it made; an output without value is dead.
   absl::Span<const Tensor> outputs;
+  const TokenSite* site = nullptr;  // null: the engine does not say
 };
 
 // Called from all threads of a run, perhaps at once.
@@ -61,6 +77,24 @@ class RunObserver {
   virtual void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
     (void)thread, (void)asked_nanos, (void)joined_nanos;
   }
+};
+
+// Several observers of one run, called in order; the first error is the answer. Not owned.
+class ObserverList final : public RunObserver {
+ public:
+  void Add(RunObserver* observer) { observers_.push_back(observer); }
+  bool empty() const { return observers_.empty(); }
+  absl::Status OnFired(const Firing& firing) override {
+    absl::Status first;
+    for (RunObserver* observer : observers_) first.Update(observer->OnFired(firing));
+    return first;
+  }
+  void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override {
+    for (RunObserver* observer : observers_) observer->OnJoined(thread, asked_nanos, joined_nanos);
+  }
+
+ private:
+  std::vector<RunObserver*> observers_;
 };
 
 // Where a run is: a sample, taken while it goes on.

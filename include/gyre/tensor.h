@@ -16,6 +16,8 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -207,7 +209,12 @@ class Tensor {
   // As object(), if it is a T.
   template <typename T>
   T* object_as() const {
-    return dynamic_cast<T*>(object());
+    Object* const o = object();
+    if constexpr (std::is_final_v<T>) {  // nothing derives from it: no search
+      return o != nullptr && typeid(*o) == typeid(T) ? static_cast<T*>(o) : nullptr;
+    } else {
+      return dynamic_cast<T*>(o);
+    }
   }
 
   // Nobody else can see the elements: they may be overwritten in place.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gyre {
@@ -36,6 +39,42 @@ void RunOnThreads(int n, const std::function<void(int)>& body) {
   if (n > 0) body(0);
   for (int i = started; i < n; ++i) body(i);
   for (std::thread& thread : threads) thread.join();
+}
+
+struct Ticker::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stopping = false;  // guarded by mutex
+  std::thread thread;
+};
+
+Ticker::Ticker(int64_t first_nanos, int64_t period_nanos, std::function<void()> tick)
+    : state_(std::make_unique<State>()) {
+  const auto work = [state = state_.get(), first_nanos, period_nanos, tick = std::move(tick)] {
+    auto next = std::chrono::steady_clock::now() + std::chrono::nanoseconds(first_nanos);
+    std::unique_lock lock(state->mutex);
+    while (!state->changed.wait_until(lock, next, [state] { return state->stopping; })) {
+      lock.unlock();
+      tick();
+      lock.lock();
+      next =
+          std::max(next, std::chrono::steady_clock::now()) + std::chrono::nanoseconds(period_nanos);
+    }
+  };
+  try {
+    state_->thread = std::thread(work);
+  } catch (const std::system_error&) {
+    // No thread to be had: nobody ticks.
+  }
+}
+
+Ticker::~Ticker() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->changed.notify_all();
+  if (state_->thread.joinable()) state_->thread.join();
 }
 
 }  // namespace gyre

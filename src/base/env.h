@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace gyre {
 
@@ -23,5 +24,20 @@ int NumProcessors();
 // Calls body(0), …, body(n - 1), each on a thread of its own, and returns once all have. What the
 // machine has no thread for, the caller's thread runs.
 void RunOnThreads(int n, const std::function<void(int)>& body);
+
+// Calls `tick` on a thread of its own, first after `first_nanos`, then every `period_nanos`, until
+// it is destroyed; then no call is running any more. Does nothing where the machine has no thread
+// left.
+class Ticker {
+ public:
+  Ticker(int64_t first_nanos, int64_t period_nanos, std::function<void()> tick);
+  ~Ticker();
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace gyre

@@ -14,13 +14,19 @@ FunctionBuilder::FunctionBuilder(const OpLookup& ops, std::string name) : ops_(o
 
 FunctionBuilder::FunctionBuilder(const OpLookup& ops, Function function)
     : ops_(ops), function_(std::move(function)) {
-  for (const Node& node : function_.nodes) names_.insert(node.name);
+  for (const Node& node : function_.nodes) names_.emplace(node.name, 0);
 }
 
 std::string FunctionBuilder::UniqueName(absl::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
-  return name;
+  if (names_.emplace(name, 0).second) return name;
+  // Where the last search for this name ended: many nodes of one op take linear time.
+  for (int i = names_[name] + 1;; ++i) {
+    std::string numbered = absl::StrCat(wanted, "_", i);
+    if (!names_.emplace(numbered, 0).second) continue;
+    names_[name] = i;
+    return numbered;
+  }
 }
 
 NodeId FunctionBuilder::Append(Node node, absl::string_view wanted_name) {

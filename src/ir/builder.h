@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -68,7 +68,7 @@ class FunctionBuilder {
 
   const OpLookup& ops_;
   Function function_;
-  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int> names_;  // and the last number given to each
 };
 
 }  // namespace gyre

@@ -66,6 +66,13 @@ class PendingCounts {
     }
     return false;
   }
+  // Claim and Store in one, while a single thread works on the run. False: do it in two.
+  static bool ClaimAndFire(Word& word, uint64_t position) {
+    const uint64_t old = word.load(std::memory_order_relaxed);
+    if ((old & (kClaimMask | kFired | kControlMask)) != 0) return false;
+    word.store(old | (position + 1) << kClaimShift | kStored | kFired, std::memory_order_relaxed);
+    return true;
+  }
   static Outcome Store(Word& word, bool shared) {
     return Step(word, shared, [](uint64_t w) { return w | kStored; });
   }

@@ -46,6 +46,9 @@ struct Iteration {
   std::atomic<int64_t> outstanding{0};
   // Set once, under the frame's lock; release/acquire: readers deliver into what it points to.
   std::atomic<Iteration*> next{nullptr};
+  // Exits that death has reached, by position among the frame's. Relaxed: read at the end, see
+  // outstanding.
+  std::atomic<uint64_t> dead_exits{0};
   Iteration* next_free = nullptr;  // in its pool
   Iteration* next_made = nullptr;  // all of a run, for the end of one that failed
 };
@@ -54,13 +57,16 @@ struct Iteration {
 // a worker at once.
 struct Ready {
   Ready() = default;
-  Ready(Iteration* in, uint32_t id, bool is_dead)
-      : iteration(in), what(uint64_t{id} << 1 | (is_dead ? 1 : 0)) {}
-  uint32_t node() const { return static_cast<uint32_t>(what >> 1); }
-  bool dead() const { return (what & 1) != 0; }
+  Ready(Iteration* in, uint32_t node, bool is_dead)
+      : iteration(in),
+        what(reinterpret_cast<uintptr_t>(in->nodes + node) | (is_dead ? kDead : 0)) {}
+  const PlanNode& plan() const { return *reinterpret_cast<const PlanNode*>(what & ~kDead); }
+  uint32_t node() const { return static_cast<uint32_t>(&plan() - iteration->nodes); }
+  bool dead() const { return (what & kDead) != 0; }
 
+  static constexpr uintptr_t kDead = 1;  // PlanNodes are aligned
   Iteration* iteration = nullptr;
-  uint64_t what = 0;
+  uintptr_t what = 0;
 };
 
 // A value on its way into an iteration, or its absence: no value when dead.
@@ -89,7 +95,8 @@ struct Frame {
   // The invariants, slot by slot, once all are there: see FramePlan::has_resident.
   std::vector<std::pair<uint32_t, Tensor>> resident;
   bool is_resident = false;
-  std::vector<uint32_t> dead_exits;  // seen in the newest iteration
+  // Those seen in the newest iteration that have no bit in Iteration::dead_exits.
+  std::vector<uint32_t> dead_exits;
   std::vector<uint32_t> live_exits;  // that have handed out their value
 
   Frame* next_free = nullptr;
@@ -105,6 +112,7 @@ struct Activation {
   Frame* root = nullptr;
   Tag tag;        // of its main iteration
   int depth = 0;  // of calls; a caller's is less
+  int64_t started = 0;  // when the call began, if somebody watches
   bool in_use = false;
   Activation* next_free = nullptr;
   Activation* next_made = nullptr;

@@ -1,5 +1,6 @@
 // Loops and calls, from birth to end: docs/executor.md draws one iteration's way through here.
 #include <algorithm>
+#include <bit>
 
 #include "absl/algorithm/container.h"
 #include "exec/dataflow/tokens.h"
@@ -12,6 +13,11 @@ constexpr int kMaxWidened = 16;
 
 int64_t Limit(const FramePlan& plan, int window) {
   return window > 0 ? window : std::max<int64_t>(plan.frame.parallel_iterations, 1);
+}
+
+// Where the loop was entered, for errors that no single node of it has made.
+Ready EnterOf(const Frame& frame) {
+  return {frame.parent_iteration, static_cast<uint32_t>(frame.plan->frame.enters.front()), false};
 }
 
 }  // namespace
@@ -42,16 +48,17 @@ void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
     SettleInvariants(*child);
     for (Iteration* i = child->oldest; i != nullptr; i = i->next.load(std::memory_order_relaxed)) {
       Tensor copy = value;
-      Add(*i, dead ? DeliverDeath(*i, p) : Deliver(*i, p, &copy));
+      Add(*i, dead ? DeliverDeath(*i, p) : DeliverOne(*i, p, copy));
     }
   } else {
-    Add(first, dead ? DeliverDeath(first, p) : Deliver(first, p, &value));
+    Add(first, dead ? DeliverDeath(first, p) : DeliverOne(first, p, value));
   }
   Add(first, -1);  // one Enter fewer to come
   Settle(from, 0);
 }
 
-// Death leaves a loop only if no later iteration starts.
+// Death leaves a loop only if no later iteration starts. (Most Exits have a bit in their iteration
+// instead: see Arrival::kOnlyExit.)
 void Worker::NoteDeadExit(Iteration& iteration, uint32_t exit) {
   Frame& frame = *iteration.frame;
   const auto lock = LockIfShared(frame.mutex);
@@ -79,7 +86,7 @@ void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
   if (p.is_fetched || is_observed_) {
     if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
   }
-  Add(*frame.parent_iteration, Deliver(*frame.parent_iteration, p, &value));
+  Add(*frame.parent_iteration, DeliverOne(*frame.parent_iteration, p, value));
   Settle(*ready.iteration, 0);
 }
 
@@ -102,7 +109,7 @@ void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
       }
     }
   }
-  if (next != nullptr) Add(*next, Deliver(*next, p, &value));
+  if (next != nullptr) Add(*next, DeliverOne(*next, p, value));
   Settle(from, 0);
 }
 
@@ -130,7 +137,7 @@ Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
   const bool wide = run_.settings_.window > 0 ||
                     (may_share_ && plan.is_heavy.load(std::memory_order_relaxed)) ||
                     explore_.has_value();
-  frame->window = wide ? limit : 1;
+  frame->window = wide ? limit : std::min<int64_t>(limit, 2);
   frame->first = NewIteration(*frame, plan.num_enters);
   if (frame->first == nullptr) return nullptr;
   parent.outstanding.fetch_add(1, std::memory_order_relaxed);
@@ -163,7 +170,7 @@ int64_t Worker::DeliverInvariants(Frame& frame, Iteration& to) {
   for (const Token& token : frame.invariants) {
     const PlanNode& p = to.nodes[token.source];
     Tensor copy = token.value;
-    ready += copy.has_value() ? Deliver(to, p, &copy) : DeliverDeath(to, p);
+    ready += copy.has_value() ? DeliverOne(to, p, copy) : DeliverDeath(to, p);
   }
   return ready;
 }
@@ -185,7 +192,7 @@ Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
   }
   for (const uint32_t root : frame.plan->roots) ready += Push(*iteration, root, false);
   for (Token& token : frame.waiting)
-    ready += Deliver(*iteration, iteration->nodes[token.source], &token.value);
+    ready += DeliverOne(*iteration, iteration->nodes[token.source], token.value);
   frame.waiting.clear();
   ready += DeliverInvariants(frame, *iteration);
   iteration->outstanding.store(outstanding + ready, std::memory_order_relaxed);
@@ -214,25 +221,27 @@ void Worker::EndIteration(Iteration* iteration) {
       // Values held back go on before the frame can look empty.
       if (!frame.waiting.empty() && frame.live < frame.window &&
           NewIteration(frame, 1) == nullptr) {
-        return OutOfBudget({frame.parent_iteration, 0, false});
+        return OutOfBudget(EnterOf(frame));
       }
       next = iteration->next.load(std::memory_order_relaxed);
       frame.oldest = next;
     }
+    const uint64_t dead_exits = iteration->dead_exits.load(std::memory_order_relaxed);
     Recycle(iteration);
     int64_t change = -1;
-    if (next != nullptr) {
-      iteration = next;
-    } else {
-      iteration = EndFrame(&frame, &change);
-    }
+    iteration = next != nullptr ? next : EndFrame(&frame, dead_exits, &change);
     if (!Change(*iteration, change)) return;
   }
 }
 
 // Returns the iteration that the frame was entered from, which has `change` more to wait for.
-Iteration* Worker::EndFrame(Frame* frame, int64_t* change) {
+// `dead_exits`: of its last iteration.
+Iteration* Worker::EndFrame(Frame* frame, uint64_t dead_exits, int64_t* change) {
   Iteration& outside = *frame->parent_iteration;
+  for (; dead_exits != 0; dead_exits &= dead_exits - 1) {
+    const NodeId exit = frame->plan->frame.exits[std::countr_zero(dead_exits)];
+    *change += DeliverDeath(outside, outside.nodes[exit]);
+  }
   for (const uint32_t exit : frame->dead_exits)
     *change += DeliverDeath(outside, outside.nodes[exit]);
   outside.children[frame->plan->child_index].store(nullptr, std::memory_order_relaxed);
@@ -256,7 +265,7 @@ void Worker::Widen(Frame* frame) {
       const auto lock = LockIfShared(frame->mutex);
       frame->window = limit;
       if (!frame->waiting.empty() && frame->live < limit && NewIteration(*frame, 1) == nullptr)
-        return OutOfBudget({frame->parent_iteration, 0, false});
+        return OutOfBudget(EnterOf(*frame));
     }
     frame = frame->parent;
   }
@@ -285,6 +294,7 @@ void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
   activation->results.resize(plan.num_results);
   activation->root = frame;
   activation->tag = Tag();
+  activation->started = started_;
   activation->depth = 0;
   if (caller.iteration != nullptr) {
     activation->depth = caller.iteration->frame->activation->depth + 1;
@@ -321,7 +331,7 @@ void Worker::EndActivation(Activation* activation) {
     Recycle(activation);
     return run_.End();
   }
-  const PlanNode& p = caller.iteration->nodes[caller.node()];
+  const PlanNode& p = caller.plan();
   for (uint32_t i = 0; i < p.num_outputs; ++i) {
     const DType declared = p.node->signature.outputs[i].dtype;
     if (results[i].dtype() == declared) continue;
@@ -330,6 +340,7 @@ void Worker::EndActivation(Activation* activation) {
                               DTypeName(results[i].dtype()), ", not ", DTypeName(declared))),
         caller);
   }
+  started_ = activation->started;
   Finish(caller, p, results.data());
   Recycle(activation);
 }

@@ -78,6 +78,7 @@ Iteration* Worker::MakeIteration(Frame& frame) {
   }
   iteration->frame = &frame;
   iteration->next.store(nullptr, std::memory_order_relaxed);
+  iteration->dead_exits.store(0, std::memory_order_relaxed);
   const std::vector<uint64_t>& counts =
       frame.is_resident ? plan.resident_counts : plan.initial_counts;
   for (size_t i = 0; i < counts.size(); ++i)

@@ -34,9 +34,23 @@ bool IsPartOfLoop(const Place& place, const NodeOrigin& origin) {
   return origin.is_plumbing && place.scope > 0 && ScopeOf(place).site == origin.node;
 }
 
+// A constant of a loop's body fires once, before the loop: it stands where it fires.
+int ScopeOutsideOfLoops(const FunctionPlan& plan, const Iteration* iteration, int scope) {
+  const std::vector<LoweredScope>& scopes = plan.lowered.scopes;
+  int loops = 0;  // around the scope that the iteration is not in
+  for (int s = scope; s > 0; s = scopes[s].parent) loops += scopes[s].is_loop() ? 1 : 0;
+  for (; iteration->frame->parent != nullptr; iteration = iteration->frame->parent_iteration)
+    --loops;
+  for (; loops > 0; scope = scopes[scope].parent) loops -= scopes[scope].is_loop() ? 1 : 0;
+  return scope;
+}
+
 Place PlaceOf(Ready where) {
   const FunctionPlan& plan = *where.iteration->frame->activation->plan;
-  return {&plan, where.iteration, plan.infos[where.node()].origin.scope};
+  int scope = plan.infos[where.node()].origin.scope;
+  if (plan.nodes[where.node()].step == Step::kConst)
+    scope = ScopeOutsideOfLoops(plan, where.iteration, scope);
+  return {&plan, where.iteration, scope};
 }
 
 // The tag of an iteration of the frames that the function itself opens.
@@ -157,6 +171,23 @@ RunProgress ProgressAt(Ready where) {
     progress.loops.push_back({std::string(s.name), s.iteration, s.instance});
   }
   return progress;
+}
+
+TokenSite SiteOf(Ready where, std::vector<int>* sources) {
+  const Frame& frame = *where.iteration->frame;
+  const FunctionPlan& plan = *frame.activation->plan;
+  const Node& node = plan.lowered.function.nodes[where.node()];
+  for (const Endpoint& input : node.inputs) sources->push_back(input.node);
+  sources->insert(sources->end(), node.control_inputs.begin(), node.control_inputs.end());
+  const Tag own = OwnTag(*where.iteration);
+  const Tag outer = frame.parent == nullptr ? Tag() : OwnTag(*frame.parent_iteration);
+  return {.graph = &plan,
+          .node = static_cast<int>(where.node()),
+          .sources = *sources,
+          .frame = own.frame,
+          .iteration = own.iteration,
+          .outer_frame = outer.frame,
+          .outer_iteration = outer.iteration};
 }
 
 Tag TagOf(Ready where) { return TagOf(PlaceOf(where)); }

@@ -13,6 +13,9 @@
 namespace gyre::dataflow {
 namespace {
 
+// Exits that an iteration has a bit for.
+constexpr int64_t kExitBits = 64;
+
 Step StepOf(OpKind kind) {
   switch (kind) {
     case OpKind::kSwitch:
@@ -217,10 +220,18 @@ class Builder {
     edge.kills = node.kind() != OpKind::kControlTrigger;
     if (node.kind() == OpKind::kMerge) {
       edge.arrival = slot == Edge::kControl ? Arrival::kMergeControl : Arrival::kMergeValue;
+    } else if (waits.all() > 1) {
+      edge.arrival = Arrival::kCounted;
     } else {
-      edge.arrival = waits.all() > 1                ? Arrival::kCounted
-                     : node.kind() == OpKind::kExit ? Arrival::kOnlyExit
-                                                    : Arrival::kOnly;
+      edge.arrival = Arrival::kOnly;
+      if (node.kind() == OpKind::kExit) {
+        const std::vector<NodeId>& exits = plan_.frames[plan_.infos[node.id].frame].frame.exits;
+        const auto position = std::find(exits.begin(), exits.end(), node.id) - exits.begin();
+        if (position < kExitBits) {
+          edge.arrival = Arrival::kOnlyExit;
+          edge.count = static_cast<uint32_t>(position);
+        }
+      }
     }
     return edge;
   }

@@ -50,7 +50,7 @@ enum class Step : uint8_t {
 // How an arrival changes the node that it arrives at.
 enum class Arrival : uint8_t {
   kOnly,          // the one thing that the node waits for: it is ready
-  kOnlyExit,      // the same, at an Exit, where death is only noted
+  kOnlyExit,      // the same, at an Exit: death is only noted, in bit `count`
   kCounted,       // one of several
   kMergeValue,    // a data input of a Merge
   kMergeControl,  // a control input of a Merge
@@ -61,7 +61,7 @@ struct Edge {
   static constexpr uint32_t kControl = 0xffffffff;
   uint32_t node;
   uint32_t slot;   // offset among the inputs of its iteration; kControl: carries no value
-  uint32_t count;  // its count's index in the iteration; unused by kOnly
+  uint32_t count;  // its count's index in the iteration
   Arrival arrival;
   bool kills;  // a dead arrival kills the node (all but those at a ControlTrigger)
 };

@@ -133,6 +133,8 @@ Tag CalleeTag(Ready site);
 // The loops, branches and calls around a node, outermost first. Views into the plan.
 std::vector<Surrounding> Around(Ready where);
 RunProgress ProgressAt(Ready where);
+// As observers are told it; `sources` holds what the result points to.
+TokenSite SiteOf(Ready where, std::vector<int>* sources);
 // Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
 std::string Locate(Ready where);
 

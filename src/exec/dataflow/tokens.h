@@ -27,8 +27,13 @@ namespace gyre::dataflow {
 
 [[gnu::always_inline]] inline int64_t Worker::DeliverValue(Iteration& to, const Edge& edge,
                                                            Tensor&& value) {
-  if (edge.arrival > Arrival::kCounted) [[unlikely]]
-    return DeliverToMerge(to, edge, std::move(value));
+  if (edge.arrival > Arrival::kCounted) {
+    const uint32_t position = edge.slot - to.nodes[edge.node].first_input;
+    if (shared_ || !PendingCounts::ClaimAndFire(to.counts[edge.count], position)) [[unlikely]]
+      return DeliverToMerge(to, edge, std::move(value));
+    Put(to, edge.slot, std::move(value));
+    return Push(to, edge.node, false);
+  }
   Put(to, edge.slot, std::move(value));
   if (edge.arrival != Arrival::kCounted) return Push(to, edge.node, false);
   const auto outcome = PendingCounts::Arrive(to.counts[edge.count], false, shared_);

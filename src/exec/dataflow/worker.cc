@@ -14,7 +14,7 @@ namespace {
 // Nodes between two looks at the clock and the budget.
 constexpr int kHouseKeepingEvery = 64;
 // Of the nodes that are not known to be heavy, one in so many is timed.
-constexpr uint64_t kTimedEvery = 16;
+constexpr uint64_t kTimedEvery = 128;
 constexpr uint64_t kAveraged = 4;  // weight of a new measurement: 1 / 4
 
 int64_t Now() { return SystemClock().NowNanos(); }
@@ -76,107 +76,9 @@ void Worker::Help() {
   }
 }
 
-void Worker::Drain() {
-  while (true) {
-    const uint32_t attention = run_.attention_.load(std::memory_order_relaxed);
-    if (attention != 0) {
-      if (run_.HasEnded()) return;
-      if ((attention & Run::kAsyncDone) != 0) CompleteAsync();
-    }
-    if (!fresh_.empty()) QueueFresh();
-    if (!ended_.empty()) {
-      Activation* const activation = ended_.back();
-      ended_.pop_back();
-      EndActivation(activation);
-    } else if (!stack_.empty()) {
-      FireStack();
-    } else if (Ready ready; may_share_ && TakeQueued(&ready)) {
-      HouseKeeping(ready);
-      Fire(ready);
-      was_taken_ = false;
-    } else {
-      return;
-    }
-  }
-}
-
-// Fires what is ready here, until there is nothing, or it is time to look at everything else.
-void Worker::FireStack() {
-  until_check_ = kHouseKeepingEvery;
-  do {
-    if (explore_) [[unlikely]]
-      stack_.Shuffle(*explore_);
-    const Ready ready = stack_.Pop();
-    if (--until_check_ <= 0) {
-      HouseKeeping(ready);
-      if (run_.HasEnded()) return;
-      return Fire(ready);
-    }
-    Fire(ready);
-  } while (!stack_.empty());
-}
-
-void Worker::QueueFresh() {
-  for (Ready ready : fresh_) PushQueued(ready, false);
-  fresh_.clear();
-}
-
-void Worker::PushQueued(Ready ready, bool in_front) {
-  const int64_t cost = ready.iteration->costs[ready.node()].load(std::memory_order_relaxed);
-  const std::lock_guard lock(queue_mutex_);
-  in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
-  queue_cost_.fetch_add(cost, std::memory_order_relaxed);
-  run_.queued_.fetch_add(1, std::memory_order_relaxed);
-}
-
-bool Worker::PopQueued(Worker& from, Ready* ready) {
-  const std::lock_guard lock(from.queue_mutex_);
-  if (from.queue_.empty()) return false;
-  *ready = from.queue_.front().ready;
-  from.queue_cost_.fetch_sub(from.queue_.front().cost, std::memory_order_relaxed);
-  from.queue_.pop_front();
-  run_.queued_.fetch_sub(1, std::memory_order_relaxed);
-  return true;
-}
-
-// The oldest heavy node, this thread's or another's. Before it runs, later iterations of the loops
-// around it are let loose: they may hold more of its kind, for other threads.
-bool Worker::TakeQueued(Ready* ready) {
-  Worker* from = this;
-  bool found = PopQueued(*this, ready);
-  for (size_t i = 1; !found && shared_ && i < run_.workers_.size(); ++i) {
-    from = run_.workers_[(index_ + i) % run_.workers_.size()].get();
-    found = from != nullptr && PopQueued(*from, ready);
-  }
-  if (!found) return false;
-  was_taken_ = from != this;
-  Widen(ready->iteration->frame);
-  if (!stack_.empty()) {  // first what has just come up
-    PushQueued(*ready, true);
-    was_taken_ = false;
-    *ready = stack_.Pop();
-  } else if (from->queue_cost_.load(std::memory_order_relaxed) >
-             run_.settings_.pool->wake_nanos()) {
-    run_.AskForHelp();
-  }
-  return true;
-}
-
-void Worker::HouseKeeping(Ready where) {
-  if (ProgressProbe* const probe = run_.hooks_.progress; probe != nullptr && probe->IsAsked())
-    probe->Answer(ProgressAt(where));
-  if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
-    return Fail(status, where);
-  if (run_.env_->budget != nullptr) {
-    if (absl::Status status = run_.env_->budget->CheckLimit(); !status.ok())
-      return Fail(status, where);
-  }
-  if (shared_ && index_ == 0) run_.StopSharing(*this);
-}
-
-void Worker::Fire(Ready ready) {
+[[gnu::always_inline]] inline void Worker::Fire(Ready ready) {
   Iteration& iteration = *ready.iteration;
-  const PlanNode& p = iteration.nodes[ready.node()];
+  const PlanNode& p = ready.plan();
   if (ready.dead() && !p.runs_dead) return FireDead(ready, p);
   if (is_observed_) [[unlikely]]
     started_ = Now();
@@ -268,6 +170,104 @@ void Worker::Fire(Ready ready) {
   RunKernel(ready, p);
 }
 
+void Worker::Drain() {
+  while (true) {
+    const uint32_t attention = run_.attention_.load(std::memory_order_relaxed);
+    if (attention != 0) {
+      if (run_.HasEnded()) return;
+      if ((attention & Run::kAsyncDone) != 0) CompleteAsync();
+    }
+    if (!fresh_.empty()) QueueFresh();
+    if (!ended_.empty()) {
+      Activation* const activation = ended_.back();
+      ended_.pop_back();
+      EndActivation(activation);
+    } else if (!stack_.empty()) {
+      FireStack();
+    } else if (Ready ready; may_share_ && TakeQueued(&ready)) {
+      HouseKeeping(ready);
+      Fire(ready);
+      was_taken_ = false;
+    } else {
+      return;
+    }
+  }
+}
+
+// Fires what is ready here, until there is nothing, or it is time to look at everything else.
+void Worker::FireStack() {
+  do {
+    if (explore_) [[unlikely]]
+      stack_.Shuffle(*explore_);
+    const Ready ready = stack_.Pop();
+    if (--until_check_ <= 0) {  // counts on from one stretch to the next: each may be short
+      until_check_ = kHouseKeepingEvery;
+      HouseKeeping(ready);
+      if (run_.HasEnded()) return;
+      return Fire(ready);
+    }
+    Fire(ready);
+  } while (!stack_.empty());
+}
+
+void Worker::QueueFresh() {
+  for (Ready ready : fresh_) PushQueued(ready, false);
+  fresh_.clear();
+}
+
+void Worker::PushQueued(Ready ready, bool in_front) {
+  const int64_t cost = ready.iteration->costs[ready.node()].load(std::memory_order_relaxed);
+  const std::lock_guard lock(queue_mutex_);
+  in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
+  queue_cost_.fetch_add(cost, std::memory_order_relaxed);
+  run_.queued_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Worker::PopQueued(Worker& from, Ready* ready) {
+  const std::lock_guard lock(from.queue_mutex_);
+  if (from.queue_.empty()) return false;
+  *ready = from.queue_.front().ready;
+  from.queue_cost_.fetch_sub(from.queue_.front().cost, std::memory_order_relaxed);
+  from.queue_.pop_front();
+  run_.queued_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+// The oldest heavy node, this thread's or another's. Before it runs, later iterations of the loops
+// around it are let loose: they may hold more of its kind, for other threads.
+bool Worker::TakeQueued(Ready* ready) {
+  Worker* from = this;
+  bool found = PopQueued(*this, ready);
+  for (size_t i = 1; !found && shared_ && i < run_.workers_.size(); ++i) {
+    from = run_.workers_[(index_ + i) % run_.workers_.size()].get();
+    found = from != nullptr && PopQueued(*from, ready);
+  }
+  if (!found) return false;
+  was_taken_ = from != this;
+  Widen(ready->iteration->frame);
+  if (!stack_.empty()) {  // first what has just come up
+    PushQueued(*ready, true);
+    was_taken_ = false;
+    *ready = stack_.Pop();
+  } else if (from->queue_cost_.load(std::memory_order_relaxed) >
+             run_.settings_.pool->wake_nanos()) {
+    run_.AskForHelp();
+  }
+  return true;
+}
+
+void Worker::HouseKeeping(Ready where) {
+  if (ProgressProbe* const probe = run_.hooks_.progress; probe != nullptr && probe->IsAsked())
+    probe->Answer(ProgressAt(where));
+  if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
+    return Fail(status, where);
+  if (run_.env_->budget != nullptr) {
+    if (absl::Status status = run_.env_->budget->CheckLimit(); !status.ok())
+      return Fail(status, where);
+  }
+  if (shared_ && index_ == 0) run_.StopSharing(*this);
+}
+
 void Worker::FireDead(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   Tensor* const inputs = iteration.inputs + p.first_input;
@@ -296,23 +296,27 @@ absl::Status Worker::Show(Ready ready, const PlanNode& p, const Tensor* outputs)
 absl::Status Worker::Observe(Ready ready, const PlanNode& p, const Tensor* outputs) const {
   const NodeOrigin& origin = InfoOf(ready).origin;
   const std::vector<Surrounding> around = Around(ready);
+  std::vector<int> sources;
+  const TokenSite site = SiteOf(ready, &sources);
   Firing firing;
   firing.node = p.node->name;
   firing.op = p.node->op_name;
   firing.is_plumbing = origin.is_plumbing;
+  firing.is_call = p.step == Step::kCall;
   firing.around = around;
   firing.thread = index_;
   firing.was_taken = was_taken_;
   firing.start_nanos = started_;
   firing.end_nanos = Now();
   firing.outputs = absl::MakeSpan(outputs, p.num_outputs);
+  firing.site = &site;
   return run_.hooks_.observer->OnFired(firing);
 }
 
 // Who fetches a reference, or a value that is still one, gets what the variable holds now.
 absl::Status Worker::KeepFetched(Ready ready, const Tensor* outputs) {
   Activation& activation = *ready.iteration->frame->activation;
-  const PlanNode& p = ready.iteration->nodes[ready.node()];
+  const PlanNode& p = ready.plan();
   for (const auto& [slot, position] : InfoOf(ready).fetched) {
     Tensor& result = activation.results[position];
     const bool wants_ref =
@@ -431,7 +435,7 @@ void Worker::CompleteAsync() {
       Fail(call->status, call->ready);
       continue;
     }
-    const PlanNode& p = call->ready.iteration->nodes[call->ready.node()];
+    const PlanNode& p = call->ready.plan();
     started_ = call->started;
     FinishKernel(call->ready, p, call->outputs.data());
   }

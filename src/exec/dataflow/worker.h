@@ -102,7 +102,7 @@ class Worker {
   int64_t DeliverInvariants(Frame& frame, Iteration& to);
   Iteration* NewIteration(Frame& frame, int64_t outstanding);
   void EndIteration(Iteration* iteration);
-  Iteration* EndFrame(Frame* frame, int64_t* change);
+  Iteration* EndFrame(Frame* frame, uint64_t dead_exits, int64_t* change);
   void Widen(Frame* frame);
   void StartCall(Ready ready, const PlanNode& p);
   void StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, Ready caller);

@@ -54,6 +54,7 @@ const NodePlan& SitePlan(const Ready& site) {
 void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
   auto call = std::make_unique<PendingCall>();
   call->site = ready;
+  call->started = started_;
   switch (p.kind) {
     case OpKind::kIf:
       if (absl::Status status = CheckCondition(inputs[0]); !status.ok()) return Fail(status, ready);
@@ -86,6 +87,7 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
 void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
   auto call = std::make_unique<PendingCall>();
   call->site = ready;
+  call->started = started_;
   if (p.kind == OpKind::kWhile) {
     call->values = std::move(inputs);
     std::vector<Tensor> args = call->values;
@@ -169,15 +171,14 @@ void Machine::EndActivation(Activation* activation) {
     results_ = std::move(results);
     return;
   }
-  const Ready site = call->site;
-  switch (SitePlan(site).kind) {
+  switch (SitePlan(call->site).kind) {
     case OpKind::kWhile:
       return StepWhile(std::move(call), std::move(results));
     case OpKind::kFor:
       ++call->trip;
       return StepFor(std::move(call), std::move(results));
     default:
-      return Finish(site, std::move(results), false);
+      return FinishCall(*call, std::move(results));
   }
 }
 
@@ -186,7 +187,7 @@ void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> r
   if (call->callee == 0) {  // the condition has been computed
     if (absl::Status status = CheckCondition(results[0]); !status.ok())
       return Fail(status, call->site);
-    if (!IsTrue(results[0])) return Finish(call->site, std::move(call->values), false);
+    if (!IsTrue(results[0])) return FinishCall(*call, std::move(call->values));
     call->callee = 1;
     std::vector<Tensor> values = std::move(call->values);
     return StartActivation(*p.callees[1], std::move(values), std::move(call));
@@ -199,11 +200,16 @@ void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> r
 }
 
 void Machine::StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values) {
-  if (call->trip == call->trips) return Finish(call->site, std::move(values), false);
+  if (call->trip == call->trips) return FinishCall(*call, std::move(values));
   const int64_t counter = call->start + call->trip * call->delta;
   values.insert(values.begin(), Tensor::Scalar<int32_t>(static_cast<int32_t>(counter)));
   const FunctionPlan& body = *SitePlan(call->site).callees[0];
   StartActivation(body, std::move(values), std::move(call));
+}
+
+void Machine::FinishCall(const PendingCall& call, std::vector<Tensor> outputs) {
+  started_ = call.started;
+  Finish(call.site, std::move(outputs), false);
 }
 
 void Machine::FreeActivation(Activation* activation) {

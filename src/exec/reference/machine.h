@@ -69,6 +69,7 @@ class Machine {
   void StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results);
   void StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values);
   void EndActivation(Activation* activation);
+  void FinishCall(const PendingCall& call, std::vector<Tensor> outputs);
   void FreeActivation(Activation* activation);
   uint64_t CalleeFrameId(const PendingCall& call) const;
 

@@ -52,6 +52,8 @@ absl::Status Machine::Observe(const Ready& ready, const NodePlan& p,
   Firing firing;
   firing.node = p.node->name;
   firing.op = p.node->op_name;
+  firing.is_call = p.kind == OpKind::kIf || p.kind == OpKind::kCase || p.kind == OpKind::kWhile ||
+                   p.kind == OpKind::kFor || p.kind == OpKind::kCall;
   firing.around = around;
   firing.start_nanos = started_;
   firing.end_nanos = env_.cancellation->clock().NowNanos();

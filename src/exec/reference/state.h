@@ -87,6 +87,7 @@ struct PendingCall {
   int64_t trip = 0;              // of a loop
   int64_t trips = 0;             // of a For: how many there will be
   int64_t start = 0, delta = 0;  // of a For
+  int64_t started = 0;           // when it began, if somebody watches
 };
 
 inline constexpr size_t kActivationBytes = sizeof(Activation) + sizeof(PendingCall) + 200;

@@ -28,6 +28,15 @@ struct AddNAttrs {
   BinaryRow row;
 };
 
+// Losses and their gradients are sums of many scalars.
+template <typename T>
+absl::Status AddScalars(KernelContext& ctx) {
+  T sum = ctx.input(0).scalar<T>();
+  for (int i = 1; i < ctx.num_inputs(); ++i) sum += ctx.input(i).scalar<T>();
+  ctx.set_output(0, Tensor::Scalar(sum));
+  return absl::OkStatus();
+}
+
 absl::Status AddNumbers(KernelContext& ctx, const AddNAttrs& attrs) {
   const Shape& shape = ctx.input(0).shape();
   for (int i = 1; i < ctx.num_inputs(); ++i) {
@@ -40,6 +49,7 @@ absl::Status AddNumbers(KernelContext& ctx, const AddNAttrs& attrs) {
     ctx.set_output(0, ctx.TakeInput(0));
     return absl::OkStatus();
   }
+  if (shape.IsScalar() && ctx.input(0).dtype() == DType::kFloat) return AddScalars<float>(ctx);
   GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(0, ctx.input(0).dtype(), shape));
   char* to = static_cast<char*>(sum.mutable_raw_data());
   const int64_t size = static_cast<int64_t>(DTypeSize(sum.dtype()));
