@@ -33,10 +33,9 @@ inline void Clear(Tensor& t) { const Tensor gone(std::move(t)); }
 // FramePlan.
 struct Iteration {
   Frame* frame = nullptr;
-  const PlanNode* nodes = nullptr;  // these four: of the function
+  const PlanNode* nodes = nullptr;  // these three: of the function
   const Edge* edges = nullptr;
   const std::pair<uint32_t, uint32_t>* ranges = nullptr;
-  const std::atomic<uint32_t>* costs = nullptr;
   Tensor* inputs = nullptr;
   PendingCounts::Word* counts = nullptr;
   std::atomic<Frame*>* children = nullptr;  // by FramePlan::child_index; null: not open
@@ -110,8 +109,8 @@ struct Activation {
   std::vector<Tensor> args;
   std::vector<Tensor> results;  // each written by the one node that computes it
   Frame* root = nullptr;
-  Tag tag;        // of its main iteration
-  int depth = 0;  // of calls; a caller's is less
+  Tag tag;              // of its main iteration
+  int depth = 0;        // of calls; a caller's is less
   int64_t started = 0;  // when the call began, if somebody watches
   bool in_use = false;
   Activation* next_free = nullptr;

@@ -10,6 +10,8 @@ namespace {
 
 // Loops and calls around a heavy node whose windows are opened for it.
 constexpr int kMaxWidened = 16;
+// Iterations in flight at first: one more than must be, so that what goes on need not wait.
+constexpr int64_t kNarrow = 2;
 
 int64_t Limit(const FramePlan& plan, int window) {
   return window > 0 ? window : std::max<int64_t>(plan.frame.parallel_iterations, 1);
@@ -134,10 +136,13 @@ Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
   frame->parent = parent.frame;
   frame->parent_iteration = &parent;
   const int64_t limit = Limit(plan, run_.settings_.window);
-  const bool wide = run_.settings_.window > 0 ||
-                    (may_share_ && plan.is_heavy.load(std::memory_order_relaxed)) ||
-                    explore_.has_value();
-  frame->window = wide ? limit : std::min<int64_t>(limit, 2);
+  if (explore_ && run_.settings_.window == 0) {
+    frame->window = 1 + static_cast<int64_t>((*explore_)() % static_cast<uint64_t>(limit));
+  } else {
+    const bool wide =
+        run_.settings_.window > 0 || (may_share_ && plan.is_heavy.load(std::memory_order_relaxed));
+    frame->window = wide ? limit : std::min<int64_t>(limit, kNarrow);
+  }
   frame->first = NewIteration(*frame, plan.num_enters);
   if (frame->first == nullptr) return nullptr;
   parent.outstanding.fetch_add(1, std::memory_order_relaxed);

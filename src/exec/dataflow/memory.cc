@@ -71,7 +71,6 @@ Iteration* Worker::MakeIteration(Frame& frame) {
     iteration->nodes = function.nodes.data();
     iteration->edges = function.edges.data();
     iteration->ranges = function.edge_ranges.data();
-    iteration->costs = function.cost.data();
     iteration->num_inputs = plan.num_inputs;
     iteration->next_made = made_iterations_;
     made_iterations_ = iteration;

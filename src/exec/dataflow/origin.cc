@@ -138,7 +138,7 @@ std::vector<Surrounding> Around(Ready where) {
     for (; place.scope > 0; place = Outside(place)) {
       const LoweredScope& scope = ScopeOf(place);
       around.push_back({KindOf(*scope.site, scope.callee), scope.site->name,
-                        scope.function == nullptr ? "" : scope.function->name,
+                        scope.function == nullptr ? "" : absl::string_view(scope.function->name),
                         scope.is_loop() ? place.iteration->number : scope.callee,
                         TagOf(place).frame});
     }

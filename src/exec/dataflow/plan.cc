@@ -82,9 +82,8 @@ class Builder {
     GYRE_ASSIGN_OR_RETURN(table_, AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
     MakeFrames();
     const size_t size = function_.nodes.size();
-    plan_.nodes.resize(size);
+    plan_.nodes = std::vector<PlanNode>(size);
     plan_.infos.resize(size);
-    plan_.cost = std::vector<std::atomic<uint32_t>>(size);
     waits_.resize(size);
     for (const Node& node : function_.nodes) {
       if (needed_[node.id]) GYRE_RETURN_IF_ERROR(AddNode(node));

@@ -158,12 +158,17 @@ void Run::AskForHelp() {
     const std::lock_guard lock(mutex_);
     if (parked_ > 0) return changed_.notify_all();
     if (active_ + asked_ >= settings_.threads - 1) return;
-    ++asked_;
-    asked_nanos_ = SystemClock().NowNanos();
     if (!shared_.load(std::memory_order_relaxed)) {
+      // All at once, while nobody else is here: workers look at each other without a lock.
+      for (size_t i = 1; i < workers_.size(); ++i) {
+        if (workers_[i] == nullptr)
+          workers_[i] = std::make_unique<Worker>(*this, static_cast<int>(i));
+      }
       shared_.store(true, std::memory_order_relaxed);
       workers_[0]->shared_ = true;
     }
+    ++asked_;
+    asked_nanos_ = SystemClock().NowNanos();
     if (gate_ == nullptr) gate_ = std::make_shared<Gate>(this);
   }
   settings_.pool->Submit([gate = gate_] { gate->Help(); }, settings_.threads - 1);
@@ -185,7 +190,6 @@ Worker* Run::Join() {
     return nullptr;
   }
   for (size_t i = 1; i < workers_.size(); ++i) {
-    if (workers_[i] == nullptr) workers_[i] = std::make_unique<Worker>(*this, static_cast<int>(i));
     if (workers_[i]->is_joined_) continue;
     workers_[i]->is_joined_ = true;
     ++active_;

@@ -15,13 +15,19 @@ namespace {
 constexpr int kHouseKeepingEvery = 64;
 // Of the nodes that are not known to be heavy, one in so many is timed.
 constexpr uint64_t kTimedEvery = 128;
-constexpr uint64_t kAveraged = 4;  // weight of a new measurement: 1 / 4
 
 int64_t Now() { return SystemClock().NowNanos(); }
 
+// What is cheap for certain stays so; it need not be written down again.
+constexpr int64_t kCheapNanos = Worker::kHeavyNanos / 4;
+
+// A firing took `nanos`. The first may have been slow for reasons of its own (cold caches), and any
+// may have been interrupted: what is less counts for more.
 void Measured(std::atomic<uint32_t>& cost, int64_t nanos) {
   const int64_t old = cost.load(std::memory_order_relaxed);
-  const int64_t now = old == 0 ? nanos : old + (nanos - old) / static_cast<int64_t>(kAveraged);
+  if (old > 0 && old < kCheapNanos && nanos < kCheapNanos) return;
+  int64_t now = std::min<int64_t>(nanos, Worker::kHeavyNanos - 1);
+  if (old > 0) now = nanos < old ? (old + nanos) / 2 : old + (nanos - old) / 4;
   cost.store(static_cast<uint32_t>(std::clamp<int64_t>(now, 1, 1'000'000'000)),
              std::memory_order_relaxed);
 }
@@ -29,16 +35,16 @@ void Measured(std::atomic<uint32_t>& cost, int64_t nanos) {
 }  // namespace
 
 // Whether to time this firing: always while the node is unknown or may be heavy.
-bool Worker::IsTimed(const std::atomic<uint32_t>& cost) {
-  const uint32_t known = cost.load(std::memory_order_relaxed);
-  return known == 0 || known >= kHeavyNanos / 4 || ++steps_ % kTimedEvery == 0;
+bool Worker::IsTimed(const PlanNode& p) {
+  const uint32_t known = p.cost.load(std::memory_order_relaxed);
+  return known == 0 || known >= kCheapNanos || ++steps_ % kTimedEvery == 0;
 }
 
 Worker::Worker(Run& run, int index)
     : run_(run), index_(index), may_share_(run.settings_.threads > 1) {
   outputs_.resize(run.plan_.max_outputs());
   free_iterations_.resize(run.plan_.num_pools());
-  if (run.settings_.schedule_seed) explore_.emplace(*run.settings_.schedule_seed);
+  if (run.settings_.schedule_seed) explore_.emplace();
 }
 
 Worker::~Worker() { FreeMemory(); }
@@ -46,6 +52,7 @@ Worker::~Worker() { FreeMemory(); }
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
   is_observed_ = run_.hooks_.observer != nullptr;
+  if (explore_) explore_->seed(*run_.settings_.schedule_seed + run_.env_->run_id);
   const auto out_of_memory = [this] {
     Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
   };
@@ -119,7 +126,7 @@ void Worker::Help() {
       if (!inputs[0].is_inline() || inputs[0].dtype() != DType::kBool) break;
       return FinishOne(ready, p, inputs[0]);
     case Step::kPlainKernel: {
-      if (may_share_ && IsTimed(iteration.costs[ready.node()])) break;
+      if (may_share_ && IsTimed(p)) break;
       Tensor& output = outputs_[0];
       KernelContext context(*p.node, *run_.env_, Tag(), absl::MakeSpan(inputs, p.num_inputs),
                             absl::MakeSpan(&output, 1));
@@ -175,7 +182,8 @@ void Worker::Drain() {
     const uint32_t attention = run_.attention_.load(std::memory_order_relaxed);
     if (attention != 0) {
       if (run_.HasEnded()) return;
-      if ((attention & Run::kAsyncDone) != 0) CompleteAsync();
+      const bool later = explore_ && !stack_.empty() && (*explore_)() % 2 == 0;
+      if ((attention & Run::kAsyncDone) != 0 && !later) CompleteAsync();
     }
     if (!fresh_.empty()) QueueFresh();
     if (!ended_.empty()) {
@@ -201,7 +209,7 @@ void Worker::FireStack() {
       stack_.Shuffle(*explore_);
     const Ready ready = stack_.Pop();
     if (--until_check_ <= 0) {  // counts on from one stretch to the next: each may be short
-      until_check_ = kHouseKeepingEvery;
+      until_check_ = explore_ ? 1 : kHouseKeepingEvery;
       HouseKeeping(ready);
       if (run_.HasEnded()) return;
       return Fire(ready);
@@ -216,7 +224,7 @@ void Worker::QueueFresh() {
 }
 
 void Worker::PushQueued(Ready ready, bool in_front) {
-  const int64_t cost = ready.iteration->costs[ready.node()].load(std::memory_order_relaxed);
+  const int64_t cost = ready.plan().cost.load(std::memory_order_relaxed);
   const std::lock_guard lock(queue_mutex_);
   in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
   queue_cost_.fetch_add(cost, std::memory_order_relaxed);
@@ -353,14 +361,13 @@ void Worker::RunKernel(Ready ready, const PlanNode& p) {
   if (p.reads_refs) {
     if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
   }
-  const bool timed = may_share_ && IsTimed(iteration.costs[ready.node()]);
+  const bool timed = may_share_ && IsTimed(p);
   const int64_t start = timed ? Now() : 0;
   KernelContext context(*p.node, *run_.env_, p.needs_tag ? TagOf(ready) : Tag(),
                         absl::MakeSpan(inputs, p.num_inputs),
                         absl::MakeSpan(outputs, p.num_outputs));
   const absl::Status status = p.run(context, p.attrs);
-  if (timed)
-    Measured(const_cast<std::atomic<uint32_t>&>(iteration.costs[ready.node()]), Now() - start);
+  if (timed) Measured(p.cost, Now() - start);
   if (!status.ok()) return FailKernel(ready, p, status);
   // What follows may want to own the buffers.
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
@@ -429,7 +436,9 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
 }
 
 void Worker::CompleteAsync() {
-  for (AsyncCall* const done : run_.TakeAsyncDone()) {
+  std::vector<AsyncCall*> calls = run_.TakeAsyncDone();
+  if (explore_) std::shuffle(calls.begin(), calls.end(), *explore_);
+  for (AsyncCall* const done : calls) {
     const std::unique_ptr<AsyncCall> call(done);
     if (!call->status.ok()) {
       Fail(call->status, call->ready);

@@ -48,7 +48,7 @@ class Worker {
   void FireDead(Ready ready, const PlanNode& p);
   void RunKernel(Ready ready, const PlanNode& p);
   void FailKernel(Ready ready, const PlanNode& p, const absl::Status& status);
-  bool IsTimed(const std::atomic<uint32_t>& cost);
+  bool IsTimed(const PlanNode& p);
   void RunAsync(Ready ready, const PlanNode& p);
   void CompleteAsync();
   // Hands on what a node has made. Consumes `outputs`.
@@ -68,7 +68,7 @@ class Worker {
     until_check_ = 1;
   }
   bool IsHeavy(const Iteration& iteration, uint32_t node) const {
-    return iteration.costs[node].load(std::memory_order_relaxed) >= kHeavyNanos;
+    return iteration.nodes[node].cost.load(std::memory_order_relaxed) >= kHeavyNanos;
   }
 
   // tokens.h: where values and deadness go. Each returns how many nodes of `to` became ready.
