@@ -11,7 +11,7 @@ namespace gyre {
 namespace {
 
 // Runs that are kept for the next callers; more than this many at once are rare.
-constexpr size_t kKeptRuns = 16;
+constexpr size_t kKeptRuns = 4;
 
 class DataflowExecutable final : public Executable {
  public:

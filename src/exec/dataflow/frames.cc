@@ -303,7 +303,7 @@ void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
   activation->depth = 0;
   if (caller.iteration != nullptr) {
     activation->depth = caller.iteration->frame->activation->depth + 1;
-    activation->tag = CalleeTag(caller);
+    if (run_.plan_.uses_tags() || run_.is_watched()) activation->tag = CalleeTag(caller);
   }
   frame->plan = &plan.frames[0];
   frame->activation = activation;

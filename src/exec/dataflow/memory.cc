@@ -174,7 +174,7 @@ void Worker::FreeMemory() {
   free_frames_ = nullptr;
   free_activations_ = nullptr;
   memory_ = 0;
-  stack_.clear();
+  stack_ = ReadyStack();
   fresh_.clear();
   ended_.clear();
   queue_.clear();

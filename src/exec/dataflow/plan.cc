@@ -402,6 +402,7 @@ absl::Status Plan::BuildAll(const RunSignature& signature) {
       absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
   for (FunctionPlan& plan : plans_) {
     for (PlanNode& node : plan.nodes) {
+      uses_tags_ |= node.needs_tag;
       node.reads_refs = has_refs;
       if (node.step == Step::kKernel && node.num_outputs == 1 && !has_refs && !node.needs_tag &&
           !node.runs_dead) {

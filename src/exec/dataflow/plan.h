@@ -164,6 +164,8 @@ class Plan {
   // Pools of iterations that a run needs; outputs of the node that has most.
   int num_pools() const { return num_pools_; }
   uint32_t max_outputs() const { return max_outputs_; }
+  // Some kernel asks where it runs.
+  bool uses_tags() const { return uses_tags_; }
 
  private:
   Plan() = default;
@@ -180,6 +182,7 @@ class Plan {
   std::deque<FunctionPlan*> to_build_;
   int num_pools_ = 0;
   uint32_t max_outputs_ = 0;
+  bool uses_tags_ = false;
 };
 
 }  // namespace gyre::dataflow

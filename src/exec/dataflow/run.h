@@ -72,6 +72,7 @@ class Run {
   bool HasEnded() const {
     return (attention_.load(std::memory_order_acquire) & (kFailed | kDone)) != 0;
   }
+  bool is_watched() const { return hooks_.observer != nullptr || hooks_.progress != nullptr; }
   void Raise(uint32_t attention) { attention_.fetch_or(attention, std::memory_order_release); }
 
   // The main graph has ended.
