@@ -217,6 +217,15 @@ class Tensor {
     }
   }
 
+  // Moves the object out, with the reference that this Tensor held: it has no value afterwards. Null,
+  // and nothing moved, if it holds no T.
+  template <typename T>
+  RefPtr<T> TakeObject() {
+    T* const o = object_as<T>();
+    if (o != nullptr) head_.kind = Kind::kNone;
+    return RefPtr<T>::Adopt(o);
+  }
+
   // Nobody else can see the elements: they may be overwritten in place.
   bool IsUnique() const;
   // The same elements under another shape, without a copy. Requirement, not checked: equal number

@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace {
 constexpr int64_t kLookOutNanos = 20'000;
 // Weight of a new measurement in the average: 1 / 8.
 constexpr int64_t kAveraged = 8;
+// More than this is no wake-up but a machine that stood still. Taken at its word, it would keep
+// runs from ever asking for help again, and so from ever learning better.
+constexpr int64_t kLongestWake = 100'000;
 }  // namespace
 
 ThreadPool& ThreadPool::Shared() {
@@ -78,7 +82,7 @@ bool ThreadPool::Next(Task* task) {
   tasks_.pop_front();
   queued_.store(static_cast<int>(tasks_.size()), std::memory_order_relaxed);
   if (slept) {
-    const int64_t took = clock.NowNanos() - task->submitted;
+    const int64_t took = std::min(clock.NowNanos() - task->submitted, kLongestWake);
     const int64_t average = wake_nanos_.load(std::memory_order_relaxed);
     wake_nanos_.store(average + (took - average) / kAveraged, std::memory_order_relaxed);
   }

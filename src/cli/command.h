@@ -28,6 +28,7 @@ extern const Command kShowCommand;
 extern const Command kConvertCommand;
 extern const Command kCheckCommand;
 extern const Command kOpsCommand;
+extern const Command kTraceCommand;
 
 // Parses `words` for `command`, which takes at least `least` and at most `most` plain arguments.
 // INVALID_ARGUMENT is for Misuse.

@@ -11,8 +11,10 @@
 #include "cli/engines.h"
 #include "cli/feed.h"
 #include "cli/names.h"
+#include "cli/print_tensor.h"
+#include "cli/progress.h"
+#include "cli/watch.h"
 #include "gyre/session.h"
-#include "tensor/format.h"
 #include "tensor/io/file.h"
 #include "tensor/io/npy.h"
 #include "tensor/io/safetensors.h"
@@ -21,10 +23,6 @@ namespace gyre::cli {
 namespace {
 
 constexpr absl::string_view kThen = "--then";
-// Tensors of more elements are printed abridged, with this many entries at both ends of each
-// dimension.
-constexpr int64_t kMostElements = 1000;
-constexpr int64_t kEdgeEntries = 3;
 constexpr size_t kMostListed = 20;
 constexpr int64_t kMaxThreads = 1024;
 
@@ -45,9 +43,20 @@ constexpr Option kOptions[] = {
     {"--engine", "NAME", "which engine runs the graph"},
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
-    {"--window", "N", "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+    {"--window", "N",
+     "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--seed", "N", "seed of random ops that have none of their own"},
+    {"--trace", "FILE",
+     "write a timeline of all runs: open it at ui.perfetto.dev,\nor sum it up with 'gyre trace "
+     "FILE'"},
+    {"--trace-limit", "N", "firings that the timeline holds at most; default: 1000000"},
+    {"--stats", "", "print what nodes and loops cost, to stderr"},
+    {"--trap-nan", "", "fail at the first node that makes a NaN or an infinity"},
+    {"--fetch-each", "NODE[:SLOT]",
+     "print a value from inside a loop, for every iteration;\nthat of a function's body is "
+     "FUNCTION/NODE",
+     '\0', true},
 };
 
 // One run of the session, ready to go.
@@ -128,13 +137,6 @@ absl::StatusOr<Request> MakeRequest(const Program& program, const Arguments& arg
   return request;
 }
 
-void PrintTensor(absl::string_view name, const Tensor& tensor, std::ostream& out) {
-  const int64_t summarize = tensor.num_elements() > kMostElements ? kEdgeEntries : -1;
-  out << name << " " << DTypeName(tensor.dtype()) << tensor.shape().ToString() << " ="
-      << (tensor.rank() > 1 ? "\n" : " ") << FormatTensor(tensor, summarize, TensorFormat::kNested)
-      << "\n";
-}
-
 absl::Status Report(const Request& request, const std::vector<Tensor>& results, std::ostream& out) {
   if (request.out.empty()) {
     for (size_t i = 0; i < results.size(); ++i) PrintTensor(request.fetches[i], results[i], out);
@@ -208,6 +210,7 @@ struct Plan {
   std::string graph;
   SessionOptions session;
   RunOptions run;
+  WatchOptions watch;
   std::vector<std::string> init;
   std::vector<Arguments> runs;
 };
@@ -220,6 +223,7 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   plan.init = first.List("--init");
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
+  GYRE_ASSIGN_OR_RETURN(plan.watch, ReadWatchOptions(first));
   plan.runs.push_back(std::move(first));
   for (size_t i = 1; i < runs.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(Arguments further, ParseFurtherRun(runs[i]));
@@ -240,27 +244,68 @@ absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const Progra
   return requests;
 }
 
-absl::Status RunAll(const Plan& plan, const std::vector<Request>& requests, Session& session,
-                    std::ostream& out) {
-  for (const std::string& op : plan.init) {
-    GYRE_RETURN_IF_ERROR(session.Run({}, {}, {op}, plan.run).status());
+// Runs requests one after the other, watched as the command line asks for.
+class Runner {
+ public:
+  Runner(const Plan& plan, Session& session, const Streams& streams, RunProgressLine& progress)
+      : plan_(plan),
+        session_(session),
+        streams_(streams),
+        progress_(progress),
+        watch_(plan.watch) {}
+
+  absl::Status Prepare() { return watch_.Prepare(session_.program()); }
+
+  absl::Status RunAll(const std::vector<Request>& requests) {
+    absl::Status status = RunEach(requests);
+    // The timeline of a run that failed shows how it got there.
+    status.Update(watch_.Finish(streams_));
+    return status;
   }
-  for (const Request& request : requests) {
-    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
-                          session.Run(request.feeds, request.fetches, request.targets, plan.run));
-    GYRE_RETURN_IF_ERROR(Report(request, results, out));
+
+ private:
+  absl::Status RunEach(const std::vector<Request>& requests) {
+    for (const std::string& op : plan_.init)
+      GYRE_RETURN_IF_ERROR(RunOne(absl::StrCat("init ", op), {{}, {}, {op}, ""}).status());
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const std::string name = requests.size() == 1 ? "run" : absl::StrCat("run ", i + 1);
+      const auto results = RunOne(name, requests[i]);
+      if (results.ok()) GYRE_RETURN_IF_ERROR(Report(requests[i], *results, streams_.out));
+      watch_.ReportRun(streams_);
+      GYRE_RETURN_IF_ERROR(results.status());
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+
+  absl::StatusOr<std::vector<Tensor>> RunOne(const std::string& name, const Request& request) {
+    RunOptions options = plan_.run;
+    options.observer = watch_.StartRun(name);
+    options.progress = progress_.probe();
+    progress_.Begin();
+    auto results = session_.Run(request.feeds, request.fetches, request.targets, options);
+    progress_.End();
+    return results;
+  }
+
+  const Plan& plan_;
+  Session& session_;
+  const Streams& streams_;
+  RunProgressLine& progress_;
+  Watch watch_;
+};
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
+  RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
   const auto session = Session::Load(plan->graph, plan->session);
   if (!session.ok()) return NotLoaded(kRunCommand, streams, plan->graph, session.status());
   const auto requests = MakeRequests(*plan, (*session)->program());
   if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
-  const absl::Status status = RunAll(*plan, *requests, **session, streams.out);
+  Runner runner(*plan, **session, streams, progress);
+  if (absl::Status status = runner.Prepare(); !status.ok())
+    return Misuse(kRunCommand, streams, status);
+  const absl::Status status = runner.RunAll(*requests);
   return status.ok() ? kSuccess : Failure(kRunCommand, streams, status);
 }
 
@@ -273,8 +318,11 @@ const Command kRunCommand = {
     kOptions,
     "A fed value takes its element type and shape from the graph where it says: one number\n"
     "fills a known shape, and a flat list is folded into it. Without --fetch and --target,\n"
-    "`gyre run GRAPH` lists what can be fed and fetched.\n\n"
+    "`gyre run GRAPH` lists what can be fed and fetched.\n"
+    "A long run says on a terminal how far its loops are; on SIGUSR1 (kill -USR1 PID) it says\n"
+    "so in any case, on stderr.\n\n"
     "  gyre run loop.pb --feed n=10 --fetch sum\n"
+    "  gyre run loop.pb --feed n=10 --fetch sum --fetch-each while/add --trace loop.json\n"
     "  gyre run train.pb --init w/Assign --feed x=@x.npy --fetch loss --then --fetch w_now",
     &Run,
 };

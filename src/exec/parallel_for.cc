@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <exception>
 #include <memory>
+#include <new>
 #include <mutex>
 
 #include "base/env.h"
@@ -32,7 +33,8 @@ struct Loop {
     const int64_t piece = next.fetch_add(1, std::memory_order_relaxed);
     if (piece >= pieces) return false;
     try {
-      (*body)(piece* grain, std::min(n, (piece + 1) * grain));
+      const int64_t begin = piece * grain;
+      (*body)(begin, begin + std::min(grain, n - begin));
     } catch (...) {
       const std::lock_guard lock(mutex);
       error = std::current_exception();
@@ -50,9 +52,9 @@ struct Loop {
 void PoolParallelFor::Run(int64_t n, int64_t grain,
                           const std::function<void(int64_t begin, int64_t end)>& body) {
   const Clock& clock = SystemClock();
-  grain = std::max<int64_t>(grain, 1);
-  const int64_t pieces = (n + grain - 1) / grain;
-  if (pieces == 0) return;
+  if (n <= 0) return;
+  grain = std::clamp<int64_t>(grain, 1, n);
+  const int64_t pieces = (n - 1) / grain + 1;
   auto loop = std::make_shared<Loop>();
   loop->n = n;
   loop->grain = grain;
@@ -64,13 +66,17 @@ void PoolParallelFor::Run(int64_t n, int64_t grain,
   const int64_t rest = (clock.NowNanos() - start) * (pieces - 1);
   const int64_t wake = pool_.wake_nanos();
   const int64_t helpers = std::min<int64_t>({pieces - 1, threads_ - 1, rest / (wake + 1)});
-  for (int64_t i = 0; i < helpers; ++i) {
-    pool_.Submit(
-        [loop] {
-          while (loop->RunOne()) {
-          }
-        },
-        threads_ - 1);
+  try {
+    for (int64_t i = 0; i < helpers; ++i) {
+      pool_.Submit(
+          [loop] {
+            while (loop->RunOne()) {
+            }
+          },
+          threads_ - 1);
+    }
+  } catch (const std::bad_alloc&) {
+    // Those that have been asked use `body`: this thread does the rest, and waits for them.
   }
   while (loop->RunOne()) {
   }

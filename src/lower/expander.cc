@@ -104,13 +104,14 @@ void Expander::CopyNode(Body& body, const Node& node) {
   }
 }
 
-// A constant stands where nothing guards it, and is brought into loops once.
+// A constant stands where nothing guards it, and is brought into loops once: outside of all that is
+// expanded, in scope 0.
 void Expander::HoistConstant(Body& body, const Node& node) {
   const Place& home = *body.place->constants;
   Node copy = node;
   if (home.is_gated()) copy.control_inputs.push_back(home.pivot);
   copy.name = NameOf(body, node);
-  const NodeId id = emitter_.Add(std::move(copy), {&node, body.scope, false, 0});
+  const NodeId id = emitter_.Add(std::move(copy), {&node, 0, false, 0});
   NodeState& state = body.states[node.id];
   state.ready = true;
   state.has_no_control = true;
@@ -222,6 +223,7 @@ Value Expander::Constant(const Tensor& tensor, const Place& place, Where where,
   attrs.Set("value", tensor);
   std::vector<NodeId> controls;
   if (home.is_gated()) controls.push_back(home.pivot);
+  where.scope = 0;  // as HoistConstant
   return {emitter_.Plumb1(where, "Const", name, {}, std::move(controls), std::move(attrs)),
           home.loop, home.is_gated() && &home == &place, false};
 }

@@ -34,7 +34,8 @@ struct NodeOrigin {
   // node that it was made for.
   const Node* node = nullptr;
   // The scope that the node stands in. Plumbing of a loop that runs within the loop's frame stands
-  // in the scope of its body or condition.
+  // in the scope of its body or condition. A constant is computed once, outside of all that is
+  // expanded: 0.
   int scope = 0;
   bool is_plumbing = false;
   // Of a call that stays one: which of `node`'s functions it calls, in the order of CalleesOf.

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/memory.h"
@@ -32,6 +33,12 @@ void PrintToStandardStreams(absl::string_view stream, absl::string_view text) {
 uint64_t RandomSeed() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+// An error that ended a run, with how long the run took: the end of its account of where it was.
+absl::Status RanFor(const absl::Status& status, int64_t nanos) {
+  return absl::Status(status.code(), absl::StrFormat("%s\n  after %.1f ms", status.message(),
+                                                     static_cast<double>(nanos) / 1e6));
 }
 
 // Signatures kept ready; a caller with more of them is making them up as it goes.
@@ -204,8 +211,9 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   for (size_t i = 0; i < feeds.size(); ++i) GYRE_RETURN_IF_ERROR(CheckFeed(prep, i, feeds[i]));
 
   int64_t deadline = Cancellation::kNoDeadline;
+  int64_t now = 0;
   if (run_options.timeout_ms > 0) {
-    const int64_t now = SystemClock().NowNanos();
+    now = SystemClock().NowNanos();
     constexpr int64_t kNanosPerMs = 1'000'000;
     // What lies beyond the end of the clock is no deadline.
     if (run_options.timeout_ms < (Cancellation::kNoDeadline - now) / kNanosPerMs)
@@ -235,6 +243,8 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(
       feeds, env, {.observer = run_options.observer, .progress = run_options.progress});
   if (run_options.cancellation != nullptr) run_options.cancellation->RemoveCallback(user_callback);
+  if (now != 0 && absl::IsDeadlineExceeded(results.status()))
+    return RanFor(results.status(), SystemClock().NowNanos() - now);
   return results;
 }
 

@@ -30,6 +30,9 @@ PUBLIC_HEADERS = {
     "kernel.h": "ops",
     "observer.h": "tensor",
     "session.h": "session",
+    "trace.h": "session",
+    "statistics.h": "session",
+    "debug.h": "session",
 }
 
 LAYERS = [layer for row in ROWS for layer in row]

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -48,17 +49,26 @@ graph {
 }
 )";
 
-class Memory : public ::testing::Test {
+class Memory : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer keeps what is given back";
 #endif
   }
+  std::unique_ptr<Session> Open(const std::string& text) {
+    SessionOptions options;
+    options.engine = GetParam();
+    return SessionFor(text, options);
+  }
 };
 
-TEST_F(Memory, LongLoopGrowsNothing) {
-  auto session = SessionFor(kTokenLoop);
+INSTANTIATE_TEST_SUITE_P(Engines, Memory, ::testing::ValuesIn(EngineNames()),
+                         [](const auto& engine) { return engine.param; });
+
+
+TEST_P(Memory, LongLoopGrowsNothing) {
+  auto session = Open(kTokenLoop);
   ASSERT_NE(session, nullptr);
   const auto run = [&](int32_t trips) {
     return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "exit:0");
@@ -70,8 +80,8 @@ TEST_F(Memory, LongLoopGrowsNothing) {
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
 
-TEST_F(Memory, StructuredLoopGrowsNothing) {
-  auto session = SessionFor(R"(
+TEST_P(Memory, StructuredLoopGrowsNothing) {
+  auto session = Open(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32
   %x = Const() value=float32{0} : float32
@@ -101,8 +111,8 @@ func @step(%i: int32, %x: float32) -> (i: int32, x: float32) {
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
 
-TEST_F(Memory, DeepRecursionIsGivenBack) {
-  auto session = SessionFor(R"(
+TEST_P(Memory, DeepRecursionIsGivenBack) {
+  auto session = Open(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32
   %y = PartitionedCall(%n) f=@down : int32
@@ -134,8 +144,8 @@ func @deeper(%n: int32) -> (y: int32) {
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
 
-TEST_F(Memory, ManyRunsOfOneSessionGrowNothing) {
-  auto session = SessionFor(kTokenLoop);
+TEST_P(Memory, ManyRunsOfOneSessionGrowNothing) {
+  auto session = Open(kTokenLoop);
   ASSERT_NE(session, nullptr);
   const auto run = [&] {
     return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(5)}}, "exit:0");
@@ -144,6 +154,154 @@ TEST_F(Memory, ManyRunsOfOneSessionGrowNothing) {
   const int64_t before = ResidentBytes();
   for (int i = 0; i < 10'000; ++i) ASSERT_EQ(run(), 2.5f);
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
+}
+
+constexpr char kNestedLoops[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %zero = Const() value=int32{0} : int32
+  %sum = Const() value=float32{0} : float32
+  %w = StatelessWhile(%zero, %n, %sum) cond=@more body=@one : (int32, int32, float32)
+}
+func @more(%i: int32, %n: int32, %s: float32) -> (p: bool) {
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @one(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32) {
+  %step = Const() value=int32{1} : int32
+  %j = AddV2(%i, %step) : int32
+  %zero = Const() value=int32{0} : int32
+  %w = StatelessWhile(%zero, %n, %s) cond=@more body=@two : (int32, int32, float32)
+  return %j, %n, %w:2
+}
+func @two(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32) {
+  %step = Const() value=int32{1} : int32
+  %j = AddV2(%i, %step) : int32
+  %zero = Const() value=int32{0} : int32
+  %w = StatelessWhile(%zero, %n, %s) cond=@more body=@three : (int32, int32, float32)
+  return %j, %n, %w:2
+}
+func @three(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32) {
+  %step = Const() value=int32{1} : int32
+  %j = AddV2(%i, %step) : int32
+  %zero = Const() value=int32{0} : int32
+  %w = StatelessWhile(%zero, %n, %s) cond=@more body=@four : (int32, int32, float32)
+  return %j, %n, %w:2
+}
+func @four(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32) {
+  %step = Const() value=int32{1} : int32
+  %j = AddV2(%i, %step) : int32
+  %zero = Const() value=int32{0} : int32
+  %w = StatelessWhile(%zero, %n, %s) cond=@more body=@five : (int32, int32, float32)
+  return %j, %n, %w:2
+}
+func @five(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32) {
+  %step = Const() value=int32{1} : int32
+  %j = AddV2(%i, %step) : int32
+  %half = Const() value=float32{0.5} : float32
+  %t = AddV2(%s, %half) : float32
+  return %j, %n, %t
+}
+)";
+
+TEST_P(Memory, LoopsFiveDeepGrowNothing) {
+  auto session = Open(kNestedLoops);
+  ASSERT_NE(session, nullptr);
+  const auto run = [&](int32_t trips) {
+    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "w:2");
+  };
+  run(3);
+  const int64_t before = ResidentBytes();
+  const int32_t trips = Long() ? 25 : 12;  // to the power of five
+  EXPECT_EQ(run(trips), 0.5f * std::pow(static_cast<float>(trips), 5.0f));
+  EXPECT_LE(ResidentBytes() - before, kSlackBytes);
+}
+
+// What one thread makes and another takes must find its way back: the budget would notice.
+TEST(SharedMemory, SharedRunsStayWithinTheirBudget) {
+  SessionOptions options;
+  options.engine = "dataflow";
+  options.threads = 2;
+  auto session = SessionFor(R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %x = Placeholder() dtype=float32 shape=(?,?) : float32
+  %zero = Const() value=int32{0} : int32
+  %s = ZerosLike(%x) : float32
+  %w = StatelessWhile(%zero, %n, %x, %s) cond=@more body=@step : (int32, int32, float32, float32)
+}
+func @more(%i: int32, %n: int32, %x: float32, %s: float32) -> (p: bool) {
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int32, %n: int32, %x: float32, %s: float32) -> (i: int32, n: int32, x: float32, s: float32) {
+  %one = Const() value=int32{1} : int32
+  %j = AddV2(%i, %one) : int32
+  %f = Cast(%j) DstT=float32 : float32
+  %xf = Mul(%x, %f) : float32
+  %a = MatMul(%xf, %x) : float32
+  %b = MatMul(%a, %x) : float32
+  %c = Tanh(%b) : float32
+  %t = AddV2(%s, %c) : float32
+  return %j, %n, %x, %t
+}
+)",
+                            options);
+  ASSERT_NE(session, nullptr);
+  const std::vector<float> values(64 * 64, 0.01f);
+  const Feeds feeds = {{"n:0", Tensor::Scalar<int32_t>(Long() ? 500'000 : 20'000)},
+                       {"x:0", Tensor::FromValues<float>(values, *Shape::Make({64, 64}))}};
+  RunOptions run;
+  run.budget_bytes = 4 << 20;
+  EXPECT_TRUE(RunStatus(*session, feeds, "w:3", run).ok())
+      << RunStatus(*session, feeds, "w:3", run);
+}
+
+// A tree of calls is walked depth first, whatever its nodes cost and however many threads there
+// are: 2^14 leaves at once would not fit.
+TEST(SharedMemory, TreesOfCallsStayWithinTheirBudget) {
+  for (const int threads : {1, 2}) {
+    SessionOptions options;
+    options.engine = "dataflow";
+    options.threads = threads;
+    auto session = SessionFor(R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %x = Placeholder() dtype=float32 shape=(?,?) : float32
+  %y = PartitionedCall(%n, %x) f=@tree : float32
+}
+func @tree(%n: int32, %x: float32) -> (y: float32) {
+  %zero = Const() value=int32{0} : int32
+  %more = Greater(%n, %zero) : bool
+  %y = StatelessIf(%more, %n, %x) then_branch=@node else_branch=@leaf : float32
+  return %y
+}
+func @leaf(%n: int32, %x: float32) -> (y: float32) {
+  %y = Tanh(%x) : float32
+  return %y
+}
+func @node(%n: int32, %x: float32) -> (y: float32) {
+  %one = Const() value=int32{1} : int32
+  %m = Sub(%n, %one) : int32
+  %xx = MatMul(%x, %x) : float32
+  %left = PartitionedCall(%m, %xx) f=@tree : float32
+  %right = PartitionedCall(%m, %xx) f=@tree : float32
+  %y = AddV2(%left, %right) : float32
+  return %y
+}
+)",
+                              options);
+    ASSERT_NE(session, nullptr);
+    const std::vector<float> values(64 * 64, 0.01f);
+    RunOptions run;
+    run.budget_bytes = 16 << 20;
+    for (const int32_t depth : {4, 14}) {
+      const Feeds feeds = {{"n:0", Tensor::Scalar(depth)},
+                           {"x:0", Tensor::FromValues<float>(values, *Shape::Make({64, 64}))}};
+      const absl::Status status = RunStatus(*session, feeds, "y:0", run);
+      EXPECT_TRUE(status.ok()) << threads << " threads, depth " << depth << ": " << status;
+    }
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "exec/dataflow/worker.h"
 
@@ -13,6 +14,8 @@ namespace {
 constexpr size_t kHeapBytes = 32;
 // Above this much the vectors of a frame or an activation are not kept.
 constexpr size_t kKeptCapacity = 64;
+// Giving back more than this takes longer than who has cancelled a run wants to wait.
+constexpr size_t kFreedAtOnce = 1 << 20;
 
 size_t BlockBytes(const FramePlan& plan) {
   return sizeof(Iteration) + plan.initial_counts.size() * sizeof(PendingCounts::Word) +
@@ -32,6 +35,33 @@ void LayOut(Iteration* iteration, const FramePlan& plan) {
     new (iteration->children + i) std::atomic<Frame*>(nullptr);
   iteration->inputs = reinterpret_cast<Tensor*>(at);
   std::uninitialized_default_construct_n(iteration->inputs, plan.num_inputs);
+}
+
+// All that a worker has made.
+struct Made {
+  Iteration* iterations;
+  Frame* frames;
+  Activation* activations;
+};
+
+void Free(Made made) {
+  while (made.iterations != nullptr) {
+    Iteration* const iteration = made.iterations;
+    made.iterations = iteration->next_made;
+    std::destroy_n(iteration->inputs, iteration->num_inputs);
+    iteration->~Iteration();
+    ::operator delete(iteration);
+  }
+  while (made.frames != nullptr) {
+    Frame* const frame = made.frames;
+    made.frames = frame->next_made;
+    delete frame;
+  }
+  while (made.activations != nullptr) {
+    Activation* const activation = made.activations;
+    made.activations = activation->next_made;
+    delete activation;
+  }
 }
 
 template <typename T>
@@ -152,23 +182,17 @@ void Worker::Recycle(Activation* activation) {
   free_activations_ = activation;
 }
 
-void Worker::FreeMemory() {
-  while (made_iterations_ != nullptr) {
-    Iteration* const iteration = made_iterations_;
-    made_iterations_ = iteration->next_made;
-    std::destroy_n(iteration->inputs, iteration->num_inputs);
-    iteration->~Iteration();
-    ::operator delete(iteration);
-  }
-  while (made_frames_ != nullptr) {
-    Frame* const frame = made_frames_;
-    made_frames_ = frame->next_made;
-    delete frame;
-  }
-  while (made_activations_ != nullptr) {
-    Activation* const activation = made_activations_;
-    made_activations_ = activation->next_made;
-    delete activation;
+void Worker::FreeMemory(bool may_be_later) {
+  const Made made{std::exchange(made_iterations_, nullptr), std::exchange(made_frames_, nullptr),
+                  std::exchange(made_activations_, nullptr)};
+  if (may_be_later && memory_ > kFreedAtOnce) {
+    try {
+      run_.settings_.pool->Submit([made] { Free(made); }, 1);
+    } catch (const std::bad_alloc&) {
+      Free(made);
+    }
+  } else {
+    Free(made);
   }
   std::fill(free_iterations_.begin(), free_iterations_.end(), nullptr);
   free_frames_ = nullptr;

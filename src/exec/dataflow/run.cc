@@ -93,7 +93,7 @@ void Run::Finish() {
   const bool failed = (attention_.load(std::memory_order_relaxed) & kFailed) != 0;
   if (failed || !is_clean_ || memory > kKeptMemory) {
     for (const auto& worker : workers_) {
-      if (worker != nullptr) worker->FreeMemory();
+      if (worker != nullptr) worker->FreeMemory(failed);
     }
     queued_.store(0, std::memory_order_relaxed);
   }

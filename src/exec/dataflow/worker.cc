@@ -47,7 +47,7 @@ Worker::Worker(Run& run, int index)
   if (run.settings_.schedule_seed) explore_.emplace();
 }
 
-Worker::~Worker() { FreeMemory(); }
+Worker::~Worker() { FreeMemory(false); }
 
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
@@ -219,29 +219,32 @@ void Worker::FireStack() {
 }
 
 void Worker::QueueFresh() {
-  for (Ready ready : fresh_) PushQueued(ready, false);
+  for (Ready ready : fresh_) PushQueued(ready);
   fresh_.clear();
 }
 
-void Worker::PushQueued(Ready ready, bool in_front) {
+void Worker::PushQueued(Ready ready) {
   const int64_t cost = ready.plan().cost.load(std::memory_order_relaxed);
   const std::lock_guard lock(queue_mutex_);
-  in_front ? queue_.push_front({ready, cost}) : queue_.push_back({ready, cost});
+  queue_.push_back({ready, cost});
   queue_cost_.fetch_add(cost, std::memory_order_relaxed);
   run_.queued_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// The newest of this thread's own: depth first, or a tree of calls would be all in memory at once.
+// Of another's the oldest, which most is likely to follow from.
 bool Worker::PopQueued(Worker& from, Ready* ready) {
   const std::lock_guard lock(from.queue_mutex_);
   if (from.queue_.empty()) return false;
-  *ready = from.queue_.front().ready;
-  from.queue_cost_.fetch_sub(from.queue_.front().cost, std::memory_order_relaxed);
-  from.queue_.pop_front();
+  const Queued queued = &from == this ? from.queue_.back() : from.queue_.front();
+  &from == this ? from.queue_.pop_back() : from.queue_.pop_front();
+  *ready = queued.ready;
+  from.queue_cost_.fetch_sub(queued.cost, std::memory_order_relaxed);
   run_.queued_.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 
-// The oldest heavy node, this thread's or another's. Before it runs, later iterations of the loops
+// A heavy node, this thread's or another's. Before it runs, later iterations of the loops
 // around it are let loose: they may hold more of its kind, for other threads.
 bool Worker::TakeQueued(Ready* ready) {
   Worker* from = this;
@@ -254,7 +257,7 @@ bool Worker::TakeQueued(Ready* ready) {
   was_taken_ = from != this;
   Widen(ready->iteration->frame);
   if (!stack_.empty()) {  // first what has just come up
-    PushQueued(*ready, true);
+    PushQueued(*ready);
     was_taken_ = false;
     *ready = stack_.Pop();
   } else if (from->queue_cost_.load(std::memory_order_relaxed) >

@@ -27,8 +27,9 @@ class Worker {
   void WorkToTheEnd(const FunctionPlan& main);
   // A thread that joined: works as long as there is something to take.
   void Help();
-  // Frees all that this worker made. No other worker may be at work.
-  void FreeMemory();
+  // Frees all that this worker made, a lot of it perhaps later, on a thread of the pool. No other
+  // worker may be at work.
+  void FreeMemory(bool may_be_later);
   size_t memory() const { return memory_; }
 
  private:
@@ -41,7 +42,7 @@ class Worker {
   void FireStack();
   bool TakeQueued(Ready* ready);
   bool PopQueued(Worker& from, Ready* ready);
-  void PushQueued(Ready ready, bool in_front);
+  void PushQueued(Ready ready);
   void QueueFresh();
   void HouseKeeping(Ready where);
   void Fire(Ready ready);

@@ -1,5 +1,6 @@
 #include "exec/reference/machine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <optional>
@@ -12,6 +13,8 @@ namespace gyre::reference {
 namespace {
 // How many nodes run between two looks at the clock.
 constexpr uint64_t kPollEvery = 64;
+// How long a probe may be kept waiting.
+constexpr int64_t kProbeNanos = 50'000'000;
 }  // namespace
 
 // A kernel that has not called back yet, with all that it may touch.
@@ -173,6 +176,7 @@ void Machine::RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor
   call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs),
                     absl::MakeSpan(call->outputs));
   ++async_running_;
+  async_calls_.insert(call);
   p.kernel.run_async(*call->ctx, p.kernel.attrs.get(), [this, call](absl::Status status) {
     const std::lock_guard lock(async_mutex_);
     async_done_.emplace_back(call, std::move(status));
@@ -185,14 +189,18 @@ void Machine::WaitForAsync() {
   {
     std::unique_lock lock(async_mutex_);
     while (async_done_.empty()) {
-      const int64_t deadline = env_.cancellation->deadline_nanos();
-      if (deadline == Cancellation::kNoDeadline || env_.cancellation->IsCancelled()) {
+      const Cancellation& cancellation = *env_.cancellation;
+      int64_t left = Cancellation::kNoDeadline;
+      if (cancellation.deadline_nanos() != left && !cancellation.IsCancelled())
+        left = cancellation.deadline_nanos() - cancellation.clock().NowNanos();
+      if (hooks_.progress != nullptr) left = std::min(left, kProbeNanos);
+      if (left == Cancellation::kNoDeadline) {
         async_changed_.wait(lock);
         continue;
       }
-      const int64_t left = deadline - env_.cancellation->clock().NowNanos();
       if (left > 0) async_changed_.wait_for(lock, std::chrono::nanoseconds(left));
       lock.unlock();
+      AnswerWaiting();
       env_.cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
       lock.lock();
     }
@@ -201,8 +209,16 @@ void Machine::WaitForAsync() {
   for (auto& [call, status] : done) CompleteAsync(*call, std::move(status));
 }
 
+void Machine::AnswerWaiting() const {
+  if (hooks_.progress == nullptr || !hooks_.progress->IsAsked() || async_calls_.empty()) return;
+  RunProgress progress = ProgressAt((*async_calls_.begin())->ready);
+  progress.is_waiting = true;
+  hooks_.progress->Answer(progress);
+}
+
 void Machine::CompleteAsync(AsyncCall& call, absl::Status status) {
   --async_running_;
+  async_calls_.erase(&call);
   const std::unique_ptr<AsyncCall> owned(&call);
   if (!status.ok()) return Fail(status, call.ready);
   if (!status_.ok()) return;

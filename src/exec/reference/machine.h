@@ -33,6 +33,7 @@ class Machine {
   void FinishKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> outputs);
   void RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
   void WaitForAsync();
+  void AnswerWaiting() const;
   void CompleteAsync(AsyncCall& call, absl::Status status);
   absl::Status ReadRefs(const NodePlan& p, std::vector<Tensor>& inputs) const;
   // Remembers the first error, located at `where`, and tells everything that waits to stop.
@@ -100,6 +101,7 @@ class Machine {
   int64_t started_ = 0;  // when the node that fires began, if somebody watches
 
   int64_t async_running_ = 0;
+  absl::flat_hash_set<AsyncCall*> async_calls_;  // that have not called back
   std::mutex async_mutex_;
   std::condition_variable async_changed_;
   std::vector<std::pair<AsyncCall*, absl::Status>> async_done_;  // guarded by async_mutex_

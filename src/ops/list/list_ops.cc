@@ -25,11 +25,7 @@ absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DTy
 }
 
 RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
-  RefPtr<TensorList> list;
-  {
-    const Tensor input = ctx.TakeInput(i);
-    list = RefPtr<TensorList>::Share(input.object_as<TensorList>());
-  }
+  RefPtr<TensorList> list = ctx.TakeInput(i).TakeObject<TensorList>();
   return list->IsUnique() ? list : list->Copy();
 }
 

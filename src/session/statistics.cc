@@ -1,0 +1,119 @@
+#include "gyre/statistics.h"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "session/surroundings.h"
+
+namespace gyre {
+namespace {
+
+// How far one loop got, from when it was entered. The last iteration is the one whose condition
+// said no, where the condition was seen: its number is how often the body ran.
+struct Progress {
+  int64_t highest = 0;
+  bool has_condition = false;
+  int64_t iterations() const { return has_condition ? highest : highest + 1; }
+};
+
+struct Loop {
+  LoopStatistics statistics;
+  absl::flat_hash_map<uint64_t, Progress> entered;  // by LoopInstance
+};
+
+std::string Key(absl::string_view function, absl::string_view name, absl::string_view op) {
+  return absl::StrCat(function, "\n", name, "\n", op);
+}
+
+}  // namespace
+
+struct StepStatistics::State {
+  mutable std::mutex mutex;  // guards all
+  absl::flat_hash_map<std::string, NodeStatistics> nodes;
+  absl::flat_hash_map<std::string, Loop> loops;
+
+  void AddNode(const Firing& firing);
+  void AddLoops(const Firing& firing);
+};
+
+void StepStatistics::State::AddNode(const Firing& firing) {
+  const absl::string_view function =
+      firing.is_plumbing ? "" : FunctionAt(firing.around, firing.around.size());
+  NodeStatistics& node = nodes[Key(function, firing.node, firing.op)];
+  if (node.firings == 0) {
+    node.name = std::string(firing.node);
+    node.function = std::string(function);
+    node.op = std::string(firing.op);
+    node.is_plumbing = firing.is_plumbing;
+    node.is_call = firing.is_call;
+  }
+  const int64_t nanos = firing.end_nanos - firing.start_nanos;
+  ++node.firings;
+  node.total_nanos += nanos;
+  node.max_nanos = std::max(node.max_nanos, nanos);
+  for (const Tensor& output : firing.outputs)
+    if (output.has_value()) node.bytes += static_cast<int64_t>(output.bytes());
+}
+
+void StepStatistics::State::AddLoops(const Firing& firing) {
+  for (size_t i = 0; i < firing.around.size(); ++i) {
+    const Surrounding& s = firing.around[i];
+    if (!IsLoop(s.kind)) continue;
+    const absl::string_view function = FunctionAt(firing.around, i);
+    Loop& loop = loops[Key(function, s.name, "")];
+    if (loop.entered.empty()) {
+      loop.statistics.name = std::string(s.name);
+      loop.statistics.function = std::string(function);
+    }
+    Progress& progress = loop.entered[LoopInstance(firing.around, i)];
+    progress.highest = std::max(progress.highest, s.iteration);
+    const bool is_innermost = i + 1 == firing.around.size();
+    progress.has_condition |=
+        s.kind != Surrounding::Kind::kBody || (is_innermost && firing.is_plumbing);
+  }
+}
+
+StepStatistics::StepStatistics() : state_(std::make_unique<State>()) {}
+StepStatistics::~StepStatistics() = default;
+
+absl::Status StepStatistics::OnFired(const Firing& firing) {
+  const std::lock_guard lock(state_->mutex);
+  state_->AddNode(firing);
+  state_->AddLoops(firing);
+  return absl::OkStatus();
+}
+
+std::vector<NodeStatistics> StepStatistics::nodes() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<NodeStatistics> nodes;
+  for (const auto& [key, node] : state_->nodes) nodes.push_back(node);
+  std::sort(nodes.begin(), nodes.end(), [](const NodeStatistics& a, const NodeStatistics& b) {
+    if (a.total_nanos != b.total_nanos) return a.total_nanos > b.total_nanos;
+    return std::tie(a.function, a.name) < std::tie(b.function, b.name);
+  });
+  return nodes;
+}
+
+std::vector<LoopStatistics> StepStatistics::loops() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<LoopStatistics> loops;
+  for (const auto& [key, loop] : state_->loops) {
+    LoopStatistics statistics = loop.statistics;
+    for (const auto& [instance, progress] : loop.entered) {
+      ++statistics.entered;
+      statistics.iterations += progress.iterations();
+      statistics.most = std::max(statistics.most, progress.iterations());
+    }
+    loops.push_back(std::move(statistics));
+  }
+  std::sort(loops.begin(), loops.end(), [](const LoopStatistics& a, const LoopStatistics& b) {
+    if (a.iterations != b.iterations) return a.iterations > b.iterations;
+    return std::tie(a.function, a.name) < std::tie(b.function, b.name);
+  });
+  return loops;
+}
+
+}  // namespace gyre

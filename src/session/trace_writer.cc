@@ -1,0 +1,265 @@
+// A timeline in the Trace Event Format ("JSON Object Format"), which chrome://tracing defined:
+// docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Times are in
+// microseconds, with three digits behind the point.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "gyre/trace.h"
+#include "session/trace_dependencies.h"
+#include "session/trace_lanes.h"
+#include "session/trace_log.h"
+
+namespace gyre {
+namespace trace {
+namespace {
+
+// Tracks beside a thread's own have its number plus a multiple of this.
+constexpr int kLaneStride = 100'000;
+constexpr size_t kFlushBytes = 1 << 20;
+
+// `text` as a JSON string, quotes included. What is no UTF-8 becomes U+FFFD.
+std::string Quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::Status CannotWrite(const std::string& path, int error) {
+  const std::string why =
+      absl::StrCat("cannot write ", path, ": ", std::generic_category().message(error));
+  return error == ENOENT || error == ENOTDIR ? absl::NotFoundError(why)
+                                             : absl::InvalidArgumentError(why);
+}
+
+// A file that appears under its name when it is complete. What is no regular file (a pipe, a
+// device) is written to directly.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path) : path_(path), temporary_(path) {
+    struct stat info;
+    if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode))
+      temporary_ = absl::StrCat(path, ".", ::getpid(), ".part");
+    file_ = std::fopen(temporary_.c_str(), "we");
+    if (file_ == nullptr) error_ = errno;
+  }
+  ~OutputFile() {
+    if (file_ != nullptr) std::fclose(file_);
+    if (!is_complete_ && temporary_ != path_) ::unlink(temporary_.c_str());
+  }
+
+  std::string& text() { return text_; }
+  void FlushIfLarge() {
+    if (text_.size() >= kFlushBytes) Flush();
+  }
+  absl::Status Close() {
+    Flush();
+    if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
+    file_ = nullptr;
+    if (error_ == 0 && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0)
+      error_ = errno;
+    if (error_ != 0) return CannotWrite(path_, error_);
+    is_complete_ = true;
+    return absl::OkStatus();
+  }
+
+ private:
+  void Flush() {
+    if (error_ == 0 && std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size())
+      error_ = errno;
+    text_.clear();
+  }
+
+  const std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+  std::string text_;
+  int error_ = 0;
+  bool is_complete_ = false;
+};
+
+// Writes the events of one run.
+class RunWriter {
+ public:
+  RunWriter(const std::string& run, const Timeline& timeline, int pid, int64_t base,
+            OutputFile& file, bool* is_first)
+      : run_(run), timeline_(timeline), pid_(pid), base_(base), file_(file), is_first_(is_first) {}
+
+  void Write() {
+    WriteFirings();
+    WritePlaces();
+    for (const JoinEntry& join : timeline_.joins) {
+      Event(absl::StrFormat(R"({"ph":"i","s":"t","name":"woken","cat":"waking","pid":%d,"tid":%d,)"
+                            R"("ts":%s,"args":{"latency_us":%s}})",
+                            pid_, join.thread, Micros(join.joined - base_),
+                            Micros(join.joined - join.asked)));
+    }
+  }
+
+ private:
+  static void AppendMicros(int64_t nanos, std::string& text) {
+    const auto part = static_cast<int>(nanos % 1000);
+    const char digits[] = {'.', static_cast<char>('0' + part / 100),
+                           static_cast<char>('0' + part / 10 % 10),
+                           static_cast<char>('0' + part % 10)};
+    absl::StrAppend(&text, nanos / 1000, absl::string_view(digits, sizeof(digits)));
+  }
+  static std::string Micros(int64_t nanos) {
+    std::string text;
+    AppendMicros(nanos, text);
+    return text;
+  }
+
+  void Event(absl::string_view json) {
+    absl::StrAppend(&file_.text(), *is_first_ ? "\n" : ",\n", json);
+    *is_first_ = false;
+    file_.FlushIfLarge();
+  }
+
+  // `what`: "process" or "thread".
+  void Name(absl::string_view what, int pid, int tid, const std::string& name, int order) {
+    Event(absl::StrFormat(R"({"ph":"M","name":"%s_name","pid":%d,"tid":%d,"args":{"name":%s}})",
+                          what, pid, tid, Quoted(name)));
+    Event(absl::StrFormat(
+        R"({"ph":"M","name":"%s_sort_index","pid":%d,"tid":%d,"args":{"sort_index":%d}})", what,
+        pid, tid, order));
+  }
+
+  // The parts of a firing's event that its node tells.
+  struct NodeText {
+    std::string head;  // up to its process
+    std::string args;  // op, function, plumbing
+  };
+
+  std::vector<NodeText> NodeTexts() const {
+    std::vector<NodeText> texts;
+    for (const NodeEntry& node : timeline_.nodes) {
+      const absl::string_view category =
+          node.is_call ? "call" : absl::string_view(node.is_plumbing ? "plumbing" : "node");
+      texts.push_back(
+          {absl::StrCat(R"({"ph":"X","name":)", Quoted(node.name), R"(,"cat":")", category,
+                        R"(","pid":)", pid_),
+           absl::StrCat(R"("op":)", Quoted(node.op), R"(,"function":)", Quoted(node.function),
+                        R"(,"plumbing":)", node.is_plumbing ? "true" : "false")});
+    }
+    return texts;
+  }
+
+  // There may be a million: no format strings here.
+  void WriteFirings() {
+    Name("process", pid_, 0, run_, pid_);
+    const std::vector<NodeText> texts = NodeTexts();
+    const std::vector<int> lanes = LayOutFirings(timeline_);
+    const std::vector<std::vector<int32_t>> after = FindDependencies(timeline_);
+    int32_t place = -1;
+    std::string in = R"("")";
+    std::string event;
+    for (size_t i = 0; i < timeline_.firings.size(); ++i) {
+      const FiringEntry& firing = timeline_.firings[i];
+      const NodeText& text = texts[firing.node];
+      if (firing.place != place) in = Quoted(PlacePath(timeline_, place = firing.place));
+      event.clear();
+      absl::StrAppend(&event, text.head, R"(,"tid":)", firing.thread + lanes[i] * kLaneStride,
+                      R"(,"ts":)");
+      AppendMicros(firing.start - base_, event);
+      event += R"(,"dur":)";
+      AppendMicros(firing.end - firing.start, event);
+      absl::StrAppend(&event, R"(,"args":{)", text.args, R"(,"in":)", in, R"(,"place":)",
+                      firing.place, R"(,"taken":)", firing.was_taken ? "true" : "false");
+      absl::StrAppend(&event, R"(,"id":)", i, R"(,"after":[)", absl::StrJoin(after[i], ","), "]}}");
+      Event(event);
+    }
+    NameThreads(lanes);
+  }
+
+  void NameThreads(const std::vector<int>& lanes) {
+    std::set<std::pair<int, int>> tracks;  // (thread, lane)
+    for (const JoinEntry& join : timeline_.joins) tracks.emplace(join.thread, 0);
+    for (size_t i = 0; i < lanes.size(); ++i) tracks.emplace(timeline_.firings[i].thread, lanes[i]);
+    int order = 0;
+    for (const auto& [thread, lane] : tracks) {
+      std::string name = thread == 0 ? "thread 0 (the caller's)" : absl::StrCat("thread ", thread);
+      if (lane > 0) absl::StrAppend(&name, ", at the same time ", lane);
+      Name("thread", pid_, thread + lane * kLaneStride, name, order++);
+    }
+  }
+
+  void WritePlaces() {
+    const PlaceTracks tracks = LayOutPlaces(timeline_);
+    if (tracks.slices.empty()) return;
+    const int pid = pid_ + 1;
+    Name("process", pid, 0, absl::StrCat(run_, ": loops, branches, calls"), pid);
+    for (size_t i = 0; i < tracks.names.size(); ++i)
+      Name("thread", pid, static_cast<int>(i), tracks.names[i], static_cast<int>(i));
+    for (const PlaceSlice& slice : tracks.slices) {
+      const PlaceEntry& place = timeline_.places[slice.place];
+      std::string name = PlaceName(place);
+      if (place.kind == PlaceEntry::Kind::kIteration)
+        absl::StrAppend(&name, "[", place.number, "]");
+      Event(absl::StrFormat(
+          R"({"ph":"X","name":%s,"cat":"%s","pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":)"
+          R"({"name":%s,"function":%s,"number":%d,"place":%d,"parent":%d}})",
+          Quoted(name), KindName(place.kind), pid, slice.track, Micros(slice.time.begin - base_),
+          Micros(slice.time.end - slice.time.begin), Quoted(place.name), Quoted(place.function),
+          place.number, slice.place, place.parent));
+    }
+  }
+
+  static absl::string_view KindName(PlaceEntry::Kind kind) {
+    switch (kind) {
+      case PlaceEntry::Kind::kLoop:
+        return "loop";
+      case PlaceEntry::Kind::kIteration:
+        return "iteration";
+      case PlaceEntry::Kind::kBranch:
+        return "branch";
+      case PlaceEntry::Kind::kCall:
+        return "call of a function";
+    }
+    return "";
+  }
+
+  const std::string& run_;
+  const Timeline& timeline_;
+  const int pid_;
+  const int64_t base_;
+  OutputFile& file_;
+  bool* const is_first_;
+};
+
+}  // namespace
+}  // namespace trace
+
+absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder* const> runs) {
+  std::vector<trace::Timeline> timelines;
+  int64_t base = INT64_MAX;
+  int64_t left_out = 0;
+  for (const TraceRecorder* run : runs) {
+    const trace::Timeline& timeline = timelines.emplace_back(run->log().Merge());
+    if (!timeline.firings.empty()) base = std::min(base, timeline.firings.front().start);
+    for (const trace::JoinEntry& join : timeline.joins) base = std::min(base, join.asked);
+    left_out += timeline.left_out;
+  }
+  trace::OutputFile file(path);
+  file.text() = absl::StrFormat(
+      R"({"displayTimeUnit":"ns","otherData":{"producer":"gyre","left_out":%d},"traceEvents":[)",
+      left_out);
+  bool is_first = true;
+  for (size_t i = 0; i < timelines.size(); ++i) {
+    const int pid = static_cast<int>(2 * i + 1);
+    trace::RunWriter(runs[i]->log().run(), timelines[i], pid, base, file, &is_first).Write();
+    timelines[i] = trace::Timeline();
+  }
+  file.text() += "\n]}\n";
+  return file.Close();
+}
+
+}  // namespace gyre

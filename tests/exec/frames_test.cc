@@ -1,0 +1,228 @@
+// The corners of frames: what is dead when it enters, what is left when nothing goes on, what no
+// budget has room for. Both engines must agree on all of it.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "exec/transcript.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// What every engine makes of it, in the end with several threads and in several orders.
+std::vector<std::pair<std::string, SessionOptions>> Configurations() {
+  std::vector<std::pair<std::string, SessionOptions>> all;
+  SessionOptions options;
+  options.seed = 7;
+  options.engine = "reference";
+  all.emplace_back("reference", options);
+  options.engine = "dataflow";
+  for (const int threads : {1, 2, 4}) {
+    options.threads = threads;
+    all.emplace_back(absl::StrCat("dataflow, threads ", threads), options);
+  }
+  for (const int window : {1, 4}) {
+    options.window = window;
+    all.emplace_back(absl::StrCat("dataflow, window ", window), options);
+  }
+  for (const uint64_t seed : {1, 2, 3}) {
+    options.schedule_seed = seed;
+    all.emplace_back(absl::StrCat("dataflow, schedule seed ", seed), options);
+  }
+  return all;
+}
+
+RunResult RunOn(const std::string& text, const SessionOptions& options, const Feeds& feeds,
+                const std::vector<std::string>& fetches, const RunOptions& run = {}) {
+  auto session = SessionFor(text, options);
+  if (session == nullptr) return absl::InternalError("no session");
+  return session->Run(feeds, fetches, {}, run);
+}
+
+// A loop that runs `n` times. A second, constant value enters on a path not taken, and leaves at
+// once by an Exit of its own.
+constexpr char kDeadInvariant[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %no = Const() value=bool{false} : bool
+  %zero = Const() value=int32{0} : int32
+  %seven = Const() value=int32{7} : int32
+  %sw = Switch(%seven, %no) : (int32, int32)
+  %enter = Enter(%zero) frame_name="loop" : int32
+  %limit = Enter(%n) frame_name="loop" is_constant=true : int32
+  %dead = Enter(%sw:1) frame_name="loop" is_constant=true : int32
+  %merge = Merge(%enter, %next) : (int32, int32)
+  %less = Less(%merge, %limit) : bool
+  %cond = LoopCond(%less) : bool
+  %switch = Switch(%merge, %cond) : (int32, int32)
+  %one = Const(^%switch) value=int32{1} : int32
+  %add = AddV2(%switch:1, %one) : int32
+  %next = NextIteration(%add) : int32
+  %exit = Exit(%switch) : int32
+  %gone = Exit(%dead) : int32
+  %all = ControlTrigger(^%gone, ^%exit)
+  %after = Const(^%all) value=int32{5} : int32
+}
+)";
+
+TEST(Frames, DeadConstantLeavesTheLoopDead) {
+  for (const auto& [name, options] : Configurations()) {
+    SCOPED_TRACE(name);
+    for (const int32_t n : {0, 1, 2, 20}) {
+      const RunResult result =
+          RunOn(kDeadInvariant, options, {{"n:0", Tensor::Scalar(n)}}, {"after:0", "exit:0"});
+      ASSERT_TRUE(result.ok()) << "n = " << n << ": " << result.status();
+      EXPECT_EQ((*result)[0].scalar<int32_t>(), 5);
+      EXPECT_EQ((*result)[1].scalar<int32_t>(), n);
+    }
+  }
+}
+
+// A loop with calls that stay calls (they recurse), so that no stretch of nodes is long.
+constexpr char kLoopOfCalls[] = R"(
+graph {
+  %zero = Const() value=int64{0} : int64
+  %w = StatelessWhile(%zero) cond=@more body=@step : int64
+}
+func @more(%i: int64) -> (p: bool) {
+  %n = Const() value=int64{1000000000000} : int64
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int64) -> (j: int64) {
+  %two = Const() value=int64{2} : int64
+  %call = PartitionedCall(%two) f=@down : int64
+  %one = Const(^%call) value=int64{1} : int64
+  %j = AddV2(%i, %one) : int64
+  return %j
+}
+func @down(%n: int64) -> (y: int64) {
+  %zero = Const() value=int64{0} : int64
+  %more = Greater(%n, %zero) : bool
+  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int64
+  return %y
+}
+func @bottom(%n: int64) -> (y: int64) {
+  return %n
+}
+func @deeper(%n: int64) -> (y: int64) {
+  %one = Const() value=int64{1} : int64
+  %less = Sub(%n, %one) : int64
+  %y = PartitionedCall(%less) f=@down : int64
+  return %y
+}
+)";
+
+TEST(Frames, DeadlineEndsAnEndlessLoopOfCalls) {
+  for (const auto& [name, options] : Configurations()) {
+    SCOPED_TRACE(name);
+    RunOptions run;
+    run.timeout_ms = 20;
+    EXPECT_EQ(RunOn(kLoopOfCalls, options, {}, {"w:0"}, run).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+  }
+}
+
+TEST(Frames, DeadlineEndsAnEndlessLoopOfAsynchronousOps) {
+  constexpr char kText[] = R"(
+graph {
+  %q = FIFOQueueV2() component_types=[int64] shared_name="q" : resource
+  %zero = Const() value=int64{0} : int64
+  %w = While(%zero, %q) cond=@more body=@step : (int64, resource)
+}
+func @more(%i: int64, %q: resource) -> (p: bool) {
+  %n = Const() value=int64{1000000000000} : int64
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int64, %q: resource) -> (j: int64, q: resource) {
+  %put = QueueEnqueueV2(%q, %i)
+  %get = QueueDequeueV2(%q, ^%put) component_types=[int64] : int64
+  %one = Const() value=int64{1} : int64
+  %j = AddV2(%get, %one) : int64
+  return %j, %q
+}
+)";
+  for (const auto& [name, options] : Configurations()) {
+    SCOPED_TRACE(name);
+    RunOptions run;
+    run.timeout_ms = 20;
+    EXPECT_EQ(RunOn(kText, options, {}, {"w:0"}, run).status().code(),
+              absl::StatusCode::kDeadlineExceeded);
+  }
+}
+
+// A budget that is a byte too small for something is a sentence, whatever that something is.
+TEST(Frames, AnyBudgetIsEnoughOrIsReportedAsUsedUp) {
+  constexpr char kNested[] = R"(
+graph {
+  %unneeded = Const() value=int32{1} : int32
+  %n = Const() value=int32{3} : int32
+  %sum = Const() value=int32{0} : int32
+  %outer = StatelessWhile(%n, %sum) cond=@more body=@step : (int32, int32)
+}
+func @more(%i: int32, %s: int32) -> (p: bool) {
+  %zero = Const() value=int32{0} : int32
+  %p = Greater(%i, %zero) : bool
+  return %p
+}
+func @step(%i: int32, %s: int32) -> (i1: int32, s1: int32) {
+  %inner = StatelessWhile(%i, %s) cond=@more body=@inner : (int32, int32)
+  %down = PartitionedCall(%i) f=@down : int32
+  %s1 = AddV2(%inner:1, %down) : int32
+  %one = Const() value=int32{1} : int32
+  %i1 = Sub(%i, %one) : int32
+  return %i1, %s1
+}
+func @inner(%i: int32, %s: int32) -> (i1: int32, s1: int32) {
+  %one = Const() value=int32{1} : int32
+  %i1 = Sub(%i, %one) : int32
+  %s1 = AddV2(%s, %i) : int32
+  return %i1, %s1
+}
+func @down(%n: int32) -> (y: int32) {
+  %zero = Const() value=int32{0} : int32
+  %more = Greater(%n, %zero) : bool
+  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int32
+  return %y
+}
+func @bottom(%n: int32) -> (y: int32) {
+  return %n
+}
+func @deeper(%n: int32) -> (y: int32) {
+  %one = Const() value=int32{1} : int32
+  %less = Sub(%n, %one) : int32
+  %call = PartitionedCall(%less) f=@down : int32
+  %y = AddV2(%call, %one) : int32
+  return %y
+}
+)";
+  for (const auto& [name, options] : Configurations()) {
+    SCOPED_TRACE(name);
+    int enough = 0;
+    for (const auto& [text, fetch] :
+         {std::pair<std::string, std::string>(kNested, "outer:1"), {kDeadInvariant, "exit:0"}}) {
+      auto session = SessionFor(text, options);
+      ASSERT_NE(session, nullptr);
+      for (int64_t bytes = 1; bytes < 60'000; bytes += 24) {
+        RunOptions run;
+        run.budget_bytes = bytes;
+        // In a session of its own, what earlier runs have left is not there to be used.
+        const Feeds feeds = fetch == "exit:0" ? Feeds{{"n:0", Tensor::Scalar<int32_t>(4)}} : Feeds{};
+        if (bytes % 960 == 1) session = SessionFor(text, options);
+        const RunResult result = session->Run(feeds, {fetch}, {}, run);
+        if (result.ok()) {
+          ++enough;
+        } else {
+          ASSERT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted)
+              << bytes << ": " << result.status();
+          ASSERT_FALSE(absl::StrContains(result.status().message(), "unneeded"))
+              << result.status();
+        }
+      }
+    }
+    EXPECT_GT(enough, 10);
+  }
+}
+
+}  // namespace
+}  // namespace gyre::testing

@@ -1,0 +1,102 @@
+#include "exec/transcript.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "session/program_file.h"
+#include "support/paths.h"
+#include "tensor/format.h"
+
+namespace gyre::testing {
+namespace {
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  if (a.has_value() != b.has_value()) return false;
+  if (!a.has_value()) return true;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.dtype() == DType::kResource || a.dtype() == DType::kVariant) return true;  // objects
+  if (a.dtype() == DType::kString) {
+    for (int64_t i = 0; i < a.num_elements(); ++i) {
+      if (a.values<std::string>()[i] != b.values<std::string>()[i]) return false;
+    }
+    return true;
+  }
+  return std::memcmp(a.raw_data(), b.raw_data(), a.num_elements() * DTypeSize(a.dtype())) == 0;
+}
+
+std::string Show(const RunResult& result) {
+  return result.ok() ? "success" : result.status().ToString();
+}
+
+}  // namespace
+
+std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups) {
+  std::vector<LoadedCase> cases;
+  for (const std::string& group : groups) {
+    const auto folders = cli::FindGoldenCases(test::SourcePath("tests/golden/" + group));
+    EXPECT_TRUE(folders.ok()) << folders.status();
+    if (!folders.ok()) continue;
+    for (const std::string& folder : *folders) {
+      absl::StatusOr<cli::GoldenCase> golden = cli::ReadGoldenCase(folder);
+      EXPECT_TRUE(golden.ok()) << golden.status();
+      if (!golden.ok() || golden->load_error || golden->steps.empty()) continue;
+      if (golden->HasTag("symbolic-gradient")) continue;
+      bool has_deadline = false;
+      for (const cli::GoldenStep& step : golden->steps) has_deadline |= step.timeout_ms > 0;
+      if (has_deadline) continue;
+      auto program = LoadProgramFile(golden->graph_path());
+      EXPECT_TRUE(program.ok()) << program.status();
+      if (program.ok()) cases.push_back({*std::move(golden), *std::move(program)});
+    }
+  }
+  return cases;
+}
+
+std::vector<RunResult> RunCase(const LoadedCase& one, const SessionOptions& options) {
+  SessionOptions quiet = options;
+  quiet.print = [](absl::string_view, absl::string_view) {};
+  const auto session = Session::Create(one.program, quiet);
+  if (!session.ok()) return {session.status()};
+  std::vector<RunResult> results;
+  for (const std::string& op : one.golden.init) results.push_back((*session)->Run({}, {}, {op}));
+  for (const cli::GoldenStep& step : one.golden.steps)
+    results.push_back((*session)->Run(step.feeds, step.fetches, step.targets));
+  return results;
+}
+
+std::optional<std::string> BitDifference(const RunResult& got, const RunResult& want) {
+  if (got.ok() != want.ok() || got.status().code() != want.status().code())
+    return absl::StrCat("got ", Show(got), ", want ", Show(want));
+  if (!got.ok()) return std::nullopt;
+  if (got->size() != want->size()) return absl::StrCat(got->size(), " results");
+  for (size_t i = 0; i < got->size(); ++i) {
+    if (SameBits((*got)[i], (*want)[i])) continue;
+    return absl::StrCat("result ", i, ": got ", FormatTensor((*got)[i], 8), ", want ",
+                        FormatTensor((*want)[i], 8));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> BitDifference(const std::vector<RunResult>& got,
+                                         const std::vector<RunResult>& want) {
+  if (got.size() != want.size()) return absl::StrCat(got.size(), " runs, not ", want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (const auto difference = BitDifference(got[i], want[i]))
+      return absl::StrCat("run ", i, ": ", *difference);
+  }
+  return std::nullopt;
+}
+
+uint64_t TestSeed() {
+  const char* const text = std::getenv("GYRE_TEST_SEED");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+}
+
+bool IsLongTest() {
+  const char* const text = std::getenv("GYRE_TEST_LONG");
+  return text != nullptr && *text != '\0';
+}
+
+}  // namespace gyre::testing
