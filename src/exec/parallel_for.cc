@@ -5,8 +5,8 @@
 #include <condition_variable>
 #include <exception>
 #include <memory>
-#include <new>
 #include <mutex>
+#include <new>
 
 #include "base/env.h"
 

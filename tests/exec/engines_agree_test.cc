@@ -133,8 +133,8 @@ TEST(EnginesAgree, OnWhereNestedProgramsFail) {
   %y = Exit(%switch) : int32)");
   };
   int errors = 0;
-  const std::vector<std::string> functions = {"fail", "branch", "cases",   "loop",
-                                              "cond_loop", "for", "call", "recurse"};
+  const std::vector<std::string> functions = {"fail",      "branch", "cases", "loop",
+                                              "cond_loop", "for",    "call",  "recurse"};
   for (const std::string& function : functions) {
     for (const std::string& main :
          {absl::StrCat("  %y = PartitionedCall(%zero) f=@", function, " : int32"),
@@ -273,9 +273,9 @@ func @recursing(%i: int32, %x: float32) -> (j: int32, y: float32) {
   return %j, %y
 }
 )";
-  const std::vector<std::string> fetches = {"main:0",  "main2:0", "call:0",   "call2:0",
-                                            "if:0",    "case:0",  "while:1",  "nested:1",
-                                            "for:0",   "tree:0",  "inloop:1", "hand:0"};
+  const std::vector<std::string> fetches = {"main:0", "main2:0", "call:0",   "call2:0",
+                                            "if:0",   "case:0",  "while:1",  "nested:1",
+                                            "for:0",  "tree:0",  "inloop:1", "hand:0"};
   auto reference = SessionFor(kText, On("reference"));
   ASSERT_NE(reference, nullptr);
   std::vector<RunResult> want;

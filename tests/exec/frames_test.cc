@@ -207,7 +207,8 @@ func @deeper(%n: int32) -> (y: int32) {
         RunOptions run;
         run.budget_bytes = bytes;
         // In a session of its own, what earlier runs have left is not there to be used.
-        const Feeds feeds = fetch == "exit:0" ? Feeds{{"n:0", Tensor::Scalar<int32_t>(4)}} : Feeds{};
+        const Feeds feeds =
+            fetch == "exit:0" ? Feeds{{"n:0", Tensor::Scalar<int32_t>(4)}} : Feeds{};
         if (bytes % 960 == 1) session = SessionFor(text, options);
         const RunResult result = session->Run(feeds, {fetch}, {}, run);
         if (result.ok()) {
@@ -215,8 +216,7 @@ func @deeper(%n: int32) -> (y: int32) {
         } else {
           ASSERT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted)
               << bytes << ": " << result.status();
-          ASSERT_FALSE(absl::StrContains(result.status().message(), "unneeded"))
-              << result.status();
+          ASSERT_FALSE(absl::StrContains(result.status().message(), "unneeded")) << result.status();
         }
       }
     }

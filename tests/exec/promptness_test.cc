@@ -160,8 +160,8 @@ void CheckPromptness(const Endless& program, int threads, bool by_deadline) {
     const absl::Status status = RunStatus(*session, {}, "y:0", run);
     const int64_t ended = clock.NowNanos();
     if (canceller) canceller->join();
-    ASSERT_EQ(status.code(), by_deadline ? absl::StatusCode::kDeadlineExceeded
-                                         : absl::StatusCode::kCancelled)
+    ASSERT_EQ(status.code(),
+              by_deadline ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kCancelled)
         << status;
     best = std::min(best, ended - told);
   }

@@ -87,7 +87,8 @@ class Order final : public RunObserver {
 TEST(Schedules, AreReplayedFromTheirSeed) {
   std::string text = "graph {\n  %x = Const() value=float32{1} : float32\n";
   for (int i = 0; i < 10; ++i) absl::StrAppend(&text, "  %n", i, " = Neg(%x) : float32\n");
-  absl::StrAppend(&text, "  %all = NoOp(^%n0, ^%n1, ^%n2, ^%n3, ^%n4, ^%n5, ^%n6, ^%n7, ^%n8, ^%n9)\n}");
+  absl::StrAppend(&text,
+                  "  %all = NoOp(^%n0, ^%n1, ^%n2, ^%n3, ^%n4, ^%n5, ^%n6, ^%n7, ^%n8, ^%n9)\n}");
   const auto order = [&](uint64_t seed) {
     SessionOptions options;
     options.engine = "dataflow";

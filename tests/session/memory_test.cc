@@ -66,7 +66,6 @@ class Memory : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Engines, Memory, ::testing::ValuesIn(EngineNames()),
                          [](const auto& engine) { return engine.param; });
 
-
 TEST_P(Memory, LongLoopGrowsNothing) {
   auto session = Open(kTokenLoop);
   ASSERT_NE(session, nullptr);

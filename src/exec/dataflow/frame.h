@@ -96,7 +96,7 @@ struct Frame {
   bool is_resident = false;
   // Those seen in the newest iteration that have no bit in Iteration::dead_exits.
   std::vector<uint32_t> dead_exits;
-  std::vector<uint32_t> live_exits;  // that have handed out their value
+  std::vector<bool> live_exits;  // by position: have handed out their value. Empty: none has
 
   Frame* next_free = nullptr;
   Frame* next_made = nullptr;

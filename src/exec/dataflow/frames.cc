@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "absl/algorithm/container.h"
 #include "exec/dataflow/tokens.h"
 
 namespace gyre::dataflow {
@@ -77,13 +76,14 @@ void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
   }
   {
     const auto lock = LockIfShared(frame.mutex);
-    if (absl::c_linear_search(frame.live_exits, ready.node())) {
+    if (frame.live_exits.empty()) frame.live_exits.resize(frame.plan->frame.exits.size());
+    if (frame.live_exits[p.exit]) {
       return Fail(absl::InvalidArgumentError(
                       "the loop hands out this value in more than one iteration: an Exit must "
                       "follow the side of its Switch that is taken when the loop ends"),
                   ready);
     }
-    frame.live_exits.push_back(ready.node());
+    frame.live_exits[p.exit] = true;
   }
   if (p.is_fetched || is_observed_) {
     if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);

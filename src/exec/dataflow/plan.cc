@@ -14,7 +14,7 @@ namespace gyre::dataflow {
 namespace {
 
 // Exits that an iteration has a bit for.
-constexpr int64_t kExitBits = 64;
+constexpr uint32_t kExitBits = 64;
 
 Step StepOf(OpKind kind) {
   switch (kind) {
@@ -80,10 +80,10 @@ class Builder {
     plan_.num_results = static_cast<int>(signature_.fetches.size());
     absl::flat_hash_set<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
     GYRE_ASSIGN_OR_RETURN(table_, AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
-    MakeFrames();
     const size_t size = function_.nodes.size();
     plan_.nodes = std::vector<PlanNode>(size);
     plan_.infos.resize(size);
+    MakeFrames();
     waits_.resize(size);
     for (const Node& node : function_.nodes) {
       if (needed_[node.id]) GYRE_RETURN_IF_ERROR(AddNode(node));
@@ -117,6 +117,8 @@ class Builder {
       frame.num_enters = static_cast<int>(frame.frame.enters.size());
       frame.pool = num_pools_++;
       if (f > 0) frame.child_index = plan_.frames[frame.parent].num_children++;
+      for (size_t i = 0; i < frame.frame.exits.size(); ++i)
+        plan_.nodes[frame.frame.exits[i]].exit = static_cast<uint32_t>(i);
     }
   }
 
@@ -223,13 +225,9 @@ class Builder {
       edge.arrival = Arrival::kCounted;
     } else {
       edge.arrival = Arrival::kOnly;
-      if (node.kind() == OpKind::kExit) {
-        const std::vector<NodeId>& exits = plan_.frames[plan_.infos[node.id].frame].frame.exits;
-        const auto position = std::find(exits.begin(), exits.end(), node.id) - exits.begin();
-        if (position < kExitBits) {
-          edge.arrival = Arrival::kOnlyExit;
-          edge.count = static_cast<uint32_t>(position);
-        }
+      if (node.kind() == OpKind::kExit && p.exit < kExitBits) {
+        edge.arrival = Arrival::kOnlyExit;
+        edge.count = p.exit;
       }
     }
     return edge;

@@ -85,6 +85,7 @@ struct alignas(64) PlanNode {
   union {
     int32_t target_frame = 0;  // of an Enter: the frame that it opens
     uint32_t count;            // of a Merge: its word among the counts of its iteration
+    uint32_t exit;             // of an Exit: its position among those of its frame
   };
   // Nanoseconds that one firing takes, as measured; 0: not yet. Relaxed: a hint, learnt as it runs.
   mutable std::atomic<uint32_t> cost{0};

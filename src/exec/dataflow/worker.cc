@@ -408,7 +408,9 @@ void Worker::FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs) {
       break;
   }
   for (uint32_t i = 0; i < p.num_outputs; ++i) {
-    if (!outputs[i].has_value() && !p.runs_dead) return FailKernel(ready, p, absl::OkStatus());
+    if (outputs[i].has_value() || p.runs_dead) continue;
+    return Fail(BugError(absl::StrCat("output ", i, " of ", p.node->op_name, " is missing")),
+                ready);
   }
   Finish(ready, p, outputs);
 }
