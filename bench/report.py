@@ -2,7 +2,7 @@
 import dataclasses
 
 import medians
-from workers import GYRE
+from workers import GYRE, ONE_FREE
 
 HOW_TO_READ = """\
 Everything was measured in one run, interleaved: a round takes one short sample of every case from every party, every
@@ -11,7 +11,8 @@ confidence interval, between order statistics. A ratio is the median of the rati
 limit FAILS only where the whole interval lies beyond it, is kept (ok) where none of it does, and is undecided in
 between. Where others kept cores busy (see above) figures are inflated, those of two threads most.
 
-- One thread: the process is pinned to one CPU. Two threads: to two CPUs.
+- One thread: the process is pinned to one CPU. Two threads: to two CPUs. Where two threads are compared with one, the
+  process of one thread has both CPUs too.
 - Every case's result is checked before it is timed.
 - Gyre is called from C++ through `Session::Callable`; the peers from Python, as their users do, with their arguments
   made ready beforehand. The rows of the null step say how much of a peer's run that is.
@@ -48,6 +49,7 @@ class Row:
     at_most_ns: float = None
     at_most: float = None
     at_least: float = None
+    why: str = ""  # where it is not kept: where the time goes, what was tried
 
     def keys(self):
         """The (case, threads) that it is computed from."""
@@ -83,7 +85,7 @@ def rows_of(limits, cpus):
     """The rows of limits.json, and those that compare two threads with one; only such as `cpus` CPUs can measure."""
     rows = [Row(**entry) for entry in limits["rows"]]
     rule = limits["no_slower_on_two_threads"]
-    two = [Row(what=case, case=case, threads=2, over=case, over_threads=1, at_most=rule["at_most"])
+    two = [Row(what=case, case=case, threads=2, over=case, over_threads=ONE_FREE, at_most=rule["at_most"])
            for case in rule["cases"]]
     return [[row for row in table if row.threads <= cpus] for table in (rows, two)]
 
@@ -118,12 +120,13 @@ def judge(row, samples):
 
 
 def limits_table(rows, samples):
+    notes = [f"- {row.what}: {row.why}" for row in rows if row.why and judge(row, samples)[1] != "ok"]
     lines = [["measured", "threads", "unit", "Gyre [95 %]", "limit", "verdict", "n"]]
     for row in rows:
         median, verdict = judge(row, samples)
         lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit,
                       cell(row, median) if median else "–", row.limit(), verdict, str(median.count if median else 0)])
-    return aligned(lines)
+    return aligned(lines) + ("\n\nNot kept, or not for certain:\n" + "\n".join(notes) if notes else "")
 
 
 def peer_cell(row, samples, peer):

@@ -73,6 +73,8 @@ def start_workers(options, peers):
         for peer in peers:
             command = workers.peer_command(ROOT, peer, threads, options.sample_ms)
             parties[peer, threads] = workers.Worker(command, threads)
+    command = workers.gyre_command(ROOT / "build/bench", options.engine, 1, options.sample_ms)
+    parties[GYRE, workers.ONE_FREE] = workers.Worker(command, 2)
     missing = {worker.command[0] for worker in parties.values() if not os.access(worker.command[0], os.X_OK)}
     if missing:
         sys.exit(f"there is no {' nor '.join(sorted(missing))}; ./dev bench {'--peers ' if peers else ''}makes it")
@@ -110,7 +112,7 @@ def main():
 
 
 def conclude(tables, samples, parties):
-    failures = [f"{party}, {case}, {threads} threads: {why}" for (party, threads), worker in parties.items()
+    failures = [f"{party}, {case}, {abs(threads)} threads: {why}" for (party, threads), worker in parties.items()
                 for case, why in worker.failures.items()]
     if failures:
         print("\nFailed, and not measured:\n  " + "\n  ".join(failures))

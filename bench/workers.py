@@ -10,6 +10,9 @@ GYRE = "Gyre"
 PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "JAX": "jax", "ONNX Runtime": "onnxruntime"}
 # A sample of a peer that takes longer than this is taken in every fifth round only.
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 5
+# In place of a number of threads: one thread, on the CPUs that two threads have. What two are compared with: alone on a
+# CPU, a process is spared moves that the same process on two CPUs is not.
+ONE_FREE = -1
 # Whoever gives no answer for so long has hung.
 PATIENCE_SECONDS = 120
 
@@ -22,8 +25,8 @@ def cpus_for(threads):
 class Worker:
     """A process that answers names of cases with nanoseconds (bench/worker_bench.cc). Started when first asked."""
 
-    def __init__(self, command, threads):
-        self.command, self.cpus = command, cpus_for(threads)
+    def __init__(self, command, cpus):
+        self.command, self.cpus = command, cpus_for(cpus)
         self.process, self.errors, self.version = None, None, None
         self.missing, self.failures, self.seconds, self.is_broken = set(), {}, {}, False
 
@@ -134,7 +137,7 @@ class Samples:
         load = os.getloadavg()[0]
         text = f"round {number + 1} of {self.rounds}, {passed:.0f} s" + (f", {left:.0f} s left" if left else "")
         if sys.stderr.isatty():
-            show(f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {key[2]} thread{'s' * (key[2] > 1)}")
+            show(f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {abs(key[2])} thread{'s' * (key[2] > 1)}")
         elif part == 0 and number % 5 in (0, 1):
             show(f"{text}, load {load:.1f}", end="\n")
 
