@@ -32,16 +32,9 @@ int64_t Worker::DeliverDead(Iteration& to, const Edge& edge) {
   switch (edge.arrival) {
     case Arrival::kOnly:
       return Push(to, edge.node, edge.kills);
-    case Arrival::kOnlyExit: {
-      const uint64_t bit = uint64_t{1} << edge.count;
-      if (shared_) {
-        to.dead_exits.fetch_or(bit, std::memory_order_relaxed);
-      } else {
-        to.dead_exits.store(to.dead_exits.load(std::memory_order_relaxed) | bit,
-                            std::memory_order_relaxed);
-      }
+    case Arrival::kOnlyExit:
+      to.dead_exits.fetch_or(uint64_t{1} << edge.count, std::memory_order_relaxed);
       return 0;
-    }
     case Arrival::kCounted:
       outcome = PendingCounts::Arrive(to.counts[edge.count], edge.kills, shared_);
       break;

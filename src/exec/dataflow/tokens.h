@@ -57,7 +57,15 @@ inline int64_t Worker::DeliverControls(Iteration& to, Range range, bool dead) {
 
 inline int64_t Worker::DeliverDeaths(Iteration& to, Range range) {
   int64_t ready = 0;
-  for (uint32_t i = range.first; i != range.second; ++i) ready += DeliverDead(to, to.edges[i]);
+  for (uint32_t i = range.first; i != range.second; ++i) {
+    const Edge& edge = to.edges[i];
+    if (edge.arrival == Arrival::kOnlyExit && !shared_) {  // in every iteration but the last
+      to.dead_exits.store(to.dead_exits.load(std::memory_order_relaxed) | uint64_t{1} << edge.count,
+                          std::memory_order_relaxed);
+    } else {
+      ready += DeliverDead(to, edge);
+    }
+  }
   return ready;
 }
 

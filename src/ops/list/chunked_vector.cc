@@ -237,7 +237,20 @@ absl::StatusOr<ChunkedVector::Leaf*> ChunkedVector::WritableLeaf(int64_t i, Tens
   return Own<Leaf>(*slot, alloc);
 }
 
+// As WritableLeaf where nothing has to be made or copied; null elsewhere.
+ChunkedVector::Leaf* ChunkedVector::OwnedLeaf(int64_t i) const {
+  if (i >= Span(level_)) return nullptr;
+  RefCounted* node = root_.get();
+  for (int level = level_;; --level) {
+    if (node == nullptr || !node->IsUnique()) return nullptr;
+    if (level == 0) return static_cast<Leaf*>(node);
+    node = static_cast<Branch*>(node)->children[SlotOf(i, level)].get();
+  }
+}
+
 absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
+  if (Leaf* const owned = OwnedLeaf(i))
+    return owned->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
   GYRE_ASSIGN_OR_RETURN(Leaf * leaf, WritableLeaf(i, alloc));
   return leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
 }

@@ -61,6 +61,7 @@ class ChunkedVector {
   struct Leaf;
 
   const Leaf* FindLeaf(int64_t i) const;
+  Leaf* OwnedLeaf(int64_t i) const;
   absl::StatusOr<Leaf*> WritableLeaf(int64_t i, Tensor::Alloc alloc);
   template <typename T>
   absl::StatusOr<T*> Own(RefPtr<RefCounted>& slot, Tensor::Alloc alloc);

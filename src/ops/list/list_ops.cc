@@ -26,7 +26,8 @@ absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DTy
 
 RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
   RefPtr<TensorList> list = ctx.TakeInput(i).TakeObject<TensorList>();
-  return list->IsUnique() ? list : list->Copy();
+  if (list->IsUnique()) return list;
+  return list->Copy();
 }
 
 Tensor ListTensor(RefPtr<TensorList> list) {
