@@ -96,7 +96,7 @@ class Multiplication {
                kLargeProduct;
     }
     if (large_) {
-      blocking_ = {256, 512, 1024};
+      blocking_ = {256, 512, 512};
     } else if (std::is_floating_point_v<T>) {
       blocking_ = {96, 256, kGemmBlockK};
     } else if (kIsSmallFloat<T>) {
