@@ -25,10 +25,11 @@ function(gyre_precompile target)
 endfunction()
 
 # Debian's protobuf is built without tsan, under which its headers declare classes of another size.
-# Who includes them must be told that there is no tsan; the code is instrumented all the same.
+# Who includes them must be told that there is no tsan; the code is instrumented all the same, and
+# GYRE_TSAN says so.
 function(gyre_uses_protobuf target)
   if(GYRE_SANITIZE MATCHES "thread")
-    target_compile_options(${target} PRIVATE -U__SANITIZE_THREAD__)
+    target_compile_options(${target} PRIVATE -U__SANITIZE_THREAD__ -DGYRE_TSAN)
     set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()

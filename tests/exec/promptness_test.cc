@@ -13,7 +13,7 @@
 namespace gyre::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(GYRE_TSAN)
 constexpr int64_t kSlower = 30;
 #else
 constexpr int64_t kSlower = 1;
