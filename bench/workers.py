@@ -10,6 +10,9 @@ GYRE = "Gyre"
 PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "JAX": "jax", "ONNX Runtime": "onnxruntime"}
 # A sample of a peer that takes longer than this is taken in every fifth round only.
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 5
+# Gyre's processes are begun anew so often: where its data happens to lie makes one process some percent faster than
+# the next, which is not to be mistaken for a difference.
+FRESH_ROUNDS = 5
 # In place of a number of threads: one thread, on the CPUs that two threads have. What two are compared with: alone on a
 # CPU, a process is spared moves that the same process on two CPUs is not.
 ONE_FREE = -1
@@ -90,6 +93,7 @@ class Worker:
         if self.process is not None:
             self.process.stdin.close()
             self.process.wait()
+            self.process = None
 
 
 def gyre_command(folder, engine, threads, sample_ms):
@@ -118,11 +122,18 @@ class Samples:
         Every second round runs backwards, so that neither a drift of the machine nor what ran before favours anyone."""
         begin = time.monotonic()
         for number in range(self.rounds):
+            if number % FRESH_ROUNDS == 0:
+                self.begin_anew()
             steps = [(party, case, threads) for case, threads in order for party in parties_of(case, threads)]
             for done, key in enumerate(steps if number % 2 == 0 else reversed(steps)):
                 self.show_progress(begin, number, done / len(steps), key)
                 self.take_one(number, key)
         show(f"{self.rounds} rounds in {time.monotonic() - begin:.0f} s", end="\n")
+
+    def begin_anew(self):
+        for (party, _), worker in self.workers.items():
+            if party == GYRE:
+                worker.stop()
 
     def take_one(self, number, key):
         party, case, threads = key

@@ -56,7 +56,9 @@ NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
 
 DType Emitter::dtype(Endpoint e) const {
   const std::vector<NodeSignature::Slot>& outputs = nodes_[e.node].signature.outputs;
-  return e.slot < static_cast<int>(outputs.size()) ? outputs[e.slot].dtype : DType::kInvalid;
+  const DType known =
+      e.slot < static_cast<int>(outputs.size()) ? outputs[e.slot].dtype : DType::kInvalid;
+  return known == DType::kInvalid ? DType::kVariant : known;
 }
 
 }  // namespace gyre::lower

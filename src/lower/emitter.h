@@ -51,6 +51,8 @@ class Emitter {
   void SetOrigin(NodeId node, NodeOrigin origin) { origins_[node] = origin; }
 
   const Node& node(NodeId id) const { return nodes_[id]; }
+  // Variant where it is not known: the output of an op that Gyre does not have, of which only its
+  // deadness can arrive, or what is fed in its place.
   DType dtype(Endpoint e) const;
   size_t size() const { return nodes_.size(); }
   const absl::Status& status() const { return status_; }

@@ -1,5 +1,4 @@
-// Structured control flow on the reference engine: what the golden graphs, which come from
-// elsewhere, cannot show.
+// Structured control flow: what the golden graphs, which come from elsewhere, cannot show.
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -187,6 +186,30 @@ graph {
   const auto result = session->Run({}, {"y:0"}, {"put"});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ((*result)[0].scalar<float>(), 16.0f);
+}
+
+// Nobody knows the type of what an unknown op makes, but it can be fed.
+TEST(UnknownOps, CanBeFedIntoABranchThatWaitsForAllItsInputs) {
+  auto session = SessionFor(R"(
+graph {
+  %p = Placeholder() dtype=bool shape=() : bool
+  %c = Const() value=float32{1} : float32
+  %x = NoSuchOp()
+  %s = Switch(%c, %p) : (float32, float32)
+  %y = If(%p, %x, %s:1) then_branch=@first else_branch=@second Tin=[float32, float32] Tout=[float32] : float32
+}
+func @first(%x: float32, %c: float32) -> (y: float32) {
+  return %x
+}
+func @second(%x: float32, %c: float32) -> (y: float32) {
+  return %c
+}
+)");
+  ASSERT_NE(session, nullptr);
+  const Feeds taken = {{"p:0", Tensor::Scalar(true)}, {"x:0", Tensor::Scalar(2.5f)}};
+  EXPECT_EQ(RunScalar<float>(*session, taken, "y:0"), 2.5f);
+  const absl::Status unfed = RunStatus(*session, {{"p:0", Tensor::Scalar(true)}}, "y:0");
+  EXPECT_TRUE(absl::StrContains(unfed.message(), "NoSuchOp")) << unfed;
 }
 
 TEST(Random, DiffersBetweenIterationsAndRunsButNotBetweenWindows) {

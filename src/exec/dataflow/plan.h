@@ -167,6 +167,9 @@ class Plan {
   uint32_t max_outputs() const { return max_outputs_; }
   // Some kernel asks where it runs.
   bool uses_tags() const { return uses_tags_; }
+  // Some node has turned out to be heavy: until then nobody need look which are. Relaxed: a hint.
+  bool has_heavy() const { return has_heavy_.load(std::memory_order_relaxed); }
+  void NoteHeavy() const { has_heavy_.store(true, std::memory_order_relaxed); }
 
  private:
   Plan() = default;
@@ -184,6 +187,7 @@ class Plan {
   int num_pools_ = 0;
   uint32_t max_outputs_ = 0;
   bool uses_tags_ = false;
+  mutable std::atomic<bool> has_heavy_{false};
 };
 
 }  // namespace gyre::dataflow

@@ -11,7 +11,7 @@
 namespace gyre::dataflow {
 
 [[gnu::always_inline]] inline int64_t Worker::Push(Iteration& to, uint32_t node, bool dead) {
-  if (may_share_ && !dead && IsHeavy(to, node)) [[unlikely]] {
+  if (queues_ && !dead && IsHeavy(to, node)) [[unlikely]] {
     fresh_.emplace_back(&to, node, dead);
   } else {
     stack_.Push(&to, node, dead);

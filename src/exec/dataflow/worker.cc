@@ -11,33 +11,36 @@
 namespace gyre::dataflow {
 namespace {
 
-// Nodes between two looks at the clock and the budget.
-constexpr int kHouseKeepingEvery = 64;
-// Of the nodes that are not known to be heavy, one in so many is timed.
-constexpr uint64_t kTimedEvery = 128;
+// Nodes between two looks at the clock and the budget. Prime: they fall on all nodes of a loop.
+constexpr int kHouseKeepingEvery = 61;
+// Of those looks, one in so many times a node that has been cheap so far.
+constexpr int kTimedEvery = 8;
 
 int64_t Now() { return SystemClock().NowNanos(); }
 
 // What is cheap for certain stays so; it need not be written down again.
-constexpr int64_t kCheapNanos = Worker::kHeavyNanos / 4;
-
-// A firing took `nanos`. The first may have been slow for reasons of its own (cold caches), and any
-// may have been interrupted: what is less counts for more.
-void Measured(std::atomic<uint32_t>& cost, int64_t nanos) {
-  const int64_t old = cost.load(std::memory_order_relaxed);
-  if (old > 0 && old < kCheapNanos && nanos < kCheapNanos) return;
-  int64_t now = std::min<int64_t>(nanos, Worker::kHeavyNanos - 1);
-  if (old > 0) now = nanos < old ? (old + nanos) / 2 : old + (nanos - old) / 4;
-  cost.store(static_cast<uint32_t>(std::clamp<int64_t>(now, 1, 1'000'000'000)),
-             std::memory_order_relaxed);
-}
+constexpr uint32_t kCheapNanos = Worker::kHeavyNanos / 4;
 
 }  // namespace
 
-// Whether to time this firing: always while the node is unknown or may be heavy.
-bool Worker::IsTimed(const PlanNode& p) {
+// Whether to time every firing: while the node's cost is unknown, or it may be heavy.
+bool Worker::NeedsTiming(const PlanNode& p) {
   const uint32_t known = p.cost.load(std::memory_order_relaxed);
-  return known == 0 || known >= kCheapNanos || ++steps_ % kTimedEvery == 0;
+  return known == 0 || known >= kCheapNanos;
+}
+
+// A firing took `nanos`. The first may have been slow for reasons of its own (cold caches), and any
+// may have been interrupted: what is less counts for more.
+void Worker::Measured(const PlanNode& p, int64_t nanos) {
+  const int64_t old = p.cost.load(std::memory_order_relaxed);
+  if (old > 0 && old < kCheapNanos && nanos < kCheapNanos) return;
+  int64_t now = std::min<int64_t>(nanos, kHeavyNanos - 1);
+  if (old > 0) now = nanos < old ? (old + nanos) / 2 : old + (nanos - old) / 4;
+  p.cost.store(static_cast<uint32_t>(std::clamp<int64_t>(now, 1, 1'000'000'000)),
+               std::memory_order_relaxed);
+  if (now < kHeavyNanos) return;
+  run_.plan_.NoteHeavy();
+  queues_ = true;
 }
 
 Worker::Worker(Run& run, int index)
@@ -52,6 +55,7 @@ Worker::~Worker() { FreeMemory(false); }
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
   is_observed_ = run_.hooks_.observer != nullptr;
+  queues_ = may_share_ && run_.plan_.has_heavy();
   if (explore_) explore_->seed(*run_.settings_.schedule_seed + run_.env_->run_id);
   const auto out_of_memory = [this] {
     Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
@@ -74,6 +78,7 @@ void Worker::WorkToTheEnd(const FunctionPlan& main) {
 void Worker::Help() {
   shared_ = true;
   is_observed_ = run_.hooks_.observer != nullptr;
+  queues_ = may_share_ && run_.plan_.has_heavy();
   try {
     Drain();
   } catch (const std::bad_alloc&) {
@@ -126,7 +131,7 @@ void Worker::Help() {
       if (!inputs[0].is_inline() || inputs[0].dtype() != DType::kBool) break;
       return FinishOne(ready, p, inputs[0]);
     case Step::kPlainKernel: {
-      if (may_share_ && IsTimed(p)) break;
+      if (may_share_ && NeedsTiming(p)) break;
       Tensor& output = outputs_[0];
       KernelContext context(*p.node, *run_.env_, Tag(), absl::MakeSpan(inputs, p.num_inputs),
                             absl::MakeSpan(&output, 1));
@@ -174,7 +179,7 @@ void Worker::Help() {
     case Step::kKernel:
       break;
   }
-  RunKernel(ready, p);
+  RunKernel(ready, p, may_share_ && NeedsTiming(p));
 }
 
 void Worker::Drain() {
@@ -212,7 +217,11 @@ void Worker::FireStack() {
       until_check_ = explore_ ? 1 : kHouseKeepingEvery;
       HouseKeeping(ready);
       if (run_.HasEnded()) return;
-      return Fire(ready);
+      if (!may_share_ || --until_timed_ > 0) return Fire(ready);
+      until_timed_ = kTimedEvery;
+      const PlanNode& p = ready.plan();
+      const bool is_kernel = p.step == Step::kPlainKernel || p.step == Step::kKernel;
+      return is_kernel && !ready.dead() && !is_observed_ ? RunKernel(ready, p, true) : Fire(ready);
     }
     Fire(ready);
   } while (!stack_.empty());
@@ -224,22 +233,32 @@ void Worker::QueueFresh() {
 }
 
 void Worker::PushQueued(Ready ready) {
+  QueuePlace place;
+  place.depth = ready.iteration->frame->activation->depth;
+  for (const Iteration* i = ready.iteration; i->frame->parent != nullptr;
+       i = i->frame->parent_iteration) {
+    place.trip = i->number;
+  }
   const int64_t cost = ready.plan().cost.load(std::memory_order_relaxed);
   const std::lock_guard lock(queue_mutex_);
-  queue_.push_back({ready, cost});
+  place.order = queue_order_++;
+  queue_.emplace(place, Queued{ready, cost});
   queue_cost_.fetch_add(cost, std::memory_order_relaxed);
   run_.queued_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The newest of this thread's own: depth first, or a tree of calls would be all in memory at once.
-// Of another's the oldest, which most is likely to follow from.
+// Of this thread's own what lies deepest in calls: a tree of calls taken from the top would be all
+// in memory at once. Of another's what lies highest: most follows from it. There, the oldest
+// iteration first: the window moves on with it.
 bool Worker::PopQueued(Worker& from, Ready* ready) {
   const std::lock_guard lock(from.queue_mutex_);
   if (from.queue_.empty()) return false;
-  const Queued queued = &from == this ? from.queue_.back() : from.queue_.front();
-  &from == this ? from.queue_.pop_back() : from.queue_.pop_front();
-  *ready = queued.ready;
-  from.queue_cost_.fetch_sub(queued.cost, std::memory_order_relaxed);
+  const auto queued =
+      &from == this ? from.queue_.lower_bound({from.queue_.rbegin()->first.depth, INT64_MIN, 0})
+                    : from.queue_.begin();
+  *ready = queued->second.ready;
+  from.queue_cost_.fetch_sub(queued->second.cost, std::memory_order_relaxed);
+  from.queue_.erase(queued);
   run_.queued_.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
@@ -268,6 +287,7 @@ bool Worker::TakeQueued(Ready* ready) {
 }
 
 void Worker::HouseKeeping(Ready where) {
+  queues_ = may_share_ && run_.plan_.has_heavy();
   if (ProgressProbe* const probe = run_.hooks_.progress; probe != nullptr && probe->IsAsked())
     probe->Answer(ProgressAt(where));
   if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
@@ -355,7 +375,7 @@ absl::Status Worker::ReadRefs(const PlanNode& p, Tensor* inputs) const {
   return absl::OkStatus();
 }
 
-void Worker::RunKernel(Ready ready, const PlanNode& p) {
+void Worker::RunKernel(Ready ready, const PlanNode& p, bool timed) {
   Iteration& iteration = *ready.iteration;
   Tensor* const inputs = iteration.inputs + p.first_input;
   Tensor* const outputs = outputs_.data();
@@ -364,13 +384,12 @@ void Worker::RunKernel(Ready ready, const PlanNode& p) {
   if (p.reads_refs) {
     if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
   }
-  const bool timed = may_share_ && IsTimed(p);
   const int64_t start = timed ? Now() : 0;
   KernelContext context(*p.node, *run_.env_, p.needs_tag ? TagOf(ready) : Tag(),
                         absl::MakeSpan(inputs, p.num_inputs),
                         absl::MakeSpan(outputs, p.num_outputs));
   const absl::Status status = p.run(context, p.attrs);
-  if (timed) Measured(p.cost, Now() - start);
+  if (timed) Measured(p, Now() - start);
   if (!status.ok()) return FailKernel(ready, p, status);
   // What follows may want to own the buffers.
   for (uint32_t i = 0; i < p.num_inputs; ++i) {

@@ -1,10 +1,11 @@
 // Worker: one thread's part in a run. Fires nodes, and hands on what they make.
 //
 // Cheap nodes that became ready here run here, last first: no lock, no other thread. Nodes known to
-// take longer (see kHeavyNanos) go to a queue from which idle threads may take the oldest.
+// take longer (see kHeavyNanos) go to a queue from which idle threads may take.
 #pragma once
 
-#include <deque>
+#include <compare>
+#include <map>
 #include <mutex>
 #include <random>
 #include <utility>
@@ -47,9 +48,10 @@ class Worker {
   void HouseKeeping(Ready where);
   void Fire(Ready ready);
   void FireDead(Ready ready, const PlanNode& p);
-  void RunKernel(Ready ready, const PlanNode& p);
+  void RunKernel(Ready ready, const PlanNode& p, bool timed);
   void FailKernel(Ready ready, const PlanNode& p, const absl::Status& status);
-  bool IsTimed(const PlanNode& p);
+  static bool NeedsTiming(const PlanNode& p);
+  void Measured(const PlanNode& p, int64_t nanos);
   void RunAsync(Ready ready, const PlanNode& p);
   void CompleteAsync();
   // Hands on what a node has made. Consumes `outputs`.
@@ -131,10 +133,11 @@ class Worker {
   bool is_observed_ = false;
   int64_t started_ = 0;     // when the node that fires began, if it is observed
   bool was_taken_ = false;  // it comes from another thread's queue
+  bool queues_ = false;     // some node is known to be heavy, and may go to the queue
   bool shared_ = false;     // they may have: all steps on shared words are atomic
   bool is_joined_ = false;  // guarded by the run's mutex
   int until_check_ = 1;     // nodes to fire before the next look at everything else
-  uint64_t steps_ = 0;      // nodes fired by kernels
+  int until_timed_ = 1;     // such looks before one times a node that has been cheap
   ReadyStack stack_;
   std::vector<Ready> fresh_;  // heavy nodes, on their way to the queue
   std::vector<Activation*> ended_;
@@ -142,11 +145,20 @@ class Worker {
   std::optional<std::mt19937_64> explore_;
 
   std::mutex queue_mutex_;
+  // Where a node stands in a queue: how deep in calls; in which iteration of the outermost loop
+  // there; when it came.
+  struct QueuePlace {
+    int depth = 0;
+    int64_t trip = 0;
+    uint64_t order = 0;
+    friend auto operator<=>(const QueuePlace&, const QueuePlace&) = default;
+  };
   struct Queued {
     Ready ready;
     int64_t cost = 0;
   };
-  std::deque<Queued> queue_;  // guarded by queue_mutex_
+  std::map<QueuePlace, Queued> queue_;  // guarded by queue_mutex_
+  uint64_t queue_order_ = 0;            // guarded by queue_mutex_
   // Nanoseconds that the queue will take, about. Written under queue_mutex_; relaxed: a hint.
   std::atomic<int64_t> queue_cost_{0};
 

@@ -22,6 +22,17 @@ int SlotOf(int64_t i, int level) {
   return static_cast<int>((i >> (kBits * level)) & (kFanOut - 1));
 }
 
+// As memcpy. Most elements are one number: no call for those.
+void CopyElement(char* to, const void* from, size_t bytes) {
+  if (bytes == 4) {
+    std::memcpy(to, from, 4);
+  } else if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
 }  // namespace
 
 struct ChunkedVector::Node : RefCounted {
@@ -76,17 +87,18 @@ struct ChunkedVector::Leaf final : Node {
     if (!Has(j)) return Tensor();
     if (!packed) return boxes[j];
     GYRE_ASSIGN_OR_RETURN(Tensor value, Tensor::Make(dtype, shape, alloc));
-    std::memcpy(value.mutable_raw_data(), bytes.get() + static_cast<size_t>(j) * element_bytes,
-                element_bytes);
+    CopyElement(static_cast<char*>(value.mutable_raw_data()),
+                bytes.get() + static_cast<size_t>(j) * element_bytes, element_bytes);
     return value;
   }
 
-  absl::Status Put(int j, Tensor value, Tensor::Alloc alloc, int64_t& moves) {
+  [[gnu::always_inline]] absl::Status Put(int j, Tensor&& value, Tensor::Alloc alloc,
+                                          int64_t& moves) {
     if (stored == 0) Restart(value);
     if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
-    GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
+    if (j >= capacity) GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
     if (packed) {
-      std::memcpy(bytes.get() + static_cast<size_t>(j) * element_bytes, value.raw_data(),
+      CopyElement(bytes.get() + static_cast<size_t>(j) * element_bytes, value.raw_data(),
                   element_bytes);
     } else {
       boxes[j] = std::move(value);
@@ -238,7 +250,7 @@ absl::StatusOr<ChunkedVector::Leaf*> ChunkedVector::WritableLeaf(int64_t i, Tens
 }
 
 // As WritableLeaf where nothing has to be made or copied; null elsewhere.
-ChunkedVector::Leaf* ChunkedVector::OwnedLeaf(int64_t i) const {
+inline ChunkedVector::Leaf* ChunkedVector::OwnedLeaf(int64_t i) const {
   if (i >= Span(level_)) return nullptr;
   RefCounted* node = root_.get();
   for (int level = level_;; --level) {
@@ -249,9 +261,10 @@ ChunkedVector::Leaf* ChunkedVector::OwnedLeaf(int64_t i) const {
 }
 
 absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
-  if (Leaf* const owned = OwnedLeaf(i))
-    return owned->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
-  GYRE_ASSIGN_OR_RETURN(Leaf * leaf, WritableLeaf(i, alloc));
+  Leaf* leaf = OwnedLeaf(i);
+  if (leaf == nullptr) {
+    GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
+  }
   return leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
 }
 

@@ -25,6 +25,8 @@ absl::Status CopyItems(const KernelContext& ctx, int64_t n,
       const int64_t count = from.data == nullptr ? missing(k) : from.shape->num_elements();
       if (from.data == nullptr) {
         std::fill_n(to, count, T());
+      } else if (count == 1) {  // most often: no call for it
+        *to = *static_cast<const T*>(from.data);
       } else {
         std::copy_n(static_cast<const T*>(from.data), count, to);
       }

@@ -4,9 +4,8 @@
 
 namespace gyre {
 
-absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i) {
+absl::Status internal::NoListError(const KernelContext& ctx, int i) {
   const Tensor& input = ctx.input(i);
-  if (const auto* list = input.object_as<TensorList>()) return list;
   const std::string found =
       input.object() != nullptr ? absl::StrCat("a ", input.object()->type_name())
       : input.rank() == 0       ? std::string("an empty variant")
@@ -22,16 +21,6 @@ absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DTy
                                                    DTypeName(list->dtype())));
   }
   return list;
-}
-
-RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
-  RefPtr<TensorList> list = ctx.TakeInput(i).TakeObject<TensorList>();
-  if (list->IsUnique()) return list;
-  return list->Copy();
-}
-
-Tensor ListTensor(RefPtr<TensorList> list) {
-  return Tensor::FromObject(DType::kVariant, std::move(list));
 }
 
 absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
@@ -83,21 +72,18 @@ absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const Te
   return shape;
 }
 
-absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string_view what) {
-  const Tensor& input = ctx.input(i);
-  if (input.dtype() == DType::kInt32 && input.rank() == 0) return input.scalar<int32_t>();
+absl::Status internal::NoScalarError(const Tensor& input, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat(what, " must be a scalar, but it has shape ", input.shape().ToString()));
 }
 
-absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape,
-                          absl::string_view verb) {
+absl::Status internal::ElementError(const TensorList& list, DType dtype, const Shape& shape,
+                                    absl::string_view verb) {
   if (list.dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("Invalid data types; list elements ",
                                                    DTypeName(list.dtype()), " but tried to ", verb,
                                                    " ", DTypeName(dtype)));
   }
-  if (list.element_shape.Allows(shape)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "Tried to ", verb, " a tensor with incompatible shape to a list. Op element shape: ",
       shape.ToString(), " list shape: ", list.element_shape.ToString()));

@@ -9,17 +9,33 @@
 
 namespace gyre {
 
+namespace internal {
+absl::Status NoListError(const KernelContext& ctx, int i);
+absl::Status NoScalarError(const Tensor& input, absl::string_view what);
+absl::Status ElementError(const TensorList& list, DType dtype, const Shape& shape,
+                          absl::string_view verb);
+}  // namespace internal
+
 // The list in input i, to be read. INVALID_ARGUMENT when there is none.
-absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i);
+inline absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i) {
+  if (const auto* list = ctx.input(i).object_as<TensorList>()) [[likely]]
+    return list;
+  return internal::NoListError(ctx, i);
+}
 // The list in input i if its elements are of type `dtype`.
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& ctx, int i, DType dtype);
 
 // Input i's list, to be changed: the input itself when nobody else refers to it, else a copy.
 // Requirement: ListInput(ctx, i) is OK. The input has no value afterwards.
-RefPtr<TensorList> TakeList(KernelContext& ctx, int i);
+inline RefPtr<TensorList> TakeList(KernelContext& ctx, int i) {
+  RefPtr<TensorList> list = ctx.TakeInput(i).TakeObject<TensorList>();
+  return list->IsUnique() ? std::move(list) : list->Copy();
+}
 
 // `list` as a scalar variant.
-Tensor ListTensor(RefPtr<TensorList> list);
+inline Tensor ListTensor(RefPtr<TensorList> list) {
+  return Tensor::FromObject(DType::kVariant, std::move(list));
+}
 
 // Input i, dimensions of which -1 are unknown (the scalar -1: unknown rank), as a shape.
 absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
@@ -33,11 +49,20 @@ absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const Te
                                               PartialShape shape);
 
 // Input i, an int32 scalar.
-absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string_view what);
+inline absl::StatusOr<int32_t> Int32Input(const KernelContext& ctx, int i, absl::string_view what) {
+  const Tensor& input = ctx.input(i);
+  if (input.dtype() == DType::kInt32 && input.rank() == 0) [[likely]]
+    return input.scalar<int32_t>();
+  return internal::NoScalarError(input, what);
+}
 
 // OK if a tensor of this dtype and shape may be an element of `list`; `verb` says what was tried.
-absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape,
-                          absl::string_view verb);
+inline absl::Status CheckElement(const TensorList& list, DType dtype, const Shape& shape,
+                                 absl::string_view verb) {
+  if (list.dtype() == dtype && list.element_shape.Allows(shape)) [[likely]]
+    return absl::OkStatus();
+  return internal::ElementError(list, dtype, shape, verb);
+}
 
 // The shape of a tensor without its first dimension. INVALID_ARGUMENT for a scalar.
 absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows);
