@@ -10,6 +10,20 @@ absl::Span<const Engine* const> Engines() {
   return engines;
 }
 
+Surrounding::Kind SurroundingKind(OpKind site, int callee) {
+  switch (site) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+      return Surrounding::Kind::kBranch;
+    case OpKind::kWhile:
+      return callee == 0 ? Surrounding::Kind::kCondition : Surrounding::Kind::kBody;
+    case OpKind::kFor:
+      return Surrounding::Kind::kBody;
+    default:
+      return Surrounding::Kind::kCall;
+  }
+}
+
 const Engine* FindEngine(absl::string_view name) {
   if (name.empty()) return Engines().front();
   for (const Engine* engine : Engines()) {

@@ -58,6 +58,9 @@ class Engine {
 
 // All engines, the default first.
 absl::Span<const Engine* const> Engines();
+// What runs around a node that stands in function `callee` of a structured node: in its branch, its
+// condition, its body, or what it calls.
+Surrounding::Kind SurroundingKind(OpKind site, int callee);
 // Null when there is none of this name; the default for "".
 const Engine* FindEngine(absl::string_view name);
 

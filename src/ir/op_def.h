@@ -70,6 +70,36 @@ enum class OpKind : uint8_t {
   kTransfer,  // _Send, _Recv, _HostSend, _HostRecv: run even when dead
 };
 
+// Moves deadness or frames: what only the dataflow dialect has.
+constexpr bool IsPrimitive(OpKind kind) {
+  switch (kind) {
+    case OpKind::kSwitch:
+    case OpKind::kSwitchN:
+    case OpKind::kMerge:
+    case OpKind::kEnter:
+    case OpKind::kExit:
+    case OpKind::kNextIteration:
+    case OpKind::kLoopCond:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// If, Case, While, For or a call.
+constexpr bool IsStructured(OpKind kind) {
+  switch (kind) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+    case OpKind::kWhile:
+    case OpKind::kFor:
+    case OpKind::kCall:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // What a node does beside computing its outputs from its inputs.
 enum class Effect : uint8_t {
   kNone,      // pure: equal inputs give equal outputs; may be dropped, shared and moved

@@ -230,18 +230,8 @@ absl::Status FramesAreSound(const Program&, const Function& function) {
 }
 
 absl::Status NoPrimitives(const Program&, const Function&, const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kSwitch:
-    case OpKind::kSwitchN:
-    case OpKind::kMerge:
-    case OpKind::kEnter:
-    case OpKind::kExit:
-    case OpKind::kNextIteration:
-    case OpKind::kLoopCond:
-      return Broken(node.op_name, " is a primitive of the dataflow dialect");
-    default:
-      return absl::OkStatus();
-  }
+  if (!IsPrimitive(node.kind())) return absl::OkStatus();
+  return Broken(node.op_name, " is a primitive of the dataflow dialect");
 }
 
 absl::Status CalleesExist(const Program& program, const Function&, const Node& node) {

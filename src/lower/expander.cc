@@ -39,7 +39,7 @@ void Expander::ExpandNode(Body& body, const Node& node) {
                             .outputs = {body.args[*node.attrs.Get<int64_t>("index")]}};
     return;
   }
-  if (IsStructured(node)) {
+  if (IsStructured(node.kind())) {
     ExpandSite(body, node);
   } else if (node.op_name == "Const" && node.control_inputs.empty() && !body.fires_at_once &&
              !(body.facts == nullptr && fed_.contains({node.id, 0}))) {
@@ -49,7 +49,7 @@ void Expander::ExpandNode(Body& body, const Node& node) {
   }
   if (body.facts == nullptr) return;
   const NodeState& state = body.states[node.id];
-  if (state.completion >= 0 && IsStructured(node)) {
+  if (state.completion >= 0 && IsStructured(node.kind())) {
     body.completion.push_back(state.completion);
   } else if (body.facts->has_effect[node.id] || body.facts->must_run[node.id]) {
     const NodeId done = DoneOf(body, node.id);

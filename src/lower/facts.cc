@@ -24,7 +24,7 @@ bool HasReferences(const Node& node) {
 
 bool HasOwnEffect(const Node& node) {
   if (node.op == nullptr || node.kind() == OpKind::kTransfer) return true;
-  if (IsStructured(node)) return false;
+  if (IsStructured(node.kind())) return false;
   const Effect effect = node.op->traits.effect;
   return effect == Effect::kRead || effect == Effect::kWrite || effect == Effect::kIo;
 }
@@ -35,34 +35,9 @@ std::string NodeText(const Node& node) {
 
 }  // namespace
 
-bool IsPrimitive(const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kSwitch:
-    case OpKind::kSwitchN:
-    case OpKind::kMerge:
-    case OpKind::kEnter:
-    case OpKind::kExit:
-    case OpKind::kNextIteration:
-    case OpKind::kLoopCond:
-    case OpKind::kControlTrigger:
-    case OpKind::kTransfer:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsStructured(const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-    case OpKind::kWhile:
-    case OpKind::kFor:
-    case OpKind::kCall:
-      return true;
-    default:
-      return false;
-  }
+bool NeedsDeadness(const Node& node) {
+  return IsPrimitive(node.kind()) || node.kind() == OpKind::kControlTrigger ||
+         node.kind() == OpKind::kTransfer;
 }
 
 std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed) {
@@ -188,7 +163,7 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
         facts.uses_arg[index] = true;
       }
     }
-    if (node.op == nullptr || IsPrimitive(node) || HasReferences(node) || IsGeneric(node) ||
+    if (node.op == nullptr || NeedsDeadness(node) || HasReferences(node) || IsGeneric(node) ||
         !CalleesFit(node)) {
       facts.inlinable = false;
     }

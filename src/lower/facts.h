@@ -23,10 +23,8 @@ namespace gyre::lower {
 // loops left out. Shorter than it should be if nodes wait for each other.
 std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed);
 
-// If, Case, While, For or a call.
-bool IsStructured(const Node& node);
 // An op that moves deadness or joins frames: Switch … LoopCond, ControlTrigger, sends and receives.
-bool IsPrimitive(const Node& node);
+bool NeedsDeadness(const Node& node);
 
 struct FunctionFacts {
   // Its body may stand in place of its call: it has known ops, no primitives and no references, and

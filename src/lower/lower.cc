@@ -61,8 +61,8 @@ class Driver {
     for (const Node& node : function_.nodes) {
       expander_.emitter().UniqueName(node.name);
       if (!needed_[node.id]) continue;
-      has_structure |= IsStructured(node);
-      is_dataflow_ |= IsPrimitive(node);
+      has_structure |= IsStructured(node.kind());
+      is_dataflow_ |= NeedsDeadness(node);
       for (const NodeSignature::Slot& slot : node.signature.outputs) has_refs_ |= slot.is_ref;
       if (node.kind() == OpKind::kEnter) {
         expander_.ReserveFrameName(node.attrs.GetOr<std::string>("frame_name", ""));
@@ -140,7 +140,7 @@ class Driver {
     }
     for (const NodeId id : order) {
       const Node& node = function_.node(id);
-      if (IsStructured(node)) {
+      if (IsStructured(node.kind())) {
         AddStructured(node);
       } else {
         expander_.ExpandNode(body_, node);

@@ -104,20 +104,6 @@ std::string CallText(const Node& site, int callee, const Function& function, int
   }
 }
 
-Surrounding::Kind KindOf(const Node& site, int callee) {
-  switch (site.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      return Surrounding::Kind::kBranch;
-    case OpKind::kWhile:
-      return callee == 0 ? Surrounding::Kind::kCondition : Surrounding::Kind::kBody;
-    case OpKind::kFor:
-      return Surrounding::Kind::kBody;
-    default:
-      return Surrounding::Kind::kCall;
-  }
-}
-
 std::string LoopText(const Iteration* iteration) {
   std::string text;
   int shown = 0;
@@ -137,7 +123,7 @@ std::vector<Surrounding> Around(Ready where) {
   while (around.size() < kMaxAround) {
     for (; place.scope > 0; place = Outside(place)) {
       const LoweredScope& scope = ScopeOf(place);
-      around.push_back({KindOf(*scope.site, scope.callee), scope.site->name,
+      around.push_back({SurroundingKind(scope.site->kind(), scope.callee), scope.site->name,
                         scope.function == nullptr ? "" : absl::string_view(scope.function->name),
                         scope.is_loop() ? place.iteration->number : scope.callee,
                         TagOf(place).frame});
@@ -153,8 +139,8 @@ std::vector<Surrounding> Around(Ready where) {
     place = PlaceOf(caller);
     const NodeInfo& info = place.plan->infos[caller.node()];
     const bool is_loop = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
-    around.push_back({KindOf(*info.origin.node, info.origin.callee), info.origin.node->name,
-                      info.callee->source->name,
+    around.push_back({SurroundingKind(info.origin.node->kind(), info.origin.callee),
+                      info.origin.node->name, info.callee->source->name,
                       is_loop ? caller.iteration->number : info.origin.callee,
                       activation.tag.frame});
     if (is_loop) place = Outside(place);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exec/reference/machine.h"
+#include "ops/control/for_trips.h"
 
 namespace gyre::reference {
 namespace {
@@ -29,20 +30,6 @@ absl::Status CheckCondition(const Tensor& t) {
   if (has_truth) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(DTypeName(t.dtype()), " cannot be converted to a boolean"));
-}
-
-// The number of trips of a For, or what is wrong with its bounds.
-absl::StatusOr<int64_t> CountTrips(int64_t start, int64_t limit, int64_t delta) {
-  const bool sound = (delta > 0 && start <= limit) || (delta < 0 && start >= limit) ||
-                     (delta == 0 && start == limit);
-  if (!sound) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Invalid start/limit/delta: ", start, "/", limit, "/", delta));
-  }
-  if (delta == 0) return 0;
-  const int64_t distance = limit > start ? limit - start : start - limit;
-  const int64_t step = delta > 0 ? delta : -delta;
-  return (distance + step - 1) / step;
 }
 
 const NodePlan& SitePlan(const Ready& site) {
@@ -93,20 +80,11 @@ void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tenso
     std::vector<Tensor> args = call->values;
     return StartActivation(*p.callees[0], std::move(args), std::move(call));
   }
-  for (int i = 0; i < 3; ++i) {
-    if (inputs[i].rank() != 0) {
-      return Fail(absl::InvalidArgumentError(
-                      absl::StrCat("start, limit and delta must be scalars, but input ", i,
-                                   " has shape ", inputs[i].shape().ToString())),
-                  ready);
-    }
-  }
-  call->start = inputs[0].scalar<int32_t>();
-  call->delta = inputs[2].scalar<int32_t>();
-  const absl::StatusOr<int64_t> trips =
-      CountTrips(call->start, inputs[1].scalar<int32_t>(), call->delta);
+  const absl::StatusOr<int64_t> trips = CountTrips(inputs[0], inputs[1], inputs[2]);
   if (!trips.ok()) return Fail(trips.status(), ready);
   call->trips = *trips;
+  call->start = inputs[0].scalar<int32_t>();
+  call->delta = inputs[2].scalar<int32_t>();
   inputs.erase(inputs.begin(), inputs.begin() + 3);
   StepFor(std::move(call), std::move(inputs));
 }

@@ -9,20 +9,6 @@ namespace {
 // Deep recursion has more around it than anybody reads.
 constexpr size_t kMaxShown = 64;
 
-Surrounding::Kind KindOf(OpKind kind, int callee) {
-  switch (kind) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      return Surrounding::Kind::kBranch;
-    case OpKind::kWhile:
-      return callee == 0 ? Surrounding::Kind::kCondition : Surrounding::Kind::kBody;
-    case OpKind::kFor:
-      return Surrounding::Kind::kBody;
-    default:
-      return Surrounding::Kind::kCall;
-  }
-}
-
 }  // namespace
 
 std::vector<Surrounding> Machine::Around(const Ready& where) const {
@@ -37,7 +23,7 @@ std::vector<Surrounding> Machine::Around(const Ready& where) const {
     if (call == nullptr) break;
     const NodePlan& p = call->site.iteration->frame->activation->plan->nodes[call->site.node];
     const bool is_loop = p.kind == OpKind::kWhile || p.kind == OpKind::kFor;
-    around.push_back({KindOf(p.kind, call->callee), p.node->name,
+    around.push_back({SurroundingKind(p.kind, call->callee), p.node->name,
                       p.callees[call->callee]->function->name, is_loop ? call->trip : call->callee,
                       iteration->frame->id});
     iteration = call->site.iteration;

@@ -1,34 +1,38 @@
 // _ForTrips: how often a For runs its body. Made by lowering.
+#include "ops/control/for_trips.h"
+
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 
 namespace gyre {
-namespace {
 
-absl::StatusOr<int64_t> CountTrips(int64_t start, int64_t limit, int64_t delta) {
-  const bool sound = (delta > 0 && start <= limit) || (delta < 0 && start >= limit) ||
-                     (delta == 0 && start == limit);
-  if (!sound) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Invalid start/limit/delta: ", start, "/", limit, "/", delta));
+absl::StatusOr<int64_t> CountTrips(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  int i = 0;
+  for (const Tensor* bound : {&start, &limit, &delta}) {
+    if (bound->rank() != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("start, limit and delta must be scalars, but input ", i, " has shape ",
+                       bound->shape().ToString()));
+    }
+    ++i;
   }
-  if (delta == 0) return 0;
-  const int64_t distance = limit > start ? limit - start : start - limit;
-  const int64_t step = delta > 0 ? delta : -delta;
-  return (distance + step - 1) / step;
+  const int64_t first = start.scalar<int32_t>(), last = limit.scalar<int32_t>();
+  const int64_t step = delta.scalar<int32_t>();
+  if ((step > 0 && first > last) || (step < 0 && first < last) || (step == 0 && first != last)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Invalid start/limit/delta: ", first, "/", last, "/", step));
+  }
+  if (step == 0) return 0;
+  return (std::abs(last - first) + std::abs(step) - 1) / std::abs(step);
 }
 
+namespace {
+
 absl::Status ForTrips(KernelContext& ctx) {
-  for (int i = 0; i < 3; ++i) {
-    if (ctx.input(i).rank() == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("start, limit and delta must be scalars, but input ", i, " has shape ",
-                     ctx.input(i).shape().ToString()));
-  }
-  GYRE_ASSIGN_OR_RETURN(const int64_t trips,
-                        CountTrips(ctx.input(0).scalar<int32_t>(), ctx.input(1).scalar<int32_t>(),
-                                   ctx.input(2).scalar<int32_t>()));
+  GYRE_ASSIGN_OR_RETURN(const int64_t trips, CountTrips(ctx.input(0), ctx.input(1), ctx.input(2)));
   ctx.set_output(0, Tensor::Scalar<int64_t>(trips));
   return absl::OkStatus();
 }
