@@ -1,0 +1,25 @@
+// Staged: what passes take and give. A program, what a run asks of its main graph, and where the
+// tensors of the graph that it was made from have gone.
+#pragma once
+
+#include <memory>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "ir/program.h"
+#include "passes/prune.h"
+
+namespace gyre {
+
+struct Staged {
+  std::shared_ptr<const Program> program;
+  RunSignature signature;  // of program->main()
+  // Tensors of the imported main graph → tensors of program->main() with the same value. What is
+  // not listed is not to be had any more.
+  absl::flat_hash_map<Endpoint, Endpoint> values;
+};
+
+// A pass is a free function. Errors are bugs of the pass, or what is wrong with the program.
+using Pass = absl::StatusOr<Staged> (*)(const Staged&);
+
+}  // namespace gyre
