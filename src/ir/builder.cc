@@ -37,18 +37,53 @@ NodeId FunctionBuilder::Append(Node node, absl::string_view wanted_name) {
   return function_.nodes.back().id;
 }
 
-Endpoint FunctionBuilder::Arg(absl::string_view name, DType dtype, PartialShape shape) {
+Endpoint FunctionBuilder::Arg(absl::string_view name, DType dtype, PartialShape shape,
+                              bool is_ref) {
   Node node;
   node.op_name = "_Arg";
   node.op = ops_.Find("_Arg");
   node.attrs.Set("T", dtype);
   node.attrs.Set("index", static_cast<int64_t>(function_.args.size()));
-  node.signature.outputs.push_back({dtype, false});
+  node.signature.outputs.push_back({dtype, is_ref});
   const NodeId id = Append(std::move(node), name);
   function_.arg_nodes.push_back(id);
-  function_.args.push_back({std::string(name), dtype, false, std::move(shape), {}});
+  function_.args.push_back({function_.nodes[id].name, dtype, is_ref, std::move(shape), {}});
   return {id, 0};
 }
+
+void FunctionBuilder::OrderArgs(size_t fixed, absl::Span<const Endpoint> order) {
+  std::vector<FunctionArg> args(function_.args.begin(), function_.args.begin() + fixed);
+  std::vector<NodeId> nodes(function_.arg_nodes.begin(), function_.arg_nodes.begin() + fixed);
+  for (const Endpoint& arg : order) {
+    const int64_t index = *node(arg.node).attrs.Get<int64_t>("index");
+    args.push_back(std::move(function_.args[index]));
+    nodes.push_back(arg.node);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    function_.nodes[nodes[i]].attrs.Set("index", static_cast<int64_t>(i));
+  function_.args = std::move(args);
+  function_.arg_nodes = std::move(nodes);
+}
+
+NodeId FunctionBuilder::Copy(const Node& node, std::vector<Endpoint> inputs,
+                             std::vector<NodeId> control_inputs) {
+  Node copy = node;
+  copy.inputs = std::move(inputs);
+  copy.control_inputs = std::move(control_inputs);
+  return Append(std::move(copy), node.name);
+}
+
+namespace {
+
+// What a structured node is given as a reference, its functions get as one.
+void HandOnReferences(const std::vector<NodeSignature::Slot>& inputs, Node& node) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    node.signature.inputs[i].is_ref = inputs[i].is_ref;
+    if (node.kind() == OpKind::kWhile) node.signature.outputs[i].is_ref = inputs[i].is_ref;
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name,
                                             absl::Span<const Endpoint> inputs, AttrMap attrs,
@@ -71,6 +106,7 @@ absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name,
     return absl::InvalidArgumentError(absl::StrCat(op_name, " takes ", node.signature.inputs.size(),
                                                    " inputs, not ", slots.size()));
   }
+  if (IsStructured(node.kind())) HandOnReferences(slots, node);
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].dtype != node.signature.inputs[i].dtype) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " of ", op_name, " must be ",

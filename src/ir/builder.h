@@ -36,7 +36,11 @@ class FunctionBuilder {
   FunctionBuilder(const OpLookup& ops, Function function);
 
   // The next argument.
-  Endpoint Arg(absl::string_view name, DType dtype, PartialShape shape = PartialShape::Unknown());
+  Endpoint Arg(absl::string_view name, DType dtype, PartialShape shape = PartialShape::Unknown(),
+               bool is_ref = false);
+  // Puts the arguments behind the first `fixed` into this order. Requirement, not checked: `order`
+  // holds each of them once.
+  void OrderArgs(size_t fixed, absl::Span<const Endpoint> order);
 
   // A node. Attributes that the inputs tell (T, N, …) may be left out. INVALID_ARGUMENT or
   // NOT_FOUND, naming the op, when inputs or attributes don't fit its schema.
@@ -45,6 +49,9 @@ class FunctionBuilder {
   // As Add, for ops whose first output is what matters.
   absl::StatusOr<Endpoint> Add1(absl::string_view op, absl::Span<const Endpoint> inputs,
                                 AttrMap attrs = {}, NodeOptions options = {});
+  // The same node of another function with other inputs. Requirement, not checked: of the same
+  // types.
+  NodeId Copy(const Node& node, std::vector<Endpoint> inputs, std::vector<NodeId> control_inputs);
   // A Const node.
   Endpoint Constant(const Tensor& value, NodeOptions options = {});
 
@@ -56,6 +63,7 @@ class FunctionBuilder {
   void Return(absl::string_view name, Endpoint value);
   void ReturnControl(absl::string_view name, NodeId node);
 
+  const std::string& name() const { return function_.name; }
   const Node& node(NodeId id) const { return function_.nodes[id]; }
   DType dtype(Endpoint e) const { return node(e.node).signature.outputs[e.slot].dtype; }
 

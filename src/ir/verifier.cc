@@ -124,14 +124,29 @@ absl::Status ResultsExist(const Program&, const Function& function) {
   return absl::OkStatus();
 }
 
-absl::Status SignatureFitsOp(const Program&, const Function&, const Node& node) {
+// The function takes a reference, which its _Arg hands on: the op's schema cannot say that.
+bool IsReferenceArg(const Function& function, const Node& node) {
+  const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
+  return index >= 0 && index < static_cast<int64_t>(function.args.size()) &&
+         function.args[index].is_ref;
+}
+
+absl::Status SignatureFitsOp(const Program&, const Function& function, const Node& node) {
   if (node.op == nullptr || IsGeneric(node)) return absl::OkStatus();
   if (node.op->name != node.op_name)
     return Broken("op_name is ", node.op_name, ", but op is ", node.op->name);
   AttrMap attrs = node.attrs;
-  GYRE_ASSIGN_OR_RETURN(const NodeSignature signature, ResolveSignature(*node.op, attrs));
+  GYRE_ASSIGN_OR_RETURN(NodeSignature signature, ResolveSignature(*node.op, attrs));
+  if (node.kind() == OpKind::kArg && IsReferenceArg(function, node))
+    signature.outputs[0].is_ref = true;
   if (attrs.size() != node.attrs.size())
     return Broken("attributes that have defaults are not filled in");
+  if (IsStructured(node.kind())) {  // they hand on references that they are given
+    for (size_t i = 0; i < signature.inputs.size() && i < node.signature.inputs.size(); ++i)
+      signature.inputs[i].is_ref = node.signature.inputs[i].is_ref;
+    for (size_t i = 0; i < signature.outputs.size() && i < node.signature.outputs.size(); ++i)
+      signature.outputs[i].is_ref = node.signature.outputs[i].is_ref;
+  }
   if (signature.inputs != node.signature.inputs || signature.outputs != node.signature.outputs) {
     return Broken("the signature is not the one that op ", node.op_name,
                   " has with these attributes");

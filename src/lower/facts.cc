@@ -163,13 +163,13 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
         facts.uses_arg[index] = true;
       }
     }
-    if (node.op == nullptr || NeedsDeadness(node) || HasReferences(node) || IsGeneric(node) ||
-        !CalleesFit(node)) {
+    facts.has_references |= HasReferences(node);
+    if (node.op == nullptr || NeedsDeadness(node) || IsGeneric(node) || !CalleesFit(node)) {
       facts.inlinable = false;
     }
   }
   for (const FunctionArg& arg : function.args) {
-    if (arg.is_ref || arg.dtype == DType::kInvalid) facts.inlinable = false;
+    if (arg.dtype == DType::kInvalid) facts.inlinable = false;
   }
   for (const NodeId target : signature.targets) {
     if (for_results[target]) continue;

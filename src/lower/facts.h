@@ -30,6 +30,7 @@ struct FunctionFacts {
   // Its body may stand in place of its call: it has known ops, no primitives and no references, and
   // what it calls exists and fits.
   bool inlinable = false;
+  bool has_references = false;
   std::vector<NodeId> order;  // what a call runs, producers first
   // Per node: it reads, writes or talks to the world by itself, not through what it calls.
   std::vector<bool> has_effect;

@@ -215,6 +215,11 @@ class Driver {
     for (const Endpoint& fetch : signature_.fetches) signature.fetches.push_back(Translate(fetch));
     for (const NodeId target : signature_.targets) {
       const NodeId done = expander_.DoneOf(body_, target);
+      // A structured node without results may have nothing to wait for but what is fed.
+      const bool is_fed = done >= 0 && IsStructured(function_.node(target).kind()) &&
+                          std::find(signature.feeds.begin(), signature.feeds.end(),
+                                    Endpoint{done, 0}) != signature.feeds.end();
+      if (is_fed) continue;
       if (done >= 0) {
         signature.targets.push_back(done);
       } else if (body_.states[target].has_no_control) {

@@ -78,12 +78,19 @@ void Expander::Admit(Body& body, const Node& node, Site& site) {
 // the node fires, or where control edges guard the node, its inputs come in together.
 void Expander::AdmitAtOnce(Body& body, Site& site, bool ordered) {
   std::vector<Endpoint> inputs;
-  for (const Value& input : site.inputs) inputs.push_back(Use(input, *body.place));
+  std::vector<NodeId> controls = site.controls.nodes;
+  const auto stays_reference = [&](size_t i) { return site.node->signature.inputs[i].is_ref; };
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const Endpoint input = Use(site.inputs[i], *body.place);
+    stays_reference(i) ? controls.push_back(input.node) : inputs.push_back(input);
+  }
   const std::string name = absl::StrCat(site.path, "/entry");
   site.entry = emitter_.Plumb(site.where, inputs.empty() ? "NoOp" : "IdentityN", name, inputs,
-                              site.controls.nodes);
+                              std::move(controls));
+  int slot = 0;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    site.inputs[i] = {{site.entry, static_cast<int>(i)}, body.place->loop, true, ordered};
+    if (!stays_reference(i))
+      site.inputs[i] = {{site.entry, slot++}, body.place->loop, true, ordered};
   }
   site.place.pivot = site.entry;
   // In a graph of primitives, its frame may be any: constants must stand in the same.
@@ -205,6 +212,7 @@ Expansion Expander::ExpandBody(const CalleeUse& use, std::vector<Value> args, co
   Body body;
   body.function = &function;
   body.facts = &facts_.Of(function);
+  body.fires_at_once = body.facts->has_references;
   body.place = &place;
   body.scope = use.scope;
   body.depth = use.depth;

@@ -188,6 +188,20 @@ graph {
   EXPECT_EQ((*result)[0].scalar<float>(), 16.0f);
 }
 
+TEST(Branches, WithoutResultsOrEffectsCanBeTargets) {
+  auto session = SessionFor(R"(
+graph {
+  %p = Placeholder() dtype=bool shape=() : bool
+  %if = StatelessIf(%p) then_branch=@nothing else_branch=@nothing Tin=[] Tout=[]
+}
+func @nothing() -> () {
+  %x = NoOp()
+}
+)");
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session->Run({{"p:0", Tensor::Scalar(true)}}, {}, {"if"}).ok());
+}
+
 // Nobody knows the type of what an unknown op makes, but it can be fed.
 TEST(UnknownOps, CanBeFedIntoABranchThatWaitsForAllItsInputs) {
   auto session = SessionFor(R"(

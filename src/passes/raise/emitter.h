@@ -1,0 +1,100 @@
+// Emitter: writes a Flow down as structured functions.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "ir/builder.h"
+#include "passes/raise/flow.h"
+
+namespace gyre::raise {
+
+// One function while it is written.
+struct Scope {
+  Scope(const OpLookup& ops, Function start, Scope* around)
+      : builder(ops, std::move(start)), parent(around) {}
+
+  FunctionBuilder builder;
+  Scope* parent = nullptr;
+  int loop = 0;  // whose condition or body it is: invariants have another name outside
+  absl::flat_hash_map<Endpoint, Endpoint> values;  // what the Flow calls it → what it is here
+  absl::flat_hash_map<int, NodeId> nodes;          // unit → the node that does it
+  std::vector<Endpoint> captures;                  // as the Flow calls them outside, in the order
+  absl::flat_hash_map<Endpoint, Endpoint> args;    // … of these arguments
+  std::vector<int> waits;                          // units outside that something in here waits for
+  std::vector<NodeId> effects;                     // nodes that must run
+};
+
+// A unit and where it runs, told from inside the region that is written.
+struct Member {
+  int unit;
+  ContextId context;
+};
+
+class Emitter {
+ public:
+  // New functions go to `functions`, under names that are not in `names`. `is_scalar`: a value of
+  // the Flow is known to be one.
+  Emitter(Flow& flow, const OpLookup& ops, std::set<std::string>& names,
+          std::vector<Function>& functions, std::function<bool(Endpoint)> is_scalar)
+      : flow_(flow),
+        contexts_(flow.contexts()),
+        ops_(ops),
+        names_(names),
+        functions_(functions),
+        is_scalar_(std::move(is_scalar)) {}
+
+  // The units of the frame `f` that nothing is chosen for, and all that they need, in `scope`.
+  // `wanted`: values that are read afterwards.
+  absl::Status EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
+                          const absl::flat_hash_set<Endpoint>& wanted);
+
+  // What the value is called in `scope`: there already, or an argument that brings it in.
+  absl::StatusOr<Endpoint> Find(Scope& scope, Endpoint value);
+  // A node that runs in `scope` as part of unit `unit`; -1, and `scope` notes that it waits, when
+  // it runs outside.
+  NodeId FindNode(Scope& scope, int unit);
+
+ private:
+  friend class Region;
+
+  absl::Status EmitUnit(Scope& scope, int unit);
+  absl::Status EmitNode(Scope& scope, int id);
+  absl::Status EmitLoop(Scope& scope, int id);
+  absl::Status EmitChoice(Scope& scope, ContextId around, SymbolId symbol,
+                          const std::vector<Member>& members, const std::vector<Endpoint>& exports);
+
+  // loops.cc
+  absl::StatusOr<std::vector<Member>> MembersOfLoop(int frame, ContextId around,
+                                                    const std::vector<Endpoint>& wanted,
+                                                    bool with_effects) const;
+
+  absl::Status EmitExits(Scope& scope, const Loop& loop, int frame, NodeId made,
+                         const std::vector<const LoopVariable*>& variables);
+  absl::StatusOr<Endpoint> FindPredicate(Scope& scope, SymbolId symbol);
+  absl::StatusOr<Endpoint> EmitLeaf(Scope& scope, const Leaf& leaf, Endpoint in_place_of);
+
+  std::unique_ptr<Scope> Open(Scope& parent, const std::string& name);
+  // The functions of one node take the same arguments: what any of them brings in, behind the
+  // `fixed` first ones. Returns it.
+  std::vector<Endpoint> ShareCaptures(const std::vector<Scope*>& scopes, size_t fixed);
+  void Close(Scope& scope);
+  std::vector<NodeId> ControlsOf(Scope& scope, const std::vector<int>& units);
+  std::string UniqueName(const std::string& wanted);
+
+  Flow& flow_;
+  Contexts& contexts_;
+  const OpLookup& ops_;
+  std::set<std::string>& names_;
+  std::vector<Function>& functions_;
+  const std::function<bool(Endpoint)> is_scalar_;
+};
+
+}  // namespace gyre::raise

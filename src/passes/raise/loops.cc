@@ -1,0 +1,174 @@
+// Loops of primitives as While nodes.
+//
+//   init ─ Enter ─► Merge ─► cond ─► LoopCond          %exit = While(%init, …; invariants)
+//                     ▲  └─► Switch ─┬─false─► Exit         cond=@cond body=@body
+//                     │              └─true──► body ─┐
+//                     └──────────── NextIteration ◄──┘
+//
+// What runs in every iteration is the condition's, what runs where the loop goes on is the body's,
+// and what runs where it does not comes after the loop. Pure values that the condition has made are
+// made again where body or exits read them.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "passes/raise/emitter.h"
+
+namespace gyre::raise {
+
+// The units of a loop's frame that run in `around`, and those for all iterations that they, or
+// `wanted`, read. `with_effects`: and those for all iterations that must run.
+absl::StatusOr<std::vector<Member>> Emitter::MembersOfLoop(int frame, ContextId around,
+                                                           const std::vector<Endpoint>& wanted,
+                                                           bool with_effects) const {
+  const Loop& loop = flow_.loop(frame);
+  absl::flat_hash_set<int> taken;
+  std::vector<int> work;
+  const auto take = [&](int unit) {
+    const bool is_here = unit >= 0 && flow_.unit(unit).frame == frame;
+    if (is_here && taken.insert(unit).second) work.push_back(unit);
+  };
+  for (const int unit : flow_.units_of_frame(frame)) {
+    const std::optional<int> side = contexts_.ValueOf(flow_.unit(unit).context, loop.symbol);
+    const std::optional<int> want = contexts_.ValueOf(around, loop.symbol);
+    if (side.has_value() ? side == want : with_effects && flow_.unit(unit).must_run) take(unit);
+  }
+  for (const Endpoint& value : wanted) take(flow_.Maker(value));
+  while (!work.empty()) {
+    const Unit& unit = flow_.unit(work.back());
+    work.pop_back();
+    for (const Endpoint& value : unit.reads) take(flow_.Maker(value));
+    for (const int other : unit.after) {
+      // A wait for what runs on the other side, or in other iterations, is over already.
+      const std::optional<int> side = contexts_.ValueOf(flow_.unit(other).context, loop.symbol);
+      if (flow_.unit(other).is_live && side == contexts_.ValueOf(around, loop.symbol)) take(other);
+    }
+    for (const Choice& choice : contexts_.Choices(unit.context)) {
+      if (choice.symbol != loop.symbol) take(flow_.Maker(flow_.Predicate(choice.symbol)));
+    }
+    if (unit.kind == Unit::Kind::kJoin) take(flow_.Maker(flow_.Predicate(unit.symbol)));
+  }
+  std::vector<Member> members;
+  for (const int unit : flow_.units_of_frame(frame)) {
+    if (!taken.contains(unit)) continue;
+    const bool again = around != kAlways && flow_.unit(unit).must_run &&
+                       !contexts_.ValueOf(flow_.unit(unit).context, loop.symbol).has_value();
+    if (again) {
+      const Node& node = flow_.function().node(flow_.unit(unit).node);
+      return absl::UnimplementedError(
+          absl::StrCat("node ", node.name, " (", node.op_name,
+                       ") has effects in its loop's condition, and its value is read in the body"));
+    }
+    members.push_back({unit, contexts_.Within(around, flow_.unit(unit).context)});
+  }
+  return members;
+}
+
+absl::Status Emitter::EmitLoop(Scope& scope, int id) {
+  const Unit& unit = flow_.unit(id);
+  const int frame = unit.loop;
+  const Loop& loop = flow_.loop(frame);
+  std::vector<const LoopVariable*> variables;
+  for (const LoopVariable& variable : loop.variables) {
+    if (variable.is_live) variables.push_back(&variable);
+  }
+  const std::string name = flow_.frame(frame).name;
+  const auto open = [&](absl::string_view role) {
+    std::unique_ptr<Scope> inner = Open(scope, absl::StrCat(name, "/", role));
+    inner->loop = frame;
+    for (const LoopVariable* variable : variables) {
+      const NodeSignature::Slot type = flow_.TypeOf({variable->merge, 0});
+      inner->values.emplace(Endpoint{variable->merge, 0},
+                            inner->builder.Arg(flow_.NameOf({variable->merge, 0}), type.dtype,
+                                               PartialShape::Unknown(), type.is_ref));
+    }
+    return inner;
+  };
+
+  const std::unique_ptr<Scope> cond = open("cond");
+  GYRE_ASSIGN_OR_RETURN(std::vector<Member> members,
+                        MembersOfLoop(frame, kAlways, {loop.predicate}, true));
+  GYRE_RETURN_IF_ERROR(EmitRegion(*cond, kAlways, members, {loop.predicate}));
+  GYRE_ASSIGN_OR_RETURN(Endpoint goes_on, Find(*cond, loop.predicate));
+  if (loop.goes_on == 0) {
+    GYRE_ASSIGN_OR_RETURN(goes_on, cond->builder.Add1("LogicalNot", {goes_on}));
+  }
+  cond->builder.Return("goes_on", goes_on);
+
+  const std::unique_ptr<Scope> body = open("body");
+  std::vector<Endpoint> next;
+  for (const LoopVariable* variable : variables) next.push_back(variable->next);
+  const ContextId within = contexts_.With(kAlways, {loop.symbol, loop.goes_on});
+  GYRE_ASSIGN_OR_RETURN(members, MembersOfLoop(frame, within, next, false));
+  GYRE_RETURN_IF_ERROR(
+      EmitRegion(*body, within, members, absl::flat_hash_set<Endpoint>(next.begin(), next.end())));
+  for (const LoopVariable* variable : variables) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint value, Find(*body, variable->next));
+    body->builder.Return(flow_.NameOf({variable->merge, 0}), value);
+  }
+  const std::vector<Endpoint> invariants =
+      ShareCaptures({cond.get(), body.get()}, variables.size());
+  for (const Endpoint& value : invariants)
+    body->builder.Return(flow_.NameOf(value), body->args.at(value));
+
+  std::vector<Endpoint> inputs;
+  for (const LoopVariable* variable : variables) {
+    GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(scope, variable->init));
+  }
+  for (const Endpoint& value : invariants) {
+    GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(scope, value));
+  }
+  std::vector<int> waits = unit.after;
+  for (const Scope* inner : {cond.get(), body.get()})
+    waits.insert(waits.end(), inner->waits.begin(), inner->waits.end());
+  std::erase_if(waits, [&](int other) { return flow_.unit(other).frame == frame; });
+  AttrMap attrs;
+  attrs.Set("cond", FunctionRef{cond->builder.name(), nullptr});
+  attrs.Set("body", FunctionRef{body->builder.name(), nullptr});
+  attrs.Set("parallel_iterations", flow_.frame(frame).parallel_iterations);
+  FunctionBuilder::NodeOptions options;
+  options.name = name;
+  options.control_inputs = ControlsOf(scope, waits);
+  GYRE_ASSIGN_OR_RETURN(const NodeId made,
+                        scope.builder.Add(unit.is_stateful ? "While" : "StatelessWhile", inputs,
+                                          std::move(attrs), std::move(options)));
+  Close(*cond);
+  Close(*body);
+  scope.nodes.insert_or_assign(id, made);
+  if (unit.must_run) scope.effects.push_back(made);
+  return EmitExits(scope, loop, frame, made, variables);
+}
+
+// What the loop lets out: variables as they are at its end, and what is made of them then.
+absl::Status Emitter::EmitExits(Scope& scope, const Loop& loop, int frame, NodeId made,
+                                const std::vector<const LoopVariable*>& variables) {
+  for (size_t i = 0; i < variables.size(); ++i)
+    scope.values.insert_or_assign(Endpoint{variables[i]->merge, 0},
+                                  Endpoint{made, static_cast<int>(i)});
+  std::vector<Endpoint> exits;
+  for (const NodeId exit : loop.live_exits) exits.push_back(loop.exits.at(exit));
+  const ContextId after = contexts_.With(kAlways, {loop.symbol, 1 - loop.goes_on});
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Member> members,
+                        MembersOfLoop(frame, after, exits, false));
+  std::vector<Endpoint> read = exits;
+  for (const Member& member : members) {
+    const std::vector<Endpoint>& reads = flow_.unit(member.unit).reads;
+    read.insert(read.end(), reads.begin(), reads.end());
+  }
+  for (const Endpoint& value : read) {
+    const auto invariant = loop.invariants.find(value);
+    if (invariant == loop.invariants.end()) continue;
+    GYRE_ASSIGN_OR_RETURN(const Endpoint outside, Find(scope, invariant->second));
+    scope.values.insert_or_assign(value, outside);
+  }
+  GYRE_RETURN_IF_ERROR(
+      EmitRegion(scope, after, members, absl::flat_hash_set<Endpoint>(exits.begin(), exits.end())));
+  std::erase_if(scope.waits, [&](int other) { return flow_.unit(other).frame == frame; });
+  for (const NodeId exit : loop.live_exits) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint out, Find(scope, loop.exits.at(exit)));
+    scope.values.insert_or_assign(Endpoint{exit, 0}, out);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace gyre::raise
