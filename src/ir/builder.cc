@@ -15,6 +15,7 @@ FunctionBuilder::FunctionBuilder(const OpLookup& ops, std::string name) : ops_(o
 FunctionBuilder::FunctionBuilder(const OpLookup& ops, Function function)
     : ops_(ops), function_(std::move(function)) {
   for (const Node& node : function_.nodes) names_.emplace(node.name, 0);
+  for (const FunctionResult& result : function_.results) result_names_.insert(result.name);
 }
 
 std::string FunctionBuilder::UniqueName(absl::string_view wanted) {
@@ -160,7 +161,9 @@ void FunctionBuilder::AddControlInput(NodeId node, NodeId control) {
 }
 
 void FunctionBuilder::Return(absl::string_view name, Endpoint value) {
-  function_.results.push_back({std::string(name), dtype(value), value});
+  std::string unique(name);
+  for (int i = 1; !result_names_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
+  function_.results.push_back({std::move(unique), dtype(value), value});
 }
 
 void FunctionBuilder::ReturnControl(absl::string_view name, NodeId node) {

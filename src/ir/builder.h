@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -60,6 +61,7 @@ class FunctionBuilder {
   absl::Status SetInput(NodeId node, int slot, Endpoint input);
   void AddControlInput(NodeId node, NodeId control);
 
+  // `name` is made unique among the results by a suffix "_1", "_2", …
   void Return(absl::string_view name, Endpoint value);
   void ReturnControl(absl::string_view name, NodeId node);
 
@@ -77,6 +79,7 @@ class FunctionBuilder {
   const OpLookup& ops_;
   Function function_;
   absl::flat_hash_map<std::string, int> names_;  // and the last number given to each
+  absl::flat_hash_set<std::string> result_names_;
 };
 
 }  // namespace gyre

@@ -9,15 +9,9 @@
 #include "absl/status/statusor.h"
 #include "exec/engine.h"
 #include "lower/lower.h"
+#include "support/signature.h"
 
 namespace gyre::testing {
-
-// "node:slot" or "node" in the main graph of `program`.
-absl::StatusOr<Endpoint> FindEndpoint(const Program& program, const std::string& name);
-absl::StatusOr<RunSignature> SignatureOf(const Program& program,
-                                         const std::vector<std::string>& feeds,
-                                         const std::vector<std::string>& fetches,
-                                         const std::vector<std::string>& targets);
 
 // `program` with its main graph replaced by the lowered one.
 struct LoweredProgram {

@@ -1,4 +1,5 @@
-// GraphDefs damaged from a seed: bytes, fields, nodes, attributes, functions. One owner, one thread.
+// GraphDefs damaged from a seed: bytes, fields, nodes, attributes, functions. One owner, one
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -104,6 +104,24 @@ Choice Contexts::FirstAfter(ContextId around, ContextId c) const {
   return nodes_[c].choice;
 }
 
+ContextId Contexts::Common(const std::vector<ContextId>& all) {
+  ContextId common = kAlways;
+  for (const Choice& each : Choices(all.front())) {
+    const bool is_everywhere = std::all_of(
+        all.begin(), all.end(), [&](ContextId c) { return ValueOf(c, each.symbol) == each.value; });
+    if (is_everywhere) common = Child(common, each);
+  }
+  return common;
+}
+
+ContextId Contexts::Without(ContextId c, SymbolId symbol) {
+  ContextId rest = kAlways;
+  for (const Choice& each : Choices(c)) {
+    if (each.symbol != symbol) rest = Child(rest, each);
+  }
+  return rest;
+}
+
 bool Contexts::Implies(ContextId b, ContextId a) const {
   if (b == kNever || a == kAlways) return true;
   if (a == kNever) return false;

@@ -56,6 +56,10 @@ class Contexts {
   // Where at least one holds, if that is a context: the sides of one choice make up what is around
   // it.
   std::optional<ContextId> Or(std::vector<ContextId> any);
+  // What all of them hold in common. Requirement: there is one at least.
+  ContextId Common(const std::vector<ContextId>& all);
+  // `c` without what it says of one predicate.
+  ContextId Without(ContextId c, SymbolId symbol);
   // Every choice of `a` is one of `b` too.
   bool Implies(ContextId b, ContextId a) const;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,9 +40,10 @@ struct Member {
 
 class Emitter {
  public:
-  // New functions go to `functions`, under names that are not in `names`. `is_scalar`: a value of
+  // New functions go to `functions`, under names that are not in `names` (with the last number that
+  // was given to each). `is_scalar`: a value of
   // the Flow is known to be one.
-  Emitter(Flow& flow, const OpLookup& ops, std::set<std::string>& names,
+  Emitter(Flow& flow, const OpLookup& ops, std::map<std::string, int>& names,
           std::vector<Function>& functions, std::function<bool(Endpoint)> is_scalar)
       : flow_(flow),
         contexts_(flow.contexts()),
@@ -86,13 +87,15 @@ class Emitter {
   // `fixed` first ones. Returns it.
   std::vector<Endpoint> ShareCaptures(const std::vector<Scope*>& scopes, size_t fixed);
   void Close(Scope& scope);
-  std::vector<NodeId> ControlsOf(Scope& scope, const std::vector<int>& units);
+  // The nodes that do `units`, for one that reads `inputs`: it waits for these anyway.
+  std::vector<NodeId> ControlsOf(Scope& scope, const std::vector<int>& units,
+                                 const std::vector<Endpoint>& inputs);
   std::string UniqueName(const std::string& wanted);
 
   Flow& flow_;
   Contexts& contexts_;
   const OpLookup& ops_;
-  std::set<std::string>& names_;
+  std::map<std::string, int>& names_;
   std::vector<Function>& functions_;
   const std::function<bool(Endpoint)> is_scalar_;
 };

@@ -128,7 +128,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
   attrs.Set("parallel_iterations", flow_.frame(frame).parallel_iterations);
   FunctionBuilder::NodeOptions options;
   options.name = name;
-  options.control_inputs = ControlsOf(scope, waits);
+  options.control_inputs = ControlsOf(scope, waits, inputs);
   GYRE_ASSIGN_OR_RETURN(const NodeId made,
                         scope.builder.Add(unit.is_stateful ? "While" : "StatelessWhile", inputs,
                                           std::move(attrs), std::move(options)));

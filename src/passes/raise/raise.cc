@@ -1,7 +1,7 @@
 #include "passes/raise/raise.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -32,7 +32,7 @@ Function WithoutNodes(const Function& function) {
 class Raiser {
  public:
   explicit Raiser(const Staged& staged) : staged_(staged), builder_(*staged.program) {
-    for (const auto& [name, function] : staged.program->functions()) names_.insert(name);
+    for (const auto& [name, function] : staged.program->functions()) names_.emplace(name, 0);
     absl::StatusOr<ShapeTable> shapes = InferShapes(*staged.program);
     if (shapes.ok()) shapes_ = *std::move(shapes);  // else: nothing is known
   }
@@ -142,7 +142,9 @@ class Raiser {
       const auto found = scope.values.find(flow.Value(here));
       if (found != scope.values.end()) raised.values.emplace(source, found->second);
     }
-    builder_.SetMain(scope.builder.Build());
+    Function function = scope.builder.Build();
+    function.stateful = main.stateful;
+    builder_.SetMain(std::move(function));
     return absl::OkStatus();
   }
 
@@ -199,7 +201,7 @@ class Raiser {
 
   const Staged& staged_;
   ProgramBuilder builder_;
-  std::set<std::string> names_;
+  std::map<std::string, int> names_;
   std::vector<Function> functions_;
   ShapeTable shapes_;
 };

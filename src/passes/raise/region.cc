@@ -1,0 +1,262 @@
+// A region: the units that run in one place, in an order in which each finds what it reads.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "passes/raise/emitter.h"
+
+namespace gyre::raise {
+
+// Writes the units of one region in an order in which each finds what it reads.
+//
+// What runs everywhere in the region is written node by node. The rest is gathered by the choice
+// that it hangs on, and by what hangs together (Groups): each group becomes one If or Case, unless
+// something in it needs what comes of it elsewhere. Then it is written in as many pieces as that
+// takes.
+class Region {
+ public:
+  Region(Emitter& emitter, Scope& scope, ContextId around, const std::vector<Member>& members,
+         const absl::flat_hash_set<Endpoint>& wanted)
+      : emitter_(emitter),
+        flow_(emitter.flow_),
+        contexts_(emitter.contexts_),
+        scope_(scope),
+        around_(around),
+        members_(members),
+        wanted_(wanted) {}
+
+  absl::Status Emit() {
+    Gather();
+    Connect();
+    Group();
+    std::vector<int> first;
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (waiting_[i] == 0) first.push_back(static_cast<int>(i));
+    }
+    for (const int i : first) Ready(i);
+    while (true) {
+      GYRE_RETURN_IF_ERROR(EmitPlain());
+      const int group = NextGroup();
+      if (group < 0) break;
+      GYRE_RETURN_IF_ERROR(EmitPiece(group));
+    }
+    if (num_emitted_ == members_.size()) return absl::OkStatus();
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (emitted_[i]) continue;
+      const Node& node = flow_.function().node(flow_.unit(members_[i].unit).node);
+      return absl::UnimplementedError(
+          absl::StrCat("node ", node.name, " (", node.op_name, ") needs what only comes after it"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const Unit& UnitAt(int i) const { return flow_.unit(members_[i].unit); }
+  bool IsPlain(int i) const { return group_of_[i] < 0; }
+  // A join that the region sees: it comes out of its If.
+  bool IsJoinHere(int i) const {
+    return UnitAt(i).kind == Unit::Kind::kJoin && members_[i].context == around_;
+  }
+  // Whether an edge between the two is inside one piece of their group.
+  bool IsInside(int from, int to) const {
+    return group_of_[from] >= 0 && group_of_[from] == group_of_[to] && !IsJoinHere(from);
+  }
+
+  void Gather() {
+    for (size_t i = 0; i < members_.size(); ++i) index_of_.emplace(members_[i].unit, i);
+    readers_.resize(members_.size());
+    waiting_.assign(members_.size(), 0);
+    group_of_.assign(members_.size(), -1);
+    emitted_.assign(members_.size(), false);
+  }
+
+  void AddEdge(int from_unit, int to) {
+    const auto from = index_of_.find(from_unit);
+    if (from == index_of_.end() || from->second == to) return;
+    readers_[from->second].push_back(to);
+    ++waiting_[to];
+  }
+
+  void AddRead(Endpoint value, int reader) {
+    const int maker = flow_.Maker(value);
+    if (maker < 0 || !index_of_.contains(maker)) return;
+    AddEdge(maker, reader);
+    value_readers_[value].push_back(reader);
+  }
+
+  void Connect() {
+    for (size_t n = 0; n < members_.size(); ++n) {
+      const int i = static_cast<int>(n);
+      const Unit& unit = UnitAt(i);
+      for (const Endpoint& value : unit.reads) AddRead(value, i);
+      for (const int other : unit.after) AddEdge(other, i);
+      for (ContextId c = members_[i].context; c != around_; c = contexts_.parent(c))
+        AddRead(flow_.Predicate(contexts_.choice(c).symbol), i);
+      if (unit.kind == Unit::Kind::kJoin) AddRead(flow_.Predicate(unit.symbol), i);
+    }
+    for (const Endpoint& value : wanted_) {
+      const int maker = flow_.Maker(value);
+      if (maker >= 0 && index_of_.contains(maker)) value_readers_.try_emplace(value);
+    }
+  }
+
+  // What hangs together: Tarjan's union by parent, path halving.
+  int Find(int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void Unite(int a, int b) { parent_[Find(a)] = Find(b); }
+
+  void Group() {
+    parent_.resize(members_.size());
+    std::iota(parent_.begin(), parent_.end(), 0);
+    std::vector<SymbolId> symbol_of(members_.size(), -1);
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].context != around_) {
+        symbol_of[i] = contexts_.FirstAfter(around_, members_[i].context).symbol;
+      } else if (UnitAt(static_cast<int>(i)).kind == Unit::Kind::kJoin) {
+        symbol_of[i] = UnitAt(static_cast<int>(i)).symbol;
+      }
+    }
+    absl::flat_hash_map<std::pair<SymbolId, int64_t>, int> first_with;
+    for (size_t n = 0; n < members_.size(); ++n) {
+      const int i = static_cast<int>(n);
+      if (symbol_of[i] < 0) continue;
+      for (const int reader : readers_[i]) {
+        if (symbol_of[reader] == symbol_of[i] && !IsJoinHere(i)) Unite(i, reader);
+      }
+      for (const auto& mark : UnitAt(i).marks) {
+        if (mark.first != symbol_of[i]) continue;
+        const auto [first, is_new] = first_with.try_emplace(mark, i);
+        if (!is_new) Unite(i, first->second);
+      }
+    }
+    absl::flat_hash_map<int, int> numbers;
+    for (size_t n = 0; n < members_.size(); ++n) {
+      const int i = static_cast<int>(n);
+      if (symbol_of[i] < 0) continue;
+      const auto [number, is_new] = numbers.try_emplace(Find(i), groups_.size());
+      if (is_new) groups_.push_back({symbol_of[i], 0, {}});
+      group_of_[i] = number->second;
+      ++groups_[number->second].left;
+    }
+  }
+
+  // All that `i` waits for is there, or will be in the same piece.
+  void Ready(int first) {
+    std::vector<int> work = {first};
+    while (!work.empty()) {
+      const int i = work.back();
+      work.pop_back();
+      if (IsPlain(i)) {
+        plain_.push(i);
+        continue;
+      }
+      groups_[group_of_[i]].ready.push_back(i);
+      if (static_cast<size_t>(groups_[group_of_[i]].left) == groups_[group_of_[i]].ready.size())
+        complete_.push(group_of_[i]);
+      for (const int reader : readers_[i]) {
+        if (IsInside(i, reader) && --waiting_[reader] == 0) work.push_back(reader);
+      }
+    }
+  }
+
+  void Emitted(int i) {
+    emitted_[i] = true;
+    ++num_emitted_;
+    for (const int reader : readers_[i]) {
+      if (!IsInside(i, reader) && --waiting_[reader] == 0) Ready(reader);
+    }
+  }
+
+  absl::Status EmitPlain() {
+    while (!plain_.empty()) {
+      const int i = plain_.top();
+      plain_.pop();
+      GYRE_RETURN_IF_ERROR(emitter_.EmitUnit(scope_, members_[i].unit));
+      Emitted(i);
+    }
+    return absl::OkStatus();
+  }
+
+  // A group that is there as a whole, or else one of which something is there; -1: none.
+  int NextGroup() {
+    while (!complete_.empty()) {
+      const int group = complete_.top();
+      complete_.pop();
+      if (groups_[group].left > 0 &&
+          static_cast<size_t>(groups_[group].left) == groups_[group].ready.size()) {
+        return group;
+      }
+    }
+    for (; next_partial_ < groups_.size(); ++next_partial_) {
+      if (!groups_[next_partial_].ready.empty()) return static_cast<int>(next_partial_);
+    }
+    next_partial_ = 0;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (!groups_[g].ready.empty()) return static_cast<int>(g);
+    }
+    return -1;
+  }
+
+  absl::Status EmitPiece(int g) {
+    std::vector<int> piece = std::move(groups_[g].ready);
+    groups_[g].ready.clear();
+    groups_[g].left -= static_cast<int>(piece.size());
+    std::sort(piece.begin(), piece.end());
+    const absl::flat_hash_set<int> inside(piece.begin(), piece.end());
+    std::vector<Member> members;
+    for (const int i : piece) members.push_back(members_[i]);
+    std::vector<Endpoint> exports;
+    for (const auto& [value, readers] : value_readers_) {
+      const auto maker = index_of_.find(flow_.Maker(value));
+      if (!inside.contains(maker->second)) continue;
+      const bool leaves = std::any_of(readers.begin(), readers.end(), [&](int reader) {
+        return !inside.contains(reader) || IsJoinHere(maker->second);
+      });
+      if (leaves || wanted_.contains(value)) exports.push_back(value);
+    }
+    std::sort(exports.begin(), exports.end(), [](Endpoint a, Endpoint b) {
+      return std::pair(a.node, a.slot) < std::pair(b.node, b.slot);
+    });
+    GYRE_RETURN_IF_ERROR(emitter_.EmitChoice(scope_, around_, groups_[g].symbol, members, exports));
+    for (const int i : piece) Emitted(i);
+    return absl::OkStatus();
+  }
+
+  struct OneGroup {
+    SymbolId symbol;
+    int left;                // units that are not written yet …
+    std::vector<int> ready;  // … and those of them that could be
+  };
+
+  Emitter& emitter_;
+  Flow& flow_;
+  Contexts& contexts_;
+  Scope& scope_;
+  const ContextId around_;
+  const std::vector<Member>& members_;
+  const absl::flat_hash_set<Endpoint>& wanted_;
+  absl::flat_hash_map<int, int> index_of_;  // by unit; all below are by index in members_
+  std::vector<std::vector<int>> readers_;
+  absl::flat_hash_map<Endpoint, std::vector<int>> value_readers_;
+  std::vector<int> waiting_;
+  std::vector<int> parent_;
+  std::vector<int> group_of_;
+  std::vector<OneGroup> groups_;
+  std::vector<bool> emitted_;
+  size_t num_emitted_ = 0;
+  std::priority_queue<int, std::vector<int>, std::greater<>> plain_;
+  std::priority_queue<int, std::vector<int>, std::greater<>> complete_;
+  size_t next_partial_ = 0;
+};
+
+absl::Status Emitter::EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
+                                 const absl::flat_hash_set<Endpoint>& wanted) {
+  return Region(*this, scope, around, members, wanted).Emit();
+}
+
+}  // namespace gyre::raise
