@@ -19,6 +19,49 @@ absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, SymbolId symbol) {
   return scope.builder.Add1("EnsureShape", {here}, std::move(attrs), std::move(options));
 }
 
+// The function of one side: what runs there, and what of it, or for it, comes out.
+absl::Status Emitter::EmitSide(Scope& inner, const ChoicePiece& piece, int side) {
+  std::vector<Member> within;
+  absl::flat_hash_map<int, int> side_of;
+  absl::flat_hash_set<Endpoint> wanted;
+  for (const Member& member : piece.members) {
+    side_of.emplace(member.unit, member.side);
+    const Unit& unit = flow_.unit(member.unit);
+    if (member.side == side) within.push_back(member);
+    const bool is_join = member.side < 0;
+    if (is_join && unit.sides[side].kind == Leaf::Kind::kValue)
+      wanted.insert(unit.sides[side].value);
+  }
+  for (const Endpoint& value : piece.exports) {
+    if (side_of.at(flow_.Maker(value)) == side) wanted.insert(value);
+  }
+  const ContextId here = contexts_.With(piece.around, {piece.symbol, side});
+  GYRE_RETURN_IF_ERROR(EmitRegion(inner, here, within, wanted));
+  for (const Endpoint& value : piece.exports) {
+    const int maker = flow_.Maker(value);
+    const Unit& unit = flow_.unit(maker);
+    Leaf leaf;
+    if (side_of.at(maker) < 0) {
+      leaf = unit.sides[side];
+    } else if (side_of.at(maker) == side) {
+      leaf = {Leaf::Kind::kValue, value, 0};
+    }
+    if (leaf.kind == Leaf::Kind::kNone && unit.is_truth) leaf.kind = Leaf::Kind::kFalse;
+    GYRE_ASSIGN_OR_RETURN(const Endpoint result, EmitLeaf(inner, leaf, value));
+    inner.builder.Return(flow_.NameOf(value), result);
+  }
+  return absl::OkStatus();
+}
+
+// After the first Merge that comes out of it or, without one, the first node in it.
+std::string Emitter::NameOf(const ChoicePiece& piece) const {
+  const auto join = std::find_if(piece.members.begin(), piece.members.end(),
+                                 [](const Member& member) { return member.side < 0; });
+  const Member& first = join == piece.members.end() ? piece.members.front() : *join;
+  const std::string& name = flow_.function().node(flow_.unit(first.unit).node).name;
+  return first.side < 0 ? name : absl::StrCat(name, "/if");
+}
+
 // If, or Case where there are more than two sides:
 //
 //   x ─ Switch ─┬─true── f ─┐
@@ -27,96 +70,54 @@ absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, SymbolId symbol) {
 //
 // A value of one side that is read outside comes out as a result, too; the other sides have
 // something in its place that nobody reads.
-absl::Status Emitter::EmitChoice(Scope& scope, ContextId around, SymbolId symbol,
-                                 const std::vector<Member>& members,
-                                 const std::vector<Endpoint>& exports) {
-  const int outcomes = contexts_.outcomes(symbol);
-  std::string name;
-  bool is_stateful = false, must_run = false;
-  for (const Member& member : members) {
-    const Unit& unit = flow_.unit(member.unit);
-    const bool is_join = unit.kind == Unit::Kind::kJoin && member.context == around;
-    if (name.empty() || (is_join && name.back() == '/'))
-      name = absl::StrCat(flow_.function().node(unit.node).name, is_join ? "" : "/");
-    is_stateful |= unit.is_stateful;
-    must_run |= unit.must_run;
-  }
-  if (name.back() == '/') name += "if";
-
+absl::Status Emitter::EmitChoice(Scope& scope, const ChoicePiece& piece) {
+  const std::string name = NameOf(piece);
+  const int outcomes = contexts_.outcomes(piece.symbol);
   std::vector<std::unique_ptr<Scope>> sides;
+  std::vector<Scope*> scopes;
+  std::vector<int> waits;
+  std::vector<FunctionRef> branches;
   for (int side = 0; side < outcomes; ++side) {
     const std::string role = outcomes > 2 ? absl::StrCat("branch_", side)
                              : side == 1  ? "then"
                                           : "else";
     sides.push_back(Open(scope, absl::StrCat(name, "/", role)));
     Scope& inner = *sides.back();
-    std::vector<Member> within;
-    absl::flat_hash_set<Endpoint> wanted;
-    const ContextId here = contexts_.With(around, {symbol, side});
-    absl::flat_hash_set<int> made_here;
-    for (const Member& member : members) {
-      const Unit& unit = flow_.unit(member.unit);
-      if (member.context == around) {
-        if (unit.sides[side].kind == Leaf::Kind::kValue) wanted.insert(unit.sides[side].value);
-      } else if (contexts_.FirstAfter(around, member.context).value == side) {
-        within.push_back(member);
-        made_here.insert(member.unit);
-      }
-    }
-    for (const Endpoint& value : exports) {
-      if (made_here.contains(flow_.Maker(value))) wanted.insert(value);
-    }
-    GYRE_RETURN_IF_ERROR(EmitRegion(inner, here, within, wanted));
-    for (const Endpoint& value : exports) {
-      const int maker = flow_.Maker(value);
-      const Unit& unit = flow_.unit(maker);
-      Leaf leaf;
-      if (unit.kind == Unit::Kind::kJoin && !made_here.contains(maker) && unit.symbol == symbol &&
-          std::any_of(members.begin(), members.end(), [&](const Member& member) {
-            return member.unit == maker && member.context == around;
-          })) {
-        leaf = unit.sides[side];
-      } else if (made_here.contains(maker)) {
-        leaf = {Leaf::Kind::kValue, value, 0};
-      }
-      if (leaf.kind == Leaf::Kind::kNone && unit.is_truth) leaf.kind = Leaf::Kind::kFalse;
-      GYRE_ASSIGN_OR_RETURN(const Endpoint result, EmitLeaf(inner, leaf, value));
-      inner.builder.Return(flow_.NameOf(value), result);
-    }
+    GYRE_RETURN_IF_ERROR(EmitSide(inner, piece, side));
+    scopes.push_back(&inner);
+    branches.push_back({inner.builder.name(), nullptr});
+    waits.insert(waits.end(), inner.waits.begin(), inner.waits.end());
   }
-  std::vector<Scope*> scopes;
-  for (const auto& side : sides) scopes.push_back(side.get());
-  const std::vector<Endpoint> captures = ShareCaptures(scopes, 0);
-  GYRE_ASSIGN_OR_RETURN(const Endpoint predicate, FindPredicate(scope, symbol));
-  std::vector<Endpoint> inputs = {predicate};
-  for (const Endpoint& value : captures) {
+  std::vector<Endpoint> inputs;
+  GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), FindPredicate(scope, piece.symbol));
+  for (const Endpoint& value : ShareCaptures(scopes, 0)) {
     GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(scope, value));
   }
-  std::vector<int> waits;
-  for (const auto& side : sides) waits.insert(waits.end(), side->waits.begin(), side->waits.end());
   AttrMap attrs;
   std::vector<DType> types;
-  for (const Endpoint& value : exports) types.push_back(flow_.TypeOf(value).dtype);
+  for (const Endpoint& value : piece.exports) types.push_back(flow_.TypeOf(value).dtype);
   attrs.Set("Tout", std::move(types));
-  std::vector<FunctionRef> branches;
-  for (const auto& side : sides) branches.push_back({side->builder.name(), nullptr});
   if (outcomes == 2) {
     attrs.Set("then_branch", branches[1]);
     attrs.Set("else_branch", branches[0]);
   } else {
     attrs.Set("branches", std::move(branches));
   }
+  const auto any = [&](bool Unit::* what) {
+    return std::any_of(piece.members.begin(), piece.members.end(),
+                       [&](const Member& member) { return flow_.unit(member.unit).*what; });
+  };
   FunctionBuilder::NodeOptions options;
   options.name = name;
   options.control_inputs = ControlsOf(scope, waits, inputs);
   const std::string op =
-      absl::StrCat(is_stateful ? "" : "Stateless", outcomes == 2 ? "If" : "Case");
+      absl::StrCat(any(&Unit::is_stateful) ? "" : "Stateless", outcomes == 2 ? "If" : "Case");
   GYRE_ASSIGN_OR_RETURN(const NodeId made,
                         scope.builder.Add(op, inputs, std::move(attrs), std::move(options)));
-  for (size_t i = 0; i < exports.size(); ++i)
-    scope.values.insert_or_assign(exports[i], Endpoint{made, static_cast<int>(i)});
-  for (const Member& member : members) scope.nodes.insert_or_assign(member.unit, made);
-  if (must_run) scope.effects.push_back(made);
+  for (size_t i = 0; i < piece.exports.size(); ++i)
+    scope.values.insert_or_assign(piece.exports[i], Endpoint{made, static_cast<int>(i)});
+  for (const Member& member : piece.members) scope.nodes.insert_or_assign(member.unit, made);
+  if (any(&Unit::must_run)) scope.effects.push_back(made);
   for (const auto& side : sides) Close(*side);
   return absl::OkStatus();
 }

@@ -19,10 +19,13 @@ namespace gyre::raise {
 // One function while it is written.
 struct Scope {
   Scope(const OpLookup& ops, Function start, Scope* around)
-      : builder(ops, std::move(start)), parent(around) {}
+      : builder(ops, std::move(start)),
+        parent(around),
+        depth(around == nullptr ? 0 : around->depth + 1) {}
 
   FunctionBuilder builder;
   Scope* parent = nullptr;
+  int depth = 0;
   int loop = 0;  // whose condition or body it is: invariants have another name outside
   absl::flat_hash_map<Endpoint, Endpoint> values;  // what the Flow calls it → what it is here
   absl::flat_hash_map<int, NodeId> nodes;          // unit → the node that does it
@@ -36,6 +39,15 @@ struct Scope {
 struct Member {
   int unit;
   ContextId context;
+  int side = -1;  // of the choice that is written: which it runs on; -1: what joins them
+};
+
+// What is written as one If or Case.
+struct ChoicePiece {
+  ContextId around;
+  SymbolId symbol;
+  std::vector<Member> members;
+  std::vector<Endpoint> exports;  // what is read of it outside, joins included
 };
 
 class Emitter {
@@ -69,8 +81,10 @@ class Emitter {
   absl::Status EmitUnit(Scope& scope, int unit);
   absl::Status EmitNode(Scope& scope, int id);
   absl::Status EmitLoop(Scope& scope, int id);
-  absl::Status EmitChoice(Scope& scope, ContextId around, SymbolId symbol,
-                          const std::vector<Member>& members, const std::vector<Endpoint>& exports);
+  // branches.cc
+  absl::Status EmitChoice(Scope& scope, const ChoicePiece& piece);
+  absl::Status EmitSide(Scope& inner, const ChoicePiece& piece, int side);
+  std::string NameOf(const ChoicePiece& piece) const;
 
   // loops.cc
   absl::StatusOr<std::vector<Member>> MembersOfLoop(int frame, ContextId around,

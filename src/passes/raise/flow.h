@@ -36,7 +36,9 @@ struct Unit {
   std::vector<Endpoint> reads;
   std::vector<int> after;  // units it waits for beside what it reads
   bool is_stateful = false;
-  bool must_run = false;  // it changes or tells the world
+  bool touches_world =
+      false;              // it reads, changes or tells it: what waits for it does so on purpose
+  bool must_run = false;  // it changes or tells it
   bool is_live = false;
   // Switches through which it comes by what it reads: units that share one belong together.
   std::vector<std::pair<SymbolId, int64_t>> marks;

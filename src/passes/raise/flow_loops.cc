@@ -67,7 +67,7 @@ int FlowBuilder::LoopUnit(const Node& enter, int frame) {
   Unit unit;
   unit.kind = Unit::Kind::kLoop;
   unit.loop = frame;
-  unit.is_stateful = touches_[frame];
+  unit.is_stateful = unit.touches_world = touches_[frame];
   loop.unit = AddUnit(enter, std::move(unit)) - static_cast<int>(function_.nodes.size());
   flow_.units_.back().frame = Effective(flow_.frames_.frames[frame].parent);
   for (const NodeId exit : flow_.frames_.frames[frame].exits) flow_.unit_of_node_[exit] = loop.unit;

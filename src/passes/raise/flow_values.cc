@@ -54,7 +54,7 @@ NodeId FlowBuilder::AddUnit(const Node& node, Unit unit) {
   unit.node = node.id;
   unit.frame = flow_.frame_of_[node.id];
   unit.context = flow_.context_of_[node.id];
-  bool has_effects = unit.is_stateful || !unit.after.empty();
+  bool has_effects = unit.touches_world || !unit.after.empty();
   for (const Endpoint& value : unit.reads) has_effects |= HasEffects(flow_.Maker(value));
   has_effects_.push_back(has_effects);
   flow_.units_.push_back(std::move(unit));
@@ -100,6 +100,7 @@ absl::Status FlowBuilder::VisitPlain(const Node& node) {
   const Effect effect = node.op == nullptr ? Effect::kIo : node.op->traits.effect;
   unit.is_stateful = effect != Effect::kNone;
   unit.must_run = effect == Effect::kWrite || effect == Effect::kIo;
+  unit.touches_world = unit.must_run || effect == Effect::kRead;
   if (node.kind() == OpKind::kTransfer && flow_.context_of_[node.id] != kAlways)
     return Refuse(node, "sends or receives its deadness");
   flow_.unit_of_node_[node.id] =

@@ -4,11 +4,17 @@
 #include <numeric>
 #include <queue>
 
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "passes/raise/emitter.h"
 
 namespace gyre::raise {
+namespace {
+
+constexpr int kMaxDepth = 500;
+
+}  // namespace
 
 // Writes the units of one region in an order in which each finds what it reads.
 //
@@ -93,14 +99,39 @@ class Region {
       const Unit& unit = UnitAt(i);
       for (const Endpoint& value : unit.reads) AddRead(value, i);
       for (const int other : unit.after) AddEdge(other, i);
-      for (ContextId c = members_[i].context; c != around_; c = contexts_.parent(c))
-        AddRead(flow_.Predicate(contexts_.choice(c).symbol), i);
+      if (members_[i].context != around_) {
+        for (const Endpoint& predicate : PathTo(members_[i].context).predicates)
+          AddRead(predicate, i);
+      }
       if (unit.kind == Unit::Kind::kJoin) AddRead(flow_.Predicate(unit.symbol), i);
     }
     for (const Endpoint& value : wanted_) {
       const int maker = flow_.Maker(value);
       if (maker >= 0 && index_of_.contains(maker)) value_readers_.try_emplace(value);
     }
+  }
+
+  // The choices between the region and a context in it.
+  struct Path {
+    Choice first;
+    std::vector<Endpoint> predicates;  // that units of the region make
+  };
+
+  // Each context in the region is looked at once: branches may nest deeply.
+  const Path& PathTo(ContextId c) {
+    std::vector<ContextId> unknown;
+    for (; c != around_ && !paths_.contains(c); c = contexts_.parent(c)) unknown.push_back(c);
+    Path path;
+    if (c != around_) path = paths_.at(c);
+    for (; !unknown.empty(); unknown.pop_back()) {
+      const Choice choice = contexts_.choice(unknown.back());
+      if (path.first.symbol < 0) path.first = choice;
+      const Endpoint predicate = flow_.Predicate(choice.symbol);
+      if (index_of_.contains(flow_.Maker(predicate))) path.predicates.push_back(predicate);
+      c = unknown.back();
+      paths_.emplace(c, path);
+    }
+    return paths_.at(c);
   }
 
   // What hangs together: Tarjan's union by parent, path halving.
@@ -116,7 +147,7 @@ class Region {
     std::vector<SymbolId> symbol_of(members_.size(), -1);
     for (size_t i = 0; i < members_.size(); ++i) {
       if (members_[i].context != around_) {
-        symbol_of[i] = contexts_.FirstAfter(around_, members_[i].context).symbol;
+        symbol_of[i] = PathTo(members_[i].context).first.symbol;
       } else if (UnitAt(static_cast<int>(i)).kind == Unit::Kind::kJoin) {
         symbol_of[i] = UnitAt(static_cast<int>(i)).symbol;
       }
@@ -192,10 +223,6 @@ class Region {
         return group;
       }
     }
-    for (; next_partial_ < groups_.size(); ++next_partial_) {
-      if (!groups_[next_partial_].ready.empty()) return static_cast<int>(next_partial_);
-    }
-    next_partial_ = 0;
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (!groups_[g].ready.empty()) return static_cast<int>(g);
     }
@@ -208,21 +235,24 @@ class Region {
     groups_[g].left -= static_cast<int>(piece.size());
     std::sort(piece.begin(), piece.end());
     const absl::flat_hash_set<int> inside(piece.begin(), piece.end());
-    std::vector<Member> members;
-    for (const int i : piece) members.push_back(members_[i]);
-    std::vector<Endpoint> exports;
-    for (const auto& [value, readers] : value_readers_) {
-      const auto maker = index_of_.find(flow_.Maker(value));
-      if (!inside.contains(maker->second)) continue;
-      const bool leaves = std::any_of(readers.begin(), readers.end(), [&](int reader) {
-        return !inside.contains(reader) || IsJoinHere(maker->second);
-      });
-      if (leaves || wanted_.contains(value)) exports.push_back(value);
+    ChoicePiece choice{around_, groups_[g].symbol, {}, {}};
+    for (const int i : piece) {
+      const bool is_here = members_[i].context == around_;
+      choice.members.push_back(members_[i]);
+      choice.members.back().side = is_here ? -1 : PathTo(members_[i].context).first.value;
     }
-    std::sort(exports.begin(), exports.end(), [](Endpoint a, Endpoint b) {
+    for (const auto& [value, readers] : value_readers_) {
+      const int maker = index_of_.at(flow_.Maker(value));
+      if (!inside.contains(maker)) continue;
+      const bool leaves = std::any_of(readers.begin(), readers.end(), [&](int reader) {
+        return !inside.contains(reader) || IsJoinHere(maker);
+      });
+      if (leaves || wanted_.contains(value)) choice.exports.push_back(value);
+    }
+    std::sort(choice.exports.begin(), choice.exports.end(), [](Endpoint a, Endpoint b) {
       return std::pair(a.node, a.slot) < std::pair(b.node, b.slot);
     });
-    GYRE_RETURN_IF_ERROR(emitter_.EmitChoice(scope_, around_, groups_[g].symbol, members, exports));
+    GYRE_RETURN_IF_ERROR(emitter_.EmitChoice(scope_, choice));
     for (const int i : piece) Emitted(i);
     return absl::OkStatus();
   }
@@ -243,6 +273,7 @@ class Region {
   absl::flat_hash_map<int, int> index_of_;  // by unit; all below are by index in members_
   std::vector<std::vector<int>> readers_;
   absl::flat_hash_map<Endpoint, std::vector<int>> value_readers_;
+  absl::node_hash_map<ContextId, Path> paths_;
   std::vector<int> waiting_;
   std::vector<int> parent_;
   std::vector<int> group_of_;
@@ -251,11 +282,15 @@ class Region {
   size_t num_emitted_ = 0;
   std::priority_queue<int, std::vector<int>, std::greater<>> plain_;
   std::priority_queue<int, std::vector<int>, std::greater<>> complete_;
-  size_t next_partial_ = 0;
 };
 
 absl::Status Emitter::EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
                                  const absl::flat_hash_set<Endpoint>& wanted) {
+  if (scope.depth > kMaxDepth) {  // written by recursion, which must not depend on data
+    return absl::UnimplementedError(absl::StrCat("function ", scope.builder.name(),
+                                                 " would stand in more than ", kMaxDepth,
+                                                 " loops and branches"));
+  }
   return Region(*this, scope, around, members, wanted).Emit();
 }
 

@@ -1,0 +1,83 @@
+// What has no structured form is refused, with the node and the reason.
+#include "passes/raise/text.h"
+
+namespace gyre::testing {
+namespace {
+
+TEST(RaiseRefusals, AVariableThatIsDeadWhereItsLoopRuns) {
+  EXPECT_EQ(
+      RaisedText(R"(
+    graph {
+      %p = Placeholder() dtype=bool shape=()
+      %zero = Const() value=int32{0}
+      %s = Switch(%zero, %p)
+      %enter = Enter(%zero) frame_name="loop" : int32
+      %enter_s = Enter(%s:1) frame_name="loop" : int32
+      %i = Merge(%enter, %next) : (int32, int32)
+      %j = Merge(%enter_s, %next_j) : (int32, int32)
+      %three = Const(^%i) value=int32{3} : int32
+      %less = Less(%i, %three) : bool
+      %cond = LoopCond(%less) : bool
+      %switch = Switch(%i, %cond) : (int32, int32)
+      %switch_j = Switch(%j, %cond) : (int32, int32)
+      %add = AddV2(%switch:1, %switch:1) : int32
+      %next = NextIteration(%add) : int32
+      %next_j = NextIteration(%switch_j:1) : int32
+      %exit = Exit(%switch) : int32
+      %exit_j = Exit(%switch_j) : int32
+    })",
+                 {{}, {"exit:0", "exit_j:0"}}),
+      "node enter_s (Enter) is alive on fewer paths than the condition of the loop that it enters");
+}
+
+TEST(RaiseRefusals, EffectsOfAConditionWhoseValueTheBodyReads) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %v = VarHandleOp() dtype=int32 shape=() shared_name="v"
+      %zero = Const() value=int32{0}
+      %h = Enter(%v) frame_name="loop" is_constant=true : resource
+      %enter = Enter(%zero) frame_name="loop" : int32
+      %i = Merge(%enter, %next) : (int32, int32)
+      %printed = Print(%i) : int32
+      %three = Const(^%i) value=int32{3} : int32
+      %less = Less(%printed, %three) : bool
+      %cond = LoopCond(%less) : bool
+      %switch = Switch(%printed, %cond) : (int32, int32)
+      %add = AddV2(%switch:1, %switch:1) : int32
+      %next = NextIteration(%add) : int32
+      %exit = Exit(%switch) : int32
+    })",
+                       {{}, {"exit:0"}}),
+            "node printed (Print) has effects in its loop's condition, and its value is read in "
+            "the body");
+}
+
+TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %n = Placeholder() dtype=int32 shape=()
+      %zero = Const() value=int32{0}
+      %start = Placeholder() dtype=float32
+      %enter = Enter(%zero) frame_name="loop" : int32
+      %enter_x = Enter(%start) frame_name="loop" : float32
+      %limit = Enter(%n) frame_name="loop" is_constant=true : int32
+      %i = Merge(%enter, %next) : (int32, int32)
+      %x = Merge(%enter_x, %next_x) : (float32, int32)
+      %less = Less(%i, %limit) : bool
+      %cond = LoopCond(%less) : bool
+      %switch = Switch(%i, %cond) : (int32, int32)
+      %switch_x = Switch(%x, %cond) : (float32, float32)
+      %pivot = Identity(%switch:1) : int32
+      %one = Const(^%pivot) value=int32{1} : int32
+      %add = AddV2(%pivot, %one) : int32
+      %square = Square(%switch_x:1) : float32
+      %next = NextIteration(%add) : int32
+      %next_x = NextIteration(%square) : float32
+      %exit = Exit(%switch_x) : float32
+    })",
+                       {{}, {"add:0"}}),
+            "node add (AddV2) is asked for, but runs within a loop");
+}
+
+}  // namespace
+}  // namespace gyre::testing
