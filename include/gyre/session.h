@@ -26,6 +26,15 @@ namespace gyre {
 class Cancellation;
 class Program;
 
+// Which passes an optimised program goes through, and in which order (`gyre passes` lists them). By
+// default all of them, in the order of their table; the rest is for tests and for finding mistakes.
+struct PassOptions {
+  std::vector<std::string> off;  // names of passes that are left out; "all": every one
+  std::string only;              // this pass alone; empty: all
+  uint64_t order_seed = 0;       // not 0: in an order drawn from this seed
+  bool verify = false;           // looks after every pass whether the program is still sound
+};
+
 struct SessionOptions {
   // Which engine runs programs: see EngineNames(). Empty: the default.
   std::string engine;
@@ -39,6 +48,10 @@ struct SessionOptions {
   // For tests: not 0 runs ready nodes on one thread in an order drawn from this seed, the same each
   // time. (Engines that have but one order ignore it.)
   uint64_t schedule_seed = 0;
+  // The form in which programs run: see FormNames(). Empty: the first. Other forms are made for
+  // each signature when it is first run.
+  std::string form;
+  PassOptions passes;
   // Where Print and its kin write: stream "stderr" or "stdout", text. Default: those streams.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
 };
@@ -109,5 +122,10 @@ class Session {
 
 // Names accepted by SessionOptions::engine, default first.
 std::vector<std::string> EngineNames();
+
+// Names accepted by SessionOptions::form: "imported", as the program was loaded; "raised", with If,
+// Case and While in place of primitives; "relowered", with primitives in place of these again, and
+// "reraised", once more the other way; "optimized", raised and through the passes.
+std::vector<std::string> FormNames();
 
 }  // namespace gyre

@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/engines.h"
 #include "cli/suggest.h"
+#include "session/form.h"
 
 namespace gyre::cli {
 namespace {
@@ -32,9 +33,16 @@ constexpr Option kOptions[] = {
      "cases of this group, tag, name or group/name;\n`gradients`: their gradient entries alone",
      '\0', true},
     {"--jobs", "N", "so many cases at once; default: one per core", 'j'},
-    {"--window", "N", "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+    {"--window", "N",
+     "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
+    {"--form", "NAME",
+     "run programs as they are (imported, the default), with If\nand While (raised), with "
+     "primitives again (relowered) and\nthe other way once more (reraised), or optimized"},
+    {"--passes-off", "NAME[,NAME]", "leave these passes out; `all`: every one", '\0', true},
+    {"--passes-only", "NAME", "this pass alone"},
+    {"--passes-order-seed", "N", "the passes in an order drawn from this seed"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "", "also print what passed, and the slowest cases", 'v'},
@@ -55,6 +63,16 @@ struct Settings {
   bool verbose = false;
 };
 
+absl::Status ReadForm(const Arguments& arguments, SessionOptions& session) {
+  session.form = arguments.Get("--form").value_or("");
+  session.passes.off = arguments.List("--passes-off");
+  session.passes.only = arguments.Get("--passes-only").value_or("");
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--passes-order-seed", 1, INT64_MAX, 0));
+  session.passes.order_seed = static_cast<uint64_t>(seed);
+  session.passes.verify = true;
+  return CheckForm(session);
+}
+
 absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
   Settings settings;
@@ -68,6 +86,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   settings.check.session.threads = static_cast<int>(threads);
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--schedule-seed", 1, INT64_MAX, 0));
   settings.check.session.schedule_seed = static_cast<uint64_t>(seed);
+  GYRE_RETURN_IF_ERROR(ReadForm(arguments, settings.check.session));
   GYRE_ASSIGN_OR_RETURN(
       settings.check.timeout_ms,
       arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));

@@ -11,8 +11,9 @@ namespace {
 
 constexpr absl::string_view kVersion = "gyre 0.1.0";
 
-const Command* const kCommands[] = {&kRunCommand,   &kShowCommand, &kConvertCommand,
-                                    &kCheckCommand, &kOpsCommand,  &kTraceCommand};
+const Command* const kCommands[] = {&kRunCommand,    &kShowCommand,  &kConvertCommand,
+                                    &kPassesCommand, &kCheckCommand, &kOpsCommand,
+                                    &kTraceCommand};
 
 const Command* FindCommand(absl::string_view name) {
   for (const Command* command : kCommands) {

@@ -27,6 +27,7 @@ extern const Command kRunCommand;
 extern const Command kShowCommand;
 extern const Command kConvertCommand;
 extern const Command kCheckCommand;
+extern const Command kPassesCommand;
 extern const Command kOpsCommand;
 extern const Command kTraceCommand;
 

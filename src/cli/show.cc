@@ -13,11 +13,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/asked.h"
 #include "cli/command.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
 #include "ir/text/printer.h"
 #include "ir/text/summary.h"
+#include "session/form.h"
 #include "session/program_file.h"
 #include "tensor/io/file.h"
 
@@ -34,7 +36,18 @@ constexpr Option kOptions[] = {
     {"--summary", "", "counts only: ops, loops, functions"},
     {"--dot", "", "in the language of graphviz"},
     {"--svg", "FILE", "draw it into FILE; needs graphviz's `dot`"},
+    {"--raised", "", "with If, Case and While in place of Switch, Merge, Enter, …"},
+    {"--lowered", "", "the other way round"},
+    {"--optimized", "", "after the optimiser's passes ('gyre passes')"},
+    kAskedFeed,
+    kAskedFetch,
+    kAskedTarget,
 };
+constexpr absl::string_view kForms[] = {"--full", "--summary", "--dot", "--svg"};
+// Which form of the program (session/form.h) each option shows.
+constexpr std::pair<absl::string_view, absl::string_view> kPrograms[] = {
+    {"--raised", "raised"}, {"--lowered", "relowered"}, {"--optimized", "optimized"}};
+constexpr absl::string_view kAsked[] = {"--feed", "--fetch", "--target"};
 
 // A file that is gone with the object.
 class TemporaryFile {
@@ -120,14 +133,39 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
   if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
   int forms = 0;
-  for (const Option& option : kOptions) forms += arguments->Has(option.name) ? 1 : 0;
+  for (const absl::string_view form : kForms) forms += arguments->Has(form) ? 1 : 0;
   if (forms > 1) {
     return Misuse(kShowCommand, streams,
                   absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg"));
   }
+  std::string form;
+  for (const auto& [option, name] : kPrograms) {
+    if (!arguments->Has(option)) continue;
+    if (!form.empty()) {
+      return Misuse(
+          kShowCommand, streams,
+          absl::InvalidArgumentError("choose one of --raised, --lowered and --optimized"));
+    }
+    form = std::string(name);
+  }
+  for (const absl::string_view asked : kAsked) {
+    if (!arguments->Has(asked) || !form.empty()) continue;
+    return Misuse(kShowCommand, streams,
+                  absl::InvalidArgumentError(
+                      absl::StrCat(asked, " is for --raised, --lowered and --optimized")));
+  }
   const std::string& path = arguments->positional()[0];
-  const auto program = LoadProgramFile(path);
+  auto program = LoadProgramFile(path);
   if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
+  if (!form.empty()) {
+    const auto asked = ReadAsked(*std::move(program), *arguments);
+    if (!asked.ok()) return Misuse(kShowCommand, streams, asked.status());
+    SessionOptions options;
+    options.form = form;
+    const auto made = ToForm(*asked, options);
+    if (!made.ok()) return Failure(kShowCommand, streams, made.status());
+    program = made->program;
+  }
   const absl::Status status = Show(**program, *arguments, streams.out);
   return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
 }

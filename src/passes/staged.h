@@ -19,7 +19,11 @@ struct Staged {
   absl::flat_hash_map<Endpoint, Endpoint> values;
 };
 
-// A pass is a free function. Errors are bugs of the pass, or what is wrong with the program.
+// The program as it is, before any pass: every tensor is where it was.
+Staged MakeStaged(std::shared_ptr<const Program> program, RunSignature signature);
+
+// A pass is a free function. Errors are bugs of the pass, or what is wrong with the program. A pass
+// that finds nothing to do returns the very program that it was given.
 using Pass = absl::StatusOr<Staged> (*)(const Staged&);
 
 }  // namespace gyre

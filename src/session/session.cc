@@ -15,6 +15,7 @@
 #include "exec/engine.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
+#include "session/form.h"
 #include "session/program_file.h"
 
 namespace gyre {
@@ -140,8 +141,9 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
-  GYRE_ASSIGN_OR_RETURN(result->executable,
-                        engine->Compile(program, result->signature, engine_options));
+  GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
+  GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
+                                                            staged.signature, engine_options));
   return std::shared_ptr<const Prepared>(std::move(result));
 }
 
@@ -274,6 +276,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
     return absl::InvalidArgumentError(
         absl::StrCat("a session needs at least one thread, not ", options.threads));
   }
+  GYRE_RETURN_IF_ERROR(CheckForm(options));
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   for (const Node& node : program->main().nodes) state->node_ids.emplace(node.name, node.id);
   state->program = std::move(program);

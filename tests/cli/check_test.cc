@@ -65,6 +65,12 @@ TEST_F(Check, GoodCasesPass) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST_F(Check, GoodCasesPassInEveryForm) {
+  for (const char* form : {"--form=imported", "--form=optimized"}) {
+    EXPECT_EQ(Run({form, "--passes-order-seed=5"}).out, Run({}).out) << form;
+  }
+}
+
 TEST_F(Check, AWrongValueFailsAndSaysWhichElement) {
   Add("good", "[1,2]", Expect("[2,3]"));
   Add("bad", "[1,2]", Expect("[2,4]"));
@@ -212,6 +218,10 @@ TEST(CheckMisuse, IsExplained) {
   EXPECT_THAT(Gyre({"check", empty.path(), "--jobs", "0"}).err,
               HasSubstr("--jobs wants a whole number"));
   EXPECT_EQ(Gyre({"check", empty.path(), "--jobs", "0"}).code, kMisuse);
+  EXPECT_THAT(Gyre({"check", empty.path(), "--form", "neat"}).err,
+              HasSubstr("there is no form called \"neat\"; there is imported, raised, relowered, reraised, optimized"));
+  EXPECT_THAT(Gyre({"check", empty.path(), "--passes-off", "prune,flod"}).err,
+              HasSubstr("there is no pass 'flod'; there is prune, raise, fold, "));
 }
 
 }  // namespace

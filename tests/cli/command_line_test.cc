@@ -228,10 +228,34 @@ TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
   EXPECT_THAT(none.err, HasSubstr("there is no op 'Matmul'; did you mean 'MatMul'"));
 }
 
+TEST_F(CommandLine, PassesSayWhatTheyDo) {
+  EXPECT_THAT(Gyre({"passes"}).out, StartsWith("prune: "));
+  const Ran one = Gyre({"passes", graph_, "--fetch", "product", "--only", "prune"});
+  EXPECT_EQ(one.code, kSuccess) << one.err;
+  EXPECT_THAT(one.out, testing::ContainsRegex("prune +yes +9 +3 "));
+  EXPECT_EQ(Gyre({"passes", graph_, "--off", "all"}).out,
+            "  pass  changed  nodes before  after  time\n");
+  const Ran dump = Gyre({"passes", graph_, "--fetch", "product", "--dump"});
+  EXPECT_THAT(dump.out, HasSubstr("after prune:\ngraph {"));
+  EXPECT_THAT(dump.out, HasSubstr("%product = Mul(%a, %b)"));
+  EXPECT_THAT(Gyre({"passes", graph_, "--only", "flod"}).err, HasSubstr("there is no pass 'flod'"));
+  EXPECT_EQ(Gyre({"passes", graph_, "--fetch", "nothing"}).code, kMisuse);
+}
+
+TEST_F(CommandLine, ShowsWhatPassesLeave) {
+  const Ran shown = Gyre({"show", graph_, "--optimized", "--fetch", "product"});
+  EXPECT_EQ(shown.code, kSuccess) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("%product = Mul(%a, %b)"));
+  EXPECT_THAT(shown.out, testing::Not(HasSubstr("%sum")));
+  EXPECT_THAT(Gyre({"show", graph_, "--optimized"}).out, HasSubstr("%grow = "));
+  EXPECT_THAT(Gyre({"show", graph_, "--fetch", "product"}).err,
+              HasSubstr("--fetch is for --raised, --lowered and --optimized"));
+}
+
 TEST(Help, IsThereForEveryCommand) {
   EXPECT_THAT(Gyre({"help"}).out, HasSubstr("gyre run GRAPH"));
   EXPECT_THAT(Gyre({"--version"}).out, StartsWith("gyre "));
-  for (const char* command : {"run", "show", "check", "ops"}) {
+  for (const char* command : {"run", "show", "passes", "check", "ops"}) {
     const Ran help = Gyre({"help", command});
     EXPECT_EQ(help.code, kSuccess);
     EXPECT_THAT(help.out, StartsWith(std::string("gyre ") + command + " "));

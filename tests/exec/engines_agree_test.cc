@@ -1,7 +1,7 @@
 // What the engines must agree on beyond values: the words of errors, random numbers.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "exec/transcript.h"
+#include "support/transcript.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

@@ -2,7 +2,7 @@
 // budget has room for. Both engines must agree on all of it.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "exec/transcript.h"
+#include "support/transcript.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

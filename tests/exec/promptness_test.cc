@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
 #include "base/env.h"
-#include "exec/transcript.h"
+#include "support/transcript.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

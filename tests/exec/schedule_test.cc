@@ -4,7 +4,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "exec/transcript.h"
+#include "support/transcript.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

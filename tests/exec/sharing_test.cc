@@ -9,7 +9,7 @@
 #include "base/cancellation.h"
 #include "base/env.h"
 #include "exec/heavy_programs.h"
-#include "exec/transcript.h"
+#include "support/transcript.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

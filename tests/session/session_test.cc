@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "ir/text/parser.h"
+#include "ops/registry.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -33,6 +35,24 @@ TEST(Session, VariablesLiveFromRunToRunAndNotBeyondTheSession) {
   EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 2);
   auto other = SessionFor(kCounter);
   EXPECT_EQ(RunStatus(*other, {}, "peek:0").code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Session, RunsInTheFormThatItIsTold) {
+  for (const std::string& form : FormNames()) {
+    auto session = SessionFor(kCounter, {.form = form});
+    ASSERT_NE(session, nullptr);
+    ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
+    EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 1) << form;
+    EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 2) << form;
+    EXPECT_EQ(RunScalar<float>(*session, {{"y:0", Tensor::Scalar(2.0f)}}, "y:0"), 2.0f) << form;
+  }
+  const auto program = ParseProgram(kCounter, Ops());
+  ASSERT_TRUE(program.ok());
+  for (const SessionOptions& options :
+       {SessionOptions{.form = "neat"}, SessionOptions{.passes = {.only = "flod"}}}) {
+    EXPECT_EQ(Session::Create(*program, options).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(Session, ConcurrentRunsLoseNoUpdate) {

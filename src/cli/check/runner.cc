@@ -93,6 +93,9 @@ Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options) {
 
 CheckResult Judge(const GoldenCase& golden, const Complaint& complaint) {
   if (!complaint) return {golden.id(), Outcome::kPassed, ""};
+  // Asked for in a form that it does not have (passes/raise/raise.h).
+  if (absl::StrContains(*complaint, "the graph has no structured form"))
+    return {golden.id(), Outcome::kSkipped, *complaint};
   return {golden.id(), Outcome::kFailed, *complaint};
 }
 

@@ -21,6 +21,9 @@ using SymbolId = int32_t;
 inline constexpr ContextId kAlways = 0;
 inline constexpr ContextId kNever = -1;
 
+// Choices within each other that are followed: functions are written by recursion.
+inline constexpr int kMaxDepth = 500;
+
 // Predicate `symbol` chose `value`: the output slot of its Switches.
 struct Choice {
   SymbolId symbol = -1;
@@ -39,6 +42,8 @@ class Contexts {
   bool is_loop(SymbolId symbol) const { return symbols_[symbol].is_loop; }
 
   ContextId parent(ContextId c) const { return nodes_[c].parent; }
+  // How many choices it takes. Requirement: c is not kNever.
+  int depth(ContextId c) const { return nodes_[c].depth; }
   // The last choice. Requirement: c is neither kAlways nor kNever.
   Choice choice(ContextId c) const { return nodes_[c].choice; }
   // All choices, outermost first.

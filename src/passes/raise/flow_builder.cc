@@ -129,6 +129,8 @@ absl::Status FlowBuilder::Visit(const Node& node) {
   GYRE_ASSIGN_OR_RETURN(const ContextId context, ContextOfNode(node));
   flow_.context_of_[node.id] = context;
   if (context == kNever) return absl::OkStatus();
+  if (flow_.contexts_.depth(context) > kMaxDepth)
+    return Refuse(node, absl::StrCat("stands in more than ", kMaxDepth, " branches"));
   switch (node.kind()) {
     case OpKind::kSwitch:
     case OpKind::kSwitchN:

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "ir/shape_inference.h"
+#include "passes/raise/case_chains.h"
 #include "passes/raise/emitter.h"
 
 namespace gyre {
@@ -47,12 +48,33 @@ class Raiser {
       if (!status.ok())
         return absl::Status(status.code(), absl::StrCat("function ", name, ": ", status.message()));
     }
-    for (Function& function : functions_) builder_.SetFunction(std::move(function));
+    GYRE_RETURN_IF_ERROR(FinishFunctions());
+    if (main_) builder_.SetMain(*std::move(main_));
     raised.program = builder_.Build();
     return raised;
   }
 
  private:
+  absl::Status FinishFunctions() {
+    std::map<std::string, Function> functions;
+    std::vector<std::string> order;  // inner ones first
+    for (Function& function : functions_) {
+      order.push_back(function.name);
+      functions.emplace(order.back(), std::move(function));
+    }
+    const OpLookup& ops = staged_.program->ops();
+    for (const std::string& name : order) {
+      const auto found = functions.find(name);
+      if (found == functions.end()) continue;
+      Function function = found->second;
+      GYRE_RETURN_IF_ERROR(MakeCases(ops, names_, functions, function));
+      functions.insert_or_assign(name, std::move(function));
+    }
+    if (main_) GYRE_RETURN_IF_ERROR(MakeCases(ops, names_, functions, *main_));
+    for (auto& [name, function] : functions) builder_.SetFunction(std::move(function));
+    return absl::OkStatus();
+  }
+
   // Which values of `flow` are known to be scalars.
   std::function<bool(Endpoint)> ScalarsOf(const Flow& flow) const {
     const FunctionShapes* const shapes = shapes_.Find(flow.function().name);
@@ -144,7 +166,7 @@ class Raiser {
     }
     Function function = scope.builder.Build();
     function.stateful = main.stateful;
-    builder_.SetMain(std::move(function));
+    main_ = std::move(function);
     return absl::OkStatus();
   }
 
@@ -203,12 +225,29 @@ class Raiser {
   ProgramBuilder builder_;
   std::map<std::string, int> names_;
   std::vector<Function> functions_;
+  std::optional<Function> main_;
   ShapeTable shapes_;
 };
 
 }  // namespace
 }  // namespace raise
 
-absl::StatusOr<Staged> Raise(const Staged& staged) { return raise::Raiser(staged).Run(); }
+absl::StatusOr<Staged> RaisePass(const Staged& staged) {
+  const auto has_primitives = [](const auto& named) { return raise::HasPrimitives(*named.second); };
+  const auto& functions = staged.program->functions();
+  if (!raise::HasPrimitives(staged.program->main()) &&
+      std::none_of(functions.begin(), functions.end(), has_primitives)) {
+    return staged;
+  }
+  absl::StatusOr<Staged> raised = Raise(staged);
+  return absl::IsUnimplemented(raised.status()) ? staged : raised;
+}
+
+absl::StatusOr<Staged> Raise(const Staged& staged) {
+  absl::StatusOr<Staged> raised = raise::Raiser(staged).Run();
+  if (!absl::IsUnimplemented(raised.status())) return raised;
+  return absl::UnimplementedError(
+      absl::StrCat("the graph has no structured form: ", raised.status().message()));
+}
 
 }  // namespace gyre

@@ -15,4 +15,7 @@ namespace gyre {
 // UNIMPLEMENTED, naming a node and the reason, for what has no structured form.
 absl::StatusOr<Staged> Raise(const Staged& staged);
 
+// Raise as a pass: what has no structured form stays as it is.
+absl::StatusOr<Staged> RaisePass(const Staged& staged);
+
 }  // namespace gyre

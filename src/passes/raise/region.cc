@@ -10,11 +10,6 @@
 #include "passes/raise/emitter.h"
 
 namespace gyre::raise {
-namespace {
-
-constexpr int kMaxDepth = 500;
-
-}  // namespace
 
 // Writes the units of one region in an order in which each finds what it reads.
 //

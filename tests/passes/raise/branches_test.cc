@@ -329,5 +329,92 @@ func @y/then(%x: float32) -> (y: float32) {
 )");
 }
 
+//   i == 0 ? -x : i == 1 ? x² : i == 2 ? x + i : x
+TEST(RaiseBranches, AChainOfComparisonsIsACase) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %i = Placeholder() dtype=int32 shape=()
+      %x = Placeholder() dtype=float32
+      %zero = Const() value=int32{0}
+      %is_0 = Equal(%i, %zero)
+      %x_0 = Switch(%x, %is_0)
+      %i_0 = Switch(%i, %is_0)
+      %neg = Neg(%x_0:1)
+      %in_0 = Identity(%i_0)
+      %one = Const(^%in_0) value=int32{1}
+      %is_1 = Equal(%i_0, %one)
+      %x_1 = Switch(%x_0, %is_1)
+      %i_1 = Switch(%i_0, %is_1)
+      %square = Square(%x_1:1)
+      %in_1 = Identity(%i_1)
+      %two = Const(^%in_1) value=int32{2}
+      %is_2 = Equal(%two, %i_1)
+      %x_2 = Switch(%x_1, %is_2)
+      %i_2 = Switch(%i_1, %is_2)
+      %cast = Cast(%i_2:1) DstT=float32
+      %add = AddV2(%x_2:1, %cast)
+      %last = Merge(%x_2, %add)
+      %middle = Merge(%last, %square)
+      %y = Merge(%middle, %neg)
+    })",
+                       {{}, {"y:0"}}),
+            R"(
+graph {
+  %i = Placeholder() shape=() : int32
+  %x = Placeholder() : float32
+  %zero = Const() value=int32{0} : int32
+  %is_0 = Equal(%i, %zero) : bool
+  %y = StatelessCase(%i, %i, %x) branches=[@y/branch_0, @y/branch_1, @y/branch_2, @y/branch_3] : float32
+}
+
+func @y/branch_0(%i: int32, %x: float32) -> (y: float32) {
+  %neg = Neg(%x) : float32
+  return %neg
+}
+
+func @y/branch_1(%i: int32, %x: float32) -> (middle: float32) {
+  %square = Square(%x) : float32
+  return %square
+}
+
+func @y/branch_2(%i: int32, %x: float32) -> (last: float32) {
+  %cast = Cast(%i) : float32
+  %add = AddV2(%x, %cast) : float32
+  return %add
+}
+
+func @y/branch_3(%i: int32, %x: float32) -> (last: float32) {
+  return %x
+}
+)");
+}
+
+// Who holds on to a tensor of the old graph finds it in the new one, if it is there whatever
+// happens.
+TEST(RaiseBranches, TensorsOfTheOldGraphAreFound) {
+  const std::string text = R"(
+    graph {
+      %p = Placeholder() dtype=bool shape=()
+      %x = Placeholder() dtype=float32
+      %before = Square(%x)
+      %s = Switch(%before, %p)
+      %neg = Neg(%s)
+      %y = Merge(%neg, %s:1)
+      %after = Square(%y)
+    })";
+  const auto old_main = Parse(text)->main_ptr();
+  const auto raised = RaiseProgram(text, {{}, {"after:0"}});
+  ASSERT_TRUE(raised.ok()) << raised.status();
+  const Function& main = raised->program->main();
+  const auto name_now = [&](const std::string& node, int slot) -> std::string {
+    const auto found = raised->values.find({old_main->FindNode(node)->id, slot});
+    return found == raised->values.end() ? "gone" : main.EndpointName(found->second);
+  };
+  EXPECT_EQ(name_now("before", 0), "before");
+  EXPECT_EQ(name_now("y", 0), "y");
+  EXPECT_EQ(name_now("after", 0), "after");
+  EXPECT_EQ(name_now("neg", 0), "gone") << "it is there on one path only";
+}
+
 }  // namespace
 }  // namespace gyre::testing

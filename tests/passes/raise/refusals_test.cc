@@ -5,8 +5,7 @@ namespace gyre::testing {
 namespace {
 
 TEST(RaiseRefusals, AVariableThatIsDeadWhereItsLoopRuns) {
-  EXPECT_EQ(
-      RaisedText(R"(
+  EXPECT_EQ(RaisedText(R"(
     graph {
       %p = Placeholder() dtype=bool shape=()
       %zero = Const() value=int32{0}
@@ -26,8 +25,9 @@ TEST(RaiseRefusals, AVariableThatIsDeadWhereItsLoopRuns) {
       %exit = Exit(%switch) : int32
       %exit_j = Exit(%switch_j) : int32
     })",
-                 {{}, {"exit:0", "exit_j:0"}}),
-      "node enter_s (Enter) is alive on fewer paths than the condition of the loop that it enters");
+                       {{}, {"exit:0", "exit_j:0"}}),
+            "the graph has no structured form: node enter_s (Enter) is alive on fewer paths than "
+            "the condition of the loop that it enters");
 }
 
 TEST(RaiseRefusals, EffectsOfAConditionWhoseValueTheBodyReads) {
@@ -48,12 +48,14 @@ TEST(RaiseRefusals, EffectsOfAConditionWhoseValueTheBodyReads) {
       %exit = Exit(%switch) : int32
     })",
                        {{}, {"exit:0"}}),
-            "node printed (Print) has effects in its loop's condition, and its value is read in "
+            "the graph has no structured form: node printed (Print) has effects in its loop's "
+            "condition, and its value is read in "
             "the body");
 }
 
 TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
-  EXPECT_EQ(RaisedText(R"(
+  EXPECT_EQ(
+      RaisedText(R"(
     graph {
       %n = Placeholder() dtype=int32 shape=()
       %zero = Const() value=int32{0}
@@ -75,8 +77,8 @@ TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
       %next_x = NextIteration(%square) : float32
       %exit = Exit(%switch_x) : float32
     })",
-                       {{}, {"add:0"}}),
-            "node add (AddV2) is asked for, but runs within a loop");
+                 {{}, {"add:0"}}),
+      "the graph has no structured form: node add (AddV2) is asked for, but runs within a loop");
 }
 
 }  // namespace

@@ -18,16 +18,10 @@ struct RaiseAsked {
 };
 
 inline absl::StatusOr<Staged> RaiseProgram(const std::string& text, const RaiseAsked& asked) {
-  Staged staged;
-  staged.program = Parse(text);
-  const auto signature = SignatureOf(*staged.program, asked.feeds, asked.fetches, asked.targets);
+  const auto program = Parse(text);
+  const auto signature = SignatureOf(*program, asked.feeds, asked.fetches, asked.targets);
   if (!signature.ok()) return signature.status();
-  staged.signature = *signature;
-  for (const Node& node : staged.program->main().nodes) {
-    for (int slot = 0; slot < node.num_outputs(); ++slot)
-      staged.values.emplace(Endpoint{node.id, slot}, Endpoint{node.id, slot});
-  }
-  return Raise(staged);
+  return Raise(MakeStaged(program, *signature));
 }
 
 // `text`, raised; or why it is not.

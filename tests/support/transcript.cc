@@ -1,4 +1,4 @@
-#include "exec/transcript.h"
+#include "support/transcript.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,0 +1,48 @@
+#include "cli/asked.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "cli/names.h"
+
+namespace gyre::cli {
+namespace {
+
+// Everything: values that nobody uses, and all that has effects or that nobody waits for.
+RunSignature AskForAll(const Program& program) {
+  RunSignature signature;
+  signature.fetches = LikelyFetches(program);
+  signature.targets = LikelyTargets(program);
+  for (const Node& node : program.main().nodes) {
+    const bool has_effects = node.op != nullptr && (node.op->traits.effect == Effect::kWrite ||
+                                                    node.op->traits.effect == Effect::kIo);
+    if (has_effects && node.num_outputs() > 0) signature.targets.push_back(node.id);
+  }
+  return signature;
+}
+
+}  // namespace
+
+absl::StatusOr<Staged> ReadAsked(std::shared_ptr<const Program> program,
+                                 const Arguments& arguments) {
+  RunSignature signature;
+  if (!arguments.Has("--fetch") && !arguments.Has("--target")) signature = AskForAll(*program);
+  for (const std::string& name : arguments.List("--fetch")) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*program, name));
+    signature.fetches.push_back(e);
+  }
+  for (const std::string& name : arguments.List("--target")) {
+    GYRE_ASSIGN_OR_RETURN(const NodeId id, FindOp(*program, name));
+    signature.targets.push_back(id);
+  }
+  for (const std::string& name : arguments.List("--feed")) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*program, name));
+    signature.feeds.push_back(e);
+  }
+  if (signature.feeds.empty()) {
+    for (const NodeId id : Placeholders(*program)) signature.feeds.push_back({id, 0});
+  }
+  return MakeStaged(std::move(program), std::move(signature));
+}
+
+}  // namespace gyre::cli

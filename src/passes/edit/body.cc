@@ -1,0 +1,80 @@
+#include "passes/edit/body.h"
+
+#include <algorithm>
+
+namespace gyre::passes {
+namespace {
+
+// All nodes, producers first; in the order of the function where edges leave a choice.
+std::vector<NodeId> ProducersFirst(const Function& function) {
+  const size_t n = function.nodes.size();
+  std::vector<NodeId> order;
+  order.reserve(n);
+  enum : char { kNew, kOpen, kDone };
+  std::vector<char> state(n, kNew);
+  std::vector<std::pair<NodeId, size_t>> path;  // nodes being visited, and their next edge
+  for (const Node& root : function.nodes) {
+    if (state[root.id] == kNew) path.push_back({root.id, 0});
+    while (!path.empty()) {
+      auto& [id, edge] = path.back();
+      const Node& node = function.node(id);
+      state[id] = kOpen;
+      const size_t num_inputs = node.inputs.size();
+      if (edge == num_inputs + node.control_inputs.size()) {
+        state[id] = kDone;
+        order.push_back(id);
+        path.pop_back();
+        continue;
+      }
+      const NodeId source =
+          edge < num_inputs ? node.inputs[edge].node : node.control_inputs[edge - num_inputs];
+      ++edge;
+      if (state[source] == kNew) path.push_back({source, 0});
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+Body ReadBody(const Function& function, const Effects& effects,
+              const std::vector<Endpoint>& feeds) {
+  const size_t n = function.nodes.size();
+  Body body;
+  body.order = ProducersFirst(function);
+  body.effects.resize(n);
+  body.after_effects.resize(n);
+  body.is_fixed.resize(n);
+  for (const Endpoint& feed : feeds) body.is_fixed[feed.node] = true;
+  // An output may be a reference where the signature says value: some ops hand on what they get.
+  body.gives_reference.resize(n);
+  std::vector<bool>& gives_reference = body.gives_reference;
+  for (const NodeId id : body.order) {
+    const Node& node = function.node(id);
+    body.effects[id] = effects.Of(node);
+    bool takes_reference = false;
+    bool waits = body.effects[id].IsOrdered();
+    for (const Endpoint& e : node.inputs) {
+      takes_reference |= gives_reference[e.node];
+      waits |= body.after_effects[e.node];
+    }
+    for (const NodeId control : node.control_inputs) waits |= body.after_effects[control];
+    const auto& outputs = node.signature.outputs;
+    gives_reference[id] =
+        std::any_of(outputs.begin(), outputs.end(), [](const auto& slot) { return slot.is_ref; }) ||
+        (takes_reference && (node.op == nullptr || node.op->traits.forwards));
+    body.after_effects[id] = waits || takes_reference;
+    if (takes_reference || gives_reference[id] || node.op == nullptr) body.is_fixed[id] = true;
+  }
+  return body;
+}
+
+std::vector<std::vector<NodeId>> Readers(const Function& function) {
+  std::vector<std::vector<NodeId>> readers(function.nodes.size());
+  for (const Node& node : function.nodes) {
+    for (const Endpoint& e : node.inputs) readers[e.node].push_back(node.id);
+  }
+  return readers;
+}
+
+}  // namespace gyre::passes

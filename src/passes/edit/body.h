@@ -1,0 +1,32 @@
+// Body: what passes must know of one function's nodes before they change them.
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+#include "passes/edit/effects.h"
+#include "passes/prune.h"
+
+namespace gyre::passes {
+
+struct Body {
+  std::vector<NodeId> order;        // producers first, by data and control edges
+  std::vector<EffectSet> effects;   // by node
+  std::vector<bool> after_effects;  // the node, or one it waits for, comes in an order with others
+  std::vector<bool> gives_reference;  // whatever its signature says
+  // Must stay as it is: it is fed, it reads or hands on a reference, or its op is not known.
+  std::vector<bool> is_fixed;
+
+  // A computation that may be evaluated beforehand, shared, or moved elsewhere.
+  bool IsPure(NodeId id) const { return effects[id].IsPure() && !is_fixed[id]; }
+};
+
+// `feeds` are those of the function, if it is the main graph. Requirement: not IsOpaque(function).
+// Linear in nodes and edges.
+Body ReadBody(const Function& function, const Effects& effects,
+              const std::vector<Endpoint>& feeds = {});
+
+// Per node: the nodes that read one of its outputs, once per input that does.
+std::vector<std::vector<NodeId>> Readers(const Function& function);
+
+}  // namespace gyre::passes

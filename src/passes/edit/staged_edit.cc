@@ -1,0 +1,182 @@
+#include "passes/edit/staged_edit.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/calls.h"
+
+namespace gyre {
+
+Staged MakeStaged(std::shared_ptr<const Program> program, RunSignature signature) {
+  Staged staged;
+  for (const Node& node : program->main().nodes) {
+    for (int32_t slot = 0; slot < node.num_outputs(); ++slot)
+      staged.values.emplace(Endpoint{node.id, slot}, Endpoint{node.id, slot});
+  }
+  staged.program = std::move(program);
+  staged.signature = std::move(signature);
+  return staged;
+}
+
+namespace passes {
+namespace {
+
+// Depth first, without recursion.
+std::vector<std::string> Order(const Program& program, const Function& main,
+                               absl::FunctionRef<const Function*(absl::string_view)> find) {
+  std::vector<std::string> order;
+  absl::flat_hash_set<std::string> seen;
+  struct Visit {
+    std::string name;
+    std::vector<std::string> callees;
+    size_t next = 0;
+  };
+  std::vector<Visit> path;
+  const auto open = [&](std::string name, const Function& function) {
+    Visit visit{std::move(name), {}};
+    for (const Node& node : function.nodes) {
+      for (std::string& callee : NamedFunctions(program, node))
+        visit.callees.push_back(std::move(callee));
+    }
+    const auto gradient = program.gradient_functions().find(visit.name);
+    if (gradient != program.gradient_functions().end()) visit.callees.push_back(gradient->second);
+    path.push_back(std::move(visit));
+  };
+  open("", main);
+  while (!path.empty()) {
+    Visit& visit = path.back();
+    if (visit.next == visit.callees.size()) {
+      if (path.size() > 1) order.push_back(std::move(visit.name));
+      path.pop_back();
+      continue;
+    }
+    std::string callee = visit.callees[visit.next++];
+    const Function* function = find(callee);
+    if (function != nullptr && seen.insert(callee).second) open(std::move(callee), *function);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::string> NamedFunctions(const Program& program, const Node& node) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : node.attrs) {
+    if (const auto* ref = std::get_if<FunctionRef>(&value)) names.push_back(ref->name);
+    if (const auto* refs = std::get_if<std::vector<FunctionRef>>(&value)) {
+      for (const FunctionRef& each : *refs) names.push_back(each.name);
+    }
+  }
+  if (node.op == nullptr && program.FindFunction(node.op_name) != nullptr)
+    names.push_back(node.op_name);
+  return names;
+}
+
+std::vector<std::string> CalleesFirst(const Program& program) {
+  return Order(program, program.main(),
+               [&](absl::string_view name) { return program.FindFunction(name); });
+}
+
+StagedEdit::StagedEdit(const Staged& staged) : staged_(staged) {}
+
+const Function& StagedEdit::main() const {
+  return main_ != nullptr ? *main_ : staged_.program->main();
+}
+
+const Function* StagedEdit::Find(absl::string_view name) const {
+  const auto it = functions_.find(std::string(name));
+  return it != functions_.end() ? it->second.get() : staged_.program->FindFunction(name);
+}
+
+std::vector<std::string> StagedEdit::CalleesFirst() const {
+  return Order(*staged_.program, main(), [&](absl::string_view name) { return Find(name); });
+}
+
+std::string StagedEdit::UniqueFunctionName(absl::string_view wanted) {
+  const auto is_taken = [&](const std::string& name) {
+    return functions_.contains(name) || staged_.program->FindFunction(name) != nullptr;
+  };
+  std::string name(wanted);
+  int& number = numbers_[name];
+  while (is_taken(name)) name = absl::StrCat(wanted, "_", ++number);
+  return name;
+}
+
+Rewrite StagedEdit::Change(absl::string_view name) const {
+  if (name.empty()) return Rewrite(ops(), main(), staged_.signature);
+  return Rewrite(ops(), *Find(name));
+}
+
+absl::Status StagedEdit::Take(absl::string_view name, Rewrite rewrite) {
+  if (!rewrite.changed()) return absl::OkStatus();
+  if (!name.empty()) {
+    GYRE_ASSIGN_OR_RETURN(Rewrite::Finished finished, std::move(rewrite).Finish());
+    SetFunction(std::move(finished.function));
+    return absl::OkStatus();
+  }
+  absl::flat_hash_map<Endpoint, Endpoint> values;
+  for (const auto& [imported, now] : staged_.values) values.emplace(imported, rewrite.Resolve(now));
+  GYRE_ASSIGN_OR_RETURN(Rewrite::Finished finished, std::move(rewrite).Finish());
+  staged_.values.clear();
+  for (const auto& [imported, now] : values) {
+    const NodeId id = finished.new_ids[now.node];
+    if (id < 0 || now.slot >= finished.function.node(id).num_outputs()) continue;
+    staged_.values.emplace(imported, Endpoint{id, now.slot});
+  }
+  staged_.signature = std::move(finished.run);
+  main_ = std::make_unique<Function>(std::move(finished.function));
+  return absl::OkStatus();
+}
+
+void StagedEdit::SetFunction(Function function) {
+  std::string name = function.name;
+  functions_[std::move(name)] = std::make_unique<Function>(std::move(function));
+}
+
+void StagedEdit::EraseUnused() {
+  const std::vector<std::string> names = CalleesFirst();
+  const absl::flat_hash_set<std::string> used(names.begin(), names.end());
+  for (const auto& [name, function] : staged_.program->functions()) {
+    if (!used.contains(name)) functions_[name] = nullptr;
+  }
+  std::erase_if(functions_, [&](const auto& entry) {
+    return entry.second != nullptr && !used.contains(entry.first);
+  });
+}
+
+Staged StagedEdit::Finish() && {
+  if (main_ == nullptr && functions_.empty()) return std::move(staged_);
+  ProgramBuilder builder(*staged_.program);
+  if (main_ != nullptr) builder.SetMain(std::move(*main_));
+  for (const auto& [name, function] : functions_) {
+    if (function == nullptr) {
+      builder.EraseFunction(name);
+    } else {
+      builder.SetFunction(std::move(*function));
+    }
+  }
+  staged_.program = builder.Build();
+  return std::move(staged_);
+}
+
+absl::StatusOr<Staged> RewriteEach(
+    const Staged& staged,
+    const std::function<absl::Status(absl::string_view name, Rewrite& rewrite)>& edit) {
+  StagedEdit staged_edit(staged);
+  std::vector<std::string> names = staged_edit.CalleesFirst();
+  names.push_back("");
+  for (const std::string& name : names) {
+    if (IsOpaque(name.empty() ? staged_edit.main() : *staged_edit.Find(name))) continue;
+    Rewrite rewrite = staged_edit.Change(name);
+    GYRE_RETURN_IF_ERROR(edit(name, rewrite));
+    GYRE_RETURN_IF_ERROR(staged_edit.Take(name, std::move(rewrite)));
+  }
+  return std::move(staged_edit).Finish();
+}
+
+}  // namespace passes
+}  // namespace gyre

@@ -1,0 +1,116 @@
+#include "passes/fold.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ops/registry.h"
+#include "passes/edit/body.h"
+#include "passes/edit/evaluate.h"
+#include "passes/edit/rewrite.h"
+#include "passes/edit/shapes.h"
+#include "passes/edit/staged_edit.h"
+
+namespace gyre {
+namespace {
+
+using passes::Body;
+using passes::Rewrite;
+
+// One function's constants as they are found.
+class Folder {
+ public:
+  Folder(const passes::Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
+      : shapes_(shapes),
+        rewrite_(rewrite),
+        body_(ReadBody(rewrite.function(), effects, rewrite.run().feeds)),
+        values_(rewrite.function().nodes.size()) {}
+
+  void Fold() {
+    FindReadOutputs();
+    for (const NodeId id : body_.order) {
+      if (!body_.IsPure(id)) continue;
+      if (const Tensor* value = passes::ConstantValue(rewrite_.node(id))) {
+        values_[id] = {*value};
+      } else if (auto outputs = Evaluate(rewrite_.node(id))) {
+        Become(id, *std::move(outputs));
+      }
+    }
+  }
+
+ private:
+  void FindReadOutputs() {
+    const Function& function = rewrite_.function();
+    for (const Node& node : function.nodes) read_.insert(node.inputs.begin(), node.inputs.end());
+    for (const FunctionResult& result : function.results) read_.insert(result.value);
+    for (const Endpoint& fetch : rewrite_.run().fetches) read_.insert(fetch);
+  }
+
+  std::optional<std::vector<Tensor>> Evaluate(const Node& node) const {
+    if (node.kind() != OpKind::kPlain || node.op_name == "Const" || node.num_outputs() == 0)
+      return std::nullopt;
+    std::vector<Tensor> inputs;
+    for (const Endpoint& e : node.inputs) {
+      if (values_[e.node].empty()) return FromShapes(node);
+      inputs.push_back(values_[e.node][e.slot]);
+    }
+    return inputs.empty() ? std::nullopt : passes::EvaluatePure(node, std::move(inputs));
+  }
+
+  std::optional<std::vector<Tensor>> FromShapes(const Node& node) const {
+    std::vector<Tensor> outputs;
+    if (!shapes_.IsComputed(node.id)) return std::nullopt;
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      const Tensor& constant = shapes_.at({node.id, slot}).constant;
+      if (!constant.has_value() || constant.dtype() != node.signature.outputs[slot].dtype)
+        return std::nullopt;
+      outputs.push_back(constant);
+    }
+    return outputs;
+  }
+
+  void Become(NodeId id, std::vector<Tensor> outputs) {
+    std::vector<NodeId> waits = rewrite_.node(id).control_inputs;
+    for (const Endpoint& e : rewrite_.node(id).inputs) {
+      if (body_.after_effects[e.node]) waits.push_back(e.node);
+    }
+    if (waits.empty()) values_[id] = outputs;
+    if (outputs.size() == 1) {
+      passes::MakeConstant(Ops(), outputs[0], std::move(waits), rewrite_.Edit(id));
+      return;
+    }
+    const Node node = rewrite_.node(id);
+    for (int slot = 0; slot < static_cast<int>(outputs.size()); ++slot) {
+      if (!read_.contains({id, slot})) continue;
+      const Endpoint constant = rewrite_.AddConstant(
+          outputs[slot], {.name = slot == 0 ? node.name : absl::StrCat(node.name, "/", slot),
+                          .control_inputs = waits,
+                          .like = &node,
+                          .before = id});
+      rewrite_.Replace({id, slot}, constant);
+    }
+    rewrite_.Drop(id);
+  }
+
+  const FunctionShapes& shapes_;
+  Rewrite& rewrite_;
+  const Body body_;
+  std::vector<std::vector<Tensor>> values_;  // by node: its outputs, if known
+  absl::flat_hash_set<Endpoint> read_;
+};
+
+}  // namespace
+
+absl::StatusOr<Staged> FoldPass(const Staged& staged) {
+  const passes::Effects effects(*staged.program);
+  const passes::KnownShapes shapes(staged);
+  return passes::RewriteEach(staged, [&](absl::string_view name, Rewrite& rewrite) {
+    Folder(effects, shapes.Of(name), rewrite).Fold();
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace gyre

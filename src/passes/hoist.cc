@@ -1,0 +1,298 @@
+#include "passes/hoist.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/calls.h"
+#include "ops/registry.h"
+#include "passes/edit/body.h"
+#include "passes/edit/shapes.h"
+#include "passes/edit/site_edit.h"
+
+namespace gyre {
+namespace {
+
+using passes::Body;
+using passes::Effects;
+using passes::Rewrite;
+using passes::SiteEdit;
+using passes::StagedEdit;
+
+// Of any input.
+constexpr absl::string_view kNeverFail[] = {
+    "Abs",   "Ceil",   "Cos",        "Exp",     "Expm1",    "Floor", "Identity", "Invert",
+    "Log",   "Log1p",  "LogicalNot", "Neg",     "OnesLike", "Rank",  "Relu",     "Rint",
+    "Round", "Rsqrt",  "Shape",      "Sigmoid", "Sign",     "Sin",   "Size",     "Softplus",
+    "Sqrt",  "Square", "Tan",        "Tanh",    "ZerosLike"};
+// Of inputs that fit together.
+constexpr absl::string_view kFailOnShapesAlone[] = {
+    "Add",        "AddV2",        "Atan2",    "Equal",
+    "Greater",    "GreaterEqual", "Less",     "LessEqual",
+    "LogicalAnd", "LogicalOr",    "Maximum",  "Minimum",
+    "Mul",        "NotEqual",     "SelectV2", "SquaredDifference",
+    "Sub"};
+
+template <size_t n>
+bool IsIn(const absl::string_view (&names)[n], absl::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+bool IsFloat(DType type) {
+  return type == DType::kFloat || type == DType::kDouble || type == DType::kHalf ||
+         type == DType::kBfloat16;
+}
+
+// What is known of the program's shapes before the pass, by name: names stay while ids change.
+class NamedShapes {
+ public:
+  explicit NamedShapes(const Staged& staged) : program_(*staged.program), shapes_(staged) {}
+
+  PartialShape Of(const std::string& function, const std::string& node, int slot) {
+    const auto [it, is_new] = ids_.try_emplace(function);
+    if (is_new) {
+      const Function* old = function.empty() ? &program_.main() : program_.FindFunction(function);
+      if (old != nullptr) {
+        for (const Node& each : old->nodes) it->second.emplace(each.name, each.id);
+      }
+    }
+    const auto id = it->second.find(node);
+    if (id == it->second.end()) return PartialShape::Unknown();
+    return shapes_.Of(function).at({id->second, slot}).shape;
+  }
+
+ private:
+  const Program& program_;
+  const passes::KnownShapes shapes_;
+  absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, NodeId>> ids_;
+};
+
+// All have one shape, but for scalars.
+bool FitTogether(const std::vector<PartialShape>& shapes) {
+  const PartialShape* first = nullptr;
+  for (const PartialShape& shape : shapes) {
+    if (!shape.IsFullyKnown()) return false;
+    if (shape.rank() == 0) continue;
+    if (first != nullptr && shape != *first) return false;
+    first = &shape;
+  }
+  return true;
+}
+
+bool CannotFail(const Node& node, const std::vector<PartialShape>& inputs) {
+  if (!Ops().MakeKernel(node).ok()) return false;
+  if (IsIn(kNeverFail, node.op_name)) return true;
+  if (node.op_name == "Cast") {
+    return node.signature.inputs[0].dtype != DType::kString &&
+           node.signature.outputs[0].dtype != DType::kString;
+  }
+  // Only integers cannot be divided by zero.
+  const bool divides = node.op_name == "RealDiv" || node.op_name == "Reciprocal";
+  if (divides && !IsFloat(node.signature.outputs[0].dtype)) return false;
+  return (divides || IsIn(kFailOnShapesAlone, node.op_name)) && FitTogether(inputs);
+}
+
+// The condition or the body of one loop: which of its nodes can go.
+class Invariants {
+ public:
+  // `args`: by argument of the function, the loop's variable that no trip changes; -1: it changes.
+  Invariants(const Function& function, const Effects& effects, const std::string& shapes_of,
+             const std::vector<int>& args, bool is_certain, NamedShapes& shapes)
+      : function_(function),
+        body_(ReadBody(function, effects)),
+        variable_of_(function.nodes.size(), -1) {
+    for (size_t i = 0; i < args.size(); ++i) variable_of_[function.arg_nodes[i]] = args[i];
+    const std::vector<bool> runs = NeededNodes(function, CallSignature(function));
+    goes_.resize(function.nodes.size());
+    for (const NodeId id : body_.order) {
+      const Node& node = function.node(id);
+      if (!runs[id] || !DependsOnInvariants(node)) continue;
+      std::vector<PartialShape> inputs;
+      for (const Endpoint& e : node.inputs)
+        inputs.push_back(shapes.Of(shapes_of, function.node(e.node).name, e.slot));
+      if (!is_certain && !CannotFail(node, inputs)) continue;
+      goes_[id] = true;
+      order_.push_back(id);
+    }
+    FindFrontier();
+  }
+
+  const std::vector<NodeId>& order() const { return order_; }  // what goes, producers first
+  // Values that are computed outside and read inside.
+  const std::vector<Endpoint>& frontier() const { return frontier_; }
+  int VariableOf(NodeId arg) const { return variable_of_[arg]; }
+
+ private:
+  bool DependsOnInvariants(const Node& node) const {
+    if (!body_.IsPure(node.id) || node.kind() != OpKind::kPlain || !node.control_inputs.empty() ||
+        node.num_outputs() == 0) {
+      return false;
+    }
+    bool reads_variable = false;  // what reads constants alone is for `fold`
+    for (const Endpoint& e : node.inputs) {
+      const bool is_variable = variable_of_[e.node] >= 0;
+      const bool is_constant = passes::ConstantValue(function_.node(e.node)) != nullptr;
+      if (!is_variable && !is_constant && !goes_[e.node]) return false;
+      reads_variable |= !is_constant;
+    }
+    return reads_variable;
+  }
+
+  void FindFrontier() {
+    absl::flat_hash_set<Endpoint> seen;
+    const auto read = [&](Endpoint e) {
+      if (goes_[e.node] && seen.insert(e).second) frontier_.push_back(e);
+    };
+    for (const Node& node : function_.nodes) {
+      if (goes_[node.id]) continue;
+      for (const Endpoint& e : node.inputs) read(e);
+    }
+    for (const FunctionResult& result : function_.results) read(result.value);
+  }
+
+  const Function& function_;
+  const Body body_;
+  std::vector<int> variable_of_;  // by node: the variable that it is the argument of
+  std::vector<bool> goes_;
+  std::vector<NodeId> order_;
+  std::vector<Endpoint> frontier_;
+};
+
+class Hoister {
+ public:
+  explicit Hoister(const Staged& staged)
+      : effects_(*staged.program), shapes_(staged), edit_(staged), counts_(CountNames(edit_)) {}
+
+  absl::StatusOr<Staged> Run() && {
+    // Callees first: what leaves an inner loop may leave the outer one.
+    std::vector<std::string> names = edit_.CalleesFirst();
+    names.push_back("");
+    for (const std::string& name : names) {
+      Rewrite rewrite = edit_.Change(name);
+      if (passes::IsOpaque(rewrite.function())) continue;
+      const Body body = ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
+      for (const NodeId id : body.order) {
+        const OpKind kind = rewrite.node(id).kind();
+        const bool is_loop = kind == OpKind::kWhile || kind == OpKind::kFor;
+        if (is_loop && !body.is_fixed[id]) GYRE_RETURN_IF_ERROR(HoistOutOf(id, rewrite));
+      }
+      GYRE_RETURN_IF_ERROR(edit_.Take(name, std::move(rewrite)));
+    }
+    return std::move(edit_).Finish();
+  }
+
+ private:
+  // The loop's variables that no trip changes.
+  static std::vector<bool> FixedVariables(const Node& loop, const Function& body) {
+    const int shift = loop.kind() == OpKind::kFor ? 1 : 0;
+    std::vector<bool> fixed;
+    for (size_t i = 0; i < body.results.size(); ++i)
+      fixed.push_back(body.results[i].value == Endpoint{body.arg_nodes[i + shift], 0});
+    return fixed;
+  }
+
+  static bool MakesATrip(const Node& loop, const Rewrite& caller) {
+    if (loop.kind() != OpKind::kFor) return false;
+    std::vector<int64_t> bounds;
+    for (int i = 0; i < 3; ++i) {
+      const Tensor* value = passes::ConstantValue(caller.node(caller.Resolve(loop.inputs[i]).node));
+      if (value == nullptr || value->rank() != 0 || value->dtype() != DType::kInt32) return false;
+      bounds.push_back(value->scalar<int32_t>());
+    }
+    return bounds[2] > 0 ? bounds[0] < bounds[1] : bounds[2] < 0 && bounds[0] > bounds[1];
+  }
+
+  absl::Status HoistOutOf(NodeId id, Rewrite& caller) {
+    const Node loop = caller.node(id);
+    if (!SiteEdit::CanChange(edit_, effects_, counts_, loop)) return absl::OkStatus();
+    const std::vector<Callee> callees = CalleesOf(edit_.program(), loop);
+    const std::vector<bool> fixed = FixedVariables(loop, *edit_.Find(callees.back().function.name));
+    std::vector<std::unique_ptr<Invariants>> found;
+    bool any = false;
+    for (const Callee& callee : callees) {
+      const bool is_cond = callee.role == "cond";
+      const int shift = loop.kind() == OpKind::kFor ? 1 : 0;
+      std::vector<int> args(shift, -1);
+      for (size_t i = 0; i < fixed.size(); ++i) args.push_back(fixed[i] ? static_cast<int>(i) : -1);
+      found.push_back(std::make_unique<Invariants>(*edit_.Find(callee.function.name), effects_,
+                                                   callee.function.name, args,
+                                                   is_cond || MakesATrip(loop, caller), shapes_));
+      any |= !found.back()->frontier().empty();
+    }
+    return any ? Move(loop, found, caller) : absl::OkStatus();
+  }
+
+  absl::Status Move(const Node& loop, const std::vector<std::unique_ptr<Invariants>>& found,
+                    Rewrite& caller) {
+    SiteEdit site(edit_, counts_, loop);
+    passes::SiteInterface wanted = passes::InterfaceOf(loop);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const Function function = site.callees()[i].function();
+      const absl::flat_hash_map<NodeId, NodeId> copies = CopyOut(loop, function, *found[i], caller);
+      for (const Endpoint& e : found[i]->frontier()) {
+        const Node& node = function.node(e.node);
+        const DType type = node.signature.outputs[e.slot].dtype;
+        wanted.args.push_back({copies.at(e.node), e.slot});
+        wanted.arg_types.push_back(type);
+        wanted.output_types.push_back(type);
+        wanted.outputs_from.push_back(-1);
+        AddVariable(node.name, type, i, e, site.callees());
+      }
+      for (const NodeId id : found[i]->order()) site.callees()[i].Drop(id);
+    }
+    return std::move(site).Finish(wanted, loop.id, caller);
+  }
+
+  // What is to go from `function`, as nodes before the loop.
+  absl::flat_hash_map<NodeId, NodeId> CopyOut(const Node& loop, const Function& function,
+                                              const Invariants& invariants, Rewrite& caller) {
+    absl::flat_hash_map<NodeId, NodeId> copies;
+    const auto copy = [&](const Node& node) {
+      Node outside = node;
+      outside.name = absl::StrCat(loop.name, "/", node.name);
+      return outside;
+    };
+    for (const NodeId id : invariants.order()) {
+      Node outside = copy(function.node(id));
+      outside.control_inputs = loop.control_inputs;
+      for (Endpoint& e : outside.inputs) {
+        const Node& source = function.node(e.node);
+        if (const int variable = invariants.VariableOf(e.node); variable >= 0) {
+          e = loop.inputs[variable + NumSelectorInputs(loop)];
+          continue;
+        }
+        if (!copies.contains(e.node)) copies[e.node] = caller.Add(copy(source), loop.id);
+        e.node = copies[e.node];
+      }
+      copies[id] = caller.Add(std::move(outside), loop.id);
+    }
+    return copies;
+  }
+
+  // A variable that no trip changes, in all functions of the loop; `value` of one is read from it.
+  void AddVariable(const std::string& name, DType type, size_t reader, Endpoint value,
+                   std::vector<Rewrite>& functions) {
+    for (size_t i = 0; i < functions.size(); ++i) {
+      const Endpoint arg = AddArgument(name, type, edit_.ops(), functions[i]);
+      if (i + 1 == functions.size()) AddResult(name, type, arg, functions[i]);
+      if (i == reader) functions[i].Replace(value, arg);
+    }
+  }
+
+  const Effects effects_;
+  NamedShapes shapes_;
+  StagedEdit edit_;
+  passes::NameCounts counts_;
+};
+
+}  // namespace
+
+absl::StatusOr<Staged> HoistPass(const Staged& staged) { return Hoister(staged).Run(); }
+
+}  // namespace gyre

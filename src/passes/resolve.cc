@@ -1,0 +1,211 @@
+#include "passes/resolve.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/calls.h"
+#include "passes/edit/body.h"
+#include "passes/edit/evaluate.h"
+#include "passes/edit/interface.h"
+#include "passes/edit/staged_edit.h"
+
+namespace gyre {
+namespace {
+
+using passes::Body;
+using passes::Effects;
+using passes::EffectSet;
+using passes::Rewrite;
+
+template <typename T>
+bool IsNotZero(const Tensor& tensor) {
+  return tensor.scalar<T>() != T(0);
+}
+
+// What an If or While makes of a condition (docs/semantics.md); nothing for types that it refuses.
+std::optional<bool> IsTrue(const Tensor& tensor) {
+  if (tensor.rank() > 0) return tensor.num_elements() > 0;
+  switch (tensor.dtype()) {
+    case DType::kBool:
+      return tensor.scalar<bool>();
+    case DType::kInt32:
+      return IsNotZero<int32_t>(tensor);
+    case DType::kInt64:
+      return IsNotZero<int64_t>(tensor);
+    case DType::kFloat:
+      return IsNotZero<float>(tensor);
+    case DType::kDouble:
+      return IsNotZero<double>(tensor);
+    case DType::kString:
+      return !tensor.scalar<std::string>().empty();
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<int64_t> IntScalar(const Tensor* tensor) {
+  if (tensor == nullptr || tensor->rank() != 0 || tensor->dtype() != DType::kInt32)
+    return std::nullopt;
+  return tensor->scalar<int32_t>();
+}
+
+class Resolver {
+ public:
+  Resolver(const Effects& effects, Rewrite& rewrite)
+      : effects_(effects),
+        program_(effects.program()),
+        rewrite_(rewrite),
+        body_(ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
+
+  absl::Status Resolve() {
+    for (const NodeId id : body_.order) {
+      const Node& node = rewrite_.node(id);
+      if (!IsStructured(node.kind()) || body_.is_fixed[id] ||
+          body_.effects[id].Has(EffectSet::kUnclear)) {
+        continue;
+      }
+      GYRE_RETURN_IF_ERROR(ResolveNode(node));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const Tensor* Constant(Endpoint e) const {
+    e = rewrite_.Resolve(e);
+    if (static_cast<size_t>(e.node) < body_.is_fixed.size() && body_.is_fixed[e.node])
+      return nullptr;
+    return passes::ConstantValue(rewrite_.node(e.node));
+  }
+
+  absl::Status ResolveNode(const Node& node) {
+    switch (node.kind()) {
+      case OpKind::kIf:
+      case OpKind::kCase: {
+        const std::optional<int> taken = TakenBranch(node);
+        return taken ? BecomeCall(node, *taken, 1) : absl::OkStatus();
+      }
+      case OpKind::kWhile:
+      case OpKind::kFor: {
+        if (body_.effects[node.id].Has(EffectSet::kByName)) return absl::OkStatus();
+        const bool is_while = node.kind() == OpKind::kWhile;
+        const std::optional<int> trips = is_while ? TripsOfWhile(node) : TripsOfFor(node);
+        if (trips == 0) return BecomeInputs(node);
+        if (trips == 1) return is_while ? BecomeCall(node, 1, 0) : BecomeCallOfFor(node);
+        return absl::OkStatus();
+      }
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  std::optional<int> TakenBranch(const Node& node) const {
+    const Tensor* selector = Constant(node.inputs[0]);
+    if (selector == nullptr) return std::nullopt;
+    if (node.kind() == OpKind::kIf) {
+      const std::optional<bool> is_true = IsTrue(*selector);
+      return is_true ? std::optional<int>(*is_true ? 0 : 1) : std::nullopt;
+    }
+    const std::optional<int64_t> index = IntScalar(selector);
+    const int last = static_cast<int>(CalleesOf(program_, node).size()) - 1;
+    if (!index) return std::nullopt;
+    return *index < 0 || *index > last ? last : static_cast<int>(*index);
+  }
+
+  // 0, 1, or nothing: more, or not known.
+  std::optional<int> TripsOfWhile(const Node& node) const {
+    const std::vector<Callee> callees = CalleesOf(program_, node);
+    const Function& cond = *program_.FindFunction(callees[0].function.name);
+    if (!effects_.OfFunction(cond.name).IsPure()) return std::nullopt;
+    std::vector<Tensor> values;
+    for (const Endpoint& e : node.inputs) {
+      const Tensor* constant = Constant(e);
+      values.push_back(constant == nullptr ? Tensor() : *constant);
+    }
+    for (const int trips : {0, 1}) {
+      const Tensor result = EvaluateCall(effects_, cond, values)[0];
+      const std::optional<bool> goes_on = result.has_value() ? IsTrue(result) : std::nullopt;
+      if (!goes_on) return std::nullopt;
+      if (!*goes_on) return trips;
+      const Function& body = *program_.FindFunction(callees[1].function.name);
+      if (trips == 0) values = EvaluateCall(effects_, body, values);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> TripsOfFor(const Node& node) const {
+    const std::optional<int64_t> start = IntScalar(Constant(node.inputs[0]));
+    const std::optional<int64_t> limit = IntScalar(Constant(node.inputs[1]));
+    const std::optional<int64_t> delta = IntScalar(Constant(node.inputs[2]));
+    if (!start || !limit || !delta) return std::nullopt;
+    if (*start == *limit) return 0;
+    const bool is_one = *delta > 0 ? *start < *limit && *start + *delta >= *limit
+                                   : *delta < 0 && *start > *limit && *start + *delta <= *limit;
+    return is_one ? std::optional<int>(1) : std::nullopt;
+  }
+
+  absl::Status BecomeInputs(const Node& site) {
+    const Node node = site;
+    const int selectors = NumSelectorInputs(node);
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      Endpoint value = node.inputs[slot + selectors];
+      if (!node.control_inputs.empty()) {  // they hold up what comes out, too
+        GYRE_ASSIGN_OR_RETURN(const NodeId held,
+                              rewrite_.Add("Identity", {value}, {},
+                                           {.name = absl::StrCat(node.name, "/", slot),
+                                            .control_inputs = node.control_inputs,
+                                            .like = &node,
+                                            .before = node.id}));
+        value = {held, 0};
+      }
+      rewrite_.Replace({node.id, slot}, value);
+    }
+    rewrite_.Drop(node.id);
+    return absl::OkStatus();
+  }
+
+  // A call of one of the site's functions with its inputs, the first `skipped` left out.
+  absl::Status BecomeCall(const Node& site, int callee, int skipped) {
+    const std::vector<Endpoint> args(site.inputs.begin() + skipped, site.inputs.end());
+    return BecomeCall(site, CalleesOf(program_, site)[callee].function, args);
+  }
+
+  absl::Status BecomeCallOfFor(const Node& site) {
+    std::vector<Endpoint> args = {site.inputs[0]};
+    args.insert(args.end(), site.inputs.begin() + NumSelectorInputs(site), site.inputs.end());
+    return BecomeCall(site, CalleesOf(program_, site)[0].function, std::move(args));
+  }
+
+  absl::Status BecomeCall(const Node& site, const FunctionRef& function,
+                          std::vector<Endpoint> args) {
+    std::vector<DType> types;
+    for (const Endpoint& e : args)
+      types.push_back(rewrite_.node(e.node).signature.outputs[e.slot].dtype);
+    const bool has_effects = !effects_.OfFunction(function.name).MayDrop();
+    GYRE_ASSIGN_OR_RETURN(Node call, passes::CallInstead(program_.ops(), site, function,
+                                                         has_effects, std::move(args), types));
+    call.id = site.id;
+    rewrite_.Edit(call.id) = std::move(call);
+    return absl::OkStatus();
+  }
+
+  const Effects& effects_;
+  const Program& program_;
+  Rewrite& rewrite_;
+  const Body body_;
+};
+
+}  // namespace
+
+absl::StatusOr<Staged> ResolvePass(const Staged& staged) {
+  const Effects effects(*staged.program);
+  return passes::RewriteEach(staged, [&](absl::string_view, Rewrite& rewrite) {
+    return Resolver(effects, rewrite).Resolve();
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,339 @@
+#include "passes/trim.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "ir/calls.h"
+#include "passes/edit/body.h"
+#include "passes/edit/interface.h"
+#include "passes/edit/staged_edit.h"
+
+namespace gyre {
+namespace {
+
+using passes::Body;
+using passes::Effects;
+using passes::Rewrite;
+
+// False if it was marked before.
+bool Mark(std::vector<bool>& marks, int i) {
+  if (marks[i]) return false;
+  return marks[i] = true;
+}
+
+// What is needed of all functions, as a fixed point: starting from nothing, what is needed makes
+// other things needed.
+class Needs {
+ public:
+  Needs(const Staged& staged, const Effects& effects);
+
+  struct Site {
+    int caller = 0;
+    NodeId node = 0;
+    std::vector<int> callees;  // in the order of CalleesOf
+  };
+  // One function; number 0 is the main graph.
+  struct Entry {
+    std::string name;
+    const Function* function = nullptr;
+    Body body;             // empty if it is opaque
+    bool is_kept = false;  // all arguments and results stay
+    bool is_opaque = false;
+    std::vector<bool> nodes, args, results;  // needed
+    std::vector<std::vector<bool>> outputs;  // needed, by node
+    std::vector<int> site_of;                // by node: the site that it is; -1: none
+    std::vector<int> called_from;            // sites
+  };
+  const std::vector<Entry>& entries() const { return entries_; }
+  const Site& site(int i) const { return sites_[i]; }
+
+  // Of a site: whether argument or output i is needed; the same for all of its functions.
+  bool NeedsArg(const Site& site, int i) const;
+  bool NeedsOutput(const Site& site, int i) const;
+
+ private:
+  enum class What { kNode, kOutput, kArg, kResult };
+  struct Need {
+    What what;
+    int entry;
+    int index;
+    int slot = 0;
+  };
+
+  void AddEntry(std::string name, const Function& function, const Effects& effects,
+                const std::vector<Endpoint>& feeds);
+  void FindSites();
+  void FindKept(const Program& program);
+  void Start(const Staged& staged);
+  void Ask(Need need) { work_.push_back(need); }
+  void AskForAll(int entry);
+  void Follow(const Need& need);
+  void FollowNode(const Entry& entry, int number, NodeId id);
+  void FollowOutput(const Entry& entry, Endpoint e);
+  void FollowArg(int number, int arg);
+  void FollowResult(int number, int result);
+  const Node& NodeOf(const Site& site) const {
+    return entries_[site.caller].function->node(site.node);
+  }
+  // How many arguments of a callee come before those of the site: the index of a For.
+  int Shift(const Site& site) const { return NodeOf(site).kind() == OpKind::kFor ? 1 : 0; }
+  bool IsLoop(const Site& site) const {
+    const OpKind kind = NodeOf(site).kind();
+    return kind == OpKind::kWhile || kind == OpKind::kFor;
+  }
+
+  const Program& program_;
+  std::vector<Entry> entries_;
+  absl::flat_hash_map<std::string, int> number_of_;
+  std::vector<Site> sites_;
+  std::vector<Need> work_;
+};
+
+Needs::Needs(const Staged& staged, const Effects& effects) : program_(*staged.program) {
+  AddEntry("", program_.main(), effects, staged.signature.feeds);
+  for (const std::string& name : passes::CalleesFirst(program_))
+    AddEntry(name, *program_.FindFunction(name), effects, {});
+  FindSites();
+  FindKept(program_);
+  Start(staged);
+  while (!work_.empty()) {
+    const Need need = work_.back();
+    work_.pop_back();
+    Follow(need);
+  }
+}
+
+void Needs::AddEntry(std::string name, const Function& function, const Effects& effects,
+                     const std::vector<Endpoint>& feeds) {
+  Entry entry;
+  entry.name = std::move(name);
+  entry.function = &function;
+  entry.is_opaque = passes::IsOpaque(function);
+  if (!entry.is_opaque) entry.body = ReadBody(function, effects, feeds);
+  entry.nodes.resize(function.nodes.size());
+  entry.args.resize(function.args.size());
+  entry.results.resize(function.results.size());
+  entry.outputs.resize(function.nodes.size());
+  entry.site_of.assign(function.nodes.size(), -1);
+  for (const Node& node : function.nodes) entry.outputs[node.id].resize(node.num_outputs());
+  number_of_.emplace(entry.name, static_cast<int>(entries_.size()));
+  entries_.push_back(std::move(entry));
+}
+
+// The calls that may be changed.
+void Needs::FindSites() {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (entry.is_opaque) continue;
+    for (const Node& node : entry.function->nodes) {
+      if (!IsStructured(node.kind()) || entry.body.is_fixed[node.id] ||
+          entry.body.effects[node.id].Has(passes::EffectSet::kUnclear)) {
+        continue;
+      }
+      Site site{static_cast<int>(i), node.id, {}};
+      for (const Callee& callee : CalleesOf(program_, node))
+        site.callees.push_back(number_of_.at(callee.function.name));
+      entry.site_of[node.id] = static_cast<int>(sites_.size());
+      for (const int callee : site.callees)
+        entries_[callee].called_from.push_back(entry.site_of[node.id]);
+      sites_.push_back(std::move(site));
+    }
+  }
+}
+
+// Functions whose signature somebody else counts on.
+void Needs::FindKept(const Program& program) {
+  const auto keep = [&](absl::string_view name) {
+    const auto it = number_of_.find(std::string(name));
+    if (it != number_of_.end()) entries_[it->second].is_kept = true;
+  };
+  for (const auto& [name, gradient] : program.gradient_functions()) {
+    keep(name);
+    keep(gradient);
+  }
+  for (Entry& entry : entries_) {
+    if (entry.is_opaque) entry.is_kept = true;
+    for (const Node& node : entry.function->nodes) {
+      const std::vector<std::string> names = passes::NamedFunctions(program, node);
+      const int site = entry.site_of[node.id];
+      if (site >= 0 && names.size() == sites_[site].callees.size()) continue;  // called, no more
+      for (const std::string& name : names) keep(name);
+    }
+  }
+}
+
+void Needs::AskForAll(int number) {
+  const Entry& entry = entries_[number];
+  for (size_t i = 0; i < entry.args.size(); ++i) Ask({What::kArg, number, static_cast<int>(i)});
+  for (size_t i = 0; i < entry.results.size(); ++i)
+    Ask({What::kResult, number, static_cast<int>(i)});
+}
+
+void Needs::Start(const Staged& staged) {
+  for (const Endpoint& e : staged.signature.fetches) Ask({What::kOutput, 0, e.node, e.slot});
+  for (const NodeId target : staged.signature.targets) Ask({What::kNode, 0, target});
+  for (const Endpoint& e : staged.signature.feeds) Ask({What::kNode, 0, e.node});
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    const int number = static_cast<int>(i);
+    if (entry.is_kept) AskForAll(number);
+    for (const auto& [name, id] : entry.function->control_results) Ask({What::kNode, number, id});
+    for (const Node& node : entry.function->nodes) {
+      if (entry.is_opaque) {
+        Ask({What::kNode, number, node.id});
+        continue;
+      }
+      const Effect effect = node.op == nullptr ? Effect::kNone : node.op->traits.effect;
+      const bool always_runs = effect == Effect::kIo || effect == Effect::kWrite;
+      if (i > 0 && always_runs && !entry.body.effects[node.id].MayDrop())
+        Ask({What::kNode, number, node.id});
+    }
+  }
+}
+
+void Needs::Follow(const Need& need) {
+  Entry& entry = entries_[need.entry];
+  switch (need.what) {
+    case What::kNode:
+      if (!Mark(entry.nodes, need.index)) return;
+      return FollowNode(entry, need.entry, need.index);
+    case What::kOutput:
+      Ask({What::kNode, need.entry, need.index});
+      if (static_cast<size_t>(need.slot) >= entry.outputs[need.index].size()) return;
+      if (!Mark(entry.outputs[need.index], need.slot)) return;
+      return FollowOutput(entry, {need.index, need.slot});
+    case What::kArg:
+      if (!Mark(entry.args, need.index)) return;
+      return FollowArg(need.entry, need.index);
+    case What::kResult:
+      if (!Mark(entry.results, need.index)) return;
+      return FollowResult(need.entry, need.index);
+  }
+}
+
+void Needs::FollowNode(const Entry& entry, int number, NodeId id) {
+  const Node& node = entry.function->node(id);
+  for (const NodeId control : node.control_inputs) Ask({What::kNode, number, control});
+  const int site_number = entry.site_of[id];
+  if (site_number < 0) {
+    for (const Endpoint& e : node.inputs) Ask({What::kOutput, number, e.node, e.slot});
+    if (node.kind() == OpKind::kArg && number > 0)
+      Ask({What::kArg, number, static_cast<int>(node.attrs.GetOr<int64_t>("index", 0))});
+    return;
+  }
+  const Site& site = sites_[site_number];
+  const int selectors = NumSelectorInputs(node);
+  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+    if (i < selectors || NeedsArg(site, i - selectors))
+      Ask({What::kOutput, number, node.inputs[i].node, node.inputs[i].slot});
+  }
+  if (node.kind() == OpKind::kFor) Ask({What::kArg, site.callees[0], 0});
+  if (node.kind() == OpKind::kWhile) Ask({What::kResult, site.callees[0], 0});
+}
+
+void Needs::FollowOutput(const Entry& entry, Endpoint e) {
+  const int site_number = entry.site_of[e.node];
+  if (site_number < 0) return;
+  Ask({What::kResult, sites_[site_number].callees.back(), e.slot});
+}
+
+// The other functions of the same calls take it, too.
+void Needs::FollowArg(int number, int arg) {
+  for (const int site_number : entries_[number].called_from) {
+    const Site& site = sites_[site_number];
+    for (const int callee : site.callees) Ask({What::kArg, callee, arg});
+    const int i = arg - Shift(site);
+    if (i < 0) continue;
+    if (IsLoop(site)) Ask({What::kResult, site.callees.back(), i});
+    if (!entries_[site.caller].nodes[site.node]) continue;
+    const Node& node = NodeOf(site);
+    const Endpoint e = node.inputs[i + NumSelectorInputs(node)];
+    Ask({What::kOutput, site.caller, e.node, e.slot});
+  }
+}
+
+void Needs::FollowResult(int number, int result) {
+  const Endpoint e = entries_[number].function->results[result].value;
+  Ask({What::kOutput, number, e.node, e.slot});
+  for (const int site_number : entries_[number].called_from) {
+    const Site& site = sites_[site_number];
+    if (!IsLoop(site)) {
+      for (const int callee : site.callees) Ask({What::kResult, callee, result});
+    } else if (site.callees.back() == number) {  // of the body; a condition's is no variable
+      Ask({What::kArg, number, result + Shift(site)});
+    }
+  }
+}
+
+bool Needs::NeedsArg(const Site& site, int i) const {
+  return entries_[site.callees.back()].args[i + Shift(site)];
+}
+
+bool Needs::NeedsOutput(const Site& site, int i) const {
+  return entries_[site.callees.back()].results[i];
+}
+
+absl::Status TrimSite(const Needs& needs, const Needs::Site& site, const Body& body,
+                      Rewrite& rewrite) {
+  const passes::SiteInterface now = passes::InterfaceOf(rewrite.node(site.node));
+  passes::SiteInterface wanted;
+  for (size_t i = 0; i < now.args.size(); ++i) {
+    if (!needs.NeedsArg(site, static_cast<int>(i))) continue;
+    wanted.args.push_back(now.args[i]);
+    wanted.arg_types.push_back(now.arg_types[i]);
+  }
+  for (size_t i = 0; i < now.output_types.size(); ++i) {
+    if (!needs.NeedsOutput(site, static_cast<int>(i))) continue;
+    wanted.output_types.push_back(now.output_types[i]);
+    wanted.outputs_from.push_back(static_cast<int>(i));
+  }
+  if (wanted.args.size() == now.args.size() &&
+      wanted.output_types.size() == now.output_types.size()) {
+    return absl::OkStatus();
+  }
+  // A node with effects waits for all its inputs before it begins.
+  const bool waits = body.effects[site.node].IsOrdered();
+  return ReplaceSite(site.node, wanted, waits ? body.after_effects : std::vector<bool>(), rewrite);
+}
+
+absl::Status TrimFunction(const Needs& needs, const Needs::Entry& entry, Rewrite& rewrite) {
+  std::vector<NodeId> unneeded;
+  bool has_unneeded_site = false;  // which may not fit its functions any more
+  for (const NodeId id : entry.body.order) {
+    if (!entry.nodes[id]) {
+      if (rewrite.node(id).kind() != OpKind::kArg) unneeded.push_back(id);
+      has_unneeded_site |= entry.site_of[id] >= 0;
+    } else if (entry.site_of[id] >= 0) {
+      GYRE_RETURN_IF_ERROR(TrimSite(needs, needs.site(entry.site_of[id]), entry.body, rewrite));
+    }
+  }
+  const bool is_whole = std::count(entry.args.begin(), entry.args.end(), false) == 0 &&
+                        std::count(entry.results.begin(), entry.results.end(), false) == 0;
+  if (!is_whole) KeepInterface(entry.args, entry.results, rewrite);
+  // Where nothing else has changed, they are for `prune`.
+  if (!rewrite.changed() && !has_unneeded_site) return absl::OkStatus();
+  for (const NodeId id : unneeded) rewrite.Drop(id);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Staged> TrimPass(const Staged& staged) {
+  const Effects effects(*staged.program);
+  const Needs needs(staged, effects);
+  passes::StagedEdit edit(staged);
+  for (const Needs::Entry& entry : needs.entries()) {
+    if (entry.is_opaque) continue;
+    Rewrite rewrite = edit.Change(entry.name);
+    GYRE_RETURN_IF_ERROR(TrimFunction(needs, entry, rewrite));
+    GYRE_RETURN_IF_ERROR(edit.Take(entry.name, std::move(rewrite)));
+  }
+  edit.EraseUnused();  // what calls them counts on signatures that were
+  return std::move(edit).Finish();
+}
+
+}  // namespace gyre

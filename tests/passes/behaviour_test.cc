@@ -1,0 +1,212 @@
+// Optimised programs do what they did: the same values, and effects in the same order, in whatever
+// order ready nodes run.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "ir/text/literal.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// Runs in one session, in words: values or the error's code, then what was printed.
+std::string Observe(const std::string& text, const std::vector<Feeds>& runs,
+                    const std::vector<std::string>& fetches,
+                    const std::vector<std::string>& targets, SessionOptions options) {
+  std::string printed, results;
+  options.seed = 7;
+  options.print = [&](absl::string_view, absl::string_view line) {
+    absl::StrAppend(&printed, line, " ");
+  };
+  const auto session = SessionFor(text, options);
+  if (session == nullptr) return "no session";
+  for (const Feeds& feeds : runs) {
+    const auto values = session->Run(feeds, fetches, targets);
+    if (!values.ok()) {
+      absl::StrAppend(&results, absl::StatusCodeToString(values.status().code()), "; ");
+      continue;
+    }
+    for (const Tensor& value : *values) absl::StrAppend(&results, WriteAttrValue(value), " ");
+    absl::StrAppend(&results, "; ");
+  }
+  return absl::StrCat(results, "printed: ", printed);
+}
+
+// Fails the test unless the optimised program does the same as the imported one, on both engines
+// and in many orders; says what it does.
+std::string RunAllForms(const std::string& text, const std::vector<Feeds>& runs,
+                        const std::vector<std::string>& fetches,
+                        const std::vector<std::string>& targets = {}) {
+  SessionOptions imported;
+  imported.engine = "reference";
+  const std::string want = Observe(text, runs, fetches, targets, imported);
+  SessionOptions optimized;
+  optimized.form = "optimized";
+  optimized.passes.verify = true;
+  for (uint64_t seed = 0; seed <= 40; ++seed) {
+    optimized.schedule_seed = seed;
+    optimized.passes.order_seed = seed % 3 == 0 ? 0 : seed;
+    EXPECT_EQ(Observe(text, runs, fetches, targets, optimized), want) << "seed " << seed;
+  }
+  optimized.engine = "reference";
+  optimized.passes.order_seed = 0;
+  EXPECT_EQ(Observe(text, runs, fetches, targets, optimized), want) << "on the reference engine";
+  return want;
+}
+
+Tensor Int(int32_t value) { return Tensor::Scalar<int32_t>(value); }
+
+TEST(OptimizedBehaviour, EffectsOfCallsComeInTheirOrder) {
+  EXPECT_EQ(RunAllForms(R"(
+    graph {
+      %x = Placeholder() dtype=int32 shape=()
+      %v = VarHandleOp() dtype=int32 shape=() shared_name="v"
+      %zero = Const() value=int32{0}
+      %init = AssignVariableOp(%v, %zero)
+      %add = StatefulPartitionedCall(%v, %x, ^%init) f=@add : int32
+      %old = ReadVariableOp(%v, ^%add) dtype=int32
+      %again = StatefulPartitionedCall(%v, %old) f=@add : int32
+      %new = ReadVariableOp(%v, ^%again) dtype=int32
+    }
+    func @add(%v: resource, %x: int32) -> (n: int32) {
+      %n = ReadVariableOp(%v) dtype=int32
+      %text = AsString(%x)
+      %print = PrintV2(%text) end=""
+      %grow = AssignAddVariableOp(%v, %x, ^%print, ^%n)
+      %done = PrintV2(%word, ^%grow) end=""
+      %word = Const() value=string{"done"}
+      return %n
+    })",
+                        {{{"x", Int(3)}}, {{"x", Int(-1)}}}, {"add", "old", "again", "new"}),
+            "int32{0} int32{3} int32{3} int32{6} ; int32{0} int32{-1} int32{-1} int32{-2} ; "
+            "printed: 3 done 3 done -1 done -1 done ");
+}
+
+TEST(OptimizedBehaviour, DecidedControlFlowWithEffects) {
+  EXPECT_EQ(RunAllForms(R"(
+    graph {
+      %x = Placeholder() dtype=int32
+      %yes = Const() value=bool{true}
+      %zero = Const() value=int32{0}
+      %one = Const() value=int32{1}
+      %if = If(%yes, %x) then_branch=@say else_branch=@fail : int32
+      %for = For(%zero, %one, %one, %if, ^%if) body=@say_i : int32
+      %loop = While(%zero, %for, ^%for) cond=@below body=@step : (int32, int32)
+      %y = AddV2(%loop, %loop:1)
+    }
+    func @say(%x: int32) -> (x: int32) {
+      %word = Const() value=string{"if"}
+      %print = PrintV2(%word) end=""
+      return %x
+    }
+    func @fail(%x: int32) -> (x: int32) {
+      %no = Const() value=bool{false}
+      %assert = Assert(%no, %x)
+      return %x
+    }
+    func @say_i(%i: int32, %x: int32) -> (x: int32) {
+      %text = AsString(%i)
+      %print = PrintV2(%text) end=""
+      %y = AddV2(%x, %i)
+      return %y
+    }
+    func @below(%i: int32, %x: int32) -> (p: bool) {
+      %one = Const() value=int32{1}
+      %p = Less(%i, %one)
+      return %p
+    }
+    func @step(%i: int32, %x: int32) -> (i: int32, x: int32) {
+      %word = Const() value=string{"step"}
+      %print = PrintV2(%word) end=""
+      %one = Const() value=int32{1}
+      %j = AddV2(%i, %one)
+      %y = Mul(%x, %x)
+      return %j, %y
+    })",
+                        {{{"x", Int(5)}}}, {"y"}),
+            "int32{26} ; printed: if 0 step ");
+}
+
+TEST(OptimizedBehaviour, AFedValueOverridesWhatWouldBeFolded) {
+  EXPECT_EQ(RunAllForms(R"(
+    graph {
+      %two = Const() value=int32{2}
+      %four = AddV2(%two, %two)
+      %same = AddV2(%two, %two)
+      %y = Mul(%four, %same)
+      %z = Neg(%y)
+    })",
+                        {{}, {{"four", Int(10)}}, {{"two", Int(1)}}, {{"y", Int(0)}}},
+                        {"y", "z", "four"}),
+            "int32{16} int32{-16} int32{4} ; int32{40} int32{-40} int32{10} ; "
+            "int32{4} int32{-4} int32{2} ; int32{0} int32{0} int32{4} ; printed: ");
+}
+
+TEST(OptimizedBehaviour, WhatALoopMayNotReachDoesNotFail) {
+  const std::string text = R"(
+    graph {
+      %n = Placeholder() dtype=int32 shape=()
+      %d = Placeholder() dtype=int32 shape=()
+      %hundred = Const() value=int32{100}
+      %sum = Const() value=int32{0}
+      %loop = StatelessWhile(%n, %d, %sum, %hundred) cond=@more body=@step : (int32, int32, int32, int32)
+      %p = Less(%n, %hundred)
+      %quotient = FloorDiv(%hundred, %d)
+      %if = StatelessIf(%n, %quotient, %hundred) then_branch=@first else_branch=@second : int32
+    }
+    func @more(%n: int32, %d: int32, %sum: int32, %h: int32) -> (p: bool) {
+      %zero = Const() value=int32{0}
+      %p = Greater(%n, %zero)
+      return %p
+    }
+    func @step(%n: int32, %d: int32, %sum: int32, %h: int32) -> (n: int32, d: int32, sum: int32, h: int32) {
+      %one = Const() value=int32{1}
+      %m = Sub(%n, %one)
+      %q = FloorDiv(%h, %d)
+      %twice = AddV2(%d, %d)
+      %s = AddN(%sum, %q, %twice)
+      return %m, %d, %s, %h
+    }
+    func @first(%a: int32, %b: int32) -> (x: int32) {
+      return %a
+    }
+    func @second(%a: int32, %b: int32) -> (x: int32) {
+      return %b
+    })";
+  EXPECT_EQ(RunAllForms(text, {{{"n", Int(3)}, {"d", Int(7)}}, {{"n", Int(0)}, {"d", Int(7)}}},
+                        {"loop:2", "if"}),
+            "int32{84} int32{14} ; int32{0} int32{100} ; printed: ");
+  EXPECT_EQ(RunAllForms(text, {{{"n", Int(0)}, {"d", Int(0)}}, {{"n", Int(1)}, {"d", Int(0)}}},
+                        {"loop:2"}),
+            "int32{0} ; INVALID_ARGUMENT; printed: ");
+}
+
+TEST(OptimizedBehaviour, RandomNumbersStayTheSame) {
+  RunAllForms(R"(
+    graph {
+      %x = Placeholder() dtype=int32
+      %zero = Const() value=int32{0}
+      %three = Const() value=int32{3}
+      %one = Const() value=int32{1}
+      %shape = Const() value=int32[1]{2}
+      %start = Const() value=float32[2]{0, 0}
+      %for = For(%zero, %three, %one, %start, %shape) body=@walk : (float32, int32)
+      %a = StatefulPartitionedCall(%shape) f=@draw : float32
+      %b = StatefulPartitionedCall(%shape) f=@draw : float32
+    }
+    func @walk(%i: int32, %x: float32, %shape: int32) -> (x: float32, shape: int32) {
+      %step = StatefulPartitionedCall(%shape) f=@draw : float32
+      %y = AddV2(%x, %step)
+      return %y, %shape
+    }
+    func @draw(%shape: int32) -> (x: float32) {
+      %x = RandomUniform(%shape) dtype=float32
+      return %x
+    })",
+              {{{"x", Int(0)}}, {{"x", Int(0)}}}, {"for", "a", "b"});
+}
+
+}  // namespace
+}  // namespace gyre::testing
