@@ -4,9 +4,26 @@
 
 #include "base/status.h"
 #include "cli/names.h"
+#include "ir/branches.h"
+#include "ir/frames.h"
 
 namespace gyre::cli {
 namespace {
+
+// What nobody uses within loops and conditionals of primitives is left over, not wanted: a pivot, a
+// copy of a predicate. Unless nothing else is there to fetch.
+void LeaveOutInnerValues(const Function& main, RunSignature& signature) {
+  const absl::StatusOr<FrameTable> frames = AnalyzeFrames(main);
+  if (!frames.ok()) return;
+  const BranchTable branches = AnalyzeBranches(main);
+  std::vector<Endpoint> outer;
+  for (const Endpoint& e : signature.fetches) {
+    const bool is_inner =
+        frames->output_frame_of_node[e.node] != 0 || branches.branch_of_node[e.node] != 0;
+    if (!is_inner) outer.push_back(e);
+  }
+  if (!outer.empty()) signature.fetches = std::move(outer);
+}
 
 // Everything: values that nobody uses, and all that has effects or that nobody waits for.
 RunSignature AskForAll(const Program& program) {
@@ -18,6 +35,7 @@ RunSignature AskForAll(const Program& program) {
                                                     node.op->traits.effect == Effect::kIo);
     if (has_effects && node.num_outputs() > 0) signature.targets.push_back(node.id);
   }
+  LeaveOutInnerValues(program.main(), signature);
   return signature;
 }
 

@@ -252,6 +252,26 @@ TEST_F(CommandLine, ShowsWhatPassesLeave) {
               HasSubstr("--fetch is for --raised, --lowered and --optimized"));
 }
 
+// Pivots, which nobody reads, are left out of what is asked for.
+TEST(Show, ReadsPrimitivesAsLoopsAndConditionals) {
+  const std::string graph = SourcePath("tests/golden/while_v1/collatz/graph.pb");
+  const Ran raised = Gyre({"show", graph, "--raised"});
+  EXPECT_EQ(raised.code, kSuccess) << raised.err;
+  EXPECT_THAT(raised.out, HasSubstr(" = StatelessWhile(%s, %Const, %s) "));
+  EXPECT_THAT(raised.out, HasSubstr(" = StatelessIf(%while/Equal, %while/Identity) "));
+  EXPECT_THAT(raised.out, testing::Not(HasSubstr("Switch(")));
+  const Ran inner = Gyre({"show", graph, "--raised", "--fetch", "while/add"});
+  EXPECT_EQ(inner.code, kFailure);
+  EXPECT_THAT(inner.err, HasSubstr("the graph has no structured form: node while/add (AddV2) is "
+                                   "asked for, but runs within a loop"));
+  const Ran lowered =
+      Gyre({"show", SourcePath("tests/golden/while_v2/collatz/graph.pb"), "--lowered"});
+  EXPECT_THAT(lowered.out, HasSubstr(" = NextIteration("));
+  EXPECT_THAT(lowered.out, testing::Not(HasSubstr("StatelessWhile(")));
+  EXPECT_THAT(Gyre({"show", graph, "--raised", "--lowered"}).err,
+              HasSubstr("choose one of --raised, --lowered and --optimized"));
+}
+
 TEST(Help, IsThereForEveryCommand) {
   EXPECT_THAT(Gyre({"help"}).out, HasSubstr("gyre run GRAPH"));
   EXPECT_THAT(Gyre({"--version"}).out, StartsWith("gyre "));

@@ -2,8 +2,9 @@
 // budget has room for. Both engines must agree on all of it.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "support/transcript.h"
+#include "support/recursion.h"
 #include "support/run_text.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {
@@ -78,7 +79,7 @@ TEST(Frames, DeadConstantLeavesTheLoopDead) {
 }
 
 // A loop with calls that stay calls (they recurse), so that no stretch of nodes is long.
-constexpr char kLoopOfCalls[] = R"(
+const std::string kLoopOfCalls = std::string(R"(
 graph {
   %zero = Const() value=int64{0} : int64
   %w = StatelessWhile(%zero) cond=@more body=@step : int64
@@ -95,22 +96,7 @@ func @step(%i: int64) -> (j: int64) {
   %j = AddV2(%i, %one) : int64
   return %j
 }
-func @down(%n: int64) -> (y: int64) {
-  %zero = Const() value=int64{0} : int64
-  %more = Greater(%n, %zero) : bool
-  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int64
-  return %y
-}
-func @bottom(%n: int64) -> (y: int64) {
-  return %n
-}
-func @deeper(%n: int64) -> (y: int64) {
-  %one = Const() value=int64{1} : int64
-  %less = Sub(%n, %one) : int64
-  %y = PartitionedCall(%less) f=@down : int64
-  return %y
-}
-)";
+)") + DownFunctions("int64");
 
 TEST(Frames, DeadlineEndsAnEndlessLoopOfCalls) {
   for (const auto& [name, options] : Configurations()) {
@@ -153,7 +139,7 @@ func @step(%i: int64, %q: resource) -> (j: int64, q: resource) {
 
 // A budget that is a byte too small for something is a sentence, whatever that something is.
 TEST(Frames, AnyBudgetIsEnoughOrIsReportedAsUsedUp) {
-  constexpr char kNested[] = R"(
+  const std::string kNested = std::string(R"(
 graph {
   %unneeded = Const() value=int32{1} : int32
   %n = Const() value=int32{3} : int32
@@ -179,23 +165,7 @@ func @inner(%i: int32, %s: int32) -> (i1: int32, s1: int32) {
   %s1 = AddV2(%s, %i) : int32
   return %i1, %s1
 }
-func @down(%n: int32) -> (y: int32) {
-  %zero = Const() value=int32{0} : int32
-  %more = Greater(%n, %zero) : bool
-  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int32
-  return %y
-}
-func @bottom(%n: int32) -> (y: int32) {
-  return %n
-}
-func @deeper(%n: int32) -> (y: int32) {
-  %one = Const() value=int32{1} : int32
-  %less = Sub(%n, %one) : int32
-  %call = PartitionedCall(%less) f=@down : int32
-  %y = AddV2(%call, %one) : int32
-  return %y
-}
-)";
+)") + DownFunctions("int32");
   for (const auto& [name, options] : Configurations()) {
     SCOPED_TRACE(name);
     int enough = 0;

@@ -7,8 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
 #include "base/env.h"
-#include "support/transcript.h"
+#include "support/recursion.h"
 #include "support/run_text.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {
@@ -88,27 +89,12 @@ func @few(%i: int64) -> (p: bool) {
   return %p
 }
 )")});
-  all.push_back({"recursion", R"(
+  all.push_back({"recursion", std::string(R"(
 graph {
   %n = Const() value=int64{1000000000} : int64
   %y = PartitionedCall(%n) f=@down : int64
 }
-func @down(%n: int64) -> (y: int64) {
-  %zero = Const() value=int64{0} : int64
-  %more = Greater(%n, %zero) : bool
-  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int64
-  return %y
-}
-func @bottom(%n: int64) -> (y: int64) {
-  return %n
-}
-func @deeper(%n: int64) -> (y: int64) {
-  %one = Const() value=int64{1} : int64
-  %less = Sub(%n, %one) : int64
-  %y = PartitionedCall(%less) f=@down : int64
-  return %y
-}
-)"});
+)") + DownFunctions("int64")});
   const std::string big = R"(
 graph {
   %shape = Const() value=int32[2]{4000, 4000} : int32

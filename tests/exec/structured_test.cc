@@ -3,38 +3,20 @@
 
 #include "absl/strings/match.h"
 #include "base/cancellation.h"
+#include "support/recursion.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
 namespace {
 
 // down(n) = n == 0 ? 0 : down(n - 1) + 1, which is as deep as it is slow.
-constexpr char kRecursion[] = R"(
+const std::string kRecursion = std::string(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32
   %y = PartitionedCall(%n) f=@down : int32
 }
 
-func @down(%n: int32) -> (y: int32) {
-  %zero = Const() value=int32{0} : int32
-  %more = Greater(%n, %zero) : bool
-  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int32
-  return %y
-}
-
-func @bottom(%n: int32) -> (y: int32) {
-  %y = Identity(%n) : int32
-  return %y
-}
-
-func @deeper(%n: int32) -> (y: int32) {
-  %one = Const() value=int32{1} : int32
-  %less = Sub(%n, %one) : int32
-  %call = PartitionedCall(%less) f=@down : int32
-  %y = AddV2(%call, %one) : int32
-  return %y
-}
-)";
+)") + DownFunctions("int32");
 
 TEST(Calls, RecursionIsAsDeepAsMemoryAllows) {
   auto session = SessionFor(kRecursion);

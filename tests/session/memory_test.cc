@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "support/recursion.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -111,28 +112,12 @@ func @step(%i: int32, %x: float32) -> (i: int32, x: float32) {
 }
 
 TEST_P(Memory, DeepRecursionIsGivenBack) {
-  auto session = Open(R"(
+  auto session = Open(std::string(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32
   %y = PartitionedCall(%n) f=@down : int32
 }
-func @down(%n: int32) -> (y: int32) {
-  %zero = Const() value=int32{0} : int32
-  %more = Greater(%n, %zero) : bool
-  %y = StatelessIf(%more, %n) then_branch=@deeper else_branch=@bottom : int32
-  return %y
-}
-func @bottom(%n: int32) -> (y: int32) {
-  return %n
-}
-func @deeper(%n: int32) -> (y: int32) {
-  %one = Const() value=int32{1} : int32
-  %less = Sub(%n, %one) : int32
-  %call = PartitionedCall(%less) f=@down : int32
-  %y = AddV2(%call, %one) : int32
-  return %y
-}
-)");
+)") + DownFunctions("int32"));
   ASSERT_NE(session, nullptr);
   const auto run = [&](int32_t depth) {
     return RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(depth)}}, "y:0");
