@@ -25,6 +25,7 @@ absl::StatusOr<Flow> FlowBuilder::Build() {
   flow_.loops_.resize(flow_.frames_.frames.size());
   waits_for_.resize(n);
   waits_known_.assign(n, false);
+  GYRE_RETURN_IF_ERROR(CheckOutputs());
   FindLoops();
   FindLoopConditions();
   GYRE_ASSIGN_OR_RETURN(const std::vector<NodeId> order, Order());
@@ -41,6 +42,21 @@ absl::StatusOr<Flow> FlowBuilder::Build() {
 
 absl::Status FlowBuilder::Refuse(const Node& node, absl::string_view why) {
   return absl::UnimplementedError(absl::StrCat("node ", node.name, " (", node.op_name, ") ", why));
+}
+
+// Of an unknown op nobody knows how many outputs it has.
+absl::Status FlowBuilder::CheckOutputs() const {
+  const auto check = [&](Endpoint e) -> absl::Status {
+    const Node& source = function_.node(e.node);
+    if (IsFed(e) || e.slot < source.num_outputs()) return absl::OkStatus();
+    return Refuse(source, "is asked for an output that it is not known to have");
+  };
+  for (const Endpoint& fetch : signature_.fetches) GYRE_RETURN_IF_ERROR(check(fetch));
+  for (const Node& node : function_.nodes) {
+    if (!IsNeeded(node.id)) continue;
+    for (const Endpoint& e : node.inputs) GYRE_RETURN_IF_ERROR(check(e));
+  }
+  return absl::OkStatus();
 }
 
 // Frames that are no loops belong to what is around them.
@@ -181,6 +197,7 @@ ContextId FlowBuilder::AnyOf(const Node& node, std::vector<ContextId> contexts) 
   std::vector<std::pair<ContextId, Leaf>> leaves;
   for (const ContextId c : contexts) leaves.push_back({c, {Leaf::Kind::kTrue, {}, 0}});
   const ContextId around = flow_.contexts_.Common(contexts);
+  if (std::find(contexts.begin(), contexts.end(), around) != contexts.end()) return around;
   const SymbolId symbol = flow_.contexts_.AddSymbol(2, false);
   flow_.predicates_.push_back(
       Join(node, around, leaves, {.is_truth = true, .is_complete = false}).value);

@@ -40,6 +40,7 @@ class FlowBuilder {
 
   // flow_builder.cc: frames, order, contexts.
   static absl::Status Refuse(const Node& node, absl::string_view why);
+  absl::Status CheckOutputs() const;
   int Effective(int frame) const;
   void FindLoops();
   Endpoint Root(Endpoint e) const;

@@ -105,6 +105,14 @@ absl::Status FlowBuilder::VisitNextIteration(const Node& node) {
 absl::Status FlowBuilder::FinishLoops() {
   for (size_t f = 1; f < flow_.loops_.size(); ++f) {
     if (!IsLoop(static_cast<int>(f))) continue;
+    if (flow_.loops_[f].unit < 0) {
+      const auto inside =
+          std::find_if(flow_.units_.begin(), flow_.units_.end(), [&](const Unit& unit) {
+            return unit.frame == static_cast<int>(f) && unit.context != kNever;
+          });
+      if (inside == flow_.units_.end()) continue;
+      return Refuse(function_.node(inside->node), "runs in a loop that nothing enters");
+    }
     GYRE_RETURN_IF_ERROR(FinishLoop(static_cast<int>(f)));
   }
   return absl::OkStatus();
@@ -112,7 +120,6 @@ absl::Status FlowBuilder::FinishLoops() {
 
 absl::Status FlowBuilder::FinishLoop(int f) {
   Loop& loop = flow_.loops_[f];
-  if (loop.unit < 0) return absl::OkStatus();  // nothing ever gets in
   if (loop.symbol < 0) {
     return Refuse(function_.node(flow_.units_[loop.unit].node),
                   "belongs to a loop that no condition ends");

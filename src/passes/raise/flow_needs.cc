@@ -5,6 +5,11 @@
 #include "passes/raise/flow_builder.h"
 
 namespace gyre::raise {
+namespace {
+
+constexpr char kNeverRuns[] = "is asked for, but never runs";
+
+}  // namespace
 
 // The units that a control edge from `node` waits for. What only hands on stands for what it
 // hands on, if that has effects to wait for.
@@ -166,27 +171,31 @@ absl::Status FlowBuilder::MarkFromOutside(Endpoint value) {
       return absl::OkStatus();
     case OpKind::kExit: {
       Loop& left = flow_.loops_[flow_.frames_.frame_of_node[value.node]];
+      const auto out = left.exits.find(value.node);
+      if (out == left.exits.end()) return Refuse(node, kNeverRuns);
       left.live_exits.push_back(value.node);
-      Need(left.exits.at(value.node));
+      Need(out->second);
       return absl::OkStatus();
     }
     case OpKind::kEnter:
-      if (!loop.invariants.contains(value))
+      if (loop.unit < 0 || !loop.invariants.contains(value))
         return Refuse(node, "enters its loop in the first iteration only");
       NeedUnit(loop.unit);
       Need(loop.invariants.at(value));
       return absl::OkStatus();
     case OpKind::kMerge: {
       if (value.slot != 0) return Refuse(node, "is asked which of its inputs came");
+      const auto number = variable_of_.find(value.node);
+      if (loop.unit < 0 || number == variable_of_.end()) return Refuse(node, kNeverRuns);
       NeedUnit(loop.unit);
-      LoopVariable& variable = loop.variables[variable_of_.at(value.node)];
+      LoopVariable& variable = loop.variables[number->second];
       variable.is_live = true;
       Need(variable.next);
       Need(variable.init);
       return absl::OkStatus();
     }
     default:
-      return Refuse(node, "is asked for, but never runs");
+      return Refuse(node, kNeverRuns);
   }
 }
 

@@ -15,6 +15,15 @@
 #include "passes/raise/emitter.h"
 
 namespace gyre::raise {
+namespace {
+
+// Another node with the same inputs, right after it, makes the same and changes nothing.
+bool MayRunAgain(const Unit& unit) {
+  const bool only_reads = unit.kind == Unit::Kind::kNode && unit.touches_world && !unit.must_run;
+  return !unit.is_stateful || only_reads;
+}
+
+}  // namespace
 
 // The units of a loop's frame that run in `around`, and those for all iterations that they, or
 // `wanted`, read. `with_effects`: and those for all iterations that must run.
@@ -51,13 +60,12 @@ absl::StatusOr<std::vector<Member>> Emitter::MembersOfLoop(int frame, ContextId 
   std::vector<Member> members;
   for (const int unit : flow_.units_of_frame(frame)) {
     if (!taken.contains(unit)) continue;
-    const bool again = around != kAlways && flow_.unit(unit).must_run &&
-                       !contexts_.ValueOf(flow_.unit(unit).context, loop.symbol).has_value();
-    if (again) {
+    const bool is_for_all = !contexts_.ValueOf(flow_.unit(unit).context, loop.symbol).has_value();
+    if (around != kAlways && is_for_all && !MayRunAgain(flow_.unit(unit))) {
       const Node& node = flow_.function().node(flow_.unit(unit).node);
-      return absl::UnimplementedError(
-          absl::StrCat("node ", node.name, " (", node.op_name,
-                       ") has effects in its loop's condition, and its value is read in the body"));
+      return absl::UnimplementedError(absl::StrCat(
+          "node ", node.name, " (", node.op_name,
+          ") acts or draws in its loop's condition, and its value is read in the body"));
     }
     members.push_back({unit, contexts_.Within(around, flow_.unit(unit).context)});
   }

@@ -48,9 +48,31 @@ TEST(RaiseRefusals, EffectsOfAConditionWhoseValueTheBodyReads) {
       %exit = Exit(%switch) : int32
     })",
                        {{}, {"exit:0"}}),
-            "the graph has no structured form: node printed (Print) has effects in its loop's "
-            "condition, and its value is read in "
-            "the body");
+            "the graph has no structured form: node printed (Print) acts or draws in its loop's "
+            "condition, and its value is read in the body");
+}
+
+// Drawn again in the body, it would be another number.
+TEST(RaiseRefusals, RandomNumbersOfAConditionThatTheBodyReads) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %shape = Const() value=int32[0]{}
+      %zero = Const() value=float32{0}
+      %shape_in = Enter(%shape) frame_name="loop" is_constant=true : int32
+      %enter = Enter(%zero) frame_name="loop" : float32
+      %x = Merge(%enter, %next) : (float32, int32)
+      %draw = RandomUniform(%shape_in) dtype=float32 : float32
+      %less = Less(%x, %draw) : bool
+      %cond = LoopCond(%less) : bool
+      %switch = Switch(%x, %cond) : (float32, float32)
+      %drawn = Switch(%draw, %cond) : (float32, float32)
+      %add = AddV2(%switch:1, %drawn:1) : float32
+      %next = NextIteration(%add) : float32
+      %exit = Exit(%switch) : float32
+    })",
+                       {{}, {"exit:0"}}),
+            "the graph has no structured form: node draw (RandomUniform) acts or draws in its "
+            "loop's condition, and its value is read in the body");
 }
 
 TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
