@@ -23,6 +23,67 @@ bool MayRunAgain(const Unit& unit) {
   return !unit.is_stateful || only_reads;
 }
 
+// The node that makes a value, past Identities; null: it comes from outside.
+const Unit* MakerOf(const Flow& flow, Endpoint& value) {
+  while (true) {
+    const int maker = flow.Maker(value);
+    if (maker < 0 || flow.unit(maker).kind != Unit::Kind::kNode) return nullptr;
+    const Unit& unit = flow.unit(maker);
+    if (flow.function().node(unit.node).op_name != "Identity") return &unit;
+    value = unit.reads[0];
+  }
+}
+
+bool IsOp(const Flow& flow, const Unit* unit, absl::string_view op) {
+  return unit != nullptr && flow.function().node(unit->node).op_name == op;
+}
+
+std::optional<int64_t> IntegerOf(const Flow& flow, Endpoint value) {
+  const Unit* const unit = MakerOf(flow, value);
+  if (!IsOp(flow, unit, "Const")) return std::nullopt;
+  const auto* t = flow.function().node(unit->node).attrs.Get<Tensor>("value");
+  if (t == nullptr || t->rank() != 0) return std::nullopt;
+  if (t->dtype() == DType::kInt32) return t->scalar<int32_t>();
+  if (t->dtype() == DType::kInt64) return t->scalar<int64_t>();
+  return std::nullopt;
+}
+
+// A variable that starts at 0 and grows by 1.
+bool IsCounter(const Flow& flow, const LoopVariable& variable) {
+  Endpoint next = variable.next;
+  const Unit* const unit = MakerOf(flow, next);
+  const bool adds = IsOp(flow, unit, "AddV2") || IsOp(flow, unit, "Add");
+  if (!adds || IntegerOf(flow, variable.init) != 0) return false;
+  for (int i = 0; i < 2; ++i) {
+    Endpoint counted = unit->reads[i];
+    MakerOf(flow, counted);
+    if (counted == Endpoint{variable.merge, 0} && IntegerOf(flow, unit->reads[1 - i]) == 1)
+      return true;
+  }
+  return false;
+}
+
+// The constant that a counter of the loop is compared with by its condition, alone or with others:
+// what the peer makes of `maximum_iterations`. The loop makes no more iterations than this.
+std::optional<int64_t> MaximumIterations(const Flow& flow, const Loop& loop) {
+  Endpoint predicate = loop.predicate;
+  const Unit* const both = MakerOf(flow, predicate);
+  std::vector<Endpoint> conditions = {predicate};
+  if (IsOp(flow, both, "LogicalAnd")) conditions = both->reads;
+  for (Endpoint condition : conditions) {
+    const Unit* const less = MakerOf(flow, condition);
+    if (loop.goes_on != 1 || !IsOp(flow, less, "Less")) continue;
+    const std::optional<int64_t> limit = IntegerOf(flow, less->reads[1]);
+    Endpoint counter = less->reads[0];
+    MakerOf(flow, counter);
+    for (const LoopVariable& variable : loop.variables) {
+      if (limit && counter == Endpoint{variable.merge, 0} && IsCounter(flow, variable))
+        return std::max<int64_t>(*limit, 0);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // The units of a loop's frame that run in `around`, and those for all iterations that they, or
@@ -134,6 +195,8 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
   attrs.Set("cond", FunctionRef{cond->builder.name(), nullptr});
   attrs.Set("body", FunctionRef{body->builder.name(), nullptr});
   attrs.Set("parallel_iterations", flow_.frame(frame).parallel_iterations);
+  if (const std::optional<int64_t> most = MaximumIterations(flow_, loop))
+    attrs.Set("_maximum_iterations", *most);
   FunctionBuilder::NodeOptions options;
   options.name = name;
   options.control_inputs = ControlsOf(scope, waits, inputs);

@@ -1,4 +1,6 @@
 // Frames as While.
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "passes/raise/text.h"
 
 namespace gyre::testing {
@@ -241,6 +243,39 @@ func @loop/cond(%i: int32) -> (goes_on: bool) {
   return %LogicalNot
 }
 )");
+}
+
+// i < 7 and x < limit: at most 7 iterations, whatever x does.
+TEST(RaiseLoops, KnowTheirMaximumOfIterations) {
+  const std::string text = R"(
+    graph {
+      %zero = Const() value=int32{START}
+      %x0 = Placeholder() dtype=float32 shape=()
+      %enter = Enter(%zero) frame_name="loop" : int32
+      %enter_x = Enter(%x0) frame_name="loop" : float32
+      %i = Merge(%enter, %next) : (int32, int32)
+      %x = Merge(%enter_x, %next_x) : (float32, int32)
+      %seven = Const(^%i) value=int32{7} : int32
+      %hundred = Const(^%i) value=float32{100} : float32
+      %few = Less(%i, %seven) : bool
+      %small = Less(%x, %hundred) : bool
+      %both = LogicalAnd(%few, %small) : bool
+      %cond = LoopCond(%both) : bool
+      %switch = Switch(%i, %cond) : (int32, int32)
+      %switch_x = Switch(%x, %cond) : (float32, float32)
+      %pivot = Identity(%switch:1) : int32
+      %one = Const(^%pivot) value=int32{1} : int32
+      %add = AddV2(%pivot, %one) : int32
+      %square = Square(%switch_x:1) : float32
+      %next = NextIteration(%add) : int32
+      %next_x = NextIteration(%square) : float32
+      %exit = Exit(%switch_x) : float32
+    })";
+  const auto raised = [&](const std::string& start) {
+    return RaisedText(absl::StrReplaceAll(text, {{"START", start}}), {{}, {"exit:0"}});
+  };
+  EXPECT_TRUE(absl::StrContains(raised("0"), " _maximum_iterations=7 ")) << raised("0");
+  EXPECT_FALSE(absl::StrContains(raised("1"), "_maximum_iterations")) << "it starts elsewhere";
 }
 
 }  // namespace
