@@ -171,11 +171,13 @@ def check_public_headers(root):
 
 
 def check_readmes(root):
-    """Every folder of src/ says in a README.md what it is for."""
+    """Every folder of src/ says in a README.md what it is for; every one begins with its title."""
     names = set(sources.tracked_files(root))
     folders = {"/".join(name.split("/")[:2]) for name in names
                if name.startswith("src/") and name.count("/") > 1}
-    return [f"{folder}: no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in names]
+    missing = [f"{folder}: no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in names]
+    return missing + [f"{name}: begins without a title (has a formatter taken it for code?)" for name in sorted(names)
+                      if name.endswith("README.md") and not sources.read(root, name).startswith(("# ", "<"))]
 
 
 def check_header_comments(root):
