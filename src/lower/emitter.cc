@@ -24,19 +24,33 @@ NodeId Emitter::Add(Node node, NodeOrigin origin) {
   return nodes_.back().id;
 }
 
+bool Emitter::is_ref(Endpoint e) const {
+  const std::vector<NodeSignature::Slot>& outputs = nodes_[e.node].signature.outputs;
+  return e.slot < static_cast<int>(outputs.size()) && outputs[e.slot].is_ref;
+}
+
+// Primitives have forms of their own for references.
+bool Emitter::HandsOnReference(absl::string_view op, const std::vector<Endpoint>& inputs) const {
+  if (op == "Merge")
+    return std::all_of(inputs.begin(), inputs.end(), [&](Endpoint e) { return is_ref(e); });
+  const bool has_form = op == "Switch" || op == "Enter" || op == "Exit" || op == "NextIteration";
+  return has_form && is_ref(inputs[0]);
+}
+
 NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
                            const std::vector<Endpoint>& inputs, std::vector<NodeId> controls,
                            AttrMap attrs) {
+  const bool hands_on_reference = HandsOnReference(op, inputs);
   Node node;
   node.name = std::move(name);
-  node.op_name = std::string(op);
-  node.op = ops_.Find(op);
+  node.op_name = absl::StrCat(hands_on_reference ? "Ref" : "", op);
+  node.op = ops_.Find(node.op_name);
   node.inputs = inputs;
   std::sort(controls.begin(), controls.end());
   controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
   node.control_inputs = std::move(controls);
   std::vector<NodeSignature::Slot> slots;
-  for (const Endpoint& input : inputs) slots.push_back({dtype(input), false});
+  for (const Endpoint& input : inputs) slots.push_back({dtype(input), is_ref(input)});
   if (node.op == nullptr) {
     if (status_.ok()) status_ = BugError(absl::StrCat("there is no op ", op));
     return Add(std::move(node), {where.site, where.scope, true, 0});

@@ -51,6 +51,7 @@ class Emitter {
   void SetOrigin(NodeId node, NodeOrigin origin) { origins_[node] = origin; }
 
   const Node& node(NodeId id) const { return nodes_[id]; }
+  bool is_ref(Endpoint e) const;
   // Variant where it is not known: the output of an op that Gyre does not have, of which only its
   // deadness can arrive, or what is fed in its place.
   DType dtype(Endpoint e) const;
@@ -61,6 +62,7 @@ class Emitter {
   std::vector<NodeOrigin> TakeOrigins() { return std::move(origins_); }
 
  private:
+  bool HandsOnReference(absl::string_view op, const std::vector<Endpoint>& inputs) const;
   const OpLookup& ops_;
   std::vector<Node> nodes_;
   std::vector<NodeOrigin> origins_;
