@@ -18,7 +18,7 @@ constexpr char kConstant[] = "";
 
 class Reader {
  public:
-  explicit Reader(const Program& program) : program_(program) {}
+  Reader(const Program& program, bool with_bounds) : program_(program), with_bounds_(with_bounds) {}
 
   std::string Read(const Function& function, const std::vector<bool>& needed,
                    const std::vector<std::string>& args) {
@@ -61,24 +61,23 @@ class Reader {
   }
 
   // Per argument: something but a result of the same position reads it.
-  static std::vector<bool> UsedArgs(const Function& function) {
+  static std::vector<bool> UsedArgs(const Function& function, bool is_loop) {
     std::vector<bool> used(function.args.size(), false);
     const std::vector<bool> needed = NeededNodes(function, CallSignature(function));
     const auto use = [&](Endpoint e) {
-      const Node& node = function.node(e.node);
+      const Node& node = function.node(PastIdentities(function, e).node);
       if (node.kind() == OpKind::kArg)
         used[static_cast<size_t>(*node.attrs.Get<int64_t>("index"))] = true;
     };
     for (const Node& node : function.nodes) {
       for (const Endpoint& e : node.inputs) {
-        if (needed[node.id]) use(e);
+        if (needed[node.id] && node.op_name != "Identity") use(e);
       }
     }
     for (size_t i = 0; i < function.results.size(); ++i) {
-      const Endpoint value = function.results[i].value;
-      const bool passes = i < function.args.size() &&
-                          function.node(value.node).kind() == OpKind::kArg &&
-                          value.node == function.arg_nodes[i];
+      const Endpoint value = PastIdentities(function, function.results[i].value);
+      const bool passes =
+          is_loop && i < function.args.size() && value.node == function.arg_nodes[i];
       if (!passes) use(value);
     }
     return used;
@@ -111,7 +110,9 @@ class Reader {
       }
     }
     for (const Function* each : functions) {
-      const std::vector<bool> more = UsedArgs(*each);
+      const bool is_condition = node.kind() == OpKind::kWhile && each == functions[0];
+      if (is_condition && !with_bounds_) continue;
+      const std::vector<bool> more = UsedArgs(*each, node.kind() == OpKind::kWhile);
       for (size_t i = 0; i < used.size() && i < more.size(); ++i) used[i] = used[i] || more[i];
     }
     std::vector<std::string> captures;
@@ -133,14 +134,15 @@ class Reader {
   }
 
   const Program& program_;
+  const bool with_bounds_;
   int depth_ = 0;
 };
 
 }  // namespace
 
-std::string StructureOf(const Staged& staged) {
+std::string StructureOf(const Staged& staged, bool with_bounds) {
   const Function& main = staged.program->main();
-  return Reader(*staged.program).Read(main, NeededNodes(main, staged.signature), {});
+  return Reader(*staged.program, with_bounds).Read(main, NeededNodes(main, staged.signature), {});
 }
 
 }  // namespace gyre::testing

@@ -16,7 +16,8 @@ namespace gyre::testing {
 //
 // In brackets: where the values come from that it uses and does not change: the op that makes them,
 // `variable` for what changes in a loop around, the name of what is fed. Constants are left out:
-// they may stand inside or outside.
-std::string StructureOf(const Staged& staged);
+// they may stand inside or outside; so are the handles of arrays and stacks, which are lists that
+// change in the other dialect. Without bounds: and so is what only a loop's own condition reads.
+std::string StructureOf(const Staged& staged, bool with_bounds = true);
 
 }  // namespace gyre::testing
