@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/watch.h"
 #include "gyre/session.h"
+#include "session/form.h"
 #include "tensor/io/file.h"
 #include "tensor/io/npy.h"
 #include "tensor/io/safetensors.h"
@@ -41,6 +42,9 @@ constexpr Option kOptions[] = {
      "what follows describes another run of the same session:\nits own --feed, --fetch, --target "
      "and --out"},
     {"--engine", "NAME", "which engine runs the graph"},
+    {"--form", "NAME",
+     "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
+     "see 'gyre help check'"},
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
     {"--window", "N",
@@ -187,7 +191,9 @@ absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words)
 absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   SessionOptions options;
   options.engine = arguments.Get("--engine").value_or("");
+  options.form = arguments.Get("--form").value_or("");
   GYRE_RETURN_IF_ERROR(CheckEngine(options.engine));
+  GYRE_RETURN_IF_ERROR(CheckForm(options));
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   options.window = static_cast<int>(window);
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));

@@ -272,6 +272,18 @@ TEST(Show, ReadsPrimitivesAsLoopsAndConditionals) {
               HasSubstr("choose one of --raised, --lowered and --optimized"));
 }
 
+TEST(Run, TakesTheFormOfTheProgram) {
+  const std::string graph = SourcePath("tests/golden/while_v1/collatz/graph.pb");
+  const Ran plain = Gyre({"run", graph, "--feed", "s:0=27", "--fetch", "k"});
+  EXPECT_EQ(plain.code, kSuccess) << plain.err;
+  for (const char* form : {"imported", "raised", "relowered", "reraised", "optimized"}) {
+    const Ran ran = Gyre({"run", graph, "--feed", "s:0=27", "--fetch", "k", "--form", form});
+    EXPECT_EQ(ran.out, plain.out) << form << ran.err;
+  }
+  EXPECT_THAT(Gyre({"run", graph, "--fetch", "k", "--form", "rased"}).err,
+              HasSubstr("there is no form called \"rased\""));
+}
+
 TEST(Help, IsThereForEveryCommand) {
   EXPECT_THAT(Gyre({"help"}).out, HasSubstr("gyre run GRAPH"));
   EXPECT_THAT(Gyre({"--version"}).out, StartsWith("gyre "));

@@ -1,5 +1,7 @@
 #include "ir/text/parser.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "ir/calls.h"
 #include "ir/data_order.h"
 #include "ir/text/arg.h"
 #include "ir/text/literal.h"
@@ -331,6 +334,12 @@ class FunctionParser {
     const NodeText& text = texts_[node.id];
     absl::StatusOr<NodeSignature> signature = ResolveSignature(*node.op, node.attrs);
     if (!signature.ok()) return reader_.ErrorAt(text.mark, signature.status().message());
+    if (node.kind() == OpKind::kArg && !node.signature.outputs.empty())
+      signature->outputs[0].is_ref = node.signature.outputs[0].is_ref;
+    // What a loop hands on as a reference only the text can tell: its schema knows of none.
+    const bool is_stated = text.types && text.types->size() == signature->outputs.size();
+    for (size_t i = 0; node.kind() == OpKind::kWhile && is_stated && i < text.types->size(); ++i)
+      signature->outputs[i].is_ref = (*text.types)[i].is_ref;
     if (text.types && *text.types != signature->outputs) {
       return reader_.ErrorAt(text.mark, absl::StrCat("%", WriteName(node.name), " is said to be ",
                                                      TypesText(*text.types), ", but ", node.op_name,
@@ -387,10 +396,40 @@ class ProgramParser {
         return reader_.Expected("'graph', 'func' or 'gradient'");
       }
     }
-    return builder_.Build();
+    return WithReferences(builder_.Build());
   }
 
  private:
+  // A structured node hands references to functions that take them.
+  static std::shared_ptr<const Program> WithReferences(std::shared_ptr<const Program> program) {
+    const auto takes_references = [](const auto& named) {
+      const std::vector<FunctionArg>& args = named.second->args;
+      return std::any_of(args.begin(), args.end(), [](const FunctionArg& a) { return a.is_ref; });
+    };
+    const auto& functions = program->functions();
+    if (std::none_of(functions.begin(), functions.end(), takes_references)) return program;
+    ProgramBuilder builder(*program);
+    builder.SetMain(WithReferences(*program, program->main()));
+    for (const auto& [name, function] : functions)
+      builder.SetFunction(WithReferences(*program, *function));
+    return builder.Build();
+  }
+
+  static Function WithReferences(const Program& program, Function function) {
+    for (Node& node : function.nodes) {
+      if (!IsStructured(node.kind()) || node.kind() == OpKind::kFor) continue;
+      const size_t first = static_cast<size_t>(NumSelectorInputs(node));
+      for (const Callee& callee : CalleesOf(program, node)) {
+        const Function* const called = program.FindFunction(callee.function.name);
+        for (size_t i = first; called != nullptr && i < node.signature.inputs.size(); ++i) {
+          if (i - first < called->args.size() && called->args[i - first].is_ref)
+            node.signature.inputs[i].is_ref = true;
+        }
+      }
+    }
+    return function;
+  }
+
   absl::Status ParseProperties() {
     int64_t producer = 0;
     int64_t min_consumer = 0;

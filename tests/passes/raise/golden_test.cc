@@ -7,7 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ir/verifier.h"
+#include "ops/registry.h"
 #include "passes/raise/golden_signature.h"
 #include "passes/raise/raise.h"
 #include "session/program_file.h"
@@ -60,6 +63,11 @@ TEST_P(RaiseGolden, GraphsAreRaisedButForTheListedOnes) {
       const absl::Status sound = Verify(*raised->program, Dialect::kStructured);
       EXPECT_TRUE(sound.ok()) << golden->id() << ": " << sound;
       EXPECT_EQ(raised->signature.fetches.size(), step.fetches.size());
+      const std::string text = PrintProgram(*raised->program);
+      const auto again = ParseProgram(text, Ops());
+      ASSERT_TRUE(again.ok()) << golden->id() << ": " << again.status();
+      EXPECT_EQ(PrintProgram(**again), text) << golden->id();
+      EXPECT_TRUE(Verify(**again, Dialect::kStructured).ok()) << golden->id();
       ++raised_graphs;
     }
   }
