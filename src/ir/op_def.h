@@ -123,16 +123,22 @@ struct OpTraits {
 };
 
 using ShapeFn = absl::Status (*)(ShapeContext&);
-using GradientFn = absl::Status (*)(GradientContext&);
+using GradientFn = void (*)(GradientContext&);
 
 // A gradient rule, or the reason why there is none to be had.
 struct Gradient {
   GradientFn rule = nullptr;
-  std::string
-      not_differentiable;  // the reason, when the derivative does not exist or is zero everywhere
+  std::string not_differentiable;  // the reason
+  bool refuses = false;            // asking for it is an error; else nothing flows back
 };
+// The derivative is zero wherever it exists, or there is nothing to differentiate: outputs are not
+// connected with inputs.
 inline Gradient NotDifferentiable(absl::string_view why) {
-  return Gradient{nullptr, std::string(why)};
+  return Gradient{nullptr, std::string(why), false};
+}
+// There may be a derivative, but it is not to be had: a gradient that would have to pass fails.
+inline Gradient RefusesGradient(absl::string_view why) {
+  return Gradient{nullptr, std::string(why), true};
 }
 
 struct OpDef {
