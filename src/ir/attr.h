@@ -55,6 +55,11 @@ class AttrMap {
  public:
   using Entry = std::pair<std::string, AttrValue>;
 
+  AttrMap() = default;
+  AttrMap(std::initializer_list<Entry> entries) {
+    for (const Entry& entry : entries) Set(entry.first, entry.second);
+  }
+
   bool Has(absl::string_view name) const { return Find(name) != nullptr; }
   // Null when absent.
   const AttrValue* Find(absl::string_view name) const;

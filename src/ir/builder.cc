@@ -142,6 +142,12 @@ Endpoint FunctionBuilder::Constant(const Tensor& value, NodeOptions options) {
           0};
 }
 
+void FunctionBuilder::Replace(NodeId id, Node node) {
+  node.id = id;
+  node.name = std::move(function_.nodes[id].name);
+  function_.nodes[id] = std::move(node);
+}
+
 absl::Status FunctionBuilder::SetInput(NodeId id, int slot, Endpoint input) {
   Node& node = function_.nodes[id];
   if (slot < 0 || slot >= static_cast<int>(node.inputs.size())) {

@@ -60,6 +60,9 @@ class FunctionBuilder {
   // differ.
   absl::Status SetInput(NodeId node, int slot, Endpoint input);
   void AddControlInput(NodeId node, NodeId control);
+  // Puts another node in the place of one, whose id and name it gets. Requirement, not checked: its
+  // first outputs are of the types of those that it replaces.
+  void Replace(NodeId id, Node node);
 
   // `name` is made unique among the results by a suffix "_1", "_2", …
   void Return(absl::string_view name, Endpoint value);

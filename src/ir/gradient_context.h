@@ -62,6 +62,9 @@ class GradientContext {
   virtual bool has_grad(int i) const = 0;
   virtual Expr grad(int i = 0) = 0;
 
+  // A gradient of input i that is zero.
+  virtual Expr zero(int i) = 0;
+
   // Whether the gradient of input i is of any use.
   virtual bool wants(int i) const = 0;
   // Adds to the gradient of input i a tensor of its shape.

@@ -1,0 +1,297 @@
+#include "grad/body.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/rule_context.h"
+#include "grad/slices.h"
+#include "ir/data_order.h"
+
+namespace gyre::grad {
+namespace {
+
+Marks VariedIn(Transform& transform, const Function& function, const FunctionRequest& request) {
+  Marks varied = NoMarks(function);
+  for (size_t i = 0; i < function.arg_nodes.size(); ++i)
+    varied[function.arg_nodes[i]][0] = request.wanted[i];
+  MarkDependents(function, transform.dependence(), NoMarks(function), varied);
+  return varied;
+}
+
+Expr Concat(const std::vector<Expr>& parts) {
+  if (parts.size() == 1) return parts[0];
+  std::vector<Expr> inputs = parts;
+  inputs.push_back(parts[0].builder().Int(0));
+  return parts[0].builder().Op("ConcatV2", std::move(inputs));
+}
+
+}  // namespace
+
+Body::Body(Transform& transform, const Function& main, Marks varied)
+    : transform_(transform),
+      original_(main),
+      shapes_(transform.ShapesOf("")),
+      kinds_(transform.kinds().Of(main, {})),
+      varied_(std::move(varied)),
+      forward_(transform.ops(), main),
+      back_(forward_) {}
+
+Body::Body(Transform& transform, const Function& function, const FunctionRequest& request)
+    : transform_(transform),
+      original_(function),
+      shapes_(transform.ShapesOf(function.name)),
+      kinds_(transform.kinds().Of(function, request.arg_kinds)),
+      varied_(VariedIn(transform, function, request)),
+      forward_(transform.ops(), function),
+      own_backward_(std::make_unique<FunctionBuilder>(transform.ops(), function.name)),
+      back_(*own_backward_) {}
+
+const Kind& Body::KindOf(Endpoint e) const {
+  static const Kind* const none = new Kind();
+  const bool is_known = static_cast<size_t>(e.node) < kinds_.size() &&
+                        static_cast<size_t>(e.slot) < kinds_[e.node].size();
+  return is_known ? kinds_[e.node][e.slot] : *none;
+}
+
+DType Body::AdjointType(Endpoint e) const {
+  if (KindOf(e).IsFlow()) return DType::kVariant;
+  const DType dtype = forward_.dtype(e);
+  if (dtype != DType::kResource) return dtype;
+  const std::optional<HandleInfo>& handle = Info(e).handle;
+  return handle ? handle->dtype : DType::kInvalid;
+}
+
+Expr Body::Forward(Endpoint e) {
+  if (own_backward_ == nullptr) return back_.At(e);
+  if (const auto known = values_.find(e); known != values_.end()) return known->second;
+  const Node& node = forward_.node(e.node);
+  Expr value;
+  if (node.op_name == "Const") {
+    value = back_.Constant(*node.attrs.Get<Tensor>("value"));
+  } else if (node.op_name == "Identity" && !node.signature.inputs[0].is_ref) {
+    value = Forward(node.inputs[0]);
+  } else {
+    value = back_.At(own_backward_->Arg(node.name, forward_.dtype(e), PartialShape::Unknown(),
+                                        node.signature.outputs[e.slot].is_ref));
+    saved_.push_back(e);
+  }
+  return values_[e] = value;
+}
+
+absl::StatusOr<Endpoint> Body::AddForward(absl::string_view op, Endpoint input) {
+  const Node& node = forward_.node(input.node);
+  return forward_.Add1(
+      op, {input}, {},
+      {absl::StrCat("gradients/", node.name, "/", op), {}, node.device, node.source});
+}
+
+Expr Body::Dims(Endpoint e) {
+  const bool is_handle = forward_.dtype(e) == DType::kResource;
+  const std::optional<HandleInfo>& handle = Info(e).handle;
+  const PartialShape shape = is_handle ? (handle ? handle->shape : PartialShape()) : Info(e).shape;
+  if (shape.IsFullyKnown()) {
+    const std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
+    return back_.Ints(dims);
+  }
+  const auto [known, is_new] = dims_.try_emplace(e);
+  if (is_new) {
+    absl::StatusOr<Endpoint> dims = AddForward(is_handle ? "VariableShape" : "Shape", e);
+    if (!dims.ok()) back_.Fail(dims.status());
+    known->second = dims.ok() ? *dims : e;
+  }
+  return Forward(known->second);
+}
+
+Expr Body::Zero(Endpoint e) {
+  const Kind& kind = KindOf(e);
+  const DType dtype = AdjointType(e);
+  if (kind.IsOptional()) return back_.Op("OptionalNone", {});
+  if (kind.IsFlow()) {
+    return back_.Op("EmptyTensorList", {back_.Int(-1), back_.Int(-1)},
+                    {{"element_dtype", kind.dtype}});
+  }
+  if (kind.IsList()) {
+    absl::StatusOr<Endpoint> length = AddForward("TensorListLength", e);
+    if (!length.ok()) back_.Fail(length.status());
+    return back_.Op("TensorListReserve", {back_.Int(-1), Forward(length.ok() ? *length : e)},
+                    {{"element_dtype", kind.dtype}});
+  }
+  if (dtype == DType::kVariant || dtype == DType::kInvalid) {
+    back_.Fail(absl::UnimplementedError(absl::StrCat("a gradient of zero is needed for '",
+                                                     original_.EndpointName(e),
+                                                     "', of which it is not known what it holds")));
+    return Expr();
+  }
+  const Expr number = back_.Scalar(dtype, 0);
+  const bool is_scalar = forward_.dtype(e) != DType::kResource && Info(e).shape.has_rank() &&
+                         Info(e).shape.rank() == 0;
+  return is_scalar ? number : Fill(Dims(e), number);
+}
+
+void Body::Add(Endpoint e, Expr dense) {
+  if (dense.ok()) adjoints_[e].dense.push_back(dense);
+}
+
+void Body::AddSlices(Endpoint e, Slices slices) {
+  if (slices.values.ok() && slices.indices.ok()) adjoints_[e].slices.push_back(slices);
+}
+
+Expr Body::TakeList(Endpoint e) {
+  const Expr list = Sum(e);
+  adjoints_[e].dense.clear();
+  return list;
+}
+
+void Body::PutList(Endpoint e, Expr list) { Add(e, list); }
+
+Form Body::FormOf(Endpoint e) const {
+  const auto found = adjoints_.find(e);
+  if (found == adjoints_.end()) return Form::kNone;
+  return found->second.dense.empty() && !found->second.slices.empty() ? Form::kSlices
+                                                                      : Form::kDense;
+}
+
+Slices Body::SumSlices(Endpoint e) {
+  std::vector<Slices>& all = adjoints_[e].slices;
+  if (all.size() > 1) {
+    const bool same_type = std::all_of(all.begin(), all.end(), [&](const Slices& s) {
+      return s.indices.dtype() == all[0].indices.dtype();
+    });
+    std::vector<Expr> values, indices;
+    for (const Slices& s : all) {
+      values.push_back(s.values);
+      indices.push_back(same_type ? s.indices : Cast(s.indices, DType::kInt64));
+    }
+    all = {{Concat(values), Concat(indices)}};
+  }
+  return all[0];
+}
+
+Expr Body::Sum(Endpoint e) {
+  if (!Has(e)) return Zero(e);
+  Adjoint& adjoint = adjoints_[e];
+  if (!adjoint.slices.empty()) {
+    adjoint.dense.push_back(MakeDense(SumSlices(e), Dims(e)));
+    adjoint.slices.clear();
+  }
+  if (adjoint.dense.empty()) adjoint.dense.push_back(Zero(e));
+  if (adjoint.dense.size() > 1) {
+    const bool is_pair = adjoint.dense.size() == 2 && AdjointType(e) != DType::kVariant;
+    adjoint.dense = {is_pair ? adjoint.dense[0] + adjoint.dense[1]
+                             : back_.Op("AddN", adjoint.dense)};
+  }
+  return adjoint.dense[0];
+}
+
+bool Body::HasAny(const Node& node) const {
+  for (int slot = 0; slot < node.num_outputs(); ++slot) {
+    if (Has({node.id, slot})) return true;
+  }
+  return false;
+}
+
+absl::Status Body::Walk() {
+  const std::vector<NodeId> order = OrderByData(original_).order;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = original_.node(*id);
+    if (node.kind() == OpKind::kArg || !HasAny(node)) continue;
+    const bool leads_on =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return Wants(e); });
+    if (!leads_on) continue;
+    GYRE_RETURN_IF_ERROR(Differentiate(node));
+  }
+  return back_.status();
+}
+
+absl::Status Body::Differentiate(const Node& node) {
+  back_.set_style({absl::StrCat("gradients/", node.name, "/"), node.device, node.source});
+  switch (node.kind()) {
+    case OpKind::kIf:
+    case OpKind::kCase:
+      GYRE_RETURN_IF_ERROR(DifferentiateBranches(*this, node));
+      break;
+    case OpKind::kWhile:
+    case OpKind::kFor:
+      GYRE_RETURN_IF_ERROR(DifferentiateLoop(*this, node));
+      break;
+    case OpKind::kCall:
+      GYRE_RETURN_IF_ERROR(DifferentiateCall(*this, node));
+      break;
+    default:
+      GYRE_RETURN_IF_ERROR(ApplyRule(node));
+  }
+  return Annotate(back_.status(),
+                  absl::StrCat("the gradient of node '", node.name, "' (", node.op_name, ")"));
+}
+
+absl::Status Body::ApplyRule(const Node& node) {
+  const Gradient* gradient = node.op == nullptr ? nullptr : &node.op->gradient;
+  if (gradient != nullptr && gradient->rule != nullptr) {
+    RuleContext context(*this, node);
+    gradient->rule(context);
+    return absl::OkStatus();
+  }
+  if (gradient != nullptr && !gradient->refuses && !gradient->not_differentiable.empty())
+    return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "node '", node.name, "' (", node.op_name, ") cannot be differentiated: ",
+      gradient == nullptr || gradient->not_differentiable.empty() ? "the op has no gradient rule"
+                                                                  : gradient->not_differentiable));
+}
+
+absl::StatusOr<FunctionGradient> Body::Finish(const FunctionRequest& request) {
+  FunctionGradient gradient;
+  for (size_t i = 0; i < request.wanted.size(); ++i) {
+    if (!request.wanted[i]) continue;
+    const Endpoint arg{original_.arg_nodes[i], 0};
+    if (request.dense[i] && !Has(arg)) Add(arg, Zero(arg));
+    const Form form = request.dense[i] ? Form::kDense : FormOf(arg);
+    if (form == Form::kSlices) {
+      const Slices slices = SumSlices(arg);
+      GYRE_RETURN_IF_ERROR(back_.status());
+      own_backward_->Return(absl::StrCat(original_.args[i].name, "_values"),
+                            slices.values.endpoint());
+      own_backward_->Return(absl::StrCat(original_.args[i].name, "_indices"),
+                            slices.indices.endpoint());
+    } else if (form == Form::kDense) {
+      const Expr sum = Sum(arg);
+      GYRE_RETURN_IF_ERROR(back_.status());
+      own_backward_->Return(original_.args[i].name, sum.endpoint());
+    }
+    gradient.forms.push_back(form);
+  }
+  GYRE_RETURN_IF_ERROR(back_.status());
+  gradient.saved = saved_;
+  gradient.forward = forward_.Build();
+  gradient.backward = own_backward_->Build();
+  return gradient;
+}
+
+absl::StatusOr<Function> Body::FinishMain() {
+  GYRE_RETURN_IF_ERROR(back_.status());
+  return forward_.Build();
+}
+
+absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,
+                                                       const Function& function,
+                                                       const FunctionRequest& request) {
+  Body body(transform, function, request);
+  FunctionBuilder& back = body.back().function();
+  const auto take = [&](absl::string_view name, DType dtype, Endpoint e) {
+    body.Add(e, body.back().At(back.Arg(absl::StrCat("d_", name), dtype)));
+  };
+  for (size_t r = 0; r < function.results.size(); ++r) {
+    if (!request.results[r]) continue;
+    take(function.results[r].name, request.result_types[r], function.results[r].value);
+  }
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    if (request.seeded[i])
+      take(function.args[i].name, request.arg_types[i], {function.arg_nodes[i], 0});
+  }
+  GYRE_RETURN_IF_ERROR(body.Walk());
+  return body.Finish(request);
+}
+
+}  // namespace gyre::grad

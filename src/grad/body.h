@@ -1,0 +1,99 @@
+// Body: one function (or the main graph) while its gradient is written.
+//
+// Two sides. Forward: the function itself, whose nodes keep their ids; sites are extended, and
+// nodes that only the gradient needs (shapes) are added. Backward: for the main graph the same
+// function; for others a function of its own, to which forward values come as arguments. Walk
+// visits nodes from the last to the first and adds up adjoints. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "grad/slices.h"
+#include "grad/transform.h"
+#include "ir/expr.h"
+#include "ir/shape_context.h"
+
+namespace gyre::grad {
+
+class Body {
+ public:
+  // The main graph; `varied` marks what depends on what is asked for.
+  Body(Transform& transform, const Function& main, Marks varied);
+  // A function. Its arguments that are wanted are what is asked for.
+  Body(Transform& transform, const Function& function, const FunctionRequest& request);
+  Body(const Body&) = delete;
+
+  Transform& transform() { return transform_; }
+  FunctionBuilder& forward() { return forward_; }
+  ExprBuilder& back() { return back_; }
+  const Function& original() const { return original_; }
+
+  // Forward values on the backward side. Of a function, asking is what saves them.
+  Expr Forward(Endpoint e);
+  const ValueInfo& Info(Endpoint e) const { return shapes_.at(e); }
+  // The value's shape, on the backward side, as an int32 vector: constant where it is known. Of a
+  // handle: the variable's.
+  Expr Dims(Endpoint e);
+  const Kind& KindOf(Endpoint e) const;
+  // Of the value's adjoint; kInvalid when it is not known.
+  DType AdjointType(Endpoint e) const;
+  // Whether the adjoint is a list that is changed rather than added to.
+  bool IsList(Endpoint e) const { return KindOf(e).IsList() || KindOf(e).IsFlow(); }
+  // An adjoint that is zero.
+  Expr Zero(Endpoint e);
+
+  // Adjoints so far.
+  bool Has(Endpoint e) const { return adjoints_.contains(e); }
+  bool Wants(Endpoint e) const { return varied_[e.node][e.slot]; }
+  void Add(Endpoint e, Expr dense);
+  void AddSlices(Endpoint e, Slices slices);
+  Expr TakeList(Endpoint e);
+  void PutList(Endpoint e, Expr list);
+  // The sum: of any form, or made dense. Requirement for the former: Has(e).
+  Form FormOf(Endpoint e) const;
+  Slices SumSlices(Endpoint e);
+  Expr Sum(Endpoint e);
+  void Forget(Endpoint e) { adjoints_.erase(e); }
+
+  absl::Status Walk();
+
+  // Of a function, afterwards.
+  absl::StatusOr<FunctionGradient> Finish(const FunctionRequest& request);
+  // Of the main graph.
+  absl::StatusOr<Function> FinishMain();
+
+ private:
+  struct Adjoint {
+    std::vector<Expr> dense;
+    std::vector<Slices> slices;
+  };
+
+  bool HasAny(const Node& node) const;
+  absl::Status Differentiate(const Node& node);
+  absl::Status ApplyRule(const Node& node);
+  absl::StatusOr<Endpoint> AddForward(absl::string_view op, Endpoint input);
+
+  Transform& transform_;
+  const Function& original_;
+  const FunctionShapes& shapes_;
+  std::vector<KindRow> kinds_;
+  Marks varied_;
+  FunctionBuilder forward_;
+  std::unique_ptr<FunctionBuilder> own_backward_;  // null: the main graph
+  ExprBuilder back_;
+  absl::flat_hash_map<Endpoint, Adjoint> adjoints_;
+  absl::flat_hash_map<Endpoint, Expr> values_;  // forward values on the backward side
+  std::vector<Endpoint> saved_;
+  absl::flat_hash_map<Endpoint, Endpoint> dims_;  // forward nodes that compute shapes
+};
+
+// How structured nodes are differentiated: they are extended on the forward side, and their
+// gradient is a structured node on the backward side.
+absl::Status DifferentiateBranches(Body& body, const Node& site);
+absl::Status DifferentiateLoop(Body& body, const Node& site);
+absl::Status DifferentiateCall(Body& body, const Node& site);
+
+}  // namespace gyre::grad

@@ -1,0 +1,190 @@
+// The gradient of a call: a call of the function's gradient, to which the forward call hands,
+// behind its results, what the gradient needs of the function's insides. A function that calls
+// itself hands over one optional (its tape) that holds all of that, tapes of inner calls among it.
+#include "ir/calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/sites.h"
+#include "grad/splice.h"
+
+namespace gyre::grad {
+namespace {
+
+class Call {
+ public:
+  Call(Body& body, const Node& site)
+      : body_(body),
+        transform_(body.transform()),
+        site_(site),
+        args_(site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()) {}
+
+  absl::Status Run() {
+    std::vector<bool> wanted = WantedArgs(body_, site_);
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return absl::OkStatus();
+    request_ = RequestOf(body_, args_, std::move(wanted));
+    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
+      request_.results.push_back(body_.Has({site_.id, slot}));
+      request_.result_types.push_back(body_.AdjointType({site_.id, slot}));
+    }
+    const std::vector<Callee> callees = CalleesOf(transform_.program(), site_);
+    if (callees.size() != 1) return BugError("a call calls one function");
+    GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callees[0].function));
+    return transform_.IsRecursive(function->name) ? Recursive(*function) : Plain(*function);
+  }
+
+ private:
+  std::vector<Expr> Adjoints() {
+    std::vector<Expr> inputs;
+    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
+      if (request_.results[slot]) inputs.push_back(body_.Sum({site_.id, slot}));
+    }
+    for (size_t i = 0; i < args_.size(); ++i) {
+      if (request_.seeded[i]) inputs.push_back(body_.TakeList(args_[i]));
+    }
+    return inputs;
+  }
+
+  absl::Status Plain(const Function& function) {
+    GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
+                          DifferentiateFunction(transform_, function, request_));
+    std::vector<Endpoint> saved;  // where the site has them
+    std::vector<DType> more;
+    FunctionBuilder builder(transform_.ops(), gradient.forward);
+    for (const Endpoint& e : gradient.saved) {
+      const Origin origin = OriginOf(gradient.forward, e);
+      if (origin.place == Origin::Place::kArgument) {
+        saved.push_back(args_[origin.index]);
+      } else if (origin.place == Origin::Place::kResult) {
+        saved.push_back({site_.id, origin.index});
+      } else {
+        saved.push_back({site_.id, site_.num_outputs() + static_cast<int>(more.size())});
+        builder.Return(gradient.forward.node(e.node).name, e);
+        more.push_back(builder.dtype(e));
+      }
+    }
+    if (!more.empty()) {
+      Function forward = builder.Build();
+      forward.name = absl::StrCat(function.name, "_saving");
+      Node site = site_;
+      SetFunctions({transform_.Add(std::move(forward))}, site);
+      GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, more));
+    }
+    std::vector<Expr> inputs = Adjoints();
+    for (const Endpoint& e : saved) inputs.push_back(body_.Forward(e));
+    gradient.backward.name = absl::StrCat(function.name, "_gradient");
+    return HandBack(std::move(gradient.backward), gradient.forms, std::move(inputs));
+  }
+
+  absl::Status Recursive(const Function& function) {
+    request_.dense = request_.wanted;
+    GYRE_ASSIGN_OR_RETURN(const RecursiveGradient names, transform_.Recursive(function, request_));
+    Node site = site_;
+    SetFunctions({names.forward_name}, site);
+    GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, {DType::kVariant}));
+    std::vector<Expr> inputs{body_.Forward({site_.id, site_.num_outputs()})};
+    for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
+    BackwardSite call{.op = "PartitionedCall",
+                      .inputs = std::move(inputs),
+                      .attrs = {{"f", FunctionRef{names.backward_name, nullptr}}},
+                      .has_effects = function.stateful};
+    std::vector<Form> forms;
+    for (size_t i = 0; i < args_.size(); ++i) {
+      if (!request_.wanted[i]) continue;
+      forms.push_back(Form::kDense);
+      call.types.push_back(request_.arg_types[i]);
+    }
+    return Deliver(forms, AddSite(body_, call));
+  }
+
+  absl::Status HandBack(Function backward, const std::vector<Form>& forms,
+                        std::vector<Expr> inputs) {
+    BackwardSite call{.op = "PartitionedCall", .inputs = std::move(inputs)};
+    for (const FunctionResult& result : backward.results) call.types.push_back(result.dtype);
+    if (call.types.empty()) return absl::OkStatus();
+    call.has_effects = backward.stateful;
+    call.attrs = {{"f", FunctionRef{transform_.Add(std::move(backward)), nullptr}}};
+    return Deliver(forms, AddSite(body_, call));
+  }
+
+  absl::Status Deliver(const std::vector<Form>& forms, const std::vector<Expr>& outputs) {
+    size_t next = 0, w = 0;
+    for (size_t i = 0; i < args_.size(); ++i) {
+      if (!request_.wanted[i]) continue;
+      const Form form = forms[w++];
+      if (form == Form::kDense) body_.Add(args_[i], outputs[next]);
+      if (form == Form::kSlices) body_.AddSlices(args_[i], {outputs[next], outputs[next + 1]});
+      next += NumResults(form);
+    }
+    return absl::OkStatus();
+  }
+
+  Body& body_;
+  Transform& transform_;
+  const Node& site_;
+  const std::vector<Endpoint> args_;
+  FunctionRequest request_;
+};
+
+// forward(arguments) -> results, tape
+absl::StatusOr<Function> WithTape(const OpLookup& ops, const FunctionGradient& gradient,
+                                  std::string name) {
+  FunctionBuilder builder(ops, gradient.forward);
+  GYRE_ASSIGN_OR_RETURN(const Endpoint tape,
+                        gradient.saved.empty() ? builder.Add1("OptionalNone", {})
+                                               : builder.Add1("OptionalFromValue", gradient.saved));
+  builder.Return("tape", tape);
+  Function function = builder.Build();
+  function.name = std::move(name);
+  return function;
+}
+
+// backward(tape, adjoints, seeds) -> gradients
+absl::StatusOr<Function> FromTape(const OpLookup& ops, const FunctionGradient& gradient,
+                                  std::string name) {
+  FunctionBuilder builder(ops, std::move(name));
+  ExprBuilder exprs(builder);
+  const Expr tape = exprs.At(builder.Arg("tape", DType::kVariant));
+  const Function& backward = gradient.backward;
+  const size_t num_given = backward.args.size() - gradient.saved.size();
+  std::vector<Endpoint> values;
+  for (size_t i = 0; i < num_given; ++i)
+    values.push_back(builder.Arg(backward.args[i].name, backward.args[i].dtype));
+  std::vector<DType> types;
+  for (size_t i = num_given; i < backward.args.size(); ++i) types.push_back(backward.args[i].dtype);
+  if (!types.empty()) {
+    const std::vector<Expr> saved = exprs.Ops(
+        "OptionalGetValue", {tape},
+        {{"output_types", types}, {"output_shapes", std::vector<PartialShape>(types.size())}},
+        static_cast<int>(types.size()));
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    for (const Expr& e : saved) values.push_back(e.endpoint());
+  }
+  const std::vector<Endpoint> results = Splice(backward, values, builder);
+  for (size_t r = 0; r < results.size(); ++r) builder.Return(backward.results[r].name, results[r]);
+  return builder.Build();
+}
+
+}  // namespace
+
+absl::StatusOr<RecursiveGradient> Transform::Recursive(const Function& function,
+                                                       const FunctionRequest& request) {
+  const auto [made, is_new] = made_.try_emplace({function.name, request});
+  if (!is_new) return made->second;
+  const RecursiveGradient names = {UniqueName(absl::StrCat(function.name, "_saving")),
+                                   UniqueName(absl::StrCat(function.name, "_gradient"))};
+  made->second = names;
+  GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient, DifferentiateFunction(*this, function, request));
+  GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), gradient, names.forward_name));
+  functions_.push_back(std::move(forward));
+  GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), gradient, names.backward_name));
+  functions_.push_back(std::move(backward));
+  return names;
+}
+
+absl::Status DifferentiateCall(Body& body, const Node& site) { return Call(body, site).Run(); }
+
+}  // namespace gyre::grad

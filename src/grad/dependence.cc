@@ -1,0 +1,182 @@
+#include "grad/dependence.h"
+
+#include <algorithm>
+
+#include "ir/calls.h"
+#include "ir/data_order.h"
+
+namespace gyre::grad {
+namespace {
+
+// A plain op hands on what comes in, unless it says that it does not. Ops that nobody knows, or
+// that refuse, count as such that do: whoever comes by them has to be told.
+bool HandsOn(const Node& node) {
+  if (node.op == nullptr) return true;
+  const Gradient& gradient = node.op->gradient;
+  return gradient.rule != nullptr || gradient.not_differentiable.empty() || gradient.refuses;
+}
+
+std::vector<bool> Differentiable(const std::vector<NodeSignature::Slot>& slots) {
+  std::vector<bool> which;
+  for (const auto& slot : slots) which.push_back(HasDerivative(slot.dtype));
+  return which;
+}
+
+bool Any(const std::vector<bool>& marks) {
+  return std::find(marks.begin(), marks.end(), true) != marks.end();
+}
+
+// a |= b; whether that changed a.
+bool Join(std::vector<bool>& a, const std::vector<bool>& b) {
+  bool changed = false;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (b[i] && !a[i]) a[i] = changed = true;
+  }
+  return changed;
+}
+
+// Sums over paths of any length: row r depends on what the rows that it depends on depend on.
+void Close(Dependence::Matrix& matrix) {
+  for (size_t i = 0; i < matrix.size(); ++i) matrix[i][i] = true;
+  for (size_t k = 0; k < matrix.size(); ++k) {
+    for (std::vector<bool>& row : matrix) {
+      if (row[k]) Join(row, matrix[k]);
+    }
+  }
+}
+
+}  // namespace
+
+bool HasDerivative(DType dtype) {
+  switch (dtype) {
+    case DType::kHalf:
+    case DType::kBfloat16:
+    case DType::kFloat:
+    case DType::kDouble:
+    case DType::kComplex64:
+    case DType::kComplex128:
+    case DType::kVariant:
+    case DType::kResource:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Dependence::Dependence(const Program& program) : program_(program) {
+  for (const auto& [name, function] : program.functions()) {
+    of_[name] = Matrix(function->results.size(), std::vector<bool>(function->args.size()));
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [name, function] : program.functions())
+      changed |= Update(*function, of_[name]);
+  }
+}
+
+const Dependence::Matrix& Dependence::OfFunction(const std::string& name) const {
+  static const Matrix* const nothing = new Matrix();
+  const auto found = of_.find(name);
+  return found == of_.end() ? *nothing : found->second;
+}
+
+Dependence::Matrix Dependence::OfSite(const Node& node) const {
+  const size_t first = NumSelectorInputs(node);
+  Matrix site(node.num_outputs(), std::vector<bool>(node.inputs.size()));
+  for (const Callee& callee : CalleesOf(program_, node)) {
+    if (callee.role == "cond") continue;
+    Matrix body = OfFunction(callee.function.name);
+    // For's body has the index in front.
+    if (node.kind() == OpKind::kFor) {
+      for (auto& row : body) row.erase(row.begin());
+    }
+    if (node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor) Close(body);
+    for (size_t o = 0; o < std::min(site.size(), body.size()); ++o) {
+      for (size_t i = 0; i < body[o].size() && first + i < site[o].size(); ++i) {
+        if (body[o][i]) site[o][first + i] = true;
+      }
+    }
+  }
+  return site;
+}
+
+std::vector<bool> Dependence::Outputs(const Node& node, const std::vector<bool>& inputs) const {
+  std::vector<bool> outputs(node.num_outputs());
+  if (!Any(inputs)) return outputs;
+  const std::vector<bool> can = Differentiable(node.signature.outputs);
+  if (!IsStructured(node.kind())) {
+    if (!HandsOn(node)) return outputs;
+    const std::vector<bool> may = Differentiable(node.signature.inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] && may[i]) return can;
+    }
+    return outputs;
+  }
+  const Matrix site = OfSite(node);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    for (size_t i = 0; i < inputs.size() && can[o]; ++i) {
+      if (inputs[i] && site[o][i]) outputs[o] = true;
+    }
+  }
+  return outputs;
+}
+
+std::vector<bool> Dependence::Inputs(const Node& node, const std::vector<bool>& outputs) const {
+  std::vector<bool> inputs(node.inputs.size());
+  if (!Any(outputs)) return inputs;
+  const std::vector<bool> can = Differentiable(node.signature.inputs);
+  if (!IsStructured(node.kind())) return HandsOn(node) ? can : inputs;
+  const Matrix site = OfSite(node);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o]) Join(inputs, site[o]);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs[i] && can[i];
+  return inputs;
+}
+
+bool Dependence::Update(const Function& function, Matrix& matrix) const {
+  bool changed = false;
+  const Marks nothing = NoMarks(function);
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    if (!HasDerivative(function.args[i].dtype)) continue;
+    Marks marks = nothing;
+    marks[function.arg_nodes[i]][0] = true;
+    MarkDependents(function, *this, nothing, marks);
+    for (size_t r = 0; r < function.results.size(); ++r) {
+      const Endpoint e = function.results[r].value;
+      if (!marks[e.node][e.slot] || matrix[r][i]) continue;
+      matrix[r][i] = changed = true;
+    }
+  }
+  return changed;
+}
+
+Marks NoMarks(const Function& function) {
+  Marks marks;
+  for (const Node& node : function.nodes) marks.emplace_back(node.num_outputs());
+  return marks;
+}
+
+void MarkDependents(const Function& function, const Dependence& dependence, const Marks& stops,
+                    Marks& marks) {
+  for (const NodeId id : OrderByData(function).order) {
+    const Node& node = function.node(id);
+    std::vector<bool> inputs;
+    for (const Endpoint& e : node.inputs)
+      inputs.push_back(marks[e.node][e.slot] && !stops[e.node][e.slot]);
+    Join(marks[id], dependence.Outputs(node, inputs));
+  }
+}
+
+void MarkSources(const Function& function, const Dependence& dependence, Marks& marks) {
+  const std::vector<NodeId> order = OrderByData(function).order;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = function.node(*id);
+    const std::vector<bool> inputs = dependence.Inputs(node, marks[*id]);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i]) marks[node.inputs[i].node][node.inputs[i].slot] = true;
+    }
+  }
+}
+
+}  // namespace gyre::grad

@@ -1,0 +1,143 @@
+#include "grad/gradients.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/body.h"
+#include "grad/why_not.h"
+#include "passes/edit/effects.h"
+
+namespace gyre {
+namespace {
+
+using grad::Body;
+using grad::Form;
+using grad::HasDerivative;
+using grad::Marks;
+using grad::NoMarks;
+using grad::Slices;
+using grad::Transform;
+
+absl::Status CheckEndpoint(const Function& main, Endpoint e, absl::string_view role) {
+  const bool exists = e.node >= 0 && static_cast<size_t>(e.node) < main.nodes.size() &&
+                      e.slot >= 0 && e.slot < main.node(e.node).num_outputs();
+  if (exists) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(role, " is no value of the program"));
+}
+
+DType TypeOf(const Function& main, Endpoint e) {
+  return main.node(e.node).signature.outputs[e.slot].dtype;
+}
+
+absl::Status CheckRequest(const Function& main, const GradientRequest& request) {
+  for (const Endpoint& y : request.ys) {
+    GYRE_RETURN_IF_ERROR(CheckEndpoint(main, y, "a y"));
+    if (TypeOf(main, y) == DType::kVariant || TypeOf(main, y) == DType::kResource) {
+      return absl::InvalidArgumentError(absl::StrCat("'", main.EndpointName(y), "' is a ",
+                                                     DTypeName(TypeOf(main, y)),
+                                                     ": only numbers can be differentiated"));
+    }
+  }
+  for (const Endpoint& x : request.xs) GYRE_RETURN_IF_ERROR(CheckEndpoint(main, x, "an x"));
+  for (const Endpoint& stop : request.stops)
+    GYRE_RETURN_IF_ERROR(CheckEndpoint(main, stop, "a stop"));
+  if (!request.grad_ys.empty() && request.grad_ys.size() != request.ys.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.grad_ys.size(), " grad_ys for ", request.ys.size(), " ys"));
+  }
+  for (size_t i = 0; i < request.grad_ys.size(); ++i) {
+    if (!request.grad_ys[i]) continue;
+    GYRE_RETURN_IF_ERROR(CheckEndpoint(main, *request.grad_ys[i], "a grad_y"));
+    if (TypeOf(main, *request.grad_ys[i]) == TypeOf(main, request.ys[i])) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "grad_y '", main.EndpointName(*request.grad_ys[i]), "' is ",
+        DTypeName(TypeOf(main, *request.grad_ys[i])), ", but '", main.EndpointName(request.ys[i]),
+        "' is ", DTypeName(TypeOf(main, request.ys[i]))));
+  }
+  return absl::OkStatus();
+}
+
+Marks MarksOf(const Function& main, const std::vector<Endpoint>& endpoints) {
+  Marks marks = NoMarks(main);
+  for (const Endpoint& e : endpoints) marks[e.node][e.slot] = true;
+  return marks;
+}
+
+absl::Status CheckStructured(const Program& program) {
+  const auto check = [](const Function& function, absl::string_view where) -> absl::Status {
+    for (const Node& node : function.nodes) {
+      if (!IsPrimitive(node.kind())) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("node '", node.name, "' (", node.op_name, ") of ", where,
+                       " is a primitive: only structured programs are differentiated; raise it"));
+    }
+    return absl::OkStatus();
+  };
+  GYRE_RETURN_IF_ERROR(check(program.main(), "the main graph"));
+  for (const auto& [name, function] : program.functions())
+    GYRE_RETURN_IF_ERROR(check(*function, absl::StrCat("function '", name, "'")));
+  return absl::OkStatus();
+}
+
+absl::Status Seed(Body& body, const Function& main, const GradientRequest& request) {
+  body.back().set_style({"gradients/", "", ""});
+  for (size_t i = 0; i < request.ys.size(); ++i) {
+    const Endpoint y = request.ys[i];
+    if (!HasDerivative(TypeOf(main, y)) || !body.Wants(y)) continue;
+    const std::optional<Endpoint> given =
+        request.grad_ys.empty() ? std::nullopt : request.grad_ys[i];
+    body.Add(y, given ? body.back().At(*given) : OnesLike(body.back().At(y)));
+  }
+  return body.back().status();
+}
+
+std::optional<GradientOfX> Take(Body& body, Endpoint x) {
+  const Form form = body.FormOf(x);
+  if (form == Form::kNone) return std::nullopt;
+  if (form == Form::kDense) return GradientOfX{body.Sum(x).endpoint(), std::nullopt, std::nullopt};
+  const Slices slices = body.SumSlices(x);
+  return GradientOfX{slices.values.endpoint(), slices.indices.endpoint(), body.Dims(x).endpoint()};
+}
+
+absl::StatusOr<GradientResult> Differentiate(const std::shared_ptr<const Program>& program,
+                                             const GradientRequest& request, bool dense) {
+  const Function& main = program->main();
+  GYRE_RETURN_IF_ERROR(CheckRequest(main, request));
+  GYRE_RETURN_IF_ERROR(CheckStructured(*program));
+  absl::StatusOr<ShapeTable> shapes = InferShapes(*program);
+  Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable());
+  Marks varied = MarksOf(main, request.xs);
+  MarkDependents(main, transform.dependence(), MarksOf(main, request.stops), varied);
+  Body body(transform, main, std::move(varied));
+  GYRE_RETURN_IF_ERROR(Seed(body, main, request));
+  GYRE_RETURN_IF_ERROR(body.Walk());
+  body.back().set_style({"gradients/", "", ""});
+  GradientResult result;
+  for (const Endpoint& x : request.xs) {
+    if (dense && body.Has(x)) (void)body.Sum(x);
+    result.gradients.push_back(HasDerivative(TypeOf(main, x)) ? Take(body, x) : std::nullopt);
+    result.why_not.push_back(
+        result.gradients.back() ? "" : WhyNot(main, transform.dependence(), request.ys, x));
+  }
+  GYRE_ASSIGN_OR_RETURN(Function extended, body.FinishMain());
+  ProgramBuilder builder(*program);
+  builder.SetMain(std::move(extended));
+  for (Function& function : transform.TakeFunctions()) builder.SetFunction(std::move(function));
+  result.program = builder.Build();
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<GradientResult> Gradients(const std::shared_ptr<const Program>& program,
+                                         const GradientRequest& request) {
+  return Differentiate(program, request, /*dense=*/false);
+}
+
+absl::StatusOr<GradientResult> DenseGradients(const std::shared_ptr<const Program>& program,
+                                              const GradientRequest& request) {
+  return Differentiate(program, request, /*dense=*/true);
+}
+
+}  // namespace gyre

@@ -1,0 +1,168 @@
+#include "grad/kinds.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/match.h"
+#include "ir/calls.h"
+#include "ir/data_order.h"
+
+namespace gyre::grad {
+namespace {
+
+// Deeper kinds are not told apart.
+constexpr int kMaxDepth = 8;
+
+bool IsArrayOp(const Node& node) { return absl::StartsWith(node.op_name, "TensorArray"); }
+
+bool HasKinds(const Function& function) {
+  return std::any_of(function.nodes.begin(), function.nodes.end(), [](const Node& node) {
+    return IsArrayOp(node) ||
+           std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(),
+                       [](const auto& slot) { return slot.dtype == DType::kVariant; });
+  });
+}
+
+Kind Cut(Kind kind, int depth = 0) {
+  if (depth == kMaxDepth) kind.parts.clear();
+  for (Kind& part : kind.parts) part = Cut(std::move(part), depth + 1);
+  return kind;
+}
+
+// The kind of what is one or the other; what is not known gives way.
+Kind Join(const Kind& a, const Kind& b) {
+  if (a.type == Kind::Type::kOther) return b;
+  if (a.type != b.type) return a;
+  Kind joined = a.parts.size() >= b.parts.size() ? a : b;
+  const Kind& other = a.parts.size() >= b.parts.size() ? b : a;
+  if (joined.dtype == DType::kInvalid) joined.dtype = other.dtype;
+  for (size_t i = 0; i < other.parts.size(); ++i)
+    joined.parts[i] = Join(joined.parts[i], other.parts[i]);
+  return joined;
+}
+
+void JoinRow(KindRow& a, const KindRow& b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) a[i] = Join(a[i], b[i]);
+}
+
+Kind ListOf(DType dtype) { return {Kind::Type::kList, dtype, {Kind()}}; }
+
+DType TypeAttr(const Node& node, absl::string_view name) {
+  const DType* dtype = node.attrs.Get<DType>(name);
+  return dtype == nullptr ? DType::kInvalid : *dtype;
+}
+
+// The flow that an op on an array makes has the element type that its attributes name.
+KindRow OutputsOfArrayOp(const Node& node) {
+  KindRow kinds(node.num_outputs());
+  if (node.op == nullptr || node.op->outputs.empty()) return kinds;
+  if (!absl::StartsWith(node.op->outputs.back().name, "flow")) return kinds;
+  const DType dtype = TypeAttr(node, node.attrs.Has("dtype") ? "dtype" : "T");
+  if (dtype != DType::kInvalid) kinds.back() = {Kind::Type::kFlow, dtype, {}};
+  return kinds;
+}
+
+// The list of `inputs` with what else may be an element of it.
+Kind ListWith(const Kind& list, const Kind& element, DType dtype) {
+  return Cut(Join(list, {Kind::Type::kList, dtype, {element}}));
+}
+
+KindRow OutputsOfListOp(const Node& node, const KindRow& inputs) {
+  KindRow kinds(node.num_outputs());
+  if (kinds.empty()) return kinds;
+  const DType dtype = TypeAttr(node, node.attrs.Has("element_dtype") ? "element_dtype" : "T");
+  const bool takes_list = !inputs.empty() && inputs[0].IsList();
+  const bool gives_list = node.signature.outputs[0].dtype == DType::kVariant &&
+                          node.op_name != "TensorListGetItem" &&
+                          node.op_name != "_TensorListItemsOrZeros";
+  if (gives_list) {
+    kinds[0] = takes_list ? inputs[0] : ListOf(dtype);
+    // The last input of an op that adds elements is what it adds.
+    if (dtype == DType::kVariant && inputs.size() > 1 && takes_list)
+      kinds[0] = ListWith(kinds[0], inputs.back(), dtype);
+  }
+  const bool gives_element =
+      takes_list && !inputs[0].parts.empty() &&
+      (node.op_name == "TensorListGetItem" || node.op_name == "TensorListPopBack");
+  if (gives_element) kinds.back() = inputs[0].parts[0];
+  return kinds;
+}
+
+}  // namespace
+
+bool operator<(const Kind& a, const Kind& b) {
+  return std::tie(a.type, a.dtype, a.parts) < std::tie(b.type, b.dtype, b.parts);
+}
+
+Kinds::Kinds(const Program& program) : program_(program), has_any_(HasKinds(program.main())) {
+  for (const auto& [name, function] : program.functions()) has_any_ |= HasKinds(*function);
+}
+
+std::vector<KindRow> Kinds::Of(const Function& function, const KindRow& args) {
+  std::vector<KindRow> kinds;
+  for (const Node& node : function.nodes) kinds.emplace_back(node.num_outputs());
+  if (!has_any_) return kinds;
+  for (size_t i = 0; i < std::min(args.size(), function.arg_nodes.size()); ++i)
+    kinds[function.arg_nodes[i]][0] = args[i];
+  for (const NodeId id : OrderByData(function).order) {
+    const Node& node = function.node(id);
+    if (node.kind() == OpKind::kArg) continue;
+    KindRow inputs;
+    for (const Endpoint& e : node.inputs) inputs.push_back(kinds[e.node][e.slot]);
+    kinds[id] = Outputs(node, inputs);
+  }
+  return kinds;
+}
+
+KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
+  if (IsStructured(node.kind()))
+    return OutputsOfSite(node, {inputs.begin() + NumSelectorInputs(node), inputs.end()});
+  if (absl::StartsWith(node.op_name, "TensorList") || node.op_name == "EmptyTensorList" ||
+      absl::StartsWith(node.op_name, "_TensorList"))
+    return OutputsOfListOp(node, inputs);
+  if (IsArrayOp(node)) return OutputsOfArrayOp(node);
+  if (node.op_name == "OptionalFromValue")
+    return {Cut({Kind::Type::kOptional, DType::kInvalid, inputs})};
+  if (node.op_name == "OptionalNone") return {{Kind::Type::kOptional, DType::kInvalid, {}}};
+  KindRow kinds(node.num_outputs());
+  if (node.op_name == "OptionalGetValue") {
+    kinds = inputs[0].parts;
+    kinds.resize(node.num_outputs());
+  } else if (absl::StartsWith(node.op_name, "Identity") && inputs.size() == kinds.size()) {
+    kinds = inputs;
+  } else if (kinds.size() == 1 && node.signature.outputs[0].dtype == DType::kVariant) {
+    for (const Kind& input : inputs) kinds[0] = Join(kinds[0], input);  // sums, choices
+  }
+  return kinds;
+}
+
+KindRow Kinds::OutputsOfSite(const Node& node, const KindRow& args) {
+  const bool is_loop = node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor;
+  KindRow outputs = is_loop ? args : KindRow(node.num_outputs());
+  for (const Callee& callee : CalleesOf(program_, node)) {
+    if (callee.role == "cond") continue;
+    for (bool changed = true; changed;) {
+      KindRow inputs = is_loop ? outputs : args;
+      if (node.kind() == OpKind::kFor) inputs.insert(inputs.begin(), Kind());
+      const KindRow before = outputs;
+      JoinRow(outputs, Results(callee.function.name, inputs));
+      changed = is_loop && outputs != before;
+    }
+  }
+  return outputs;
+}
+
+KindRow Kinds::Results(const std::string& name, const KindRow& args) {
+  const Function* function = program_.FindFunction(name);
+  if (function == nullptr) return {};
+  const auto [known, is_new] = results_.try_emplace({name, args});
+  if (!is_new) return known->second;
+  const std::vector<KindRow> kinds = Of(*function, args);
+  KindRow results;
+  for (const FunctionResult& result : function->results)
+    results.push_back(kinds[result.value.node][result.value.slot]);
+  results_[{name, args}] = results;
+  return results;
+}
+
+}  // namespace gyre::grad

@@ -1,0 +1,51 @@
+// Kinds: what stands behind the values that are not plain tensors.
+//
+// A variant may be a list or an optional; a scalar float may be the flow of a TensorArray, which
+// its ops hand from one to the next to say in which order they come. Each has another kind of
+// gradient. Followed through loops, branches and calls, also for what lies inside lists and
+// optionals. The program must outlive it. Not thread-safe: remembers what it has found.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace gyre::grad {
+
+struct Kind {
+  enum class Type : uint8_t { kOther, kFlow, kList, kOptional };
+  Type type = Type::kOther;
+  DType dtype = DType::kInvalid;  // of the elements of an array or list
+  std::vector<Kind> parts;        // of a list: what its elements are, if known; of an optional: all
+
+  bool IsFlow() const { return type == Type::kFlow; }
+  bool IsList() const { return type == Type::kList; }
+  bool IsOptional() const { return type == Type::kOptional; }
+  friend bool operator==(const Kind& a, const Kind& b) = default;
+  friend bool operator<(const Kind& a, const Kind& b);
+};
+
+using KindRow = std::vector<Kind>;
+
+class Kinds {
+ public:
+  explicit Kinds(const Program& program);
+
+  // By node, then output, of `function`, given those of its arguments.
+  std::vector<KindRow> Of(const Function& function, const KindRow& args);
+
+ private:
+  KindRow Outputs(const Node& node, const KindRow& inputs);
+  KindRow OutputsOfSite(const Node& node, const KindRow& args);
+  KindRow Results(const std::string& function, const KindRow& args);
+
+  const Program& program_;
+  bool has_any_ = false;
+  // An entry without kinds is being found: a recursive call, of which nothing is known yet.
+  std::map<std::pair<std::string, KindRow>, KindRow> results_;
+};
+
+}  // namespace gyre::grad

@@ -1,0 +1,387 @@
+// The gradient of While and For: a While that runs the trips the other way round.
+//
+//   forward                               backward
+//   x, lists = While(x0, empty lists)     dx0, dw = While(lists, dx, 0)
+//     while cond(x)                         while there is something in the lists
+//     x' = body(x; w)                       lists, saved = pop(lists)
+//     lists' = push(lists, saved)           dx, dw += gradient of body(dx; saved)
+//
+// How often the loop runs is known when it has run: the lists tell, or a count where none is
+// needed. Gradients of variables travel backward; those of invariants are sums over all trips, rows
+// of sparse ones are collected in lists.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/saved_values.h"
+#include "grad/sites.h"
+#include "grad/splice.h"
+#include "ir/calls.h"
+
+namespace gyre::grad {
+namespace {
+
+// An empty list of what `e` is; `shape` is what is known of the elements.
+Expr EmptyList(ExprBuilder& builder, DType dtype, const PartialShape& shape) {
+  Expr dims = builder.Int(-1);
+  if (shape.has_rank()) {
+    const std::vector<int32_t> known(shape.dims().begin(), shape.dims().end());
+    dims = builder.Ints(known);
+  }
+  return builder.Op("EmptyTensorList", {dims, builder.Int(-1)}, {{"element_dtype", dtype}});
+}
+
+// All elements of a list of slices' parts, one after the other; `dims`: of the tensor that they are
+// rows of, none for indices.
+Expr ConcatList(Expr list, DType dtype, Expr dims) {
+  ExprBuilder& b = list.builder();
+  Expr shape = b.Ints({-1});
+  if (dims.ok()) {
+    const Expr row = b.Op("Slice", {dims, b.Ints({1}), b.Ints({-1})});
+    shape = b.Op("ConcatV2", {shape, row, b.Int(0)});
+  }
+  const Expr no_dims =
+      b.Constant(Tensor::FromValues(absl::Span<const int64_t>(), Shape::Vector(0)));
+  return b.Ops("TensorListConcatV2", {list, shape, no_dims}, {{"element_dtype", dtype}}, 2)[0];
+}
+
+class Loop {
+ public:
+  Loop(Body& body, const Node& site)
+      : body_(body),
+        transform_(body.transform()),
+        site_(site),
+        first_arg_(site.kind() == OpKind::kFor ? 1 : 0),
+        inits_(site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()) {}
+
+  absl::Status Run() {
+    if (!FindActive()) return absl::OkStatus();
+    const std::vector<Callee> callees = CalleesOf(transform_.program(), site_);
+    GYRE_ASSIGN_OR_RETURN(function_, transform_.Find(callees.back().function));
+    if (callees.size() == 2) {
+      GYRE_ASSIGN_OR_RETURN(condition_, transform_.Find(callees[0].function));
+    }
+    invariant_ = InvariantVars(*function_, first_arg_);
+    GYRE_ASSIGN_OR_RETURN(gradient_, DifferentiateFunction(transform_, *function_, Request()));
+    saved_.emplace(gradient_.forward, first_arg_, transform_.ShapesOf(function_->name),
+                   gradient_.saved);
+    GYRE_RETURN_IF_ERROR(ExtendForward());
+    return AddBackward();
+  }
+
+ private:
+  size_t num_vars() const { return inits_.size(); }
+  Endpoint Output(size_t var) const { return {site_.id, static_cast<int>(var)}; }
+
+  // Variables through which a derivative flows from what is wanted to an output that has an
+  // adjoint.
+  bool FindActive() {
+    const Dependence::Matrix depends = transform_.dependence().OfSite(site_);
+    const size_t first = NumSelectorInputs(site_);
+    std::vector<bool> varied(num_vars()), useful(num_vars());
+    for (size_t o = 0; o < num_vars(); ++o) {
+      for (size_t i = 0; i < num_vars(); ++i) {
+        if (!depends[o][first + i]) continue;
+        if (body_.Wants(inits_[i])) varied[o] = true;
+        if (body_.Has(Output(o))) useful[i] = true;
+      }
+    }
+    active_.resize(num_vars());
+    for (size_t i = 0; i < num_vars(); ++i) active_[i] = varied[i] && useful[i];
+    return std::find(active_.begin(), active_.end(), true) != active_.end();
+  }
+
+  // Which value of the outer function tells most of a variable.
+  Endpoint Model(size_t var) const { return invariant_[var] ? inits_[var] : Output(var); }
+
+  FunctionRequest Request() const {
+    FunctionRequest request;
+    for (int i = 0; i < first_arg_; ++i) {
+      request.wanted.push_back(false);
+      request.seeded.push_back(false);
+      request.dense.push_back(false);
+      request.arg_kinds.emplace_back();
+      request.arg_types.push_back(DType::kInt32);
+    }
+    for (size_t i = 0; i < num_vars(); ++i) {
+      const bool travels = active_[i] && !invariant_[i];
+      request.results.push_back(travels);
+      request.wanted.push_back(active_[i]);
+      request.seeded.push_back(active_[i] && invariant_[i] && body_.IsList(inits_[i]));
+      request.dense.push_back(travels);
+      request.arg_kinds.push_back(body_.KindOf(Output(i)));
+      request.arg_types.push_back(body_.AdjointType(Model(i)));
+      request.result_types.push_back(request.arg_types.back());
+    }
+    return request;
+  }
+
+  // ---- Forward ----
+
+  // More variables: lists, or a count.
+  absl::Status ExtendForward() {
+    const std::vector<Endpoint>& listed = saved_->listed();
+    counts_ = listed.empty();
+    FunctionBuilder builder(transform_.ops(), gradient_.forward);
+    ExprBuilder exprs(builder);
+    ExprBuilder outer(body_.forward());
+    outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
+    std::vector<Endpoint> inits;
+    std::vector<DType> types;
+    for (const Endpoint& e : listed) {
+      const DType dtype = builder.dtype(e);
+      const Expr list = exprs.At(builder.Arg("saved", DType::kVariant));
+      const Expr pushed = exprs.Op("TensorListPushBack", {list, exprs.At(e)});
+      if (pushed.ok()) builder.Return("saved", pushed.endpoint());
+      inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(e)).endpoint());
+      types.push_back(DType::kVariant);
+    }
+    if (counts_) {
+      const Expr count = exprs.At(builder.Arg("count", DType::kInt64));
+      builder.Return("count", (count + 1.0).endpoint());
+      inits.push_back(outer.Scalar(DType::kInt64, 0).endpoint());
+      types.push_back(DType::kInt64);
+    }
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    GYRE_RETURN_IF_ERROR(outer.status());
+    std::vector<std::string> names;
+    if (condition_ != nullptr) names.push_back(ExtendCondition(types));
+    Function forward = builder.Build();
+    forward.name = absl::StrCat(function_->name, "_saving");
+    names.push_back(transform_.Add(std::move(forward)));
+    Node site = site_;
+    SetFunctions(names, site);
+    return ExtendSite(body_, std::move(site), inits, types);
+  }
+
+  PartialShape ShapeOfSaved(Endpoint e) const {
+    return transform_.ShapesOf(function_->name).at(e).shape;
+  }
+
+  std::string ExtendCondition(const std::vector<DType>& types) {
+    FunctionBuilder builder(transform_.ops(), *condition_);
+    for (const DType dtype : types) builder.Arg("saved", dtype);
+    Function condition = builder.Build();
+    condition.name = absl::StrCat(condition_->name, "_saving");
+    return transform_.Add(std::move(condition));
+  }
+
+  // ---- Backward ----
+
+  // A variable of the backward loop.
+  struct Var {
+    std::string name;
+    Expr init;
+    Expr arg;   // in its body
+    Expr next;  // behind the trip
+  };
+  size_t AddVar(std::string name, Expr init) {
+    vars_.push_back({std::move(name), init, Expr(), Expr()});
+    return vars_.size() - 1;
+  }
+
+  // The gradient of one active variable, and which of vars_ hold it.
+  struct Adjoint {
+    size_t var;
+    Form form;
+    size_t first = 0;
+  };
+
+  absl::Status AddBackward() {
+    AddSavedVars();
+    AddAdjointVars();
+    GYRE_RETURN_IF_ERROR(body_.back().status());
+    GYRE_ASSIGN_OR_RETURN(Function backward, BackwardBody());
+    GYRE_ASSIGN_OR_RETURN(Function condition, BackwardCondition());
+    BackwardSite site{.op = "While", .has_effects = backward.stateful};
+    for (const Var& var : vars_) {
+      site.inputs.push_back(var.init);
+      site.types.push_back(var.init.dtype());
+    }
+    site.attrs = {{"body", FunctionRef{transform_.Add(std::move(backward)), nullptr}},
+                  {"cond", FunctionRef{transform_.Add(std::move(condition)), nullptr}}};
+    if (const auto* window = site_.attrs.Get<int64_t>("parallel_iterations"))
+      site.attrs.Set("parallel_iterations", *window);
+    HandBack(AddSite(body_, site));
+    return absl::OkStatus();
+  }
+
+  void AddSavedVars() {
+    const int num_outputs = site_.num_outputs();
+    for (size_t i = 0; i < saved_->listed().size(); ++i) {
+      AddVar("saved", body_.Forward({site_.id, num_outputs + static_cast<int>(i)}));
+    }
+    if (counts_) AddVar("count", body_.Forward({site_.id, num_outputs}));
+    first_counter_ = vars_.size();
+    for (const Counter& counter : saved_->counters())
+      AddVar("counter", body_.Forward(Output(counter.var)));
+    first_carried_ = vars_.size();
+    for (const int var : saved_->carried()) AddVar("carried", body_.Forward(Output(var)));
+    first_invariant_ = vars_.size();
+    for (const int var : saved_->invariants()) AddVar("invariant", body_.Forward(inits_[var]));
+  }
+
+  void AddAdjointVars() {
+    size_t w = 0;
+    for (size_t i = 0; i < num_vars(); ++i) {
+      if (!active_[i]) continue;
+      Adjoint adjoint{i, gradient_.forms[w++], vars_.size()};
+      const std::string name = absl::StrCat("d_", function_->args[first_arg_ + i].name);
+      if (!invariant_[i]) {
+        AddVar(name, body_.Sum(Output(i)));
+      } else if (body_.IsList(inits_[i])) {
+        if (body_.Has(Output(i))) body_.Add(inits_[i], body_.Sum(Output(i)));
+        AddVar(name, body_.TakeList(inits_[i]));
+      } else if (adjoint.form == Form::kDense) {
+        AddVar(name, body_.Has(Output(i)) ? body_.Sum(Output(i)) : body_.Zero(inits_[i]));
+      } else {
+        if (body_.Has(Output(i))) body_.Add(inits_[i], body_.Sum(Output(i)));
+        if (adjoint.form == Form::kSlices) AddSliceLists(name, i, w - 1);
+      }
+      adjoints_.push_back(adjoint);
+    }
+  }
+
+  size_t FirstResult(size_t wanted) const {
+    size_t at = 0;
+    for (size_t w = 0; w < wanted; ++w) at += NumResults(gradient_.forms[w]);
+    return at;
+  }
+
+  void AddSliceLists(const std::string& name, size_t var, size_t wanted) {
+    const size_t result = FirstResult(wanted);
+    const DType index_type = gradient_.backward.results[result + 1].dtype;
+    AddVar(name, EmptyList(body_.back(), body_.AdjointType(inits_[var]), PartialShape()));
+    AddVar(absl::StrCat(name, "_indices"),
+           EmptyList(body_.back(), index_type, PartialShape::UnknownOfRank(1)));
+  }
+
+  absl::StatusOr<Function> BackwardBody() {
+    FunctionBuilder builder(transform_.ops(), absl::StrCat(function_->name, "_gradient"));
+    ExprBuilder exprs(builder);
+    for (Var& var : vars_) {
+      var.arg = exprs.At(builder.Arg(var.name, var.init.dtype()));
+      var.next = var.arg;
+    }
+    const std::vector<Expr> saved = FetchSaved(exprs);
+    std::vector<Endpoint> values;
+    for (const Adjoint& adjoint : adjoints_) {
+      if (!invariant_[adjoint.var]) values.push_back(vars_[adjoint.first].arg.endpoint());
+    }
+    for (const Adjoint& adjoint : adjoints_) {
+      if (invariant_[adjoint.var] && body_.IsList(inits_[adjoint.var]))
+        values.push_back(vars_[adjoint.first].arg.endpoint());
+    }
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    for (const Expr& e : saved) values.push_back(e.endpoint());
+    const std::vector<Endpoint> results = Splice(gradient_.backward, values, builder);
+    for (size_t a = 0; a < adjoints_.size(); ++a)
+      Accumulate(adjoints_[a], results, FirstResult(a), exprs);
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    for (const Var& var : vars_) builder.Return(var.name, var.next.endpoint());
+    return builder.Build();
+  }
+
+  // Pops what was saved and computes the rest again.
+  std::vector<Expr> FetchSaved(ExprBuilder& exprs) {
+    SavedValues::Given given;
+    for (size_t i = 0; i < saved_->listed().size(); ++i) {
+      const DType dtype = gradient_.forward.node(saved_->listed()[i].node)
+                              .signature.outputs[saved_->listed()[i].slot]
+                              .dtype;
+      const std::vector<Expr> popped = exprs.Ops("TensorListPopBack", {vars_[i].arg, exprs.Int(-1)},
+                                                 {{"element_dtype", dtype}}, 2);
+      vars_[i].next = popped[0];
+      given.listed.push_back(popped[1]);
+    }
+    if (counts_) vars_[0].next = vars_[0].arg - 1.0;
+    for (size_t i = 0; i < saved_->counters().size(); ++i)
+      given.counters.push_back(vars_[first_counter_ + i].arg);
+    for (size_t i = 0; i < saved_->carried().size(); ++i)
+      given.carried.push_back(vars_[first_carried_ + i].arg);
+    for (size_t i = 0; i < saved_->invariants().size(); ++i)
+      given.invariants.push_back(vars_[first_invariant_ + i].arg);
+    if (!exprs.status().ok()) return {};
+    std::vector<Expr> before;
+    std::vector<Expr> values = saved_->Write(gradient_.saved, given, exprs, before);
+    for (size_t i = 0; i < before.size(); ++i) vars_[first_counter_ + i].next = before[i];
+    for (size_t i = 0; i < saved_->carried().size(); ++i)
+      vars_[first_carried_ + i].next = ListedArg(saved_->carried()[i], given);
+    return values;
+  }
+
+  // The popped value of a variable's argument.
+  Expr ListedArg(int var, const SavedValues::Given& given) const {
+    const std::vector<Endpoint>& listed = saved_->listed();
+    const auto at = std::find(listed.begin(), listed.end(), saved_->Arg(var));
+    return given.listed[at - listed.begin()];
+  }
+
+  void Accumulate(const Adjoint& adjoint, const std::vector<Endpoint>& results, size_t at,
+                  ExprBuilder& exprs) {
+    Var& var = vars_[adjoint.first];
+    const bool is_sum = invariant_[adjoint.var] && !body_.IsList(inits_[adjoint.var]);
+    if (adjoint.form == Form::kDense) {
+      const Expr result = exprs.At(results[at]);
+      var.next = !is_sum                             ? result
+                 : result.dtype() == DType::kVariant ? exprs.Op("AddN", {var.arg, result})
+                                                     : var.arg + result;
+    } else if (adjoint.form == Form::kSlices) {
+      Var& indices = vars_[adjoint.first + 1];
+      var.next = exprs.Op("TensorListPushBack", {var.arg, exprs.At(results[at])});
+      indices.next = exprs.Op("TensorListPushBack", {indices.arg, exprs.At(results[at + 1])});
+    }
+  }
+
+  absl::StatusOr<Function> BackwardCondition() {
+    FunctionBuilder builder(transform_.ops(), absl::StrCat(function_->name, "_goes_on_back"));
+    ExprBuilder exprs(builder);
+    std::vector<Expr> args;
+    for (const Var& var : vars_) args.push_back(exprs.At(builder.Arg(var.name, var.init.dtype())));
+    const Expr left = counts_ ? args[0] : exprs.Op("TensorListLength", {args[0]});
+    if (!left.ok()) return exprs.status();
+    const Expr goes_on = exprs.Op("Greater", {left, exprs.Scalar(left.dtype(), 0)});
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    builder.Return("goes_on", goes_on.endpoint());
+    return builder.Build();
+  }
+
+  void HandBack(const std::vector<Expr>& outputs) {
+    for (const Adjoint& adjoint : adjoints_) {
+      const Endpoint init = inits_[adjoint.var];
+      if (!body_.Wants(init)) continue;
+      if (adjoint.form == Form::kSlices) {
+        const Expr values =
+            ConcatList(outputs[adjoint.first], body_.AdjointType(init), body_.Dims(init));
+        const DType index_type =
+            gradient_.backward.results[FirstResult(&adjoint - adjoints_.data()) + 1].dtype;
+        body_.AddSlices(init, {values, ConcatList(outputs[adjoint.first + 1], index_type, Expr())});
+      } else if (adjoint.form == Form::kDense) {
+        body_.Add(init, outputs[adjoint.first]);
+      }
+    }
+  }
+
+  Body& body_;
+  Transform& transform_;
+  const Node& site_;
+  const int first_arg_;  // of the body that is a variable
+  const std::vector<Endpoint> inits_;
+  const Function* function_ = nullptr;
+  const Function* condition_ = nullptr;  // null: For
+  std::vector<bool> active_;             // by variable
+  std::vector<bool> invariant_;
+  FunctionGradient gradient_;
+  std::optional<SavedValues> saved_;
+  bool counts_ = false;  // nothing is saved: a variable counts the trips
+  std::vector<Var> vars_;
+  size_t first_counter_ = 0, first_carried_ = 0, first_invariant_ = 0;
+  std::vector<Adjoint> adjoints_;
+};
+
+}  // namespace
+
+absl::Status DifferentiateLoop(Body& body, const Node& site) { return Loop(body, site).Run(); }
+
+}  // namespace gyre::grad

@@ -1,0 +1,86 @@
+#include "grad/sites.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "ir/calls.h"
+#include "passes/edit/interface.h"
+
+namespace gyre::grad {
+
+Origin OriginOf(const Function& function, Endpoint e) {
+  for (size_t i = 0; i < function.arg_nodes.size(); ++i) {
+    if (function.arg_nodes[i] == e.node) return {Origin::Place::kArgument, static_cast<int>(i)};
+  }
+  for (size_t r = 0; r < function.results.size(); ++r) {
+    if (function.results[r].value == e) return {Origin::Place::kResult, static_cast<int>(r)};
+  }
+  return {};
+}
+
+std::vector<bool> WantedArgs(Body& body, const Node& site) {
+  std::vector<bool> outputs(site.num_outputs());
+  for (int slot = 0; slot < site.num_outputs(); ++slot) outputs[slot] = body.Has({site.id, slot});
+  const std::vector<bool> inputs = body.transform().dependence().Inputs(site, outputs);
+  std::vector<bool> wanted;
+  for (size_t i = NumSelectorInputs(site); i < inputs.size(); ++i)
+    wanted.push_back(inputs[i] && body.Wants(site.inputs[i]));
+  return wanted;
+}
+
+FunctionRequest RequestOf(Body& body, const std::vector<Endpoint>& args, std::vector<bool> wanted) {
+  FunctionRequest request;
+  for (size_t i = 0; i < args.size(); ++i) {
+    request.seeded.push_back(wanted[i] && body.IsList(args[i]));
+    request.arg_kinds.push_back(body.KindOf(args[i]));
+    request.arg_types.push_back(body.AdjointType(args[i]));
+  }
+  request.dense.resize(args.size());
+  request.wanted = std::move(wanted);
+  return request;
+}
+
+void SetFunctions(const std::vector<std::string>& names, Node& site) {
+  size_t next = 0;
+  for (const AttrDef& def : site.op->attrs) {
+    if (def.kind != AttrKind::kFunc) continue;
+    if (!def.is_list) {
+      site.attrs.Set(def.name, FunctionRef{names[next++], nullptr});
+      continue;
+    }
+    std::vector<FunctionRef> refs;
+    while (next < names.size()) refs.push_back({names[next++], nullptr});
+    site.attrs.Set(def.name, std::move(refs));
+  }
+}
+
+absl::Status ExtendSite(Body& body, Node site, const std::vector<Endpoint>& more_args,
+                        const std::vector<DType>& more_outputs) {
+  passes::SiteInterface interface = passes::InterfaceOf(site);
+  for (const Endpoint& arg : more_args) {
+    interface.args.push_back(arg);
+    interface.arg_types.push_back(body.forward().dtype(arg));
+  }
+  for (const DType dtype : more_outputs) {
+    interface.output_types.push_back(dtype);
+    interface.outputs_from.push_back(-1);
+  }
+  GYRE_ASSIGN_OR_RETURN(Node extended, passes::WithInterface(site, interface));
+  body.forward().Replace(site.id, std::move(extended));
+  return absl::OkStatus();
+}
+
+std::vector<Expr> AddSite(Body& body, const BackwardSite& site) {
+  AttrMap attrs = site.attrs;
+  std::string op(site.op);
+  if (op == "PartitionedCall") {
+    if (site.has_effects) op = absl::StrCat("Stateful", op);
+  } else if (!site.has_effects) {
+    op = absl::StrCat("Stateless", op);
+  }
+  if (site.op != "While") attrs.Set("Tout", site.types);
+  return body.back().Ops(op, site.inputs, std::move(attrs), static_cast<int>(site.types.size()));
+}
+
+}  // namespace gyre::grad

@@ -1,0 +1,61 @@
+#include "grad/transform.h"
+
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/calls.h"
+
+namespace gyre::grad {
+
+bool operator<(const FunctionRequest& a, const FunctionRequest& b) {
+  const auto key = [](const FunctionRequest& r) {
+    return std::tie(r.results, r.wanted, r.seeded, r.dense, r.arg_kinds, r.arg_types,
+                    r.result_types);
+  };
+  return key(a) < key(b);
+}
+
+Transform::Transform(const Program& program, ShapeTable shapes)
+    : program_(program),
+      shapes_(std::move(shapes)),
+      dependence_(program),
+      kinds_(program),
+      recursive_(RecursiveFunctions(program)) {
+  for (const auto& [name, function] : program.functions()) names_.emplace(name, 0);
+}
+
+const FunctionShapes& Transform::ShapesOf(const std::string& function) const {
+  const FunctionShapes* shapes = shapes_.Find(function);
+  return shapes == nullptr ? no_shapes_ : *shapes;
+}
+
+absl::StatusOr<const Function*> Transform::Find(const FunctionRef& ref) const {
+  const Function* function = program_.FindFunction(ref.name);
+  if (function == nullptr)
+    return absl::NotFoundError(absl::StrCat("there is no function '", ref.name, "'"));
+  if (ref.attrs != nullptr && !ref.attrs->empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the gradient of '", ref.name, "', a function of open types"));
+  }
+  return function;
+}
+
+std::string Transform::UniqueName(absl::string_view wanted) {
+  std::string name(wanted);
+  if (names_.emplace(name, 0).second) return name;
+  for (int i = names_[name] + 1;; ++i) {
+    std::string numbered = absl::StrCat(wanted, "_", i);
+    if (!names_.emplace(numbered, 0).second) continue;
+    names_[name] = i;
+    return numbered;
+  }
+}
+
+std::string Transform::Add(Function function) {
+  function.name = UniqueName(function.name);
+  functions_.push_back(std::move(function));
+  return functions_.back().name;
+}
+
+}  // namespace gyre::grad
