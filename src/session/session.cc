@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/env.h"
@@ -16,6 +15,7 @@
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/form.h"
+#include "session/names.h"
 #include "session/program_file.h"
 
 namespace gyre {
@@ -62,12 +62,10 @@ struct Session::State {
   uint64_t seed = 0;
   ResourceStore resources;
   std::atomic<uint64_t> runs{0};
-  absl::flat_hash_map<std::string, NodeId> node_ids;
+  std::optional<MainNames> names;
   std::mutex mutex;
   absl::flat_hash_map<std::string, std::shared_ptr<const Prepared>> prepared;  // guarded by mutex
 
-  absl::StatusOr<Endpoint> FindEndpoint(absl::string_view name) const;
-  absl::StatusOr<NodeId> FindTarget(absl::string_view name) const;
   absl::StatusOr<std::shared_ptr<const Prepared>> Prepare(const std::vector<std::string>& feeds,
                                                           const std::vector<std::string>& fetches,
                                                           const std::vector<std::string>& targets);
@@ -85,36 +83,6 @@ struct Session::Callable::State {
   std::shared_ptr<const Prepared> prepared;
 };
 
-absl::StatusOr<Endpoint> Session::State::FindEndpoint(absl::string_view name) const {
-  absl::string_view node_name = name;
-  int slot = 0;
-  if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
-    if (!absl::SimpleAtoi(name.substr(colon + 1), &slot) || slot < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", name, "\" is no name of a tensor; write NODE:OUTPUT"));
-    }
-    node_name = name.substr(0, colon);
-  }
-  const auto it = node_ids.find(node_name);
-  if (it == node_ids.end()) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no node called \"", node_name, "\" in the graph"));
-  }
-  const Node& node = program->main().node(it->second);
-  if (node.op != nullptr && slot >= node.num_outputs()) {
-    return absl::InvalidArgumentError(absl::StrCat("node ", node_name, " (", node.op_name, ") has ",
-                                                   node.num_outputs(), " outputs; there is no ",
-                                                   name));
-  }
-  return Endpoint{it->second, slot};
-}
-
-absl::StatusOr<NodeId> Session::State::FindTarget(absl::string_view name) const {
-  if (const auto it = node_ids.find(name); it != node_ids.end()) return it->second;
-  GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, FindEndpoint(name));  // "node:0" will do
-  return endpoint.node;
-}
-
 absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
     const std::vector<std::string>& targets) const {
@@ -122,7 +90,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   result->feed_names = feeds;
   absl::flat_hash_set<Endpoint> seen;
   for (const std::string& name : feeds) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, FindEndpoint(name));
+    GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, names->FindEndpoint(name));
     if (!seen.insert(endpoint).second)
       return absl::InvalidArgumentError(absl::StrCat(name, " is fed twice"));
     result->signature.feeds.push_back(endpoint);
@@ -130,11 +98,11 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     result->feed_types.push_back(type);
   }
   for (const std::string& name : fetches) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, FindEndpoint(name));
+    GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, names->FindEndpoint(name));
     result->signature.fetches.push_back(endpoint);
   }
   for (const std::string& name : targets) {
-    GYRE_ASSIGN_OR_RETURN(const NodeId node, FindTarget(name));
+    GYRE_ASSIGN_OR_RETURN(const NodeId node, names->FindTarget(name));
     result->signature.targets.push_back(node);
   }
   EngineOptions engine_options;
@@ -278,8 +246,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   }
   GYRE_RETURN_IF_ERROR(CheckForm(options));
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
-  for (const Node& node : program->main().nodes) state->node_ids.emplace(node.name, node.id);
   state->program = std::move(program);
+  state->names.emplace(*state->program);
   state->options = options;
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   return std::unique_ptr<Session>(new Session(std::move(state)));

@@ -93,17 +93,44 @@ absl::StatusOr<ExpectedError> ReadExpectedError(const Json& json, const std::str
   return error;
 }
 
+absl::StatusOr<Feeds> ReadFeeds(const Json& json, const std::string& where,
+                                const RefLookup& find_ref) {
+  Feeds feeds;
+  const Json& values = Member(json, "feeds");
+  if (!values.is_null() && !values.is_object()) return Mistake(where, "feeds is not an object");
+  for (const auto& [name, value] : values.items()) {
+    GYRE_ASSIGN_OR_RETURN(
+        Tensor tensor, ReadValue(value, Join(where, absl::StrCat("feeds[", name, "]")), find_ref));
+    feeds.emplace_back(name, std::move(tensor));
+  }
+  return feeds;
+}
+
+// A list with a value or null for each of `count` things; none: an empty list.
+absl::StatusOr<std::vector<std::optional<Tensor>>> ReadOptionalValues(const Json& json,
+                                                                      const char* name,
+                                                                      size_t count,
+                                                                      const std::string& where,
+                                                                      const RefLookup& find_ref) {
+  std::vector<std::optional<Tensor>> values;
+  const Json& list = Member(json, name);
+  if (list.is_null()) return values;
+  if (!list.is_array() || list.size() != count)
+    return Mistake(where, absl::StrCat(name, " is not a list of ", count, " values"));
+  for (size_t i = 0; i < count; ++i) {
+    values.emplace_back();
+    if (list[i].is_null()) continue;
+    GYRE_ASSIGN_OR_RETURN(
+        values.back(), ReadValue(list[i], Join(where, absl::StrCat(name, "[", i, "]")), find_ref));
+  }
+  return values;
+}
+
 absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
                                     const RefLookup& find_ref) {
   GoldenStep step;
   if (!json.is_object()) return Mistake(where, "not an object");
-  const Json& feeds = Member(json, "feeds");
-  if (!feeds.is_null() && !feeds.is_object()) return Mistake(where, "feeds is not an object");
-  for (const auto& [name, value] : feeds.items()) {
-    GYRE_ASSIGN_OR_RETURN(
-        Tensor tensor, ReadValue(value, Join(where, absl::StrCat("feeds[", name, "]")), find_ref));
-    step.feeds.emplace_back(name, std::move(tensor));
-  }
+  GYRE_ASSIGN_OR_RETURN(step.feeds, ReadFeeds(json, where, find_ref));
   GYRE_ASSIGN_OR_RETURN(step.fetches, Texts(json, "fetches", where));
   GYRE_ASSIGN_OR_RETURN(step.targets, Texts(json, "targets", where));
   GYRE_ASSIGN_OR_RETURN(step.timeout_ms, Whole(json, "timeout_ms", 0, where));
@@ -126,12 +153,22 @@ absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
   return step;
 }
 
-absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string& where) {
+absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string& where,
+                                            const RefLookup& find_ref) {
   GoldenGradient gradient;
   if (!json.is_object()) return Mistake(where, "not an object");
   GYRE_ASSIGN_OR_RETURN(gradient.ys, Texts(json, "ys", where));
   GYRE_ASSIGN_OR_RETURN(gradient.xs, Texts(json, "xs", where));
   GYRE_ASSIGN_OR_RETURN(gradient.order, Whole(json, "order", 1, where));
+  if (gradient.order < 1) return Mistake(where, "order is less than 1");
+  GYRE_ASSIGN_OR_RETURN(gradient.grad_ys,
+                        ReadOptionalValues(json, "grad_ys", gradient.ys.size(), where, find_ref));
+  GYRE_ASSIGN_OR_RETURN(gradient.feeds, ReadFeeds(json, where, find_ref));
+  GYRE_ASSIGN_OR_RETURN(gradient.expect,
+                        ReadOptionalValues(json, "expect", gradient.xs.size(), where, find_ref));
+  if (gradient.expect.size() != gradient.xs.size()) return Mistake(where, "expect is missing");
+  GYRE_ASSIGN_OR_RETURN(gradient.tolerance.rtol, Number(json, "rtol", where));
+  GYRE_ASSIGN_OR_RETURN(gradient.tolerance.atol, Number(json, "atol", where));
   return gradient;
 }
 
@@ -158,7 +195,7 @@ absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& r
   }
   for (size_t i = 0; i < gradients.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(GoldenGradient gradient,
-                          ReadGradient(gradients[i], absl::StrCat("gradients[", i, "]")));
+                          ReadGradient(gradients[i], absl::StrCat("gradients[", i, "]"), find_ref));
     result.gradients.push_back(std::move(gradient));
   }
   if (const Json& error = Member(json, "load_error"); !error.is_null()) {

@@ -42,11 +42,16 @@ struct GoldenStep {
   int64_t timeout_ms = 0;  // 0: none
 };
 
-// Gradients that are wanted of the graph. What their values must be is not read yet.
+// Gradients that are wanted of the graph: of order k, the gradients of the sum of all that are
+// connected of order k - 1.
 struct GoldenGradient {
   std::vector<std::string> ys;
   std::vector<std::string> xs;
+  std::vector<std::optional<Tensor>> grad_ys;  // by y, nothing: ones; empty: all ones
   int64_t order = 1;
+  Feeds feeds;
+  std::vector<std::optional<Tensor>> expect;  // by x; nothing: not connected
+  Tolerance tolerance;
 };
 
 struct GoldenCase {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "cli/check/compare.h"
+#include "cli/check/gradient.h"
 #include "cli/check/strict_load.h"
 
 namespace gyre::cli {
@@ -91,25 +92,25 @@ Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options) {
   return std::nullopt;
 }
 
-CheckResult Judge(const GoldenCase& golden, const Complaint& complaint) {
-  if (!complaint) return {golden.id(), Outcome::kPassed, ""};
+CheckResult Judge(const std::string& what, const Complaint& complaint) {
+  if (!complaint) return {what, Outcome::kPassed, ""};
   // Asked for in a form that it does not have (passes/raise/raise.h).
   if (absl::StrContains(*complaint, "the graph has no structured form"))
-    return {golden.id(), Outcome::kSkipped, *complaint};
-  return {golden.id(), Outcome::kFailed, *complaint};
+    return {what, Outcome::kSkipped, *complaint};
+  return {what, Outcome::kFailed, *complaint};
 }
 
 // A graph that must be refused: when it is loaded or, where the case has steps, by each of these.
 CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) {
   const ExpectedError& want = *golden.load_error;
   const absl::Status status = LoadStrictly(golden.graph_path());
-  if (!status.ok()) return Judge(golden, CheckError(status, want));
-  if (!golden.steps.empty()) return Judge(golden, CheckRuns(golden, options));
+  if (!status.ok()) return Judge(golden.id(), CheckError(status, want));
+  if (!golden.steps.empty()) return Judge(golden.id(), CheckRuns(golden, options));
   if (want.optional) {
     return {golden.id(), Outcome::kSkipped, "the graph may be refused or accepted, and it loads"};
   }
-  return Judge(golden, absl::StrCat("the graph loads, but must be refused with ",
-                                    absl::StatusCodeToString(want.code)));
+  return Judge(golden.id(), absl::StrCat("the graph loads, but must be refused with ",
+                                         absl::StatusCodeToString(want.code)));
 }
 
 CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) {
@@ -117,7 +118,7 @@ CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) 
     return {golden.id(), Outcome::kSkipped, "SymbolicGradient needs the grad layer"};
   }
   if (golden.load_error) return CheckRefusal(golden, options);
-  return Judge(golden, CheckRuns(golden, options));
+  return Judge(golden.id(), CheckRuns(golden, options));
 }
 
 }  // namespace
@@ -131,8 +132,10 @@ std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOpti
     results.back().nanos = SystemClock().NowNanos() - start;
   }
   for (size_t i = 0; i < golden.gradients.size(); ++i) {
-    results.push_back({absl::StrCat(golden.id(), " gradients[", i, "]"), Outcome::kSkipped,
-                       "gradients need the grad layer"});
+    const int64_t start = SystemClock().NowNanos();
+    results.push_back(Judge(absl::StrCat(golden.id(), " gradients[", i, "]"),
+                            CheckGradient(golden, golden.gradients[i], options)));
+    results.back().nanos = SystemClock().NowNanos() - start;
   }
   return results;
 }

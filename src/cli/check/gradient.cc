@@ -1,0 +1,81 @@
+#include "cli/check/gradient.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "cli/check/compare.h"
+#include "session/gradient_program.h"
+#include "session/program_file.h"
+
+namespace gyre::cli {
+namespace {
+
+bool IsZero(const Tensor& value) {
+  const absl::StatusOr<Tensor> zero = Tensor::Zeros(value.dtype(), value.shape(), {});
+  return zero.ok() && !Difference(value, *zero, Tolerance());
+}
+
+// "No gradient" and zeros are the same answer.
+std::optional<std::string> Compare(const std::optional<Tensor>& got,
+                                   const std::optional<Tensor>& want, Tolerance tolerance) {
+  if (got && want) return Difference(*got, *want, tolerance);
+  if (got) return IsZero(*got) ? std::nullopt : std::optional<std::string>("is not zero");
+  if (want && !IsZero(*want)) return "is not connected";
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<std::optional<Tensor>>> Run(const GoldenCase& golden,
+                                                       const GoldenGradient& gradient,
+                                                       const CheckOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                        LoadProgramFile(golden.graph_path()));
+  NamedGradientRequest request{.ys = gradient.ys,
+                               .xs = gradient.xs,
+                               .grad_ys = gradient.grad_ys,
+                               .order = gradient.order,
+                               .targets = golden.init};
+  for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
+  GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
+                        MakeGradientProgram(std::move(program), request));
+  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                        Session::Create(made.program, options.session));
+  RunOptions run;
+  run.timeout_ms = options.timeout_ms;
+  for (const std::string& init : made.targets)
+    GYRE_RETURN_IF_ERROR(session->Run({}, {}, {init}, run).status());
+  Feeds feeds;
+  for (size_t i = 0; i < made.feeds.size(); ++i)
+    feeds.emplace_back(made.feeds[i], gradient.feeds[i].second);
+  std::vector<std::string> fetches;
+  for (const auto& name : made.gradients) {
+    if (name) fetches.push_back(*name);
+  }
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> fetched, session->Run(feeds, fetches, {}, run));
+  std::vector<std::optional<Tensor>> values;
+  size_t next = 0;
+  for (const auto& name : made.gradients)
+    values.push_back(name ? std::optional<Tensor>(fetched[next++]) : std::nullopt);
+  return values;
+}
+
+}  // namespace
+
+std::optional<std::string> CheckGradient(const GoldenCase& golden, const GoldenGradient& gradient,
+                                         const CheckOptions& options) {
+  const auto got = Run(golden, gradient, options);
+  if (!got.ok()) {
+    return absl::StrCat("got ", absl::StatusCodeToString(got.status().code()), " (",
+                        got.status().message(), ")");
+  }
+  std::vector<std::string> complaints;
+  for (size_t i = 0; i < got->size(); ++i) {
+    if (const auto wrong = Compare((*got)[i], gradient.expect[i], gradient.tolerance))
+      complaints.push_back(absl::StrCat("of ", gradient.xs[i], " ", *wrong));
+  }
+  if (complaints.empty()) return std::nullopt;
+  return absl::StrJoin(complaints, "; ");
+}
+
+}  // namespace gyre::cli

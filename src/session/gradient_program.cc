@@ -1,0 +1,83 @@
+#include "session/gradient_program.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "grad/gradients.h"
+#include "ir/builder.h"
+#include "passes/raise/raise.h"
+#include "passes/staged.h"
+#include "session/names.h"
+
+namespace gyre {
+namespace {
+
+// The program as far as feeds, ys, xs and targets need it, with If and While.
+absl::StatusOr<Staged> StageAndRaise(std::shared_ptr<const Program> program,
+                                     const NamedGradientRequest& request) {
+  const MainNames names(*program);
+  RunSignature signature;
+  for (const std::string& name : request.feeds) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint feed, names.FindEndpoint(name));
+    signature.feeds.push_back(feed);
+  }
+  for (const auto* list : {&request.ys, &request.xs}) {
+    for (const std::string& name : *list) {
+      GYRE_ASSIGN_OR_RETURN(const Endpoint fetch, names.FindEndpoint(name));
+      signature.fetches.push_back(fetch);
+    }
+  }
+  for (const std::string& name : request.targets) {
+    GYRE_ASSIGN_OR_RETURN(const NodeId target, names.FindTarget(name));
+    signature.targets.push_back(target);
+  }
+  return Raise(MakeStaged(std::move(program), std::move(signature)));
+}
+
+std::shared_ptr<const Program> AddGradYs(const Program& program, const NamedGradientRequest& named,
+                                         GradientRequest& request) {
+  FunctionBuilder main(program.ops(), program.main());
+  for (const std::optional<Tensor>& value : named.grad_ys) {
+    request.grad_ys.emplace_back();
+    if (value) request.grad_ys.back() = main.Constant(*value, {.name = "gradients/grad_y"});
+  }
+  return ProgramBuilder(program).SetMain(main.Build()).Build();
+}
+
+}  // namespace
+
+absl::StatusOr<GradientProgram> MakeGradientProgram(std::shared_ptr<const Program> program,
+                                                    const NamedGradientRequest& named) {
+  if (named.order < 1) return absl::InvalidArgumentError("the order of a gradient is at least 1");
+  GYRE_ASSIGN_OR_RETURN(const Staged staged, StageAndRaise(std::move(program), named));
+  const std::vector<Endpoint>& fetches = staged.signature.fetches;
+  const size_t num_ys = named.ys.size();
+  GradientRequest request;
+  request.ys.assign(fetches.begin(), fetches.begin() + num_ys);
+  request.xs.assign(fetches.begin() + num_ys, fetches.end());
+  GradientResult result;
+  result.program = AddGradYs(*staged.program, named, request);
+  for (int64_t order = 1; order <= named.order; ++order) {
+    GYRE_ASSIGN_OR_RETURN(result, DenseGradients(result.program, request));
+    request.ys.clear();
+    request.grad_ys.clear();
+    for (const auto& gradient : result.gradients) {
+      if (gradient) request.ys.push_back(gradient->values);
+    }
+  }
+  GradientProgram made;
+  made.program = std::move(result.program);
+  const Function& main = made.program->main();
+  for (const Endpoint& feed : staged.signature.feeds) made.feeds.push_back(main.EndpointName(feed));
+  for (const NodeId target : staged.signature.targets)
+    made.targets.push_back(main.node(target).name);
+  for (size_t i = 0; i < num_ys; ++i) made.ys.push_back(main.EndpointName(fetches[i]));
+  for (const auto& gradient : result.gradients) {
+    made.gradients.emplace_back();
+    if (gradient) made.gradients.back() = main.EndpointName(gradient->values);
+  }
+  made.why_not = std::move(result.why_not);
+  return made;
+}
+
+}  // namespace gyre
