@@ -113,9 +113,17 @@ class Session {
                                    const std::vector<std::string>& targets = {});
 
   const Program& program() const;
+  std::shared_ptr<const Program> shared_program() const;
+
+  // A session for another snapshot of the program: a graph that has grown, say. The two share their
+  // options, variables and queues; each may go before the other. INVALID_ARGUMENT as Create.
+  absl::StatusOr<std::unique_ptr<Session>> WithProgram(
+      std::shared_ptr<const Program> program) const;
 
  private:
   struct State;
+  static absl::StatusOr<std::unique_ptr<Session>> ForProgram(
+      std::shared_ptr<State> state, std::shared_ptr<const Program> program);
   explicit Session(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

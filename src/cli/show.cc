@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
@@ -20,6 +23,7 @@
 #include "ir/text/printer.h"
 #include "ir/text/summary.h"
 #include "session/form.h"
+#include "session/gradient_program.h"
 #include "session/program_file.h"
 #include "tensor/io/file.h"
 
@@ -39,6 +43,11 @@ constexpr Option kOptions[] = {
     {"--raised", "", "with If, Case and While in place of Switch, Merge, Enter, …"},
     {"--lowered", "", "the other way round"},
     {"--optimized", "", "after the optimiser's passes ('gyre passes')"},
+    {"--gradient", "Y:X[,Y:X]",
+     "raised, with the gradients of the sum of all Y with\nrespect to each X; names may have "
+     "slots, "
+     "as in loss:0:w:0",
+     '\0', true},
     kAskedFeed,
     kAskedFetch,
     kAskedTarget,
@@ -129,6 +138,44 @@ absl::Status Show(const Program& program, const Arguments& arguments, std::ostre
   return absl::OkStatus();
 }
 
+// "y:0:x:0", "y:x" … as two names.
+absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& pair) {
+  std::vector<std::string> names;
+  for (const absl::string_view part : absl::StrSplit(pair, ':')) {
+    int slot;
+    if (!names.empty() && absl::SimpleAtoi(part, &slot)) {
+      absl::StrAppend(&names.back(), ":", part);
+    } else {
+      names.emplace_back(part);
+    }
+  }
+  if (names.size() == 2) return std::make_pair(names[0], names[1]);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--gradient takes Y:X, the names of two tensors, not \"", pair, "\""));
+}
+
+absl::StatusOr<NamedGradientRequest> ReadGradient(const Arguments& arguments) {
+  NamedGradientRequest request;
+  const auto add = [](std::string name, std::vector<std::string>& names) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  };
+  for (const std::string& pair : arguments.List("--gradient")) {
+    GYRE_ASSIGN_OR_RETURN(auto names, SplitPair(pair));
+    add(std::move(names.first), request.ys);
+    add(std::move(names.second), request.xs);
+  }
+  request.feeds = arguments.List("--feed");
+  return request;
+}
+
+// What is shown of a gradient that is not there.
+void SayNotConnected(const GradientProgram& made, const Streams& streams) {
+  for (const std::string& why : made.why_not) {
+    if (!why.empty()) streams.err << "not connected: " << why << "\n";
+  }
+}
+
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
   if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
@@ -150,6 +197,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   }
   for (const absl::string_view asked : kAsked) {
     if (!arguments->Has(asked) || !form.empty()) continue;
+    if (arguments->Has("--gradient") && asked == kAskedFeed.name) continue;
     return Misuse(kShowCommand, streams,
                   absl::InvalidArgumentError(
                       absl::StrCat(asked, " is for --raised, --lowered and --optimized")));
@@ -157,6 +205,14 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const std::string& path = arguments->positional()[0];
   auto program = LoadProgramFile(path);
   if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
+  if (arguments->Has("--gradient")) {
+    const auto request = ReadGradient(*arguments);
+    if (!request.ok()) return Misuse(kShowCommand, streams, request.status());
+    const auto made = MakeGradientProgram(*std::move(program), *request);
+    if (!made.ok()) return Failure(kShowCommand, streams, made.status());
+    SayNotConnected(*made, streams);
+    program = made->program;
+  }
   if (!form.empty()) {
     const auto asked = ReadAsked(*std::move(program), *arguments);
     if (!asked.ok()) return Misuse(kShowCommand, streams, asked.status());

@@ -52,7 +52,36 @@ std::string Transform::UniqueName(absl::string_view wanted) {
   }
 }
 
+namespace {
+
+// The same function with its arguments in front, in their order.
+Function ArgsFirst(Function function) {
+  std::vector<NodeId> order = function.arg_nodes;
+  for (const Node& node : function.nodes) {
+    if (node.kind() != OpKind::kArg) order.push_back(node.id);
+  }
+  std::vector<NodeId> ids(function.nodes.size());
+  std::vector<Node> nodes;
+  for (const NodeId id : order) {
+    ids[id] = static_cast<NodeId>(nodes.size());
+    nodes.push_back(std::move(function.nodes[id]));
+    nodes.back().id = ids[id];
+  }
+  for (Node& node : nodes) {
+    for (Endpoint& e : node.inputs) e.node = ids[e.node];
+    for (NodeId& control : node.control_inputs) control = ids[control];
+  }
+  for (NodeId& arg : function.arg_nodes) arg = ids[arg];
+  for (FunctionResult& result : function.results) result.value.node = ids[result.value.node];
+  for (auto& [name, id] : function.control_results) id = ids[id];
+  function.nodes = std::move(nodes);
+  return function;
+}
+
+}  // namespace
+
 std::string Transform::Add(Function function) {
+  function = ArgsFirst(std::move(function));
   function.name = UniqueName(function.name);
   functions_.push_back(std::move(function));
   return functions_.back().name;

@@ -23,6 +23,8 @@ Tensor NumberOf(DType dtype, double value) {
       return Tensor::Scalar(complex64(static_cast<float>(value)));
     case DType::kComplex128:
       return Tensor::Scalar(complex128(value));
+    case DType::kInt16:
+      return Tensor::Scalar(static_cast<int16_t>(value));
     case DType::kInt32:
       return Tensor::Scalar(static_cast<int32_t>(value));
     case DType::kInt64:
@@ -30,6 +32,11 @@ Tensor NumberOf(DType dtype, double value) {
     default:
       return {};
   }
+}
+
+// Of the parts of a complex number.
+DType PartType(DType complex) {
+  return complex == DType::kComplex128 ? DType::kDouble : DType::kFloat;
 }
 
 Expr WithNumber(absl::string_view op, Expr x, double y) {
@@ -118,22 +125,23 @@ Expr operator*(double x, Expr y) { return NumberWith("Mul", x, y); }
 Expr operator/(Expr x, double y) { return WithNumber("RealDiv", x, y); }
 Expr operator/(double x, Expr y) { return NumberWith("RealDiv", x, y); }
 
-Expr Conj(Expr x) {
-  const bool is_complex = x.dtype() == DType::kComplex64 || x.dtype() == DType::kComplex128;
-  return is_complex ? Op1("Conj", x) : x;
+Expr Conj(Expr x) { return IsComplex(x.dtype()) ? Op1("Conj", x) : x; }
+
+Expr RealPart(Expr x) { return Op1("Real", x, {{"Tout", PartType(x.dtype())}}); }
+Expr ImagPart(Expr x) { return Op1("Imag", x, {{"Tout", PartType(x.dtype())}}); }
+
+Expr MakeComplex(Expr real, Expr imag) {
+  const DType made = real.dtype() == DType::kDouble ? DType::kComplex128 : DType::kComplex64;
+  return Op2("Complex", real, imag, {{"Tout", made}});
 }
 
 Expr Cast(Expr x, DType dtype) {
   if (!x.ok() || x.dtype() == dtype) return x;
-  AttrMap attrs;
-  attrs.Set("DstT", dtype);
-  return Op1("Cast", x, std::move(attrs));
+  return Op1("Cast", x, {{"DstT", dtype}});
 }
 
 Expr Sum(Expr x, Expr axes, bool keep_dims) {
-  AttrMap attrs;
-  attrs.Set("keep_dims", keep_dims);
-  return Op2("Sum", x, axes, std::move(attrs));
+  return Op2("Sum", x, axes, {{"keep_dims", keep_dims}});
 }
 
 Expr Reshape(Expr x, Expr shape) { return Op2("Reshape", x, shape); }

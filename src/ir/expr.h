@@ -63,6 +63,7 @@ class ExprBuilder {
   Expr Constant(const Tensor& value);
   // A scalar of any numeric type; integers take the integral part. A mistake for other types.
   Expr Scalar(DType dtype, double value);
+  Expr Zero(DType dtype) { return Scalar(dtype, 0); }
   // int32: a scalar, a vector.
   Expr Int(int32_t value);
   Expr Ints(absl::Span<const int32_t> values);
@@ -92,6 +93,10 @@ Expr operator/(double x, Expr y);
 
 // The complex conjugate; real numbers as they are.
 Expr Conj(Expr x);
+// The parts of a complex number, and the number that is made of them.
+Expr RealPart(Expr x);
+Expr ImagPart(Expr x);
+Expr MakeComplex(Expr real, Expr imag);
 // As it is when it has the type.
 Expr Cast(Expr x, DType dtype);
 // `axes`: int32 vector or scalar.

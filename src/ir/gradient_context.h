@@ -17,10 +17,13 @@
 // adjoints in which what is missing is zero.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ir/expr.h"
 #include "ir/shape_context.h"
 
@@ -38,8 +41,9 @@ class GradientContext {
   int num_outputs() const { return node().num_outputs(); }
   DType input_dtype(int i) const { return node().signature.inputs[i].dtype; }
   DType output_dtype(int i) const { return node().signature.outputs[i].dtype; }
-  const PartialShape& input_shape(int i) const { return input_info(i).shape; }
-  const PartialShape& output_shape(int i) const { return output_info(i).shape; }
+  // Of a variable's handle: the variable's.
+  PartialShape input_shape(int i) const { return ShapeBehind(input_dtype(i), input_info(i)); }
+  PartialShape output_shape(int i) const { return ShapeBehind(output_dtype(i), output_info(i)); }
   // Null when it is not known.
   const Tensor* input_constant(int i) const {
     return input_info(i).constant.has_value() ? &input_info(i).constant : nullptr;
@@ -69,9 +73,9 @@ class GradientContext {
   virtual bool wants(int i) const = 0;
   // Adds to the gradient of input i a tensor of its shape.
   virtual void Add(int i, Expr contribution) = 0;
-  // The same for a tensor of the shape of output 0, to which input i was broadcast: summed over the
+  // The same for a tensor of the shape of an output to which input i was broadcast: summed over the
   // axes along which it was.
-  void AddBroadcast(int i, Expr contribution);
+  void AddBroadcast(int i, Expr contribution, int output = 0);
   // The same for a gradient that is zero but in some rows of axis 0: `indices` (int32 or int64, a
   // vector) says in which, `values` has a row for each. Rows of equal index add up.
   virtual void AddSlices(int i, Expr values, Expr indices) = 0;
@@ -87,12 +91,41 @@ class GradientContext {
     return builder().Op(name, std::move(inputs), std::move(attrs));
   }
   void Fail(absl::Status status) { builder().Fail(std::move(status)); }
+
+ private:
+  static PartialShape ShapeBehind(DType dtype, const ValueInfo& info) {
+    if (dtype != DType::kResource) return info.shape;
+    return info.handle ? info.handle->shape : PartialShape();
+  }
 };
 
 namespace gradient {
 
 // Shared rules, to be named in a registration.
 void PassOn(GradientContext&);  // of grad(i) to input i, for each i: the node hands its inputs on
+
+// Pieces for rules.
+
+// How a tensor was broadcast: axes of the result that it lacks, and those in which its size is 1.
+struct Stretch {
+  std::vector<int32_t> added;
+  std::vector<int32_t> widened;
+};
+// How a tensor of shape `from` is broadcast to `to` together with `others`; nullopt where that
+// shows only at run time. Axes whose size may be 1 count as widened: to sum over them changes
+// nothing.
+std::optional<Stretch> StretchOf(const PartialShape& from, const PartialShape& to,
+                                 absl::Span<const PartialShape> others);
+// Adds to the gradient of input i the sum of `contribution` over the axes along which the input was
+// stretched to its shape; nullopt: to be found out at run time.
+void AddStretched(GradientContext& g, int i, Expr contribution,
+                  const std::optional<Stretch>& stretch);
+
+// `x`, of shape `shape`, followed by dimensions of size 1 until it has `fewer` dimensions less than
+// input i.
+Expr AppendOnes(GradientContext& g, Expr x, const PartialShape& shape, int i, int fewer = 0);
+// As a constant shape for Reshape, if that says it all: one dimension at most is not known.
+std::optional<std::vector<int32_t>> AsReshape(const PartialShape& shape);
 
 }  // namespace gradient
 }  // namespace gyre

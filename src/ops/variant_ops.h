@@ -28,4 +28,8 @@ class AddableObject : public Object {
 // has no sum. Implemented in ops/math/add_n.cc.
 absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Tensor& b);
 
+// Adds the elements of `value`, which are numbers, to as many at `sum`. INVALID_ARGUMENT when the
+// dtype has no sum.
+absl::Status AddInto(KernelContext& ctx, const Tensor& value, void* sum);
+
 }  // namespace gyre

@@ -12,7 +12,7 @@
 namespace gyre {
 namespace {
 
-// The program as far as feeds, ys, xs and targets need it, with If and While.
+// The program as far as ys and xs need it, with If and While.
 absl::StatusOr<Staged> StageAndRaise(std::shared_ptr<const Program> program,
                                      const NamedGradientRequest& request) {
   const MainNames names(*program);
@@ -26,10 +26,6 @@ absl::StatusOr<Staged> StageAndRaise(std::shared_ptr<const Program> program,
       GYRE_ASSIGN_OR_RETURN(const Endpoint fetch, names.FindEndpoint(name));
       signature.fetches.push_back(fetch);
     }
-  }
-  for (const std::string& name : request.targets) {
-    GYRE_ASSIGN_OR_RETURN(const NodeId target, names.FindTarget(name));
-    signature.targets.push_back(target);
   }
   return Raise(MakeStaged(std::move(program), std::move(signature)));
 }

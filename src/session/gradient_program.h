@@ -18,15 +18,14 @@ struct NamedGradientRequest {
   std::vector<std::optional<Tensor>> grad_ys;  // by y, nothing: ones; empty: all ones
   // Of order k, the gradients of the sum of all that are connected of order k - 1.
   int64_t order = 1;
-  std::vector<std::string> feeds;    // what will be fed; the rest of the graph is cut off
-  std::vector<std::string> targets;  // what else will be run
+  std::vector<std::string> feeds;  // what will be fed; what only leads there is cut off
 };
 
 // A program in its raised form, with gradients. Names that were asked for are other ones here.
 struct GradientProgram {
   std::shared_ptr<const Program> program;
   std::vector<std::string> feeds;
-  std::vector<std::string> targets;
+  std::vector<std::string> targets;  // what must run along for its effects
   std::vector<std::string> ys;
   std::vector<std::optional<std::string>> gradients;  // by x, dense; nothing: not connected
   std::vector<std::string> why_not;                   // by x: why it is not connected, or empty

@@ -56,12 +56,17 @@ struct Prepared {
 }  // namespace
 
 struct Session::State {
+  // What outlives a program: sessions for snapshots of one program share it.
+  struct Lasting {
+    ResourceStore resources;
+    std::atomic<uint64_t> runs{0};
+  };
+
   std::shared_ptr<const Program> program;
   SessionOptions options;
   const Engine* engine = nullptr;
   uint64_t seed = 0;
-  ResourceStore resources;
-  std::atomic<uint64_t> runs{0};
+  std::shared_ptr<Lasting> lasting;
   std::optional<MainNames> names;
   std::mutex mutex;
   absl::flat_hash_map<std::string, std::shared_ptr<const Prepared>> prepared;  // guarded by mutex
@@ -205,9 +210,9 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
-  env.resources = &resources;
+  env.resources = &lasting->resources;
   env.rendezvous = rendezvous.get();
-  env.run_id = runs.fetch_add(1, std::memory_order_relaxed);
+  env.run_id = lasting->runs.fetch_add(1, std::memory_order_relaxed);
   env.seed = seed;
   env.print = options.print ? options.print : PrintToStandardStreams;
   absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(
@@ -245,11 +250,27 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
         absl::StrCat("a session needs at least one thread, not ", options.threads));
   }
   GYRE_RETURN_IF_ERROR(CheckForm(options));
+  state->options = options;
+  state->seed = options.seed != 0 ? options.seed : RandomSeed();
+  state->lasting = std::make_shared<State::Lasting>();
+  return ForProgram(std::move(state), std::move(program));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
+    std::shared_ptr<const Program> program) const {
+  auto state = std::make_shared<State>();
+  state->engine = state_->engine;
+  state->options = state_->options;
+  state->seed = state_->seed;
+  state->lasting = state_->lasting;
+  return ForProgram(std::move(state), std::move(program));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::ForProgram(
+    std::shared_ptr<State> state, std::shared_ptr<const Program> program) {
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   state->program = std::move(program);
   state->names.emplace(*state->program);
-  state->options = options;
-  state->seed = options.seed != 0 ? options.seed : RandomSeed();
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
@@ -287,6 +308,7 @@ absl::StatusOr<Session::Callable> Session::Prepare(const std::vector<std::string
 }
 
 const Program& Session::program() const { return *state_->program; }
+std::shared_ptr<const Program> Session::shared_program() const { return state_->program; }
 
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;

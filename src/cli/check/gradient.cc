@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "cli/check/compare.h"
+#include "gyre/session.h"
 #include "session/gradient_program.h"
-#include "session/program_file.h"
 
 namespace gyre::cli {
 namespace {
@@ -29,22 +29,18 @@ std::optional<std::string> Compare(const std::optional<Tensor>& got,
 absl::StatusOr<std::vector<std::optional<Tensor>>> Run(const GoldenCase& golden,
                                                        const GoldenGradient& gradient,
                                                        const CheckOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                        LoadProgramFile(golden.graph_path()));
-  NamedGradientRequest request{.ys = gradient.ys,
-                               .xs = gradient.xs,
-                               .grad_ys = gradient.grad_ys,
-                               .order = gradient.order,
-                               .targets = golden.init};
-  for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
-  GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
-                        MakeGradientProgram(std::move(program), request));
-  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                        Session::Create(made.program, options.session));
+  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> forward,
+                        Session::Load(golden.graph_path(), options.session));
   RunOptions run;
   run.timeout_ms = options.timeout_ms;
-  for (const std::string& init : made.targets)
-    GYRE_RETURN_IF_ERROR(session->Run({}, {}, {init}, run).status());
+  for (const std::string& op : golden.init)
+    GYRE_RETURN_IF_ERROR(forward->Run({}, {}, {op}, run).status());
+  NamedGradientRequest request{
+      .ys = gradient.ys, .xs = gradient.xs, .grad_ys = gradient.grad_ys, .order = gradient.order};
+  for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
+  GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
+                        MakeGradientProgram(forward->shared_program(), request));
+  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, forward->WithProgram(made.program));
   Feeds feeds;
   for (size_t i = 0; i < made.feeds.size(); ++i)
     feeds.emplace_back(made.feeds[i], gradient.feeds[i].second);
@@ -52,7 +48,8 @@ absl::StatusOr<std::vector<std::optional<Tensor>>> Run(const GoldenCase& golden,
   for (const auto& name : made.gradients) {
     if (name) fetches.push_back(*name);
   }
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> fetched, session->Run(feeds, fetches, {}, run));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> fetched,
+                        session->Run(feeds, fetches, made.targets, run));
   std::vector<std::optional<Tensor>> values;
   size_t next = 0;
   for (const auto& name : made.gradients)

@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
+#include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -208,6 +209,35 @@ absl::Status ConcatOffsetRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// `in`: of the node that is differentiated. Pieces of the gradient, cut where the inputs met.
+void ConcatGradient(GradientContext& g, ConcatInputs in) {
+  const Expr axis = Cast(g.input(in.axis), DType::kInt32);
+  const auto at = KnownInteger(g, in.axis);
+  std::vector<int32_t> sizes;
+  for (int i = in.first; at && i < in.first + in.count && g.wants(i); ++i) {
+    const int d = static_cast<int>(*at);
+    const auto size = RuleDims::OfInput(g, i).Known(d, d == -1 ? RuleDims::kEnd : d + 1);
+    if (size && size->size() == 1) sizes.push_back((*size)[0]);
+  }
+  if (static_cast<int>(sizes.size()) == in.count) {
+    const std::vector<Expr> pieces =
+        g.builder().Ops("SplitV", {g.grad(), g.builder().Ints(sizes), axis},
+                        {{"num_split", int64_t{in.count}}}, in.count);
+    for (int i = 0; i < in.count; ++i) g.Add(in.first + i, pieces[i]);
+    return;
+  }
+  std::vector<Expr> dims{axis};
+  for (int i = in.first; i < in.first + in.count; ++i) dims.push_back(g.input_dims(i));
+  const std::vector<Expr> begins = g.builder().Ops("ConcatOffset", dims, {}, in.count);
+  for (int i = 0; i < in.count; ++i) {
+    if (!g.wants(in.first + i)) continue;
+    g.Add(in.first + i, g.op("Slice", {g.grad(), begins[i], dims[i + 1]}));
+  }
+}
+
+void ConcatV1Gradient(GradientContext& g) { ConcatGradient(g, AxisFirst(g.num_inputs())); }
+void ConcatV2Gradient(GradientContext& g) { ConcatGradient(g, AxisLast(g.num_inputs())); }
+
 }  // namespace
 
 void RegisterConcat(OpRegistry& ops) {
@@ -215,6 +245,7 @@ void RegisterConcat(OpRegistry& ops) {
       .schema = "Concat(concat_dim: int32, values: N * T) -> output: T {N: int >= 2; T: type}",
       .doc = "Joins tensors along an axis (older form, axis first).",
       .shape = ConcatV1Rule,
+      .gradient = {ConcatV1Gradient},
       .kernel = Compute<ComputeConcatV1>(),
   });
   ops.Add({
@@ -222,6 +253,7 @@ void RegisterConcat(OpRegistry& ops) {
                 "Tidx: {int32, int64} = int32}",
       .doc = "Joins tensors along an axis.",
       .shape = ConcatV2Rule,
+      .gradient = {ConcatV2Gradient},
       .kernel = Compute<ComputeConcatV2>(),
   });
   ops.Add({

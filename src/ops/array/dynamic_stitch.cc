@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
+#include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -240,6 +241,25 @@ absl::Status DynamicPartitionRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void DynamicStitchGradient(GradientContext& g) {
+  const int pieces = g.num_inputs() / 2;
+  for (int i = 0; i < pieces; ++i) {
+    if (!g.wants(pieces + i)) continue;
+    g.Add(pieces + i, g.op("GatherV2", {g.grad(), g.input(i), g.builder().Int(0)}));
+  }
+}
+
+// Where each row went, the same way, tells whence its gradient comes.
+void DynamicPartitionGradient(GradientContext& g) {
+  const int parts = g.num_outputs();
+  const RuleDims partitions = RuleDims::OfInput(g, 1);
+  const Expr rows = Reshape(CountTo(partitions.Size()), partitions.All());
+  std::vector<Expr> stitched = g.builder().Ops("DynamicPartition", {rows, g.input(1)},
+                                               {{"num_partitions", int64_t{parts}}}, parts);
+  for (int i = 0; i < parts; ++i) stitched.push_back(g.grad(i));
+  g.Add(0, Reshape(g.op("DynamicStitch", std::move(stitched)), g.input_dims(0)));
+}
+
 }  // namespace
 
 void RegisterDynamicStitch(OpRegistry& ops) {
@@ -248,6 +268,7 @@ void RegisterDynamicStitch(OpRegistry& ops) {
                 "T: type}",
       .doc = "One tensor made of rows of several, each put where its index says.",
       .shape = DynamicStitchRule,
+      .gradient = {DynamicStitchGradient},
       .kernel = Compute<ComputeDynamicStitch>(),
   });
   ops.Add({
@@ -255,6 +276,7 @@ void RegisterDynamicStitch(OpRegistry& ops) {
                 "{num_partitions: int >= 1; T: type}",
       .doc = "The rows of a tensor, parted by the number that each carries.",
       .shape = DynamicPartitionRule,
+      .gradient = {DynamicPartitionGradient},
       .kernel = Compute<ComputeDynamicPartition>(),
   });
 }

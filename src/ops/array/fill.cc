@@ -3,6 +3,7 @@
 
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
+#include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 #include "ops/variant_ops.h"
@@ -85,6 +86,7 @@ void RegisterFill(OpRegistry& ops) {
                 "index_type: {int32, int64} = int32}",
       .doc = "A tensor of the given shape whose elements are all one value.",
       .shape = FillRule,
+      .gradient = {[](GradientContext& g) { g.Add(1, SumAll(g.grad())); }},
       .kernel = Compute<ComputeFill>(),
   });
   ops.Add({

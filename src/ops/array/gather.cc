@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -227,6 +228,24 @@ absl::Status GatherV2Rule(ShapeContext& ctx) {
   return GatherRule(ctx, ctx.input_int(2), NodeAttr<int64_t>(ctx.node(), "batch_dims"));
 }
 
+void GatherGradient(GradientContext& g) { AddGatheredRows(g, 1); }
+
+void GatherV2Gradient(GradientContext& g) {
+  const auto axis = KnownInteger(g, 2);
+  const PartialShape& indices = g.input_shape(1);
+  int64_t batch_dims = g.attr<int64_t>("batch_dims", 0);
+  if (batch_dims < 0 && indices.has_rank()) batch_dims += indices.rank();
+  if (!axis || batch_dims < 0) {
+    return g.Fail(absl::UnimplementedError(
+        "the gradient of GatherV2 needs an axis that is known before the program runs, and for "
+        "negative batch_dims the rank of its indices"));
+  }
+  const int at = static_cast<int>(*axis);
+  const bool of_vector = g.input_shape(0).has_rank() && g.input_shape(0).rank() == 1;
+  if (batch_dims == 0 && (at == 0 || of_vector)) return AddGatheredRows(g, 1);
+  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1), at, static_cast<int>(batch_dims));
+}
+
 }  // namespace
 
 void RegisterGather(OpRegistry& ops) {
@@ -235,6 +254,7 @@ void RegisterGather(OpRegistry& ops) {
                 "{validate_indices: bool = true; Tparams: type; Tindices: {int32, int64}}",
       .doc = "Rows of a tensor, by index (older form).",
       .shape = GatherV1Rule,
+      .gradient = {GatherGradient},
       .kernel = Compute<ComputeGather>(),
   });
   ops.Add({
@@ -243,6 +263,7 @@ void RegisterGather(OpRegistry& ops) {
                 "Taxis: {int32, int64}}",
       .doc = "Slices of a tensor along an axis, by index.",
       .shape = GatherV2Rule,
+      .gradient = {GatherV2Gradient},
       .kernel = Compute<ComputeGatherV2>(),
   });
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/array/layout.h"
 #include "ops/array/nd_index.h"
 #include "ops/dispatch.h"
@@ -80,6 +81,7 @@ void RegisterGatherNd(OpRegistry& ops) {
                 "Tindices: {int16, int32, int64}; bad_indices_policy: string = ''}",
       .doc = "Slices of a tensor by index vectors over its leading dimensions.",
       .shape = GatherNdRule,
+      .gradient = {AddGatheredNd},
       .kernel = Compute<ComputeGatherNd>(),
   });
 }

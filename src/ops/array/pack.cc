@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -136,6 +137,19 @@ absl::Status UnpackRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void PackGradient(GradientContext& g) {
+  const int n = g.num_inputs();
+  const std::vector<Expr> slices = g.builder().Ops(
+      "Unpack", {g.grad()}, {{"num", int64_t{n}}, {"axis", g.attr<int64_t>("axis", 0)}}, n);
+  for (int i = 0; i < n; ++i) g.Add(i, slices[i]);
+}
+
+void UnpackGradient(GradientContext& g) {
+  std::vector<Expr> slices;
+  for (int i = 0; i < g.num_outputs(); ++i) slices.push_back(g.grad(i));
+  g.Add(0, g.op("Pack", std::move(slices), {{"axis", g.attr<int64_t>("axis", 0)}}));
+}
+
 }  // namespace
 
 void RegisterPack(OpRegistry& ops) {
@@ -143,12 +157,14 @@ void RegisterPack(OpRegistry& ops) {
       .schema = "Pack(values: N * T) -> output: T {N: int >= 1; T: type; axis: int = 0}",
       .doc = "Stacks tensors of one shape along a new axis.",
       .shape = PackRule,
+      .gradient = {PackGradient},
       .kernel = Compute<ComputePack>(),
   });
   ops.Add({
       .schema = "Unpack(value: T) -> output: num * T {num: int >= 0; T: type; axis: int = 0}",
       .doc = "The slices of a tensor along an axis, which disappears.",
       .shape = UnpackRule,
+      .gradient = {UnpackGradient},
       .kernel = Compute<ComputeUnpack>(),
   });
 }

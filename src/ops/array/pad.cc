@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
+#include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -184,6 +185,31 @@ absl::Status PadRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// The part of the gradient that does not belong to the border.
+Expr WithoutBorder(GradientContext& g) {
+  const Expr begin =
+      g.builder().Ops("Unpack", {g.input(1)}, {{"num", int64_t{2}}, {"axis", int64_t{1}}}, 2)[0];
+  return g.op("Slice", {g.grad(), Cast(begin, DType::kInt32), g.input_dims(0)});
+}
+
+void PadGradient(GradientContext& g) { g.Add(0, WithoutBorder(g)); }
+
+void PadV2Gradient(GradientContext& g) {
+  const Expr inside = WithoutBorder(g);
+  g.Add(0, inside);
+  if (g.wants(2)) g.Add(2, SumAll(g.grad()) - SumAll(inside));
+}
+
+// Which element each one of the result is a copy of: what padding makes of their numbers.
+void MirrorPadGradient(GradientContext& g) {
+  const RuleDims dims = RuleDims::OfInput(g, 0);
+  const Expr numbers = Reshape(CountTo(dims.Size()), dims.All());
+  const Expr sources =
+      g.op("MirrorPad", {numbers, g.input(1)}, {{"mode", g.attr<std::string>("mode", "")}});
+  const Expr summed = g.op("UnsortedSegmentSum", {g.grad(), sources, dims.Size()});
+  g.Add(0, Reshape(summed, dims.All()));
+}
+
 }  // namespace
 
 void RegisterPad(OpRegistry& ops) {
@@ -192,6 +218,7 @@ void RegisterPad(OpRegistry& ops) {
                 "Tpaddings: {int32, int64} = int32}",
       .doc = "A tensor with a border of zeros.",
       .shape = PadRule,
+      .gradient = {PadGradient},
       .kernel = Compute<ComputePad>(),
   });
   ops.Add({
@@ -199,6 +226,7 @@ void RegisterPad(OpRegistry& ops) {
                 "Tpaddings: {int32, int64} = int32}",
       .doc = "A tensor with a border of one value.",
       .shape = PadRule,
+      .gradient = {PadV2Gradient},
       .kernel = Compute<ComputePadV2>(),
   });
   ops.Add({
@@ -206,6 +234,7 @@ void RegisterPad(OpRegistry& ops) {
                 "Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}}",
       .doc = "A tensor with a border that mirrors what lies inside.",
       .shape = PadRule,
+      .gradient = {MirrorPadGradient},
       .kernel = Compute<ComputeMirrorPad>(),
   });
 }

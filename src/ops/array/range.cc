@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -152,6 +153,16 @@ absl::Status LinSpaceRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// Element k is (1 - w) * start + w * stop for the k-th of `num` numbers w from 0 to 1.
+void LinSpaceGradient(GradientContext& g) {
+  ExprBuilder& b = g.builder();
+  const DType dtype = g.output_dtype(0);
+  const Expr weights = g.op("LinSpace", {b.Scalar(dtype, 0), b.Scalar(dtype, 1), g.input(2)});
+  const Expr stop = Sum(g.grad() * weights, b.Int(0));
+  if (g.wants(0)) g.Add(0, Sum(g.grad(), b.Int(0)) - stop);
+  g.Add(1, stop);
+}
+
 }  // namespace
 
 void RegisterRange(OpRegistry& ops) {
@@ -168,6 +179,7 @@ void RegisterRange(OpRegistry& ops) {
                 "double}; Tidx: {int32, int64} = int32}",
       .doc = "`num` evenly spaced numbers from `start` to `stop`, both included.",
       .shape = LinSpaceRule,
+      .gradient = {LinSpaceGradient},
       .kernel = Compute<ComputeLinSpace>(),
   });
 }

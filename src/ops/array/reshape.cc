@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "ops/array/integers.h"
+#include "ops/array/rule_dims.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -226,6 +227,21 @@ absl::Status EnsureShapeRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void ReshapeGradient(GradientContext& g) { g.Add(0, Reshape(g.grad(), g.input_dims(0))); }
+
+// One dimension that comes or goes is known by its axis, whatever the shape.
+void SqueezeGradient(GradientContext& g) {
+  const auto axes = g.attr<std::vector<int64_t>>("squeeze_dims", {});
+  if (axes.size() != 1) return ReshapeGradient(g);
+  g.Add(0, g.op("ExpandDims", {g.grad(), g.builder().Int(static_cast<int32_t>(axes[0]))}));
+}
+
+void ExpandDimsGradient(GradientContext& g) {
+  const auto axis = KnownInteger(g, 1);
+  if (!axis) return ReshapeGradient(g);
+  g.Add(0, g.op("Squeeze", {g.grad()}, {{"squeeze_dims", std::vector<int64_t>{*axis}}}));
+}
+
 }  // namespace
 
 void RegisterReshape(OpRegistry& ops) {
@@ -234,12 +250,14 @@ void RegisterReshape(OpRegistry& ops) {
                 "Tshape: {int32, int64} = int32}",
       .doc = "The same elements under another shape; one size may be -1 and is inferred.",
       .shape = ReshapeRule,
+      .gradient = {ReshapeGradient},
       .kernel = Compute<ComputeReshape>(),
   });
   ops.Add({
       .schema = "Squeeze(input: T) -> output: T {T: type; squeeze_dims: list(int) >= 0 = []}",
       .doc = "Removes dimensions of size 1: all of them, or those listed.",
       .shape = SqueezeRule,
+      .gradient = {SqueezeGradient},
       .kernel = Compute<ComputeSqueeze>(),
   });
   ops.Add({
@@ -247,12 +265,14 @@ void RegisterReshape(OpRegistry& ops) {
                 "Tdim: {int32, int64} = int32}",
       .doc = "Inserts a dimension of size 1.",
       .shape = ExpandDimsRule,
+      .gradient = {ExpandDimsGradient},
       .kernel = Compute<ComputeExpandDims>(),
   });
   ops.Add({
       .schema = "EnsureShape(input: T) -> output: T {shape: shape; T: type}",
       .doc = "Its input, once that is known to have the promised shape.",
       .shape = EnsureShapeRule,
+      .gradient = {gradient::PassOn},
       .kernel = Compute<ComputeEnsureShape>(),
   });
 }

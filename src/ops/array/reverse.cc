@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -155,6 +156,14 @@ absl::Status ReverseSequenceRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void ReverseGradient(GradientContext& g) { g.Add(0, g.op("ReverseV2", {g.grad(), g.input(1)})); }
+
+void ReverseSequenceGradient(GradientContext& g) {
+  g.Add(0, g.op("ReverseSequence", {g.grad(), g.input(1)},
+                {{"seq_dim", g.attr<int64_t>("seq_dim", 0)},
+                 {"batch_dim", g.attr<int64_t>("batch_dim", 0)}}));
+}
+
 }  // namespace
 
 void RegisterReverse(OpRegistry& ops) {
@@ -164,6 +173,7 @@ void RegisterReverse(OpRegistry& ops) {
                 "half, float, double, complex64, complex128, string}}",
       .doc = "A tensor with some of its dimensions reversed.",
       .shape = ReverseRule,
+      .gradient = {ReverseGradient},
       .kernel = Compute<ComputeReverse>(),
   });
   ops.Add({
@@ -171,6 +181,7 @@ void RegisterReverse(OpRegistry& ops) {
                 "batch_dim: int = 0; T: type; Tlen: {int32, int64} = int64}",
       .doc = "Each batch element with the beginning of its sequence reversed.",
       .shape = ReverseSequenceRule,
+      .gradient = {ReverseSequenceGradient},
       .kernel = Compute<ComputeReverseSequence>(),
   });
 }

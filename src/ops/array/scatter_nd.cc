@@ -11,6 +11,7 @@
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/nd_index.h"
+#include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -204,6 +205,47 @@ absl::Status TensorScatterRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+AttrMap PolicyOf(const GradientContext& g) {
+  return {{"bad_indices_policy", g.attr<std::string>("bad_indices_policy", "")}};
+}
+
+// The elements of `x` that the node's indices (input `indices`) name.
+Expr Named(GradientContext& g, int indices, Expr x) {
+  return g.op("GatherNd", {x, WideIndices(g.input(indices))}, PolicyOf(g));
+}
+
+void ScatterNdGradient(GradientContext& g) { g.Add(1, Named(g, 0, g.grad())); }
+
+void ScatterUpdateGradient(GradientContext& g) {
+  if (g.wants(0)) {
+    g.Add(0, g.op("TensorScatterUpdate", {g.grad(), g.input(1), g.zero(2)}, PolicyOf(g)));
+  }
+  if (g.wants(2)) g.Add(2, Named(g, 1, g.grad()));
+}
+
+void ScatterAddGradient(GradientContext& g) {
+  g.Add(0, g.grad());
+  if (g.wants(2)) g.Add(2, Named(g, 1, g.grad()));
+}
+
+void ScatterSubGradient(GradientContext& g) {
+  g.Add(0, g.grad());
+  if (g.wants(2)) g.Add(2, -Named(g, 1, g.grad()));
+}
+
+// Of minimum and maximum: all that are equal to an element of the result share its gradient.
+void ScatterExtremumGradient(GradientContext& g) {
+  const DType dtype = g.output_dtype(0);
+  const Expr output = g.output(0);
+  const Expr is_old = Cast(g.op("Equal", {g.input(0), output}), dtype);
+  const Expr is_update = Cast(g.op("Equal", {g.input(2), Named(g, 1, output)}), dtype);
+  const Expr winners =
+      g.op("TensorScatterAdd", {is_old, WideIndices(g.input(1)), is_update}, PolicyOf(g));
+  const Expr share = g.grad() / winners;
+  if (g.wants(0)) g.Add(0, share * is_old);
+  if (g.wants(2)) g.Add(2, Named(g, 1, share) * is_update);
+}
+
 }  // namespace
 
 void RegisterScatterNd(OpRegistry& ops) {
@@ -212,6 +254,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "Tindices: {int16, int32, int64}; bad_indices_policy: string = ''}",
       .doc = "Zeros with slices added at index vectors.",
       .shape = ScatterNdRule,
+      .gradient = {ScatterNdGradient},
       .kernel = Compute<ComputeScatterNd>(),
   });
   ops.Add({
@@ -220,6 +263,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "bad_indices_policy: string = ''}",
       .doc = "A tensor with slices replaced at index vectors.",
       .shape = TensorScatterRule,
+      .gradient = {ScatterUpdateGradient},
       .kernel = Compute<ComputeTensorScatter<Assign, Types<>>>(),
   });
   ops.Add({
@@ -227,6 +271,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "Tindices: {int32, int64}; bad_indices_policy: string = ''}",
       .doc = "A tensor with slices added at index vectors.",
       .shape = TensorScatterRule,
+      .gradient = {ScatterAddGradient},
       .kernel = Compute<ComputeTensorScatter<Add, AddTypes>>(),
   });
   ops.Add({
@@ -234,6 +279,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "Tindices: {int32, int64}; bad_indices_policy: string = ''}",
       .doc = "A tensor with slices subtracted at index vectors.",
       .shape = TensorScatterRule,
+      .gradient = {ScatterSubGradient},
       .kernel = Compute<ComputeTensorScatter<Sub, NumberTypes>>(),
   });
   ops.Add({
@@ -241,6 +287,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "Tindices: {int32, int64}; bad_indices_policy: string = ''}",
       .doc = "A tensor with slices combined by minimum at index vectors.",
       .shape = TensorScatterRule,
+      .gradient = {ScatterExtremumGradient},
       .kernel = Compute<ComputeTensorScatter<Min, RealTypes>>(),
   });
   ops.Add({
@@ -248,6 +295,7 @@ void RegisterScatterNd(OpRegistry& ops) {
                 "Tindices: {int32, int64}; bad_indices_policy: string = ''}",
       .doc = "A tensor with slices combined by maximum at index vectors.",
       .shape = TensorScatterRule,
+      .gradient = {ScatterExtremumGradient},
       .kernel = Compute<ComputeTensorScatter<Max, RealTypes>>(),
   });
 }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -107,6 +108,33 @@ absl::Status SliceRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// Whether whole rows of axis 0 are taken from where it is not known before the program runs: in a
+// loop, others on each trip.
+bool TakesRowsSomewhere(const GradientContext& g) {
+  const PartialShape& in = g.input_shape(0);
+  const PartialShape& out = g.output_shape(0);
+  if (!out.has_rank() || out.rank() == 0 || g.input_constant(1) != nullptr) return false;
+  const std::optional<PartialShape>& begin = g.input_info(1).as_shape;
+  const auto size = KnownIntegers(g, 2);
+  for (int d = 1; d < out.rank(); ++d) {
+    const bool keeps_size = in.has_rank() && in.dim(d) >= 0 && in.dim(d) == out.dim(d);
+    const bool is_all =
+        begin && begin->has_rank() && begin->dim(d) == 0 && size && (*size)[d] == -1;
+    if (!keeps_size && !is_all) return false;
+  }
+  return true;
+}
+
+void SliceGradient(GradientContext& g) {
+  ExprBuilder& b = g.builder();
+  const Expr begin = Cast(g.input(1), DType::kInt32);
+  if (TakesRowsSomewhere(g))
+    return AddRowsFrom(g, g.op("Slice", {begin, b.Ints({0}), b.Ints({1})}));
+  const Expr behind = g.input_dims(0) - begin - g.output_dims(0);
+  const Expr paddings = g.op("Pack", {begin, behind}, {{"axis", int64_t{1}}});
+  g.Add(0, g.op("Pad", {g.grad(), paddings}));
+}
+
 }  // namespace
 
 void RegisterSlice(OpRegistry& ops) {
@@ -115,6 +143,7 @@ void RegisterSlice(OpRegistry& ops) {
                 "Index: {int32, int64}}",
       .doc = "The box of elements that starts at `begin`; a size of -1 means up to the end.",
       .shape = SliceRule,
+      .gradient = {SliceGradient},
       .kernel = Compute<ComputeSlice>(),
   });
 }

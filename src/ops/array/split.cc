@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -159,6 +160,17 @@ absl::Status SplitVRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void JoinPieces(GradientContext& g, int value, int axis) {
+  std::vector<Expr> pieces;
+  for (int i = 0; i < g.num_outputs(); ++i) pieces.push_back(g.grad(i));
+  if (pieces.size() == 1) return g.Add(value, pieces[0]);
+  pieces.push_back(g.input(axis));
+  g.Add(value, g.op("ConcatV2", std::move(pieces)));
+}
+
+void SplitGradient(GradientContext& g) { JoinPieces(g, 1, 0); }
+void SplitVGradient(GradientContext& g) { JoinPieces(g, 0, 2); }
+
 }  // namespace
 
 void RegisterSplit(OpRegistry& ops) {
@@ -167,6 +179,7 @@ void RegisterSplit(OpRegistry& ops) {
                 "T: type}",
       .doc = "A tensor cut into equal pieces along an axis.",
       .shape = SplitRule,
+      .gradient = {SplitGradient},
       .kernel = Compute<ComputeSplit>(),
   });
   ops.Add({
@@ -174,6 +187,7 @@ void RegisterSplit(OpRegistry& ops) {
                 "{num_split: int >= 1; T: type; Tlen: {int8, int32, int64} = int64}",
       .doc = "A tensor cut into pieces of given sizes along an axis.",
       .shape = SplitVRule,
+      .gradient = {SplitVGradient},
       .kernel = Compute<ComputeSplitV>(),
   });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/strided_slice.h"
@@ -133,6 +134,73 @@ absl::Status StridedSliceGradRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+AttrMap MaskAttrs(const GradientContext& g) {
+  AttrMap masks;
+  for (const char* name :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
+    masks.Set(name, g.attr<int64_t>(name, 0));
+  }
+  return masks;
+}
+
+// Whether axis 0 is the only one that is cut.
+bool OtherAxesAreWhole(const SliceMasks& masks, int64_t length,
+                       const std::optional<Dims>& strides) {
+  if (length <= 0 || length > 62) return false;  // a bit for each
+  if (((masks.ellipsis | masks.new_axis) & 1) != 0) return false;
+  for (int64_t k = 1; k < length; ++k) {
+    const int64_t bit = int64_t{1} << k;
+    if ((masks.ellipsis & bit) != 0) continue;
+    const bool is_whole = (masks.begin & masks.end & ~masks.new_axis & ~masks.shrink_axis & bit) &&
+                          strides && (*strides)[k] == 1;
+    if (!is_whole) return false;
+  }
+  return true;
+}
+
+// x[i]: one row. Adding it to a gradient takes no time for the others.
+void AddRow(GradientContext& g, Expr index) {
+  ExprBuilder& b = g.builder();
+  const auto begin = KnownIntegers(g, 1);
+  if (!begin || (*begin)[0] < 0) {
+    const Expr size = RuleDims::OfInput(g, 0).Part(0, 1);
+    index = g.op("FloorMod", {index, Cast(size, index.dtype())});
+  }
+  g.AddSlices(0, g.op("ExpandDims", {g.grad(), b.Int(0)}), index);
+}
+
+// x[i:j]: rows from `first`, which counts from the end when negative, and may lie before it.
+void AddRange(GradientContext& g, Expr first) {
+  const Expr size = Cast(RuleDims::OfInput(g, 0).Part(0, 1), first.dtype());
+  const Expr zero = g.builder().Scalar(first.dtype(), 0);
+  const Expr is_from_end = g.op("Less", {first, zero});
+  AddRowsFrom(g, g.op("Maximum", {Where(is_from_end, first + size, first), zero}));
+}
+
+void StridedSliceGradient(GradientContext& g) {
+  ExprBuilder& b = g.builder();
+  const SliceMasks masks(g.node());
+  const PartialShape& spec = g.input_shape(1);
+  const int64_t length = spec.has_rank() && spec.rank() == 1 ? spec.dim(0) : -1;
+  auto strides = KnownIntegers(g, 3);
+  if (strides && static_cast<int64_t>(strides->size()) != length) strides.reset();
+  const Expr begin = WideIndices(g.input(1));
+  if (OtherAxesAreWhole(masks, length, strides)) {
+    const Expr first = length == 1 ? begin : g.op("Slice", {begin, b.Ints({0}), b.Ints({1})});
+    if ((masks.shrink_axis & 1) != 0) return AddRow(g, first);
+    const bool begins_somewhere = (masks.begin & 1) == 0 && g.input_constant(1) == nullptr;
+    if (begins_somewhere && strides && (*strides)[0] == 1) return AddRange(g, first);
+  }
+  g.Add(0, g.op("StridedSliceGrad",
+                {Cast(g.input_dims(0), begin.dtype()), begin, WideIndices(g.input(2)),
+                 WideIndices(g.input(3)), g.grad()},
+                MaskAttrs(g)));
+}
+
+void StridedSliceGradGradient(GradientContext& g) {
+  g.Add(4, g.op("StridedSlice", {g.grad(), g.input(1), g.input(2), g.input(3)}, MaskAttrs(g)));
+}
+
 }  // namespace
 
 void RegisterStridedSlice(OpRegistry& ops) {
@@ -142,6 +210,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
                 "ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0}",
       .doc = "A slice as Python writes it: ranges with steps, indices, new axes, an ellipsis.",
       .shape = StridedSliceRule,
+      .gradient = {StridedSliceGradient},
       .kernel = Compute<ComputeStridedSlice>(),
   });
   ops.Add({
@@ -151,6 +220,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
                 "shrink_axis_mask: int = 0}",
       .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
       .shape = StridedSliceGradRule,
+      .gradient = {StridedSliceGradGradient},
       .kernel = Compute<ComputeStridedSliceGrad>(),
   });
 }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -138,6 +139,17 @@ absl::Status BroadcastToRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// The gradient seen as [times, size, times, size, …], summed over the times.
+void TileGradient(GradientContext& g) {
+  ExprBuilder& b = g.builder();
+  const Expr times = Cast(g.input(1), DType::kInt32);
+  const Expr pairs = g.op("Pack", {times, g.input_dims(0)}, {{"axis", int64_t{1}}});
+  const Expr axes = g.op("Range", {b.Int(0), g.op("Size", {pairs}), b.Int(2)});
+  g.Add(0, Sum(Reshape(g.grad(), Reshape(pairs, b.Ints({-1}))), axes));
+}
+
+void BroadcastToGradient(GradientContext& g) { g.AddBroadcast(0, g.grad()); }
+
 }  // namespace
 
 void RegisterTile(OpRegistry& ops) {
@@ -146,6 +158,7 @@ void RegisterTile(OpRegistry& ops) {
                 "Tmultiples: {int32, int64} = int32}",
       .doc = "Repeats a tensor along each of its dimensions.",
       .shape = TileRule,
+      .gradient = {TileGradient},
       .kernel = Compute<ComputeTile>(),
   });
   ops.Add({
@@ -153,6 +166,7 @@ void RegisterTile(OpRegistry& ops) {
                 "Tidx: {int32, int64} = int32}",
       .doc = "A tensor stretched to a shape that it broadcasts to.",
       .shape = BroadcastToRule,
+      .gradient = {BroadcastToGradient},
       .kernel = Compute<ComputeBroadcastTo>(),
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -138,6 +139,11 @@ absl::Status TopKRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// The values are what the indices gather.
+void TopKGradient(GradientContext& g) {
+  AddGatheredSlices(g, g.output(1), RuleDims::OfOutput(g, 1), -1, -1);
+}
+
 }  // namespace
 
 void RegisterTopK(OpRegistry& ops) {
@@ -147,6 +153,7 @@ void RegisterTopK(OpRegistry& ops) {
                 "index_type: {int16, int32, int64} = int32}",
       .doc = "The k largest elements of each row and where they stand, largest first.",
       .shape = TopKRule,
+      .gradient = {TopKGradient},
       .kernel = Compute<ComputeTopK>(),
   });
 }

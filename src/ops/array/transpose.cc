@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -135,6 +136,10 @@ absl::Status InvertPermutationRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+void TransposeGradient(GradientContext& g) {
+  g.Add(0, g.op("Transpose", {g.grad(), g.op("InvertPermutation", {g.input(1)})}));
+}
+
 }  // namespace
 
 void RegisterTranspose(OpRegistry& ops) {
@@ -142,6 +147,7 @@ void RegisterTranspose(OpRegistry& ops) {
       .schema = "Transpose(x: T, perm: Tperm) -> y: T {T: type; Tperm: {int32, int64} = int32}",
       .doc = "A tensor with its dimensions in another order.",
       .shape = TransposeRule,
+      .gradient = {TransposeGradient},
       .kernel = Compute<ComputeTranspose>(),
   });
   ops.Add({

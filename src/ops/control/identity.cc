@@ -1,4 +1,5 @@
 // Identity, IdentityN, StopGradient, PreventGradient: values handed on.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/control/forward.h"
 #include "ops/registry.h"
@@ -23,6 +24,11 @@ absl::Status IdentityShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void PreventGradient(GradientContext& g) {
+  g.Fail(absl::UnimplementedError(
+      absl::StrCat("the graph forbids a gradient here: ", g.attr<std::string>("message", ""))));
+}
+
 }  // namespace
 
 void RegisterIdentity(OpRegistry& ops) {
@@ -30,10 +36,12 @@ void RegisterIdentity(OpRegistry& ops) {
            .doc = "Its input.",
            .traits = {.forwards = true},
            .shape = IdentityShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "IdentityN(input: T) -> output: T {T: list(type) >= 1}",
            .doc = "Its inputs, together: none is there before all are.",
            .shape = IdentityShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<IdentityN>()});
   ops.Add({.schema = "StopGradient(input: T) -> output: T {T: type}",
            .doc = "Its input, through which no gradient flows.",
@@ -43,6 +51,7 @@ void RegisterIdentity(OpRegistry& ops) {
   ops.Add({.schema = "PreventGradient(input: T) -> output: T {T: type; message: string = ''}",
            .doc = "Its input; asking for a gradient through it is an error with `message`.",
            .shape = IdentityShape,
+           .gradient = {PreventGradient},
            .kernel = Compute<ForwardInput>()});
 }
 

@@ -1,4 +1,5 @@
 // _ListToArray, _ArrayToList: regroup a node's values.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 
@@ -38,11 +39,13 @@ void RegisterListToArray(OpRegistry& ops) {
                "_ListToArray(input: Tin) -> output: N * T {Tin: list(type); T: type; N: int >= 1}",
            .doc = "Its inputs, which must all have type T.",
            .shape = RegroupShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<Regroup>()});
   ops.Add({.schema = "_ArrayToList(input: N * T) -> output: out_types {T: type; N: int >= 1; "
                      "out_types: list(type)}",
            .doc = "Its inputs, which must have the types out_types.",
            .shape = RegroupShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<Regroup>()});
 }
 

@@ -1,4 +1,5 @@
 // Placeholder, PlaceholderWithDefault: values that the caller feeds.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/control/forward.h"
 #include "ops/registry.h"
@@ -53,6 +54,7 @@ void RegisterPlaceholder(OpRegistry& ops) {
                "PlaceholderWithDefault(input: dtype) -> output: dtype {dtype: type; shape: shape}",
            .doc = "A value that may be fed; its input otherwise.",
            .shape = DefaultShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<ForwardDefault>()});
 }
 

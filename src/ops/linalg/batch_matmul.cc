@@ -1,6 +1,8 @@
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/linalg/gemm.h"
+#include "ops/linalg/product_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -12,6 +14,11 @@ struct BatchMatMulAttrs {
   bool adj_x;
   bool adj_y;
 };
+
+PartialShape BatchOf(const PartialShape& shape) {
+  if (!shape.has_rank() || shape.rank() < 2) return PartialShape::Unknown();
+  return PartialShape(Dims(shape.dims().begin(), shape.dims().end() - 2));
+}
 
 absl::Status SizeError(const std::string& x, const std::string& y, const BatchMatMulAttrs& attrs) {
   return absl::InvalidArgumentError(absl::StrCat("matrix sizes do not match: x is ", x,
@@ -25,10 +32,7 @@ absl::StatusOr<PartialShape> ProductShape(const PartialShape& x, const PartialSh
   const int64_t x_k = x.dim(x.rank() - (attrs.adj_x ? 2 : 1));
   const int64_t y_k = y.dim(y.rank() - (attrs.adj_y ? 1 : 2));
   if (x_k >= 0 && y_k >= 0 && x_k != y_k) return SizeError(x.ToString(), y.ToString(), attrs);
-  const auto batch_of = [](const PartialShape& shape) {
-    return PartialShape(Dims(shape.dims().begin(), shape.dims().end() - 2));
-  };
-  const absl::StatusOr<PartialShape> batch = shape::BroadcastShapes(batch_of(x), batch_of(y));
+  const absl::StatusOr<PartialShape> batch = shape::BroadcastShapes(BatchOf(x), BatchOf(y));
   if (!batch.ok()) return Annotate(batch.status(), "batch dimensions");
   Dims dims(batch->dims().begin(), batch->dims().end());
   dims.push_back(x.dim(x.rank() - (attrs.adj_x ? 1 : 2)));
@@ -95,6 +99,21 @@ absl::Status BatchMatMulShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void BatchMatMulGradient(GradientContext& g) {
+  const BatchMatMulAttrs turns(g.node());
+  for (int i = 0; i < 2; ++i) {
+    if (!g.wants(i)) continue;
+    const TurnedProduct product =
+        FactorGradient(i, g.grad(), g.input(1 - i), turns.adj_x, turns.adj_y);
+    const Expr gradient = g.op("BatchMatMulV2", {product.left, product.right},
+                               {{"adj_x", product.turn_left}, {"adj_y", product.turn_right}});
+    gradient::AddStretched(
+        g, i, gradient,
+        gradient::StretchOf(BatchOf(g.input_shape(i)), BatchOf(g.output_shape(0)),
+                            {BatchOf(g.input_shape(1 - i))}));
+  }
+}
+
 }  // namespace
 
 void RegisterBatchMatMul(OpRegistry& ops) {
@@ -104,6 +123,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
                 "grad_x: bool = false; grad_y: bool = false}",
       .doc = "The products of a batch of pairs of matrices.",
       .shape = BatchMatMulShape,
+      .gradient = {BatchMatMulGradient},
       .kernel = Compute<&BatchMatMul>(),
   });
   ops.Add({
@@ -114,6 +134,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
       .doc = "The products of pairs of matrices, one for each element of what their batches "
              "broadcast to.",
       .shape = BatchMatMulShape,
+      .gradient = {BatchMatMulGradient},
       .kernel = Compute<&BatchMatMul>(),
   });
 }

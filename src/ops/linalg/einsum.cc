@@ -5,6 +5,7 @@
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
 #include "ops/linalg/einsum_equation.h"
+#include "ops/linalg/einsum_gradient.h"
 #include "ops/linalg/gemm.h"
 #include "ops/reduction/sum.h"
 #include "ops/registry.h"
@@ -259,6 +260,7 @@ void RegisterEinsum(OpRegistry& ops) {
       .doc = "Products of elements with equal labels, added up along the labels that the output "
              "does not have.",
       .shape = EinsumShape,
+      .gradient = {EinsumGradient},
       .kernel = Compute<&Einsum>(),
   });
 }

@@ -1,6 +1,8 @@
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/linalg/gemm.h"
+#include "ops/linalg/product_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -62,6 +64,17 @@ absl::Status MatMulShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void MatMulGradient(GradientContext& g) {
+  const MatMulAttrs turns(g.node());
+  for (int i = 0; i < 2; ++i) {
+    if (!g.wants(i)) continue;
+    const TurnedProduct product =
+        FactorGradient(i, g.grad(), Conj(g.input(1 - i)), turns.transpose_a, turns.transpose_b);
+    g.Add(i, g.op("MatMul", {product.left, product.right},
+                  {{"transpose_a", product.turn_left}, {"transpose_b", product.turn_right}}));
+  }
+}
+
 }  // namespace
 
 void RegisterMatMul(OpRegistry& ops) {
@@ -72,6 +85,7 @@ void RegisterMatMul(OpRegistry& ops) {
                 "grad_b: bool = false}",
       .doc = "The product of two matrices, each transposed first if asked for.",
       .shape = MatMulShape,
+      .gradient = {MatMulGradient},
       .kernel = Compute<&MatMul>(),
   });
 }

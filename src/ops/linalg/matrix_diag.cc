@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
@@ -175,6 +176,27 @@ absl::Status MatrixDiagShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// The diagonal's elements are numbered and their numbers put into a matrix in their place: they say
+// where each element of the matrix comes from, -1 (from none) for padding.
+void MatrixDiagGradient(GradientContext& g) {
+  if (!g.wants(0) && !g.wants(4)) return;
+  ExprBuilder& b = g.builder();
+  const Expr dims = g.input_dims(0);
+  const Expr count = g.op("Prod", {dims, b.Int(0)});
+  const Expr numbers = Reshape(g.op("Range", {b.Int(0), count, b.Int(1)}), dims);
+  const std::string align = g.attr<std::string>("align", "RIGHT_LEFT");
+  const Expr origins = g.op(
+      "MatrixDiagV3", {numbers, g.input(1), g.input(2), g.input(3), b.Int(-1)}, {{"align", align}});
+  if (g.wants(0)) {
+    g.Add(0, Reshape(g.op("UnsortedSegmentSum", {g.grad(), origins, count}), dims));
+  }
+  if (g.wants(4)) {
+    const Expr is_padding = g.op("Less", {origins, b.Int(0)});
+    const Expr padding = Where(is_padding, g.grad(), b.Zero(g.output_dtype(0)));
+    g.Add(4, Sum(Reshape(padding, b.Ints({-1})), b.Int(0)));
+  }
+}
+
 }  // namespace
 
 void RegisterMatrixDiagV3(OpRegistry& ops) {
@@ -184,6 +206,7 @@ void RegisterMatrixDiagV3(OpRegistry& ops) {
                 "'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'}",
       .doc = "Matrices with the given diagonals, and padding elsewhere.",
       .shape = MatrixDiagShape,
+      .gradient = {MatrixDiagGradient},
       .kernel = Compute<&MatrixDiag>(),
   });
 }

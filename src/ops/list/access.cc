@@ -1,6 +1,7 @@
 // TensorListPushBack, PopBack, GetItem, SetItem, Resize, Length, ElementShape: lists element by
 // element.
 #include "ops/list/list_ops.h"
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -181,29 +182,63 @@ absl::Status ResizeShape(ShapeContext& c) {
   return shape::SameAsInput(c);
 }
 
+void PushBackGradient(GradientContext& g) {
+  const std::vector<Expr> rest =
+      g.builder().Ops("TensorListPopBack", {g.grad(), g.input_dims(1)},
+                      {{"element_dtype", g.input_dtype(1)}}, /*if_invalid=*/2);
+  g.Add(0, rest[0]);
+  g.Add(1, rest[1]);
+}
+
+void PopBackGradient(GradientContext& g) {
+  g.Add(0, g.op("TensorListPushBack", {g.grad(0), g.grad(1)}));
+}
+
+// As long as the list that was input 0.
+Expr Resized(GradientContext& g, Expr list) {
+  return g.op("TensorListResize", {list, g.op("TensorListLength", {g.zero(0)})});
+}
+
+void SetItemGradient(GradientContext& g) {
+  const Expr list = g.grad();
+  if (g.wants(2)) {
+    g.Add(2, g.op("TensorListGetItem", {list, g.input(1), g.input_dims(2)},
+                  {{"element_dtype", g.input_dtype(2)}}));
+  }
+  if (!g.wants(0)) return;
+  const Expr others = g.op("TensorListSetItem", {list, g.input(1), g.zero(2)});
+  g.Add(0, g.attr<bool>("resize_if_index_out_of_bounds", false) ? Resized(g, others) : others);
+}
+
+void ResizeGradient(GradientContext& g) { g.Add(0, Resized(g, g.grad())); }
+
 void RegisterChanges(OpRegistry& ops) {
   ops.Add({.schema = "TensorListPushBack(input_handle: variant, tensor: element_dtype) -> "
                      "output_handle: variant "
                      "{element_dtype: type}",
            .doc = "The list with one more element at its end.",
            .shape = PushShape,
+           .gradient = {PushBackGradient},
            .kernel = Compute<PushBack>()});
   ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
                      "output_handle: variant, "
                      "tensor: element_dtype {element_dtype: type}",
            .doc = "The list without its last element, and that element.",
            .shape = PopShape,
+           .gradient = {PopBackGradient},
            .kernel = Compute<PopBack>()});
   ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
                      "-> output_handle: "
                      "variant {element_dtype: type; resize_if_index_out_of_bounds: bool = false}",
            .doc = "The list with another element at `index`.",
            .shape = SetShape,
+           .gradient = {SetItemGradient},
            .kernel = Compute<SetItem>()});
   ops.Add(
       {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
        .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",
        .shape = ResizeShape,
+       .gradient = {ResizeGradient},
        .kernel = Compute<Resize>()});
 }
 
@@ -217,6 +252,7 @@ void RegisterListAccess(OpRegistry& ops) {
            "element_dtype {element_dtype: type; Tshape: indextype = int32}",
        .doc = "The list's element at `index`; one that is uninitialised reads as zeros.",
        .shape = GetShape,
+       .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
        .kernel = Compute<GetItem>()});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",

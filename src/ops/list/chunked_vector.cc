@@ -108,6 +108,18 @@ struct ChunkedVector::Leaf final : Node {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<Place> Open(int j, Tensor::Alloc alloc, int64_t& moves) {
+    if (!Has(j)) return Place();
+    if (packed) return Place{&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
+    if (!boxes[j].IsUnique()) {
+      GYRE_ASSIGN_OR_RETURN(Tensor own, Tensor::Make(dtype, boxes[j].shape(), alloc));
+      if (own.bytes() > 0) std::memcpy(own.mutable_raw_data(), boxes[j].raw_data(), own.bytes());
+      boxes[j] = std::move(own);
+      ++moves;
+    }
+    return Place{&boxes[j].shape(), boxes[j].mutable_raw_data()};
+  }
+
   void Clear(int j) {
     if (!packed && Has(j)) boxes[j] = Tensor();
     stored &= ~(uint32_t{1} << j);
@@ -266,6 +278,16 @@ absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
     GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
   }
   return leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
+}
+
+absl::StatusOr<ChunkedVector::Place> ChunkedVector::Open(int64_t i, Tensor::Alloc alloc) {
+  Leaf* leaf = OwnedLeaf(i);
+  if (leaf == nullptr) {
+    const Leaf* const shared = FindLeaf(i);
+    if (shared == nullptr || !shared->Has(SlotOf(i, 0))) return Place();
+    GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
+  }
+  return leaf->Open(SlotOf(i, 0), alloc, moves_);
 }
 
 absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {

@@ -44,6 +44,13 @@ class ChunkedVector {
   // The element, or a tensor without a value when nothing is stored. Requirement, not checked here
   // and below: 0 <= i < size(), value.dtype() == dtype().
   absl::StatusOr<Tensor> Get(int64_t i, Tensor::Alloc alloc) const;
+  // An element where it lies, to be overwritten: nobody else sees it. `shape` is null when nothing
+  // is stored. Valid until the vector changes. Requirement, not checked: IsTrivial(dtype()).
+  struct Place {
+    const Shape* shape = nullptr;
+    void* data = nullptr;
+  };
+  absl::StatusOr<Place> Open(int64_t i, Tensor::Alloc alloc);
   // Changes are charged to alloc.budget. After an error the elements are unspecified.
   absl::Status Set(int64_t i, Tensor value, Tensor::Alloc alloc);
   absl::Status Append(Tensor value, Tensor::Alloc alloc);

@@ -145,14 +145,14 @@ void RegisterListCombine(OpRegistry& ops) {
                  "type}",
        .doc = "For each pair of lists, the elements of the first followed by those of the second.",
        .shape = ConcatListsShape,
-       .gradient = NotDifferentiable("the peer defines none"),
+       .gradient = RefusesGradient("append the elements one by one, with TensorListPushBack"),
        .kernel = Compute<ConcatLists>()});
   ops.Add({.schema = "TensorListPushBackBatch(input_handles: variant, tensor: element_dtype) -> "
                      "output_handles: "
                      "variant {element_dtype: type}",
            .doc = "Every list of a batch with one more element at its end, taken from `tensor`.",
            .shape = PushBackBatchShape,
-           .gradient = NotDifferentiable("the peer defines none"),
+           .gradient = RefusesGradient("use TensorListPushBack on each list"),
            .kernel = Compute<PushBackBatch>()});
 }
 

@@ -2,7 +2,8 @@
 
 namespace gyre {
 
-#define LIST_OPS(X) X(MakeList) X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional)
+#define LIST_OPS(X) \
+  X(MakeList) X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional) X(ListAdjoint)
 
 GYRE_DEFINE_FAMILY(List, LIST_OPS)
 

@@ -5,36 +5,11 @@
 #include "base/checked_math.h"
 #include "ops/dispatch.h"
 #include "ops/list/list_ops.h"
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
 namespace gyre {
 namespace {
-
-// Copies the items that `item(k)` gives for k in [0, n), one behind the other, to `result`, where
-// an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
-// fill the result.
-absl::Status CopyItems(const KernelContext& ctx, int64_t n,
-                       absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
-                       absl::FunctionRef<int64_t(int64_t k)> missing, Tensor& result) {
-  return VisitElement(result.dtype(), [&](auto tag) -> absl::Status {
-    using T = typename decltype(tag)::type;
-    T* to = result.mutable_values<T>().data();
-    for (int64_t k = 0; k < n; ++k) {
-      if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-      const ChunkedVector::Item from = item(k);
-      const int64_t count = from.data == nullptr ? missing(k) : from.shape->num_elements();
-      if (from.data == nullptr) {
-        std::fill_n(to, count, T());
-      } else if (count == 1) {  // most often: no call for it
-        *to = *static_cast<const T*>(from.data);
-      } else {
-        std::copy_n(static_cast<const T*>(from.data), count, to);
-      }
-      to += count;
-    }
-    return absl::OkStatus();
-  });
-}
 
 // The one shape of all elements that a stack of `n` of them takes them to have: `shape`, narrowed
 // to those that are there where the list itself does not say it.
@@ -303,6 +278,14 @@ absl::Status ConcatV2Shape(ShapeContext& c) {
   return SetConcatShape(c, asked);
 }
 
+void StackGradient(GradientContext& g) {
+  g.Add(0, g.op("TensorListFromTensor", {g.grad(), g.builder().Int(-1)}));
+}
+
+void ConcatGradient(GradientContext& g) {
+  g.Add(0, g.op("TensorListSplit", {g.grad(), g.builder().Int(-1), g.output(1)}));
+}
+
 }  // namespace
 
 void RegisterListJoin(OpRegistry& ops) {
@@ -312,6 +295,7 @@ void RegisterListJoin(OpRegistry& ops) {
            "{element_dtype: type; num_elements: int = -1}",
        .doc = "The list's elements as the rows of one tensor; uninitialised ones are zeros.",
        .shape = StackShape,
+       .gradient = {StackGradient},
        .kernel = Compute<Stack>()});
   ops.Add({.schema = "TensorListGather(input_handle: variant, indices: int32, element_shape: "
                      "int32) -> values: "
@@ -319,12 +303,14 @@ void RegisterListJoin(OpRegistry& ops) {
            .doc = "The list's elements at `indices` as the rows of one tensor; uninitialised ones "
                   "are zeros.",
            .shape = GatherShape,
+           .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
            .kernel = Compute<Gather>()});
   ops.Add({.schema =
                "TensorListConcat(input_handle: variant) -> tensor: element_dtype, lengths: int64 "
                "{element_dtype: type; element_shape: shape = ?}",
            .doc = "The list's elements joined along dimension 0, and how many rows each has.",
            .shape = ConcatShape,
+           .gradient = {ConcatGradient},
            .kernel = Compute<Concat>()});
   ops.Add({.schema =
                "TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: "
@@ -334,6 +320,7 @@ void RegisterListJoin(OpRegistry& ops) {
                   "`leading_dims` rows of "
                   "zeros, and how many rows each has.",
            .shape = ConcatV2Shape,
+           .gradient = {ConcatGradient},
            .kernel = Compute<ConcatV2>()});
 }
 

@@ -1,6 +1,9 @@
 #include "ops/list/list_ops.h"
 
+#include <algorithm>
+
 #include "ops/array/layout.h"
+#include "ops/dispatch.h"
 
 namespace gyre {
 
@@ -116,6 +119,29 @@ absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
     GYRE_RETURN_IF_ERROR(list.elements.Set(index(k), std::move(row), ctx.alloc()));
   }
   return absl::OkStatus();
+}
+
+absl::Status CopyItems(const KernelContext& ctx, int64_t n,
+                       absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
+                       absl::FunctionRef<int64_t(int64_t k)> missing, Tensor& result) {
+  return VisitElement(result.dtype(), [&](auto tag) -> absl::Status {
+    using T = typename decltype(tag)::type;
+    T* to = result.mutable_values<T>().data();
+    for (int64_t k = 0; k < n; ++k) {
+      if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+      const ChunkedVector::Item from = item(k);
+      const int64_t count = from.data == nullptr ? missing(k) : from.shape->num_elements();
+      if (from.data == nullptr) {
+        std::fill_n(to, count, T());
+      } else if (count == 1) {  // most often: no call for it
+        *to = *static_cast<const T*>(from.data);
+      } else {
+        std::copy_n(static_cast<const T*>(from.data), count, to);
+      }
+      to += count;
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<HandleInfo> NewListInfo(const ShapeContext& c, int shape_input) {

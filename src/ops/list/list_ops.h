@@ -74,6 +74,13 @@ absl::StatusOr<Shape> ShapeOfRows(int64_t n, const Shape& element);
 absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
                      absl::FunctionRef<int64_t(int64_t k)> index);
 
+// Copies the items that `item(k)` gives for k in [0, n), one behind the other, to `result`, where
+// an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
+// fill the result.
+absl::Status CopyItems(const KernelContext& ctx, int64_t n,
+                       absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
+                       absl::FunctionRef<int64_t(int64_t k)> missing, Tensor& result);
+
 // For shape rules.
 
 // The handle info of a list made by this node, whose element shape is input `shape_input`.

@@ -1,7 +1,9 @@
 // EmptyTensorList, TensorListReserve, TensorListFromTensor, TensorListSplit: new lists.
 #include "base/checked_math.h"
 #include "ops/array/layout.h"
+#include "ops/array/rule_dims.h"
 #include "ops/list/list_ops.h"
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -125,6 +127,14 @@ absl::Status SplitShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void FromTensorGradient(GradientContext& g) {
+  const RuleDims dims = RuleDims::OfInput(g, 0);
+  const auto rows = dims.Known(0, 1);
+  g.Add(0, g.op("TensorListStack", {g.grad(), dims.Part(1)},
+                {{"element_dtype", g.input_dtype(0)},
+                 {"num_elements", int64_t{rows && !rows->empty() ? (*rows)[0] : -1}}}));
+}
+
 }  // namespace
 
 void RegisterMakeList(OpRegistry& ops) {
@@ -149,6 +159,7 @@ void RegisterMakeList(OpRegistry& ops) {
                      "{element_dtype: type; shape_type: indextype}",
            .doc = "A list of the tensor's rows.",
            .shape = FromTensorShape,
+           .gradient = {FromTensorGradient},
            .kernel = Compute<FromTensor>()});
   ops.Add(
       {.schema =
@@ -156,6 +167,7 @@ void RegisterMakeList(OpRegistry& ops) {
            "output_handle: variant {element_dtype: type; shape_type: indextype}",
        .doc = "A list of pieces of the tensor, of `lengths` rows each.",
        .shape = SplitShape,
+       .gradient = {[](GradientContext& g) { g.Add(0, JoinedPieces(g, g.grad(), 0, 2)); }},
        .kernel = Compute<Split>()});
 }
 

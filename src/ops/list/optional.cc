@@ -1,4 +1,5 @@
 // OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: some tensors, or none.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/list/tensor_list.h"
 #include "ops/memory.h"
@@ -162,6 +163,44 @@ absl::Status GetValueShape(ShapeContext& c) {
   return shape::ByOutputShapes(c);
 }
 
+// Optionals have optionals as their gradients, in which components without one are left out.
+bool HasGradient(DType dtype) {
+  return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant;
+}
+
+void FromValueGradient(GradientContext& g) {
+  std::vector<DType> dtypes;
+  std::vector<PartialShape> shapes;
+  std::vector<int> inputs;
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    if (g.input_dtype(i) == DType::kResource && g.wants(i)) {
+      return g.Fail(absl::UnimplementedError(
+          "the gradient of a variable whose handle was kept in an optional"));
+    }
+    if (!HasGradient(g.input_dtype(i))) continue;
+    const PartialShape& shape = g.input_shape(i);
+    // A float may stand for a TensorArray, whose gradient is a list.
+    const bool may_be_flow =
+        g.input_dtype(i) == DType::kFloat && shape.has_rank() && shape.rank() == 0;
+    inputs.push_back(i);
+    dtypes.push_back(may_be_flow ? g.zero(i).dtype() : g.input_dtype(i));
+    shapes.push_back(shape);
+  }
+  const int n = static_cast<int>(inputs.size());
+  if (n == 0) return;
+  const std::vector<Expr> components = g.builder().Ops(
+      "OptionalGetValue", {g.grad()}, {{"output_types", dtypes}, {"output_shapes", shapes}}, n);
+  for (int k = 0; k < n; ++k) g.Add(inputs[k], components[k]);
+}
+
+void GetValueGradient(GradientContext& g) {
+  std::vector<Expr> components;
+  for (int i = 0; i < g.num_outputs(); ++i) {
+    if (HasGradient(g.output_dtype(i))) components.push_back(g.grad(i));
+  }
+  g.Add(0, g.op("OptionalFromValue", std::move(components)));
+}
+
 }  // namespace
 
 void RegisterOptional(OpRegistry& ops) {
@@ -170,6 +209,7 @@ void RegisterOptional(OpRegistry& ops) {
                      "1}",
            .doc = "An optional that holds the components.",
            .shape = shape::Scalar,
+           .gradient = {FromValueGradient},
            .kernel = Compute<FromValue>()});
   ops.Add({.schema = "OptionalNone() -> optional: variant",
            .doc = "An optional that holds nothing.",
@@ -186,6 +226,7 @@ void RegisterOptional(OpRegistry& ops) {
                      "output_shapes: list(shape) >= 1}",
            .doc = "What an optional holds; an error if that is nothing.",
            .shape = GetValueShape,
+           .gradient = {GetValueGradient},
            .kernel = Compute<GetValue>()});
 }
 

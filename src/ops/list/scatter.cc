@@ -2,7 +2,9 @@
 // become the elements that indices name.
 #include <algorithm>
 
+#include "ops/array/rule_dims.h"
 #include "ops/list/list_ops.h"
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -99,6 +101,23 @@ absl::Status ScatterIntoShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// The gradient of the tensor that input `rows` is.
+Expr GatheredRows(GradientContext& g, int rows, int indices) {
+  const Expr element = RuleDims::OfInput(g, rows).Part(1);
+  return g.op("TensorListGather", {g.grad(), g.input(indices), element},
+              {{"element_dtype", g.input_dtype(rows)}});
+}
+
+void ScatterGradient(GradientContext& g) { g.Add(0, GatheredRows(g, 0, 1)); }
+
+void ScatterIntoGradient(GradientContext& g) {
+  if (g.wants(1)) g.Add(1, GatheredRows(g, 1, 2));
+  if (!g.wants(0)) return;
+  const Expr others = g.op("TensorListScatterIntoExistingList", {g.grad(), g.zero(1), g.input(2)});
+  // The list may have grown.
+  g.Add(0, g.op("TensorListResize", {others, g.op("TensorListLength", {g.zero(0)})}));
+}
+
 }  // namespace
 
 void RegisterListScatter(OpRegistry& ops) {
@@ -108,6 +127,7 @@ void RegisterListScatter(OpRegistry& ops) {
            "output_handle: variant {element_dtype: type; shape_type: indextype}",
        .doc = "A list whose elements at `indices` are the tensor's rows.",
        .shape = ScatterShape,
+       .gradient = {ScatterGradient},
        .kernel = Compute<Scatter>()});
   ops.Add(
       {.schema =
@@ -117,12 +137,14 @@ void RegisterListScatter(OpRegistry& ops) {
        .doc = "A list of `num_elements` (-1: as many as needed) whose elements at `indices` are "
               "the tensor's rows.",
        .shape = ScatterShape,
+       .gradient = {ScatterGradient},
        .kernel = Compute<Scatter>()});
   ops.Add({.schema = "TensorListScatterIntoExistingList(input_handle: variant, tensor: "
                      "element_dtype, indices: int32) "
                      "-> output_handle: variant {element_dtype: type}",
            .doc = "The list with the tensor's rows as its elements at `indices`.",
            .shape = ScatterIntoShape,
+           .gradient = {ScatterIntoGradient},
            .kernel = Compute<ScatterInto>()});
 }
 

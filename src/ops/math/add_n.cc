@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 #include "ops/variant_ops.h"
@@ -115,6 +116,12 @@ absl::Status AccumulateShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void SumOfAllGradient(GradientContext& g) {
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    if (g.wants(i)) g.Add(i, g.grad());
+  }
+}
+
 struct AccumulateAttrs {
   static absl::StatusOr<AccumulateAttrs> Make(const Node& node) {
     GYRE_ASSIGN_OR_RETURN(const AddNAttrs add, AddNAttrs::Make(node));
@@ -133,6 +140,19 @@ absl::Status Accumulate(KernelContext& ctx, const AccumulateAttrs& attrs) {
   return AddNumbers(ctx, attrs.add);
 }
 
+// sum = a + b, where `a` may be `sum`.
+absl::Status AddElements(KernelContext& ctx, const void* a, const Tensor& b, void* sum) {
+  const BinaryRow row = AddRow(b.dtype());
+  if (row == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat(DTypeName(b.dtype()), " has no sum"));
+  const char* from = static_cast<const char*>(a);
+  char* to = static_cast<char*>(sum);
+  const int64_t size = static_cast<int64_t>(DTypeSize(b.dtype()));
+  return ForPieces(ctx, b.num_elements(), [&](int64_t begin, int64_t end) {
+    row(from + begin * size, BytesAt(b, begin), to + begin * size, end - begin, Operands::kVectors);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Tensor& b) {
@@ -142,16 +162,13 @@ absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Ten
                      " and a ", DTypeName(b.dtype()), " of shape ", b.shape().ToString()));
   }
   if (a.dtype() == DType::kVariant) return AddVariants(ctx, a, b);
-  const BinaryRow row = AddRow(a.dtype());
-  if (row == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat(DTypeName(a.dtype()), " has no sum"));
   GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.Allocate(a.dtype(), a.shape()));
-  char* to = static_cast<char*>(sum.mutable_raw_data());
-  const int64_t size = static_cast<int64_t>(DTypeSize(a.dtype()));
-  GYRE_RETURN_IF_ERROR(ForPieces(ctx, a.num_elements(), [&](int64_t begin, int64_t end) {
-    row(BytesAt(a, begin), BytesAt(b, begin), to + begin * size, end - begin, Operands::kVectors);
-  }));
+  GYRE_RETURN_IF_ERROR(AddElements(ctx, a.raw_data(), b, sum.mutable_raw_data()));
   return sum;
+}
+
+absl::Status AddInto(KernelContext& ctx, const Tensor& value, void* sum) {
+  return AddElements(ctx, sum, value, sum);
 }
 
 void RegisterAddN(OpRegistry& ops) {
@@ -164,12 +181,14 @@ void RegisterAddN(OpRegistry& ops) {
                   "added element by element.",
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = AddNShape,
+           .gradient = {SumOfAllGradient},
            .kernel = MakeAddN});
   ops.Add({.schema =
                "AccumulateNV2(inputs: N * T) -> sum: T {N: int >= 1; T: numbertype; shape: shape}",
            .doc = "The sum of all inputs, which have one shape.",
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = AccumulateShape,
+           .gradient = {SumOfAllGradient},
            .kernel = Compute<&Accumulate>()});
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
@@ -131,6 +132,31 @@ absl::StatusOr<Kernel> MakeAdd(const Node& node) {
   return ForTypes<AddKernel, NumberTypes>("T")(node);
 }
 
+void AddGradient(GradientContext& g) {
+  g.AddBroadcast(0, g.grad());
+  g.AddBroadcast(1, g.grad());
+}
+
+void SubGradient(GradientContext& g) {
+  g.AddBroadcast(0, g.grad());
+  if (g.wants(1)) g.AddBroadcast(1, -g.grad());
+}
+
+void MulGradient(GradientContext& g) {
+  if (g.wants(0)) g.AddBroadcast(0, g.grad() * Conj(g.input(1)));
+  if (g.wants(1)) g.AddBroadcast(1, g.grad() * Conj(g.input(0)));
+}
+
+// Of complex numbers the result is real, so the imaginary part of its gradient counts for nothing.
+void SquaredDifferenceGradient(GradientContext& g) {
+  if (!g.wants(0) && !g.wants(1)) return;
+  const bool is_complex = IsComplex(g.output_dtype(0));
+  const Expr grad = is_complex ? Cast(RealPart(g.grad()), g.output_dtype(0)) : g.grad();
+  const Expr to_x = 2.0 * grad * (g.input(0) - g.input(1));
+  g.AddBroadcast(0, to_x);
+  if (g.wants(1)) g.AddBroadcast(1, -to_x);
+}
+
 }  // namespace
 
 BinaryRow AddRow(DType dtype) {
@@ -149,27 +175,31 @@ void RegisterArithmetic(OpRegistry& ops) {
            .doc = "x + y; strings are joined.",
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
+           .gradient = {AddGradient},
            .kernel = MakeAdd});
   ops.Add({.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
            .doc = "x + y.",
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = shape::Broadcast,
+           .gradient = {AddGradient},
            .kernel = ForTypes<AddKernel, NumberTypes>("T")});
-  AddBinaryOp(ops, "Sub", kAnyNumberTypes, "x - y.", ForTypes<SubKernel, NumberTypes>("T"));
-  AddBinaryOp(ops, "Mul", kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"), {},
-              true);
+  AddBinaryOp(ops, "Sub", kAnyNumberTypes, "x - y.", ForTypes<SubKernel, NumberTypes>("T"),
+              {SubGradient});
+  AddBinaryOp(ops, "Mul", kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"),
+              {MulGradient}, true);
   AddBinaryOp(
       ops, "SquaredDifference",
       "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
       "(x - y)², of complex numbers |x - y|².",
       ForTypes<SquaredDifferenceKernel,
                Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>>("T"),
-      {}, true);
+      {SquaredDifferenceGradient}, true);
   AddUnaryOp(ops, "Square",
              "{bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "
              "uint64, complex64, "
              "complex128}",
-             "x * x.", ForTypes<SquareKernel, NumberTypes>("T"));
+             "x * x.", ForTypes<SquareKernel, NumberTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * (2.0 * Conj(g.input(0)))); }});
 }
 
 }  // namespace gyre

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 
@@ -226,7 +227,7 @@ void CastPiece(const CastAttrs& attrs, const char* from, char* to, int64_t n) {
   }
 }
 
-absl::Status Cast(KernelContext& ctx, const CastAttrs& attrs) {
+absl::Status CastTensor(KernelContext& ctx, const CastAttrs& attrs) {
   if (attrs.same_bytes) {
     Tensor x = ctx.TakeInput(0);
     ctx.set_output(0, x.dtype() == attrs.result ? std::move(x) : x.Bitcast(attrs.result));
@@ -252,6 +253,13 @@ absl::Status CastShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Nothing flows through numbers that are not continuous.
+void CastGradient(GradientContext& g) {
+  const DType result = g.output_dtype(0);
+  if (!g.wants(0) || !(IsFloating(result) || IsComplex(result))) return;
+  g.Add(0, Cast(g.grad(), g.input_dtype(0)));
+}
+
 }  // namespace
 
 void RegisterCast(OpRegistry& ops) {
@@ -261,7 +269,8 @@ void RegisterCast(OpRegistry& ops) {
                   "nearest, or cut off if Truncate.",
            .traits = {.elementwise = true},
            .shape = CastShape,
-           .kernel = Compute<&Cast>()});
+           .gradient = {CastGradient},
+           .kernel = Compute<&CastTensor>()});
 }
 
 }  // namespace gyre

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 
@@ -43,6 +44,13 @@ struct CheckNumericsKernel {
   }
 };
 
+void CheckNumericsGradient(GradientContext& g) {
+  const std::string message =
+      absl::StrCat("Not a number (NaN) or infinity (Inf) values detected in gradient. ",
+                   g.attr<std::string>("message", ""));
+  g.Add(0, g.op("CheckNumerics", {g.grad()}, {{"message", message}}));
+}
+
 }  // namespace
 
 void RegisterCheckNumerics(OpRegistry& ops) {
@@ -52,6 +60,7 @@ void RegisterCheckNumerics(OpRegistry& ops) {
                   "`message`.",
            .traits = {.effect = Effect::kIo, .elementwise = true},
            .shape = shape::SameAsInput,
+           .gradient = {CheckNumericsGradient},
            .kernel = ForTypes<CheckNumericsKernel, FloatTypes>("T")});
 }
 

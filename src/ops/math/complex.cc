@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 
@@ -69,31 +70,59 @@ KernelFactory ForParts(absl::string_view complex_attr, absl::string_view real_at
   };
 }
 
+// The imaginary number g * i.
+Expr Imaginary(GradientContext& g) {
+  return MakeComplex(g.builder().Zero(g.output_dtype(0)), g.grad());
+}
+
+void RealGradient(GradientContext& g) { g.Add(0, Cast(g.grad(), g.input_dtype(0))); }
+
+void ImagGradient(GradientContext& g) { g.Add(0, Imaginary(g)); }
+
+// Along x; nowhere at 0.
+void ComplexAbsGradient(GradientContext& g) {
+  const Expr per_length = g.op("DivNoNan", {g.grad(), g.output(0)});
+  g.Add(0, Cast(per_length, g.input_dtype(0)) * g.input(0));
+}
+
+// Across x: i x / |x|².
+void AngleGradient(GradientContext& g) { g.Add(0, Imaginary(g) / Conj(g.input(0))); }
+
+void ComplexGradient(GradientContext& g) {
+  if (g.wants(0)) g.AddBroadcast(0, RealPart(g.grad()));
+  if (g.wants(1)) g.AddBroadcast(1, ImagPart(g.grad()));
+}
+
 template <typename F>
 void AddPart(OpRegistry& ops, absl::string_view name, absl::string_view input,
-             absl::string_view output, absl::string_view doc) {
+             absl::string_view output, absl::string_view doc, GradientFn gradient) {
   ops.Add({.schema = absl::StrCat(
                name, "(", input, ": T) -> ", output,
                ": Tout {T: {complex64, complex128} = complex64; Tout: {float, double} = float}"),
            .doc = doc,
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
+           .gradient = {gradient},
            .kernel = ForParts<&Unary<F, complex64>::Run, &Unary<F, complex128>::Run>("T", "Tout")});
 }
 
 }  // namespace
 
 void RegisterComplex(OpRegistry& ops) {
-  AddPart<RealFn>(ops, "Real", "input", "output", "The real part of a complex number.");
-  AddPart<ImagFn>(ops, "Imag", "input", "output", "The imaginary part of a complex number.");
-  AddPart<ComplexAbsFn>(ops, "ComplexAbs", "x", "y", "The absolute value of a complex number.");
+  AddPart<RealFn>(ops, "Real", "input", "output", "The real part of a complex number.",
+                  RealGradient);
+  AddPart<ImagFn>(ops, "Imag", "input", "output", "The imaginary part of a complex number.",
+                  ImagGradient);
+  AddPart<ComplexAbsFn>(ops, "ComplexAbs", "x", "y", "The absolute value of a complex number.",
+                        ComplexAbsGradient);
   AddPart<AngleFn>(ops, "Angle", "input", "output",
-                   "The argument of a complex number, in radians from -π to π.");
+                   "The argument of a complex number, in radians from -π to π.", AngleGradient);
   ops.Add(
       {.schema = "Conj(input: T) -> output: T {T: {complex64, complex128, variant} = complex64}",
        .doc = "The complex conjugate.",
        .traits = {.elementwise = true},
        .shape = shape::SameAsInput,
+       .gradient = {[](GradientContext& g) { g.Add(0, Conj(g.grad())); }},
        .kernel = ForTypes<ConjKernel, ComplexTypes>("T")});
   ops.Add(
       {.schema =
@@ -102,6 +131,7 @@ void RegisterComplex(OpRegistry& ops) {
        .doc = "The complex number with these two parts.",
        .traits = {.elementwise = true},
        .shape = shape::Broadcast,
+       .gradient = {ComplexGradient},
        .kernel =
            ForParts<&Binary<ComplexFn, float>::Run, &Binary<ComplexFn, double>::Run>("Tout", "T")});
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "ir/gradient_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -130,18 +131,44 @@ using FloorModKernel = Binary<FloorModFn, T>;
 template <typename T>
 using TruncateModKernel = Binary<TruncateModFn, T>;
 
+// Of z = x / y: grad / y, and that times -z. Where x is constant, z is computed anew: a loop then
+// saves y alone.
+void QuotientGradient(GradientContext& g, absl::string_view division) {
+  if (!g.wants(0) && !g.wants(1)) return;
+  const Expr y = Conj(g.input(1));
+  const Expr to_x = g.op(division, {g.grad(), y});
+  g.AddBroadcast(0, to_x);
+  if (!g.wants(1)) return;
+  const bool anew = g.input_constant(0) != nullptr;
+  const Expr z = anew ? g.op(division, {Conj(g.input(0)), y}) : Conj(g.output(0));
+  g.AddBroadcast(1, -(to_x * z));
+}
+
+void DivGradient(GradientContext& g) { QuotientGradient(g, "RealDiv"); }
+void DivNoNanGradient(GradientContext& g) { QuotientGradient(g, "DivNoNan"); }
+
+// Of the remainder x - y * q, where `division` gives the whole quotient q.
+void RemainderGradient(GradientContext& g, absl::string_view division) {
+  g.AddBroadcast(0, g.grad());
+  if (g.wants(1)) g.AddBroadcast(1, -(g.grad() * g.op(division, {g.input(0), g.input(1)})));
+}
+
+void FloorModGradient(GradientContext& g) { RemainderGradient(g, "FloorDiv"); }
+void TruncateModGradient(GradientContext& g) { RemainderGradient(g, "TruncateDiv"); }
+
 }  // namespace
 
 void RegisterDivision(OpRegistry& ops) {
   AddBinaryOp(ops, "Div", kAnyNumberTypes, "x / y; of integers rounded toward zero.",
-              ForTypes<DivKernel, NumberTypes>("T"));
+              ForTypes<DivKernel, NumberTypes>("T"), {DivGradient});
   AddBinaryOp(ops, "RealDiv", kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
-              ForTypes<DivKernel, FloatAndComplexTypes>("T"));
+              ForTypes<DivKernel, FloatAndComplexTypes>("T"), {DivGradient});
   AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero.",
               ForTypes<TruncateDivKernel, RealTypes>("T"),
               NotDifferentiable("a quotient rounded toward zero is constant between its steps"));
   AddBinaryOp(ops, "DivNoNan", "{half, float, bfloat16, double, complex64, complex128}",
-              "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"));
+              "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"),
+              {DivNoNanGradient});
   AddBinaryOp(ops, "FloorDiv", kAnyNumberTypes, "x / y rounded down.",
               ForTypes<FloorDivKernel, RealTypes>("T"),
               NotDifferentiable("a quotient rounded down is constant between its steps"));
@@ -149,15 +176,17 @@ void RegisterDivision(OpRegistry& ops) {
       ops, "FloorMod",
       "{int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
       "The remainder of x / y rounded down; it has the sign of y.",
-      ForTypes<FloorModKernel, RealTypes>("T"));
+      ForTypes<FloorModKernel, RealTypes>("T"), {FloorModGradient});
   AddBinaryOp(
       ops, "TruncateMod", "{int32, int64, bfloat16, half, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
-      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"));
+      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
+      {TruncateModGradient});
   AddBinaryOp(
       ops, "Mod", "{int32, int64, half, bfloat16, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
-      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"));
+      ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
+      {TruncateModGradient});
 }
 
 }  // namespace gyre

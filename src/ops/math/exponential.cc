@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 
@@ -138,39 +139,72 @@ using SoftplusKernel = Unary<SoftplusFn, T>;
 template <typename T>
 using SoftplusGradKernel = Binary<SoftplusGradFn, T, /*kBroadcast=*/false>;
 
+void ErfGradient(GradientContext& g) {
+  const Expr slope = g.op("Exp", {-g.op("Square", {g.input(0)})});
+  g.Add(0, M_2_SQRTPI * g.grad() * slope);
+}
+
+void ErfcGradient(GradientContext& g) {
+  const Expr slope = g.op("Exp", {-g.op("Square", {g.input(0)})});
+  g.Add(0, -M_2_SQRTPI * g.grad() * slope);
+}
+
+// The derivative of the slope s = 1 / (exp(-x) + 1) is s (1 - s).
+void SoftplusGradGradient(GradientContext& g) {
+  const Expr x = g.input(1);
+  if (g.wants(0)) g.Add(0, g.op("SoftplusGrad", {g.grad(), x}));
+  if (!g.wants(1)) return;
+  const Expr denominator = g.op("Exp", {-x}) + 2.0 + g.op("Exp", {x});
+  g.Add(1, g.grad() * g.input(0) / denominator);
+}
+
 }  // namespace
 
 void RegisterExponential(OpRegistry& ops) {
   AddUnaryOp(ops, "Exp", kFloatAndComplexTypes, "e to the power x.",
-             ForTypes<ExpKernel, FloatAndComplexTypes>("T"));
+             ForTypes<ExpKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.output(0))); }});
   AddUnaryOp(ops, "Log", kFloatAndComplexTypes, "The natural logarithm of x; NaN if x < 0.",
-             ForTypes<LogKernel, FloatAndComplexTypes>("T"));
+             ForTypes<LogKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() / Conj(g.input(0))); }});
   AddUnaryOp(ops, "Tanh", kFloatAndComplexTypes, "The hyperbolic tangent of x.",
-             ForTypes<TanhKernel, FloatAndComplexTypes>("T"));
+             ForTypes<TanhKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
+               g.Add(0, g.op("TanhGrad", {Conj(g.output(0)), g.grad()}));
+             }});
   AddUnaryOp(ops, "Sigmoid", kFloatAndComplexTypes, "1 / (1 + exp(-x)).",
-             ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"));
+             ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
+               g.Add(0, g.op("SigmoidGrad", {Conj(g.output(0)), g.grad()}));
+             }});
   AddUnaryOp(ops, "Expm1", kFloatAndComplexTypes, "exp(x) - 1, accurate near 0.",
-             ForTypes<Expm1Kernel, FloatAndComplexTypes>("T"));
+             ForTypes<Expm1Kernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Exp", {g.input(0)}))); }});
   AddUnaryOp(ops, "Log1p", kFloatAndComplexTypes, "log(1 + x), accurate near 0.",
-             ForTypes<Log1pKernel, FloatAndComplexTypes>("T"));
+             ForTypes<Log1pKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() / (Conj(g.input(0)) + 1.0)); }});
   AddUnaryOp(ops, "Sinh", kFloatAndComplexTypes, "The hyperbolic sine of x.",
-             ForTypes<SinhKernel, FloatAndComplexTypes>("T"));
+             ForTypes<SinhKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Cosh", {g.input(0)}))); }});
   AddUnaryOp(ops, "Cosh", kFloatAndComplexTypes, "The hyperbolic cosine of x.",
-             ForTypes<CoshKernel, FloatAndComplexTypes>("T"));
+             ForTypes<CoshKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Sinh", {g.input(0)}))); }});
   AddUnaryOp(ops, "Erf", kFloatTypes, "The error function of x.",
-             ForTypes<ErfKernel, FloatTypes>("T"));
+             ForTypes<ErfKernel, FloatTypes>("T"), {ErfGradient});
   AddUnaryOp(ops, "Erfc", kFloatTypes, "1 minus the error function of x.",
-             ForTypes<ErfcKernel, FloatTypes>("T"));
+             ForTypes<ErfcKernel, FloatTypes>("T"), {ErfcGradient});
   ops.Add({.schema = "Softplus(features: T) -> activations: T {T: {half, bfloat16, float, double}}",
            .doc = "log(1 + exp(x)), without overflow.",
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
+           .gradient = {[](GradientContext& g) {
+             g.Add(0, g.op("SoftplusGrad", {g.grad(), g.input(0)}));
+           }},
            .kernel = ForTypes<SoftplusKernel, FloatTypes>("T")});
   ops.Add({.schema = "SoftplusGrad(gradients: T, features: T) -> backprops: T {T: {half, bfloat16, "
                      "float, double}}",
            .doc = "The gradient of Softplus: gradients / (exp(-features) + 1).",
            .traits = {.elementwise = true},
            .shape = shape::SameForAll,
+           .gradient = {SoftplusGradGradient},
            .kernel = ForTypes<SoftplusGradKernel, FloatTypes>("T")});
 }
 

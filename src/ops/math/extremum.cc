@@ -1,5 +1,6 @@
 // The larger and the smaller of two numbers. NaN wins over any number; of two NaNs, and of zeros of
 // either sign, x wins if it is NaN and y otherwise.
+#include "ir/gradient_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -29,13 +30,25 @@ using MaximumKernel = Binary<MaximumFn, T>;
 template <typename T>
 using MinimumKernel = Binary<MinimumFn, T>;
 
+// `x_wins` compares x with y. Where neither is larger, x counts.
+void ExtremumGradient(GradientContext& g, absl::string_view x_wins) {
+  if (!g.wants(0) && !g.wants(1)) return;
+  const Expr from_x = g.op(x_wins, {g.input(0), g.input(1)});
+  const Expr zero = g.builder().Zero(g.output_dtype(0));
+  if (g.wants(0)) g.AddBroadcast(0, Where(from_x, g.grad(), zero));
+  if (g.wants(1)) g.AddBroadcast(1, Where(from_x, zero, g.grad()));
+}
+
+void MaximumGradient(GradientContext& g) { ExtremumGradient(g, "GreaterEqual"); }
+void MinimumGradient(GradientContext& g) { ExtremumGradient(g, "LessEqual"); }
+
 }  // namespace
 
 void RegisterExtremum(OpRegistry& ops) {
   AddBinaryOp(ops, "Maximum", kOrderedTypes, "The larger of x and y; NaN if either is.",
-              ForTypes<MaximumKernel, RealTypes>("T"));
+              ForTypes<MaximumKernel, RealTypes>("T"), {MaximumGradient});
   AddBinaryOp(ops, "Minimum", kOrderedTypes, "The smaller of x and y; NaN if either is.",
-              ForTypes<MinimumKernel, RealTypes>("T"));
+              ForTypes<MinimumKernel, RealTypes>("T"), {MinimumGradient});
 }
 
 }  // namespace gyre

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 
+#include "ir/gradient_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -42,11 +43,15 @@ using ReciprocalKernel = Unary<ReciprocalFn, T>;
 
 void RegisterRoot(OpRegistry& ops) {
   AddUnaryOp(ops, "Sqrt", kFloatAndComplexTypes, "The square root of x; NaN if x < 0.",
-             ForTypes<SqrtKernel, FloatAndComplexTypes>("T"));
+             ForTypes<SqrtKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.op("SqrtGrad", {g.output(0), g.grad()})); }});
   AddUnaryOp(ops, "Rsqrt", kFloatAndComplexTypes, "1 / the square root of x.",
-             ForTypes<RsqrtKernel, FloatAndComplexTypes>("T"));
+             ForTypes<RsqrtKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.op("RsqrtGrad", {g.output(0), g.grad()})); }});
   AddUnaryOp(ops, "Reciprocal", kSignedTypes, "1 / x, for floating-point and complex numbers.",
-             ForTypes<ReciprocalKernel, FloatAndComplexTypes>("T"));
+             ForTypes<ReciprocalKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
+               g.Add(0, g.op("ReciprocalGrad", {g.output(0), g.grad()}));
+             }});
 }
 
 }  // namespace gyre

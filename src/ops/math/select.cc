@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/math/broadcast.h"
@@ -139,6 +140,20 @@ absl::Status SelectShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void SelectGradient(GradientContext& g) {
+  const Expr zeros = ZerosLike(g.grad());
+  if (g.wants(kThen)) g.Add(kThen, g.op("Select", {g.input(0), g.grad(), zeros}));
+  if (g.wants(kElse)) g.Add(kElse, g.op("Select", {g.input(0), zeros, g.grad()}));
+}
+
+void SelectV2Gradient(GradientContext& g) {
+  const DType dtype = g.output_dtype(0);
+  const bool is_number = IsFloating(dtype) || IsComplex(dtype);
+  const Expr zero = is_number ? g.builder().Zero(dtype) : ZerosLike(g.grad());
+  if (g.wants(kThen)) g.AddBroadcast(kThen, Where(g.input(0), g.grad(), zero));
+  if (g.wants(kElse)) g.AddBroadcast(kElse, Where(g.input(0), zero, g.grad()));
+}
+
 }  // namespace
 
 void RegisterSelect(OpRegistry& ops) {
@@ -147,12 +162,14 @@ void RegisterSelect(OpRegistry& ops) {
                   "scalar, has the shape "
                   "of t, or holds one value for each row of t.",
            .shape = SelectShape,
+           .gradient = {SelectGradient},
            .kernel = Compute<&Select>()});
   ops.Add({.schema = "SelectV2(condition: bool, t: T, e: T) -> output: T {T: type}",
            .doc = "Elements of t where the condition holds and of e elsewhere, all three broadcast "
                   "together.",
            .traits = {.elementwise = true},
            .shape = SelectV2Shape,
+           .gradient = {SelectV2Gradient},
            .kernel = Compute<&SelectV2>()});
 }
 

@@ -3,6 +3,7 @@
 #include <complex>
 #include <type_traits>
 
+#include "ir/gradient_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -50,17 +51,30 @@ using AbsKernel = Unary<AbsFn, T>;
 template <typename T>
 using SignKernel = Unary<SignFn, T>;
 
+// That of real numbers is constant between its steps. x / |x| of complex ones moves along the unit
+// circle: of the gradient, what is across y = x / |x| counts, divided by |x|.
+void SignGradient(GradientContext& g) {
+  if (!IsComplex(g.output_dtype(0)) || !g.wants(0)) return;
+  const Expr y = g.output(0);
+  const Expr along = RealPart(g.grad() * Conj(y));
+  const Expr length = g.op("ComplexAbs", {g.input(0)}, {{"Tout", along.dtype()}});
+  const Expr across = g.grad() - y * Cast(along, y.dtype());
+  g.Add(0, g.op("DivNoNan", {across, Cast(length, y.dtype())}));
+}
+
 }  // namespace
 
 void RegisterSign(OpRegistry& ops) {
-  AddUnaryOp(ops, "Neg", kSignedTypes, "-x.", ForTypes<NegKernel, SignedTypes>("T"));
+  AddUnaryOp(ops, "Neg", kSignedTypes, "-x.", ForTypes<NegKernel, SignedTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, -g.grad()); }});
   AddUnaryOp(
       ops, "Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", "|x|.",
       ForTypes<AbsKernel, Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t>>(
-          "T"));
+          "T"),
+      {[](GradientContext& g) { g.Add(0, g.grad() * g.op("Sign", {g.input(0)})); }});
   AddUnaryOp(ops, "Sign", kSignedTypes,
              "-1, 0 or 1, as x is negative, zero or positive; x / |x| of complex numbers.",
-             ForTypes<SignKernel, SignedTypes>("T"));
+             ForTypes<SignKernel, SignedTypes>("T"), {SignGradient});
 }
 
 }  // namespace gyre

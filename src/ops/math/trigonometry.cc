@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 
+#include "ir/gradient_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -65,24 +66,42 @@ using AcosKernel = Unary<AcosFn, T>;
 template <typename T>
 using AtanKernel = Unary<AtanFn, T>;
 
+// 1 / sqrt(1 - x²), the derivative of Asin.
+Expr AsinSlope(GradientContext& g) {
+  return g.op("Rsqrt", {1.0 - g.op("Square", {Conj(g.input(0))})});
+}
+
+void AtanGradient(GradientContext& g) {
+  g.Add(0, g.grad() / (g.op("Square", {Conj(g.input(0))}) + 1.0));
+}
+
+// 1 / cos² is 1 + tan².
+void TanGradient(GradientContext& g) {
+  g.Add(0, g.grad() * (g.op("Square", {Conj(g.output(0))}) + 1.0));
+}
+
 }  // namespace
 
 void RegisterTrigonometry(OpRegistry& ops) {
   AddUnaryOp(ops, "Sin", kFloatAndComplexTypes, "The sine of x.",
-             ForTypes<SinKernel, FloatAndComplexTypes>("T"));
+             ForTypes<SinKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Cos", {g.input(0)}))); }});
   AddUnaryOp(ops, "Cos", kFloatAndComplexTypes, "The cosine of x.",
-             ForTypes<CosKernel, FloatAndComplexTypes>("T"));
+             ForTypes<CosKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, -(g.grad() * Conj(g.op("Sin", {g.input(0)})))); }});
   AddUnaryOp(ops, "Tan", kSignedTypes, "The tangent of x, for floating-point and complex numbers.",
-             ForTypes<TanKernel, FloatAndComplexTypes>("T"));
+             ForTypes<TanKernel, FloatAndComplexTypes>("T"), {TanGradient});
   AddUnaryOp(ops, "Asin", kSignedTypes,
              "The angle whose sine is x, for floating-point and complex numbers.",
-             ForTypes<AsinKernel, FloatAndComplexTypes>("T"));
+             ForTypes<AsinKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, g.grad() * AsinSlope(g)); }});
   AddUnaryOp(ops, "Acos", kSignedTypes,
              "The angle whose cosine is x, for floating-point and complex numbers.",
-             ForTypes<AcosKernel, FloatAndComplexTypes>("T"));
+             ForTypes<AcosKernel, FloatAndComplexTypes>("T"),
+             {[](GradientContext& g) { g.Add(0, -(g.grad() * AsinSlope(g))); }});
   AddUnaryOp(ops, "Atan", kSignedTypes,
              "The angle whose tangent is x, for floating-point and complex numbers.",
-             ForTypes<AtanKernel, FloatAndComplexTypes>("T"));
+             ForTypes<AtanKernel, FloatAndComplexTypes>("T"), {AtanGradient});
 }
 
 }  // namespace gyre

@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
 
@@ -67,28 +68,62 @@ using RsqrtGradKernel = Binary<RsqrtGradFn, T, /*kBroadcast=*/false>;
 template <typename T>
 using ReciprocalGradKernel = Binary<ReciprocalGradFn, T, /*kBroadcast=*/false>;
 
+// Second derivatives. In dy all of these are linear; in y, or in its conjugate, powers. Of a
+// function of the conjugate the gradient enters conjugated instead of the derivative.
+void TanhGradGradient(GradientContext& g) {
+  const Expr y = Conj(g.input(0));
+  if (g.wants(0)) g.Add(0, -2.0 * g.grad() * Conj(g.input(1)) * y);
+  if (g.wants(1)) g.Add(1, g.op("TanhGrad", {y, g.grad()}));
+}
+
+void SigmoidGradGradient(GradientContext& g) {
+  const Expr y = Conj(g.input(0));
+  if (g.wants(0)) g.Add(0, g.grad() * Conj(g.input(1)) * (1.0 - 2.0 * y));
+  if (g.wants(1)) g.Add(1, g.op("SigmoidGrad", {y, g.grad()}));
+}
+
+void SqrtGradGradient(GradientContext& g) {
+  if (!g.wants(0) && !g.wants(1)) return;
+  const Expr per_y = g.grad() / g.input(0);
+  if (g.wants(0)) g.Add(0, -(Conj(per_y) * g.output(0)));
+  if (g.wants(1)) g.Add(1, 0.5 * per_y);
+}
+
+void RsqrtGradGradient(GradientContext& g) {
+  const Expr y = Conj(g.input(0));
+  if (g.wants(0)) g.Add(0, -1.5 * Conj(g.grad()) * g.input(1) * g.op("Square", {y}));
+  if (g.wants(1)) g.Add(1, g.op("RsqrtGrad", {y, g.grad()}));
+}
+
+void ReciprocalGradGradient(GradientContext& g) {
+  const Expr y = Conj(g.input(0));
+  if (g.wants(0)) g.Add(0, -2.0 * Conj(g.grad()) * g.input(1) * y);
+  if (g.wants(1)) g.Add(1, g.op("ReciprocalGrad", {y, g.grad()}));
+}
+
 void AddGradient(OpRegistry& ops, absl::string_view name, absl::string_view doc,
-                 KernelFactory kernel) {
+                 GradientFn gradient, KernelFactory kernel) {
   ops.Add({.schema = absl::StrCat(name, "(y: T, dy: T) -> z: T {T: ", kFloatAndComplexTypes, "}"),
            .doc = doc,
            .traits = {.elementwise = true},
            .shape = shape::SameForAll,
+           .gradient = {gradient},
            .kernel = std::move(kernel)});
 }
 
 }  // namespace
 
 void RegisterUnaryGradient(OpRegistry& ops) {
-  AddGradient(ops, "TanhGrad", "The gradient of Tanh: dy * (1 - y²).",
+  AddGradient(ops, "TanhGrad", "The gradient of Tanh: dy * (1 - y²).", TanhGradGradient,
               ForTypes<TanhGradKernel, FloatAndComplexTypes>("T"));
-  AddGradient(ops, "SigmoidGrad", "The gradient of Sigmoid: dy * y * (1 - y).",
+  AddGradient(ops, "SigmoidGrad", "The gradient of Sigmoid: dy * y * (1 - y).", SigmoidGradGradient,
               ForTypes<SigmoidGradKernel, FloatAndComplexTypes>("T"));
-  AddGradient(ops, "SqrtGrad", "The gradient of Sqrt: dy / (2 * y).",
+  AddGradient(ops, "SqrtGrad", "The gradient of Sqrt: dy / (2 * y).", SqrtGradGradient,
               ForTypes<SqrtGradKernel, FloatAndComplexTypes>("T"));
-  AddGradient(ops, "RsqrtGrad", "The gradient of Rsqrt: -dy * y³ / 2.",
+  AddGradient(ops, "RsqrtGrad", "The gradient of Rsqrt: -dy * y³ / 2.", RsqrtGradGradient,
               ForTypes<RsqrtGradKernel, FloatAndComplexTypes>("T"));
   AddGradient(ops, "ReciprocalGrad", "The gradient of Reciprocal: -dy * y².",
-              ForTypes<ReciprocalGradKernel, FloatAndComplexTypes>("T"));
+              ReciprocalGradGradient, ForTypes<ReciprocalGradKernel, FloatAndComplexTypes>("T"));
 }
 
 }  // namespace gyre

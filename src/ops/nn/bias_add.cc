@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/axis_view.h"
@@ -100,6 +101,22 @@ absl::Status BiasAddGradShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void BiasAddGradient(GradientContext& g) {
+  if (g.wants(0)) g.Add(0, g.grad());
+  if (!g.wants(1)) return;
+  const std::string format = g.attr<std::string>("data_format", "");
+  g.Add(1, g.op("BiasAddGrad", {g.grad()}, {{"data_format", format}}));
+}
+
+// One bias for all elements of a channel.
+void BiasAddGradGradient(GradientContext& g) {
+  Expr grad = g.grad();
+  if (BiasAttrs(g.node()).channels_first) {
+    grad = gradient::AppendOnes(g, grad, g.output_shape(0), 0, /*fewer=*/1);
+  }
+  g.Add(0, g.op("BroadcastTo", {grad, g.input_dims(0)}));
+}
+
 }  // namespace
 
 void RegisterBiasAdd(OpRegistry& ops) {
@@ -108,6 +125,7 @@ void RegisterBiasAdd(OpRegistry& ops) {
                 "{T: numbertype; data_format: {'NHWC', 'NCHW'} = 'NHWC'}",
       .doc = "Adds an element of bias to each channel: the last dimension, or (NCHW) the second.",
       .shape = BiasAddShape,
+      .gradient = {BiasAddGradient},
       .kernel = ForTypes<BiasAddKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -115,6 +133,7 @@ void RegisterBiasAdd(OpRegistry& ops) {
                 "{T: numbertype; data_format: {'NHWC', 'NCHW'} = 'NHWC'}",
       .doc = "The gradient of BiasAdd by its bias: the sum over all dimensions but the channels.",
       .shape = BiasAddGradShape,
+      .gradient = {BiasAddGradGradient},
       .kernel = Compute<&BiasAddGrad>(),
   });
 }

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/nn/row_softmax.h"
@@ -150,6 +151,40 @@ absl::Status SparseCrossEntropyShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// `x` with features broadcast to all classes, where it is known that this has to be done.
+Expr AllClasses(GradientContext& g, Expr features) {
+  const PartialShape& narrow = g.input_shape(0);
+  const bool one = narrow.has_rank() && (narrow.rank() == 0 || narrow.dim(narrow.rank() - 1) == 1);
+  return one ? g.op("BroadcastTo", {features, g.output_dims(1)}) : features;
+}
+
+// By the features: of the loss, and of its gradient by them.
+Expr FeaturesGradient(GradientContext& g) {
+  Expr sum;
+  const Expr last = g.builder().Int(-1);
+  if (g.has_grad(0)) sum = g.op("ExpandDims", {g.grad(0), last}) * g.output(1);
+  if (!g.has_grad(1)) return sum;
+  const Expr softmax = g.op("Softmax", {AllClasses(g, g.input(0))});
+  const Expr grad = g.grad(1);
+  const Expr second = (grad - Sum(grad * softmax, last, /*keep_dims=*/true)) * softmax;
+  return sum.ok() ? sum + second : second;
+}
+
+void SparseCrossEntropyGradient(GradientContext& g) {
+  if (g.wants(0)) g.Add(0, FeaturesGradient(g));
+}
+
+void CrossEntropyGradient(GradientContext& g) {
+  if (g.wants(0)) g.AddBroadcast(0, FeaturesGradient(g), 1);
+  if (!g.wants(1)) return;
+  if (g.has_grad(0)) {
+    const Expr log_softmax = g.op("LogSoftmax", {AllClasses(g, g.input(0))});
+    const Expr grad = g.op("ExpandDims", {-g.grad(0), g.builder().Int(-1)});
+    g.AddBroadcast(1, grad * log_softmax, 1);
+  }
+  if (g.has_grad(1)) g.AddBroadcast(1, -g.grad(1), 1);
+}
+
 }  // namespace
 
 void RegisterCrossEntropy(OpRegistry& ops) {
@@ -159,6 +194,7 @@ void RegisterCrossEntropy(OpRegistry& ops) {
       .doc = "The cross entropy between labels and softmax(features) for each row, and its "
              "gradient by features.",
       .shape = CrossEntropyShape,
+      .gradient = {CrossEntropyGradient},
       .kernel = ForTypes<CrossEntropyKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -167,6 +203,7 @@ void RegisterCrossEntropy(OpRegistry& ops) {
       .doc = "The cross entropy between softmax(features) and one class for each row, and its "
              "gradient by features.",
       .shape = SparseCrossEntropyShape,
+      .gradient = {SparseCrossEntropyGradient},
       .kernel = ForTypes<SparseCrossEntropyKernel, FloatTypes>("T"),
   });
 }

@@ -1,3 +1,4 @@
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
@@ -35,6 +36,7 @@ void RegisterL2Loss(OpRegistry& ops) {
       .schema = "L2Loss(t: T) -> output: T {T: floattype}",
       .doc = "Half the sum of the squares of all elements.",
       .shape = shape::Scalar,
+      .gradient = {[](GradientContext& g) { g.Add(0, g.input(0) * g.grad()); }},
       .kernel = ForTypes<L2LossKernel, FloatTypes>("T"),
   });
 }

@@ -1,3 +1,4 @@
+#include "ir/gradient_context.h"
 #include "ops/dispatch.h"
 #include "ops/nn/map_elements.h"
 #include "ops/registry.h"
@@ -66,6 +67,32 @@ struct LeakyReluGradKernel {
   }
 };
 
+// By the output, which tells on which side of the kinks the input was.
+void ReluGradient(GradientContext& g) { g.Add(0, g.op("ReluGrad", {g.grad(), g.output(0)})); }
+void Relu6Gradient(GradientContext& g) { g.Add(0, g.op("Relu6Grad", {g.grad(), g.output(0)})); }
+
+Expr LeakyReluSlope(GradientContext& g, Expr features) {
+  return g.op("LeakyReluGrad", {g.grad(), features}, {{"alpha", g.attr<float>("alpha", 0)}});
+}
+
+// The output has the sign of the input unless alpha turns it.
+void LeakyReluGradient(GradientContext& g) {
+  g.Add(0, LeakyReluSlope(g, g.attr<float>("alpha", 0) < 0 ? g.input(0) : g.output(0)));
+}
+
+// Second derivatives: the slope is constant between the kinks.
+void ReluGradGradient(GradientContext& g) {
+  if (g.wants(0)) g.Add(0, g.op("ReluGrad", {g.grad(), g.input(1)}));
+}
+
+void Relu6GradGradient(GradientContext& g) {
+  if (g.wants(0)) g.Add(0, g.op("Relu6Grad", {g.grad(), g.input(1)}));
+}
+
+void LeakyReluGradGradient(GradientContext& g) {
+  if (g.wants(0)) g.Add(0, LeakyReluSlope(g, g.input(1)));
+}
+
 }  // namespace
 
 void RegisterRelu(OpRegistry& ops) {
@@ -74,6 +101,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "max(features, 0).",
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
+      .gradient = {ReluGradient},
       .kernel = ForTypes<ReluKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -81,6 +109,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "The gradient of Relu: gradients where features > 0, else 0.",
       .traits = {.elementwise = true},
       .shape = shape::SameForAll,
+      .gradient = {ReluGradGradient},
       .kernel = ForTypes<ReluGradKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -88,6 +117,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "min(max(features, 0), 6).",
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
+      .gradient = {Relu6Gradient},
       .kernel = ForTypes<Relu6Kernel, RealTypes>("T"),
   });
   ops.Add({
@@ -95,6 +125,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "The gradient of Relu6: gradients where 0 < features < 6, else 0.",
       .traits = {.elementwise = true},
       .shape = shape::SameForAll,
+      .gradient = {Relu6GradGradient},
       .kernel = ForTypes<Relu6GradKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -103,6 +134,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "features where positive, alpha * features elsewhere.",
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
+      .gradient = {LeakyReluGradient},
       .kernel = ForTypes<LeakyReluKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -111,6 +143,7 @@ void RegisterRelu(OpRegistry& ops) {
       .doc = "The gradient of LeakyRelu: gradients, times alpha where features <= 0.",
       .traits = {.elementwise = true},
       .shape = shape::SameForAll,
+      .gradient = {LeakyReluGradGradient},
       .kernel = ForTypes<LeakyReluGradKernel, FloatTypes>("T"),
   });
 }

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ir/gradient_context.h"
 #include "ops/dispatch.h"
 #include "ops/nn/map_elements.h"
 #include "ops/registry.h"
@@ -50,6 +51,19 @@ struct SeluGradKernel {
   }
 };
 
+// The op `name` computes gradients * slope(outputs), where the slope is linear in negative outputs
+// and constant elsewhere.
+void SlopeGradient(GradientContext& g, absl::string_view name) {
+  const Expr outputs = g.input(1);
+  if (g.wants(0)) g.Add(0, g.op(name, {g.grad(), outputs}));
+  if (!g.wants(1)) return;
+  const Expr zero = g.builder().Zero(outputs.dtype());
+  g.Add(1, Where(g.op("Less", {outputs, zero}), g.grad() * g.input(0), zero));
+}
+
+void EluGradGradient(GradientContext& g) { SlopeGradient(g, "EluGrad"); }
+void SeluGradGradient(GradientContext& g) { SlopeGradient(g, "SeluGrad"); }
+
 }  // namespace
 
 void RegisterSmoothRectifiers(OpRegistry& ops) {
@@ -58,6 +72,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .doc = "features where positive, exp(features) - 1 elsewhere.",
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
+      .gradient = {[](GradientContext& g) { g.Add(0, g.op("EluGrad", {g.grad(), g.output(0)})); }},
       .kernel = ForTypes<EluKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -65,6 +80,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .doc = "The gradient of Elu, from its outputs.",
       .traits = {.elementwise = true},
       .shape = shape::SameForAll,
+      .gradient = {EluGradGradient},
       .kernel = ForTypes<EluGradKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -72,6 +88,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .doc = "Elu, scaled so that activations normalise themselves.",
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
+      .gradient = {[](GradientContext& g) { g.Add(0, g.op("SeluGrad", {g.grad(), g.output(0)})); }},
       .kernel = ForTypes<SeluKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -79,6 +96,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .doc = "The gradient of Selu, from its outputs.",
       .traits = {.elementwise = true},
       .shape = shape::SameForAll,
+      .gradient = {SeluGradGradient},
       .kernel = ForTypes<SeluGradKernel, FloatTypes>("T"),
   });
 }

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/nn/row_softmax.h"
@@ -65,6 +66,19 @@ absl::Status SoftmaxShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+Expr SumOfRows(GradientContext& g, Expr x) {
+  return Sum(x, g.builder().Int(-1), /*keep_dims=*/true);
+}
+
+void SoftmaxGradient(GradientContext& g) {
+  const Expr y = g.output(0);
+  g.Add(0, (g.grad() - SumOfRows(g, g.grad() * y)) * y);
+}
+
+void LogSoftmaxGradient(GradientContext& g) {
+  g.Add(0, g.grad() - SumOfRows(g, g.grad()) * g.op("Exp", {g.output(0)}));
+}
+
 }  // namespace
 
 void RegisterSoftmax(OpRegistry& ops) {
@@ -72,12 +86,14 @@ void RegisterSoftmax(OpRegistry& ops) {
       .schema = "Softmax(logits: T) -> softmax: T {T: floattype}",
       .doc = "exp(logits) divided by its sum along the last dimension.",
       .shape = SoftmaxShape,
+      .gradient = {SoftmaxGradient},
       .kernel = ForTypes<SoftmaxKernel, FloatTypes>("T"),
   });
   ops.Add({
       .schema = "LogSoftmax(logits: T) -> logsoftmax: T {T: floattype}",
       .doc = "The logarithm of softmax along the last dimension.",
       .shape = SoftmaxShape,
+      .gradient = {LogSoftmaxGradient},
       .kernel = ForTypes<LogSoftmaxKernel, FloatTypes>("T"),
   });
 }

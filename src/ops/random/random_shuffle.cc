@@ -56,6 +56,7 @@ void RegisterRandomShuffle(OpRegistry& ops) {
       .doc = "The rows of a tensor in random order.",
       .traits = {.effect = Effect::kRandom},
       .shape = shape::SameAsInput,
+      .gradient = RefusesGradient("the order that was drawn is not kept"),
       .kernel = Compute<&RandomShuffle>(),
   });
 }

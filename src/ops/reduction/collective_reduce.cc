@@ -36,6 +36,7 @@ void RegisterCollectiveReduceV2(OpRegistry& ops) {
       .doc = "Reduces a tensor over the members of a group and gives each the result.",
       .traits = {.effect = Effect::kIo},
       .shape = shape::SameAsInput,
+      .gradient = RefusesGradient("the gradients of all members would have to be reduced, too"),
       .kernel = Compute<&CollectiveReduce>(),
   });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/axis_view.h"
@@ -103,6 +104,20 @@ absl::Status ScanShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Sums the other way round.
+Expr SumBack(GradientContext& g, Expr x) {
+  const bool exclusive = g.attr<bool>("exclusive", false);
+  const bool reverse = !g.attr<bool>("reverse", false);
+  return g.op("Cumsum", {x, g.input(1)}, {{"exclusive", exclusive}, {"reverse", reverse}});
+}
+
+// The peer gives 0 where x is 0, and so does this.
+void CumprodGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
+  const Expr sums = SumBack(g, g.grad() * Conj(g.output(0)));
+  g.Add(0, g.op("DivNoNan", {sums, Conj(g.input(0))}));
+}
+
 }  // namespace
 
 void RegisterCumulative(OpRegistry& ops) {
@@ -112,6 +127,7 @@ void RegisterCumulative(OpRegistry& ops) {
       .doc =
           "Running sums along an axis: of the elements up to each one, or (exclusive) before it.",
       .shape = ScanShape,
+      .gradient = {[](GradientContext& g) { g.Add(0, SumBack(g, g.grad())); }},
       .kernel = ForTypes<CumsumKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -120,6 +136,7 @@ void RegisterCumulative(OpRegistry& ops) {
       .doc = "Running products along an axis: of the elements up to each one, or (exclusive) "
              "before it.",
       .shape = ScanShape,
+      .gradient = {CumprodGradient},
       .kernel = ForTypes<CumprodKernel, NumberTypes>("T"),
   });
 }

@@ -3,6 +3,7 @@
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/reduction/reduce.h"
+#include "ops/reduction/reduction_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -40,6 +41,15 @@ struct MinKernel {
   }
 };
 
+// Elements that are equally large share the gradient.
+void ExtremumGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
+  const Expr is_chosen = g.op("Equal", {g.input(0), AlongInput(g, g.output(0))});
+  const Expr chosen = Cast(is_chosen, g.output_dtype(0));
+  const Expr count = Sum(chosen, g.input(1), /*keep_dims=*/true);
+  g.Add(0, chosen / count * AlongInput(g, g.grad()));
+}
+
 }  // namespace
 
 void RegisterExtrema(OpRegistry& ops) {
@@ -49,6 +59,7 @@ void RegisterExtrema(OpRegistry& ops) {
       .doc =
           "The largest element along the given dimensions; of none, the smallest value there is.",
       .shape = ReductionShape,
+      .gradient = {ExtremumGradient},
       .kernel = ForTypes<MaxKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -57,6 +68,7 @@ void RegisterExtrema(OpRegistry& ops) {
       .doc =
           "The smallest element along the given dimensions; of none, the largest value there is.",
       .shape = ReductionShape,
+      .gradient = {ExtremumGradient},
       .kernel = ForTypes<MinKernel, RealTypes>("T"),
   });
 }

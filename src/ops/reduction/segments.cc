@@ -5,6 +5,7 @@
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/segment_combine.h"
+#include "ops/reduction/segment_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -152,11 +153,12 @@ absl::Status SegmentShape(ShapeContext& c) {
 }
 
 template <SegmentCombine kCombine, typename Set>
-void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc) {
+void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
   ops.Add({
       .schema = schema,
       .doc = doc,
       .shape = SegmentShape,
+      .gradient = {gradient},
       .kernel = ForTypes<SegmentKernels<kCombine>::template For, Set>("T"),
   });
 }
@@ -168,27 +170,32 @@ void RegisterSegments(OpRegistry& ops) {
       ops,
       "SegmentSum(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
-      "Adds up the rows of each segment; ids are sorted, missing ones give zeros.");
+      "Adds up the rows of each segment; ids are sorted, missing ones give zeros.",
+      SegmentSumGradient);
   Add<SegmentCombine::kMean, NumberTypes>(
       ops,
       "SegmentMean(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
-      "Averages the rows of each segment; ids are sorted, missing ones give zeros.");
+      "Averages the rows of each segment; ids are sorted, missing ones give zeros.",
+      SegmentMeanGradient);
   Add<SegmentCombine::kProd, NumberTypes>(
       ops,
       "SegmentProd(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
-      "Multiplies the rows of each segment; ids are sorted, missing ones give ones.");
+      "Multiplies the rows of each segment; ids are sorted, missing ones give ones.",
+      SegmentProdGradient);
   Add<SegmentCombine::kMax, RealTypes>(ops,
                                        "SegmentMax(data: T, segment_ids: Tindices) -> output: T "
                                        "{T: realnumbertype; Tindices: indextype}",
                                        "The largest elements of each segment's rows; ids are "
-                                       "sorted, missing ones give zeros.");
+                                       "sorted, missing ones give zeros.",
+                                       SegmentExtremumGradient);
   Add<SegmentCombine::kMin, RealTypes>(ops,
                                        "SegmentMin(data: T, segment_ids: Tindices) -> output: T "
                                        "{T: realnumbertype; Tindices: indextype}",
                                        "The smallest elements of each segment's rows; ids are "
-                                       "sorted, missing ones give zeros.");
+                                       "sorted, missing ones give zeros.",
+                                       SegmentExtremumGradient);
 }
 
 }  // namespace gyre

@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
@@ -222,6 +223,14 @@ absl::Status SparseAddGradShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void SparseAddGradient(GradientContext& g) {
+  if (!g.has_grad(1) || !(g.wants(1) || g.wants(4))) return;
+  const std::vector<Expr> grads =
+      g.builder().Ops("SparseAddGrad", {g.grad(1), g.input(0), g.input(3), g.output(0)}, {}, 2);
+  if (g.wants(1)) g.Add(1, grads[0]);
+  if (g.wants(4)) g.Add(4, grads[1]);
+}
+
 }  // namespace
 
 void RegisterSparseAdd(OpRegistry& ops) {
@@ -232,6 +241,7 @@ void RegisterSparseAdd(OpRegistry& ops) {
       .doc = "Adds two sparse tensors; sums of two elements smaller than thresh in magnitude are "
              "left out.",
       .shape = SparseAddShape,
+      .gradient = {SparseAddGradient},
       .kernel = ForTypes<SparseAddKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -239,6 +249,7 @@ void RegisterSparseAdd(OpRegistry& ops) {
                 "sum_indices: int64) -> a_val_grad: T, b_val_grad: T {T: numbertype}",
       .doc = "Distributes the gradient of SparseAdd's values to the values of both operands.",
       .shape = SparseAddGradShape,
+      .gradient = RefusesGradient("sums that were left out cannot be told from sums there were"),
       .kernel = ForTypes<SparseAddGradKernel, NumberTypes>("T"),
   });
 }

@@ -3,6 +3,7 @@
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/reduction/reduce.h"
+#include "ops/reduction/reduction_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -35,6 +36,16 @@ struct MeanKernel {
   }
 };
 
+// How many elements went into each one of the result, as a number of their type.
+Expr ReducedCount(GradientContext& g) {
+  if (const std::optional<int64_t> count = KnownReducedCount(g)) {
+    return g.builder().Scalar(g.output_dtype(0), static_cast<double>(*count));
+  }
+  const Expr first = g.builder().Int(0);
+  const Expr sizes = g.op("GatherV2", {g.input_dims(0), ReducedAxes(g), first});
+  return Cast(g.op("Prod", {sizes, first}), g.output_dtype(0));
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> SumOver(const KernelContext& ctx, const Tensor& tensor,
@@ -55,6 +66,7 @@ void RegisterSum(OpRegistry& ops) {
                 "{keep_dims: bool = false; T: numbertype; Tidx: indextype = int32}",
       .doc = "Adds up the elements along the given dimensions.",
       .shape = ReductionShape,
+      .gradient = {[](GradientContext& g) { g.Add(0, SpreadToInput(g, g.grad())); }},
       .kernel = ForTypes<SumKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -62,6 +74,9 @@ void RegisterSum(OpRegistry& ops) {
                 "{keep_dims: bool = false; T: numbertype; Tidx: indextype = int32}",
       .doc = "Averages the elements along the given dimensions; integers are rounded towards zero.",
       .shape = ReductionShape,
+      .gradient = {[](GradientContext& g) {
+        g.Add(0, SpreadToInput(g, g.grad() / ReducedCount(g)));
+      }},
       .kernel = ForTypes<MeanKernel, NumberTypes>("T"),
   });
 }

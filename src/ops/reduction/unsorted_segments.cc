@@ -5,6 +5,7 @@
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/segment_combine.h"
+#include "ops/reduction/segment_gradient.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -147,11 +148,12 @@ absl::Status UnsortedSegmentShape(ShapeContext& c) {
 }
 
 template <SegmentCombine kCombine, typename Set>
-void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc) {
+void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
   ops.Add({
       .schema = schema,
       .doc = doc,
       .shape = UnsortedSegmentShape,
+      .gradient = {gradient},
       .kernel = ForTypes<UnsortedSegmentKernels<kCombine>::template For, Set>("T"),
   });
 }
@@ -163,24 +165,26 @@ void RegisterUnsortedSegments(OpRegistry& ops) {
       ops,
       "UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: numbertype; Tindices: {int16, int32, int64}; Tnumsegments: indextype = int32}",
-      "Adds up the rows of each segment; negative ids drop their row.");
+      "Adds up the rows of each segment; negative ids drop their row.", SegmentSumGradient);
   Add<SegmentCombine::kProd, NumberTypes>(
       ops,
       "UnsortedSegmentProd(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: "
       "T {T: numbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
-      "Multiplies the rows of each segment; negative ids drop their row.");
+      "Multiplies the rows of each segment; negative ids drop their row.", SegmentProdGradient);
   Add<SegmentCombine::kMax, RealTypes>(
       ops,
       "UnsortedSegmentMax(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: realnumbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
       "The largest elements of each segment's rows, or the lowest finite value where there are "
-      "none.");
+      "none.",
+      SegmentExtremumGradient);
   Add<SegmentCombine::kMin, RealTypes>(
       ops,
       "UnsortedSegmentMin(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: realnumbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
       "The smallest elements of each segment's rows, or the highest finite value where there are "
-      "none.");
+      "none.",
+      SegmentExtremumGradient);
 }
 
 }  // namespace gyre

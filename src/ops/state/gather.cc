@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/shape_context.h"
+#include "ops/array/gather_gradient.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 #include "ops/state/variable.h"
@@ -186,6 +187,12 @@ absl::Status GatherNdShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void ResourceGatherGradient(GradientContext& g) {
+  const int batch_dims = static_cast<int>(g.attr<int64_t>("batch_dims", 0));
+  if (batch_dims == 0) return AddGatheredRows(g, 1);
+  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1), batch_dims, batch_dims);
+}
+
 }  // namespace
 
 void RegisterResourceGather(OpRegistry& ops) {
@@ -195,6 +202,7 @@ void RegisterResourceGather(OpRegistry& ops) {
            .doc = "The rows of a variable that `indices` name.",
            .traits = {.effect = Effect::kRead},
            .shape = GatherShape,
+           .gradient = {ResourceGatherGradient},
            .kernel = Compute<ResourceGather>()});
   ops.Add(
       {.schema =
@@ -203,6 +211,7 @@ void RegisterResourceGather(OpRegistry& ops) {
        .doc = "The slices of a variable that the rows of `indices` name.",
        .traits = {.effect = Effect::kRead},
        .shape = GatherNdShape,
+       .gradient = {AddGatheredNd},
        .kernel = Compute<ResourceGatherNd>()});
 }
 

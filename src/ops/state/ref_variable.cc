@@ -1,4 +1,5 @@
 // Variables behind references: VariableV2, Variable, TemporaryVariable and what is done to a Ref.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/control/forward.h"
 #include "ops/registry.h"
@@ -249,6 +250,7 @@ void RegisterRefVariable(OpRegistry& ops) {
            .doc = "The same reference.",
            .traits = {.allows_uninitialized_input = true},
            .shape = shape::SameAsInput,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<ForwardInput>()});
   ops.Add(
       {.schema =

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "ops/state/update.h"
@@ -251,6 +252,7 @@ void RegisterReads(OpRegistry& ops) {
            .doc = "The current value of a variable.",
            .traits = {.effect = Effect::kRead},
            .shape = ReadShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<ReadVariables>()});
   ops.Add({.schema =
                "_ReadVariablesOp(resources: N * resource) -> values: dtypes {N: int >= 0; dtypes: "
@@ -258,6 +260,7 @@ void RegisterReads(OpRegistry& ops) {
            .doc = "The current values of N variables.",
            .traits = {.effect = Effect::kRead},
            .shape = ReadShape,
+           .gradient = {gradient::PassOn},
            .kernel = Compute<ReadVariables>()});
   ops.Add({.schema = "VarIsInitializedOp(resource: resource) -> is_initialized: bool",
            .doc = "Whether the variable has a value.",

@@ -161,6 +161,9 @@ absl::Status PushShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+constexpr absl::string_view kUseLists =
+    "a stack is a resource, whose contents at another time are not to be had; use a tensor list";
+
 void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view handle) {
   const std::string push =
       absl::StrCat("StackPush", suffix, "(handle: ", handle,
@@ -169,7 +172,7 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
            .doc = "Puts `elem` on a stack, and hands it on.",
            .traits = {.effect = Effect::kWrite},
            .shape = PushShape,
-           .gradient = NotDifferentiable("it changes a stack"),
+           .gradient = RefusesGradient(kUseLists),
            .kernel = Compute<Push>()});
   const std::string pop = absl::StrCat("StackPop", suffix, "(handle: ", handle,
                                        ") -> elem: elem_type {elem_type: type}");
@@ -177,14 +180,14 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
            .doc = "Takes the last element from a stack.",
            .traits = {.effect = Effect::kWrite},
            .shape = shape::Unknown,
-           .gradient = NotDifferentiable("it changes a stack"),
+           .gradient = RefusesGradient(kUseLists),
            .kernel = Compute<Pop>()});
   const std::string close = absl::StrCat("StackClose", suffix, "(handle: ", handle, ") ->");
   ops.Add({.schema = close,
            .doc = "Drops a stack's elements; nothing can be done to it from then on.",
            .traits = {.effect = Effect::kWrite},
            .shape = shape::None,
-           .gradient = NotDifferentiable("it changes a stack"),
+           .gradient = NotDifferentiable("it has no outputs"),
            .kernel = Compute<Close>()});
 }
 

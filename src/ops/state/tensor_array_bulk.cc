@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "ops/array/layout.h"
 #include "ops/join.h"
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 #include "ops/state/tensor_array_ops.h"
 
@@ -273,6 +274,22 @@ absl::Status SplitShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+void ScatterGradient(GradientContext& g) {
+  AddElementsOrZeros(g, 2, 1);
+  g.Add(3, g.grad());
+}
+
+void ConcatGradient(GradientContext& g) {
+  g.Add(1, g.op("TensorListSplit", {g.grad(), g.builder().Int(-1), g.output(1)}));
+}
+
+void SplitGradient(GradientContext& g) {
+  g.Add(3, g.grad());
+  if (!g.wants(1)) return;
+  const Expr pieces = g.op("TensorListResize", {g.grad(), g.op("Size", {g.input(2)})});
+  g.Add(1, JoinedPieces(g, pieces, 1, 2));
+}
+
 }  // namespace
 
 void RegisterTensorArrayBulk(OpRegistry& ops) {
@@ -283,6 +300,7 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
            .doc = "Stacks the elements of an array that `indices` name.",
            .traits = {.effect = Effect::kWrite},
            .shape = GatherShape,
+           .gradient = {[](GradientContext& g) { AddToElements(g, 2, 1); }},
            .kernel = Compute<Gather>()});
   ops.Add({.schema = "TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: "
                      "float) -> flow_out: "
@@ -290,6 +308,7 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
            .doc = "Writes the rows of `value` to the elements of an array that `indices` name.",
            .traits = {.effect = Effect::kWrite},
            .shape = ScatterShape,
+           .gradient = {ScatterGradient},
            .kernel = Compute<Scatter>()});
   ops.Add(
       {.schema = "TensorArrayConcatV3(handle: resource, flow_in: float) -> value: dtype, lengths: "
@@ -298,6 +317,7 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
        .doc = "Joins all elements of an array along dimension 0, and says how many rows each had.",
        .traits = {.effect = Effect::kWrite},
        .shape = ConcatShapeRule,
+       .gradient = {ConcatGradient},
        .kernel = Compute<Concat>()});
   ops.Add({.schema = "TensorArraySplitV3(handle: resource, value: T, lengths: int64, flow_in: "
                      "float) -> flow_out: "
@@ -305,6 +325,7 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
            .doc = "Writes pieces of `value`, of `lengths` rows, to the elements of an array.",
            .traits = {.effect = Effect::kWrite},
            .shape = SplitShape,
+           .gradient = {SplitGradient},
            .kernel = Compute<Split>()});
 }
 

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -164,6 +165,13 @@ absl::Status ReadShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// The flow stands for what the array holds: its gradient is a list. Each element is written once,
+// so nothing that was read before a write is concerned by it.
+void WriteGradient(GradientContext& g) {
+  AddElementsOrZeros(g, 2, 1);
+  g.Add(3, g.grad());
+}
+
 void RegisterMakers(OpRegistry& ops) {
   ops.Add({.schema = "TensorArrayV3(size: int32) -> handle: resource, flow: float {dtype: type; "
                      "element_shape: shape "
@@ -204,6 +212,7 @@ void RegisterTensorArray(OpRegistry& ops) {
            .doc = "Writes one element of an array.",
            .traits = {.effect = Effect::kWrite},
            .shape = WriteShape,
+           .gradient = {WriteGradient},
            .kernel = Compute<WriteElement>()});
   // Reading marks the element, and by default clears it.
   ops.Add({.schema = "TensorArrayReadV3(handle: resource, index: int32, flow_in: float) -> value: "
@@ -211,6 +220,7 @@ void RegisterTensorArray(OpRegistry& ops) {
            .doc = "Reads one element of an array.",
            .traits = {.effect = Effect::kWrite},
            .shape = ReadShape,
+           .gradient = {[](GradientContext& g) { AddToElements(g, 2, 1); }},
            .kernel = Compute<ReadElement>()});
   ops.Add({.schema = "TensorArraySizeV3(handle: resource, flow_in: float) -> size: int32",
            .doc = "How many elements an array has.",

@@ -48,7 +48,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, Effec
       .doc = doc,
       .traits = {.effect = effect},
       .shape = shape::Unknown,
-      .gradient = NotDifferentiable("the engine cannot see into a host function"),
+      .gradient = RefusesGradient("the engine cannot see into a host function"),
       .kernel = Compute<&CallHost>(),
   });
 }

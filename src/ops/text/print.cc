@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "ops/text/print_text.h"
@@ -102,6 +103,7 @@ void RegisterPrint(OpRegistry& ops) {
       .doc = "Passes its input on, and prints a message with the data.",
       .traits = {.effect = Effect::kIo},
       .shape = shape::SameAsInput,
+      .gradient = {[](GradientContext& g) { g.Add(0, g.grad()); }},
       .kernel = Compute<&Print>(),
   });
 }
