@@ -207,6 +207,15 @@ absl::Status Body::Walk() {
 
 absl::Status Body::Differentiate(const Node& node) {
   back_.set_style({absl::StrCat("gradients/", node.name, "/"), node.device, node.source});
+  if (const auto* own = node.attrs.Get<std::string>("_gradient_op_type")) {
+    const std::string* function = transform_.OpGradient(*own);
+    if (function != nullptr) return ApplyOwnGradient(*this, node, *function);
+    // Of a call it is no more than a hint: the function itself can be differentiated.
+    if (!IsStructured(node.kind()))
+      return absl::UnimplementedError(
+          absl::StrCat("node '", node.name, "' (", node.op_name, ") has a gradient of its own, '",
+                       *own, "', which the program does not hold: name a function for it"));
+  }
   switch (node.kind()) {
     case OpKind::kIf:
     case OpKind::kCase:

@@ -96,4 +96,8 @@ absl::Status DifferentiateBranches(Body& body, const Node& site);
 absl::Status DifferentiateLoop(Body& body, const Node& site);
 absl::Status DifferentiateCall(Body& body, const Node& site);
 
+// The gradient of a node by a function that the program brings along: name(inputs, adjoints of all
+// outputs) -> adjoints of all inputs. INVALID_ARGUMENT when it does not fit.
+absl::Status ApplyOwnGradient(Body& body, const Node& node, const std::string& name);
+
 }  // namespace gyre::grad

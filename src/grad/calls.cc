@@ -32,6 +32,9 @@ class Call {
     }
     const std::vector<Callee> callees = CalleesOf(transform_.program(), site_);
     if (callees.size() != 1) return BugError("a call calls one function");
+    const auto& own = transform_.program().gradient_functions();
+    if (const auto found = own.find(callees[0].function.name); found != own.end())
+      return ApplyOwnGradient(body_, site_, found->second);
     GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callees[0].function));
     return transform_.IsRecursive(function->name) ? Recursive(*function) : Plain(*function);
   }

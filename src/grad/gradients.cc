@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "grad/body.h"
+#include "grad/symbolic_gradient.h"
 #include "grad/why_not.h"
 #include "passes/edit/effects.h"
 
@@ -100,13 +101,15 @@ std::optional<GradientOfX> Take(Body& body, Endpoint x) {
   return GradientOfX{slices.values.endpoint(), slices.indices.endpoint(), body.Dims(x).endpoint()};
 }
 
-absl::StatusOr<GradientResult> Differentiate(const std::shared_ptr<const Program>& program,
+absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> program,
                                              const GradientRequest& request, bool dense) {
+  GYRE_ASSIGN_OR_RETURN(program, ExpandSymbolicGradients(std::move(program)));
   const Function& main = program->main();
   GYRE_RETURN_IF_ERROR(CheckRequest(main, request));
   GYRE_RETURN_IF_ERROR(CheckStructured(*program));
   absl::StatusOr<ShapeTable> shapes = InferShapes(*program);
-  Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable());
+  Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable(),
+                      request.op_gradients);
   Marks varied = MarksOf(main, request.xs);
   MarkDependents(main, transform.dependence(), MarksOf(main, request.stops), varied);
   Body body(transform, main, std::move(varied));

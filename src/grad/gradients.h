@@ -6,6 +6,7 @@
 // that their gradients need. Ids of nodes and their first outputs stay as they are.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct GradientRequest {
   std::vector<std::optional<Endpoint>> grad_ys;
   // Values through which nothing flows back.
   std::vector<Endpoint> stops;
+  // A node may name a gradient of its own (attribute `_gradient_op_type`). For each such name: a
+  // function of the program, f(inputs, adjoints of all outputs) -> adjoints of all inputs.
+  std::map<std::string, std::string> op_gradients;
 };
 
 // The gradient of one x. Rows of a sparse one that have the same index add up.

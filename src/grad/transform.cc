@@ -16,12 +16,14 @@ bool operator<(const FunctionRequest& a, const FunctionRequest& b) {
   return key(a) < key(b);
 }
 
-Transform::Transform(const Program& program, ShapeTable shapes)
+Transform::Transform(const Program& program, ShapeTable shapes,
+                     std::map<std::string, std::string> op_gradients)
     : program_(program),
       shapes_(std::move(shapes)),
       dependence_(program),
       kinds_(program),
-      recursive_(RecursiveFunctions(program)) {
+      recursive_(RecursiveFunctions(program)),
+      op_gradients_(std::move(op_gradients)) {
   for (const auto& [name, function] : program.functions()) names_.emplace(name, 0);
 }
 

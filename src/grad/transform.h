@@ -60,8 +60,9 @@ struct RecursiveGradient {
 
 class Transform {
  public:
-  // `shapes` may lack functions.
-  Transform(const Program& program, ShapeTable shapes);
+  // `shapes` may lack functions. `op_gradients`: as GradientRequest.
+  Transform(const Program& program, ShapeTable shapes,
+            std::map<std::string, std::string> op_gradients = {});
 
   const Program& program() const { return program_; }
   const OpLookup& ops() const { return program_.ops(); }
@@ -70,6 +71,11 @@ class Transform {
   const FunctionShapes& ShapesOf(const std::string& function) const;
   bool IsRecursive(const std::string& function) const { return recursive_.count(function) > 0; }
 
+  // The function that was named for a gradient of this type; null: none.
+  const std::string* OpGradient(const std::string& type) const {
+    const auto found = op_gradients_.find(type);
+    return found == op_gradients_.end() ? nullptr : &found->second;
+  }
   // NOT_FOUND, UNIMPLEMENTED: generic.
   absl::StatusOr<const Function*> Find(const FunctionRef& function) const;
   std::string UniqueName(absl::string_view wanted);
@@ -88,6 +94,7 @@ class Transform {
   Dependence dependence_;
   Kinds kinds_;
   std::set<std::string> recursive_;
+  const std::map<std::string, std::string> op_gradients_;
   std::map<std::string, int> names_;  // and the last number given to each
   std::vector<Function> functions_;
   std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "grad/symbolic_gradient.h"
 #include "lower/lower.h"
+#include "passes/prune.h"
 #include "passes/raise/raise.h"
 
 namespace gyre {
@@ -76,6 +78,11 @@ absl::Status CheckForm(const SessionOptions& options) {
 }
 
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
+  if (HasSymbolicGradients(*staged.program)) {
+    // Only what the run needs: others may be of functions that have no gradient.
+    GYRE_ASSIGN_OR_RETURN(staged, PrunePass(staged));
+    GYRE_ASSIGN_OR_RETURN(staged.program, ExpandSymbolicGradients(staged.program));
+  }
   return FindForm(options.form)->make(std::move(staged), options.passes);
 }
 

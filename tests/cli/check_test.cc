@@ -148,15 +148,27 @@ TEST_F(Check, AGraphToBeRefusedMayInsteadFailInEveryStep) {
   EXPECT_THAT(ran.out, EndsWith("1 passed, 1 failed, 0 skipped\n"));
 }
 
-TEST_F(Check, OneSkipForEachGradient) {
-  const std::string gradients =
-      R"(,"gradients":[{"ys":["y:0"],"xs":["x:0"]},{"ys":["y:0"],"xs":["x:0"],"order":2}])";
-  Add("a", "[1,2]", Expect("[2,3]"), gradients);
-  EXPECT_EQ(Run().out,
-            "skip  g/a gradients[0]: gradients need the grad layer\n"
-            "skip  g/a gradients[1]: gradients need the grad layer\n"
-            "1 passed, 0 failed, 2 skipped\n");
-  EXPECT_THAT(Run({"--only", "gradients"}).out, EndsWith("0 passed, 0 failed, 2 skipped\n"));
+TEST_F(Check, EachGradientIsAResult) {
+  const auto gradient = [](const std::string& y, int order, const std::string& expect) {
+    return absl::StrCat(R"({"ys":[")", y, R"("],"xs":["x:0"],"order":)", order,
+                        R"(,"feeds":{"x:0":{"dtype":"float32","shape":[2],"data":[1,2]}},)",
+                        R"("expect":[)", expect, R"(],"rtol":0,"atol":0})");
+  };
+  const auto value = [](const std::string& data) {
+    return absl::StrCat(R"({"dtype":"float32","shape":[2],"data":)", data, "}");
+  };
+  Add("a", "[1,2]", Expect("[2,3]"),
+      absl::StrCat(R"(,"gradients":[)", gradient("y:0", 1, value("[1,1]")), ",",
+                   gradient("y:0", 1, value("[1,5]")), ",",
+                   // Not connected and zero are one answer.
+                   gradient("y:0", 2, value("[0,0]")), ",", gradient("y:0", 2, "null"), ",",
+                   gradient("one:0", 1, value("[1,1]")), ",", gradient("y:0", 1, "null"), "]"));
+  const Ran ran = Run();
+  EXPECT_THAT(ran.out, HasSubstr("FAIL  g/a gradients[1]: of x:0 "));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL  g/a gradients[4]: of x:0 is not connected\n"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL  g/a gradients[5]: of x:0 is not zero\n"));
+  EXPECT_THAT(ran.out, EndsWith("4 passed, 3 failed, 0 skipped\n"));
+  EXPECT_THAT(Run({"--only", "gradients"}).out, EndsWith("3 passed, 3 failed, 0 skipped\n"));
 }
 
 TEST_F(Check, OnlySelectsByGroupTagAndName) {
@@ -219,7 +231,8 @@ TEST(CheckMisuse, IsExplained) {
               HasSubstr("--jobs wants a whole number"));
   EXPECT_EQ(Gyre({"check", empty.path(), "--jobs", "0"}).code, kMisuse);
   EXPECT_THAT(Gyre({"check", empty.path(), "--form", "neat"}).err,
-              HasSubstr("there is no form called \"neat\"; there is imported, raised, relowered, reraised, optimized"));
+              HasSubstr("there is no form called \"neat\"; there is imported, raised, relowered, "
+                        "reraised, optimized"));
   EXPECT_THAT(Gyre({"check", empty.path(), "--passes-off", "prune,flod"}).err,
               HasSubstr("there is no pass 'flod'; there is prune, raise, fold, "));
 }

@@ -45,7 +45,10 @@ TEST(GoldenCase, EverythingIsRead) {
        "expect": [{"dtype": "int32", "shape": [], "data": [7]}]},
       {"feeds": {}, "fetches": ["y:0"], "timeout_ms": 300,
        "error": {"code": "DEADLINE_EXCEEDED", "tf_code": "CANCELLED", "message_contains": "Loop"}}],
-    "gradients": [{"ys": ["y:0"], "xs": ["x:0", "w:0"], "order": 2}],
+    "gradients": [{"ys": ["y:0"], "xs": ["x:0", "w:0"], "order": 2, "rtol": 0.25, "atol": 2,
+                   "grad_ys": [{"dtype": "float32", "shape": [], "data": [3]}],
+                   "feeds": {"x:0": {"dtype": "float32", "shape": [], "data": [4]}},
+                   "expect": [null, {"dtype": "float32", "shape": [], "data": [5]}]}],
     "load_error": {"code": "NOT_FOUND", "optional": true}})");
   ASSERT_TRUE(golden.ok()) << golden.status();
   EXPECT_EQ(golden->id(), "while_v2/loop");
@@ -63,6 +66,12 @@ TEST(GoldenCase, EverythingIsRead) {
   EXPECT_EQ(golden->steps[1].timeout_ms, 300);
   EXPECT_THAT(golden->gradients[0].xs, ElementsAre("x:0", "w:0"));
   EXPECT_EQ(golden->gradients[0].order, 2);
+  EXPECT_EQ(golden->gradients[0].tolerance.rtol, 0.25);
+  EXPECT_EQ(golden->gradients[0].tolerance.atol, 2.0);
+  EXPECT_EQ(golden->gradients[0].grad_ys[0]->scalar<float>(), 3);
+  EXPECT_EQ(golden->gradients[0].feeds[0].second.scalar<float>(), 4);
+  EXPECT_FALSE(golden->gradients[0].expect[0]);
+  EXPECT_EQ(golden->gradients[0].expect[1]->scalar<float>(), 5);
   EXPECT_TRUE(golden->load_error->optional);
 }
 

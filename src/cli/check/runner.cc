@@ -114,9 +114,6 @@ CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) 
 }
 
 CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) {
-  if (golden.HasTag("symbolic-gradient")) {
-    return {golden.id(), Outcome::kSkipped, "SymbolicGradient needs the grad layer"};
-  }
   if (golden.load_error) return CheckRefusal(golden, options);
   return Judge(golden.id(), CheckRuns(golden, options));
 }

@@ -1,0 +1,210 @@
+#include "grad/symbolic_gradient.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/splice.h"
+#include "grad/transform.h"
+#include "ir/calls.h"
+#include "passes/edit/staged_edit.h"
+
+namespace gyre {
+namespace {
+
+using grad::FunctionGradient;
+using grad::FunctionRequest;
+using grad::HasDerivative;
+using grad::NumResults;
+using grad::Transform;
+
+bool IsSymbolic(const Node& node) { return node.kind() == OpKind::kSymbolicGradient; }
+
+bool HasSymbolic(const Function& function) {
+  return std::any_of(function.nodes.begin(), function.nodes.end(), IsSymbolic);
+}
+
+// By name, "" for the main graph: functions that hold such a node.
+std::set<std::string> Holders(const Program& program) {
+  std::set<std::string> holders;
+  if (HasSymbolic(program.main())) holders.insert("");
+  for (const auto& [name, function] : program.functions()) {
+    if (HasSymbolic(*function)) holders.insert(name);
+  }
+  return holders;
+}
+
+// Of the node's function, or of the op that it names instead.
+absl::StatusOr<Function> FunctionOf(const Program& program, const Node& node) {
+  const FunctionRef* ref = node.attrs.Get<FunctionRef>("f");
+  if (ref == nullptr) return absl::InvalidArgumentError("it names no function");
+  if (const Function* function = program.FindFunction(ref->name)) return *function;
+  const size_t num_args = node.signature.outputs.size();
+  FunctionBuilder builder(program.ops(), ref->name);
+  std::vector<Endpoint> args;
+  for (size_t i = 0; i < num_args; ++i)
+    args.push_back(builder.Arg(absl::StrCat("x", i), node.signature.outputs[i].dtype));
+  GYRE_ASSIGN_OR_RETURN(const NodeId op,
+                        builder.Add(ref->name, args, ref->attrs ? *ref->attrs : AttrMap()));
+  for (int slot = 0; slot < builder.node(op).num_outputs(); ++slot)
+    builder.Return(absl::StrCat("y", slot), {op, slot});
+  return builder.Build();
+}
+
+FunctionRequest RequestAll(const Function& function) {
+  FunctionRequest request;
+  for (const FunctionArg& arg : function.args) {
+    request.wanted.push_back(HasDerivative(arg.dtype) && arg.dtype != DType::kResource &&
+                             arg.dtype != DType::kVariant);
+    request.arg_types.push_back(arg.dtype);
+  }
+  for (const FunctionResult& result : function.results) {
+    request.results.push_back(HasDerivative(result.dtype));
+    request.result_types.push_back(result.dtype);
+  }
+  request.dense = request.wanted;
+  request.seeded.resize(function.args.size());
+  request.arg_kinds.resize(function.args.size());
+  return request;
+}
+
+// gradient(arguments, adjoints of results) -> adjoints of arguments
+absl::StatusOr<Function> GradientFunction(Transform& transform, const Function& function) {
+  const FunctionRequest request = RequestAll(function);
+  GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
+                        DifferentiateFunction(transform, function, request));
+  FunctionBuilder builder(transform.ops(), std::move(gradient.forward));
+  const size_t num_results = function.results.size();
+  std::vector<Endpoint> values;
+  for (size_t r = 0; r < num_results; ++r) {
+    const Endpoint adjoint =
+        builder.Arg(absl::StrCat("d_", function.results[r].name), function.results[r].dtype);
+    if (request.results[r]) values.push_back(adjoint);
+  }
+  values.insert(values.end(), gradient.saved.begin(), gradient.saved.end());
+  const std::vector<Endpoint> results = grad::Splice(gradient.backward, values, builder);
+  Function made = builder.Build();
+  made.results.clear();
+  FunctionBuilder returning(transform.ops(), std::move(made));
+  size_t next = 0;
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    Endpoint result;
+    if (request.wanted[i]) {
+      result = results[next++];
+    } else {
+      GYRE_ASSIGN_OR_RETURN(result, returning.Add1("ZerosLike", {{function.arg_nodes[i], 0}}));
+    }
+    returning.Return(absl::StrCat("d_", function.args[i].name), result);
+  }
+  made = returning.Build();
+  made.name = absl::StrCat(function.name, "_symbolic_gradient");
+  return made;
+}
+
+// Writes calls in place of the nodes of one program whose own functions have none left.
+class Expansion {
+ public:
+  explicit Expansion(const Program& program)
+      : program_(program), transform_(program, ShapesOf(program)), holders_(Holders(program)) {}
+
+  absl::StatusOr<std::shared_ptr<const Program>> Run() {
+    ProgramBuilder builder(program_);
+    for (const std::string& holder : holders_) {
+      const Function& function = holder.empty() ? program_.main() : *program_.FindFunction(holder);
+      GYRE_ASSIGN_OR_RETURN(Function expanded, Expand(function));
+      if (holder.empty()) {
+        builder.SetMain(std::move(expanded));
+      } else {
+        builder.SetFunction(std::move(expanded));
+      }
+    }
+    if (!changed_) {
+      return absl::UnimplementedError(
+          "a SymbolicGradient is asked for of a function that holds it itself");
+    }
+    for (Function& function : transform_.TakeFunctions()) builder.SetFunction(std::move(function));
+    return builder.Build();
+  }
+
+ private:
+  static ShapeTable ShapesOf(const Program& program) {
+    absl::StatusOr<ShapeTable> shapes = InferShapes(program);
+    return shapes.ok() ? *std::move(shapes) : ShapeTable();
+  }
+
+  absl::StatusOr<Function> Expand(const Function& function) {
+    FunctionBuilder builder(program_.ops(), function);
+    for (const Node& node : function.nodes) {
+      if (!IsSymbolic(node) || !IsReady(node)) continue;
+      absl::StatusOr<Node> call = CallFor(node);
+      if (!call.ok()) {
+        return Annotate(call.status(), absl::StrCat("node '", node.name, "' (SymbolicGradient)"));
+      }
+      builder.Replace(node.id, *std::move(call));
+      changed_ = true;
+    }
+    return builder.Build();
+  }
+
+  // Nothing that its function uses has such a node.
+  bool IsReady(const Node& node) const {
+    std::vector<std::string> open = passes::NamedFunctions(program_, node);
+    std::set<std::string> seen(open.begin(), open.end());
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      if (holders_.count(name) > 0) return false;
+      const Function* function = program_.FindFunction(name);
+      if (function == nullptr) continue;
+      for (const Node& inner : function->nodes) {
+        for (std::string& used : passes::NamedFunctions(program_, inner)) {
+          if (seen.insert(used).second) open.push_back(std::move(used));
+        }
+      }
+    }
+    return true;
+  }
+
+  absl::StatusOr<Node> CallFor(const Node& node) {
+    GYRE_ASSIGN_OR_RETURN(const Function function, FunctionOf(program_, node));
+    const auto own = program_.gradient_functions().find(function.name);
+    const auto [made, is_new] = made_.try_emplace(function.name);
+    if (is_new) {
+      if (own != program_.gradient_functions().end()) {
+        made->second = own->second;
+      } else {
+        GYRE_ASSIGN_OR_RETURN(Function gradient, GradientFunction(transform_, function));
+        made->second = transform_.Add(std::move(gradient));
+      }
+    }
+    Node call = node;
+    call.op_name = function.stateful ? "StatefulPartitionedCall" : "PartitionedCall";
+    call.op = program_.ops().Find(call.op_name);
+    call.attrs.Set("f", FunctionRef{made->second, nullptr});
+    GYRE_ASSIGN_OR_RETURN(call.signature, ResolveSignature(*call.op, call.attrs));
+    return call;
+  }
+
+  const Program& program_;
+  Transform transform_;
+  const std::set<std::string> holders_;
+  std::map<std::string, std::string> made_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool HasSymbolicGradients(const Program& program) { return !Holders(program).empty(); }
+
+absl::StatusOr<std::shared_ptr<const Program>> ExpandSymbolicGradients(
+    std::shared_ptr<const Program> program) {
+  while (HasSymbolicGradients(*program)) {
+    GYRE_ASSIGN_OR_RETURN(program, Expansion(*program).Run());
+  }
+  return program;
+}
+
+}  // namespace gyre
