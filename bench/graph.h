@@ -44,8 +44,9 @@ class Graph {
   explicit Graph(absl::string_view name = "") : builder_(Ops(), std::string(name)) {}
 
   Endpoint Arg(absl::string_view name, DType dtype) { return builder_.Arg(name, dtype); }
-  Endpoint Placeholder(absl::string_view name, DType dtype) {
-    return Op("Placeholder", {}, Attrs({{"dtype", dtype}}), name);
+  Endpoint Placeholder(absl::string_view name, DType dtype,
+                       const PartialShape& shape = PartialShape::Unknown()) {
+    return Op("Placeholder", {}, Attrs({{"dtype", dtype}, {"shape", shape}}), name);
   }
   Endpoint Const(const Tensor& value) { return builder_.Constant(value); }
   // The first output; the others are at other slots of the same node.

@@ -49,11 +49,14 @@ inline AttrMap LoopAttrs(absl::string_view cond, absl::string_view body) {
 }
 
 // The main graph: y = x after n trips of the loop "body" that starts at i = 0.
-inline Workload LoopWorkload(int trips, std::vector<Function> functions, double want) {
+// `shape`: what is known of that of x and c.
+inline Workload LoopWorkload(int trips, std::vector<Function> functions, double want,
+                             const PartialShape& shape = PartialShape::Unknown()) {
   Graph g;
   const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
   const Endpoint n = g.Placeholder("n", DType::kInt32);
-  const Endpoint x = g.Placeholder("x", DType::kFloat), c = g.Placeholder("c", DType::kFloat);
+  const Endpoint x = g.Placeholder("x", DType::kFloat, shape);
+  const Endpoint c = g.Placeholder("c", DType::kFloat, shape);
   const Endpoint loop = g.Op("StatelessWhile", {zero, n, x, c}, LoopAttrs("cond", "body"));
   g.Op("Identity", {Endpoint{loop.node, 2}}, {}, "y");
   functions.push_back(LoopCondition("cond"));

@@ -218,6 +218,48 @@ TEST(TensorListWork, StaysLinearWhileEveryVersionIsKept) {
   }
 }
 
+// Pops all of a list of n elements, which somebody else keeps or not.
+Tensor PopAll(ResourceRun& run, Tensor list, int n) {
+  for (int i = n - 1; i >= 0; --i) {
+    std::vector<Tensor> popped =
+        run.All("TensorListPopBack", Inputs(std::move(list), AnyShape()), Floats());
+    EXPECT_EQ(popped[1].scalar<float>(), static_cast<float>(i));
+    list = std::move(popped[0]);
+  }
+  return list;
+}
+
+std::vector<float> CountTo(int n) {
+  std::vector<float> values;
+  for (int i = 0; i < n; ++i) values.push_back(static_cast<float>(i));
+  return values;
+}
+
+TEST(TensorListWork, PoppingCopiesNothingAlsoWhereTheListIsShared) {
+  constexpr int kSize = 5'000;
+  ResourceRun run;
+  Tensor list = ListOf(run, CountTo(kSize));
+  const int64_t before = Object(list).elements.moves();
+  EXPECT_EQ(Object(PopAll(run, list, kSize)).elements.moves(), before);
+  EXPECT_EQ(Elements(run, list), CountTo(kSize));
+  EXPECT_EQ(Object(PopAll(run, std::move(list), kSize)).elements.moves(), before);
+}
+
+TEST(TensorListWork, WhatWasPoppedOffASharedListDoesNotComeBack) {
+  ResourceRun run;
+  const Tensor whole = ListOf(run, CountTo(100));
+  Tensor list = whole;
+  for (int i = 0; i < 60; ++i)
+    list = run.All("TensorListPopBack", Inputs(std::move(list), AnyShape()), Floats())[0];
+  const Tensor longer = run.Run("TensorListResize", {list, Index(100)}, Floats());
+  std::vector<float> want = CountTo(40);
+  want.resize(100);
+  EXPECT_EQ(Elements(run, longer), want);
+  EXPECT_EQ(Elements(run, Push(run, list, Tensor::Scalar(7.0f))).back(), 7);
+  EXPECT_EQ(Elements(run, list), CountTo(40));
+  EXPECT_EQ(Elements(run, whole), CountTo(100));
+}
+
 TEST(TensorListWork, MemoryIsChargedAndGivenBack) {
   ResourceRun run;
   const int64_t before = run.budget().used();

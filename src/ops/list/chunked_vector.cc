@@ -297,13 +297,38 @@ absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {
 }
 
 absl::StatusOr<Tensor> ChunkedVector::RemoveLast(Tensor::Alloc alloc) {
-  GYRE_ASSIGN_OR_RETURN(Tensor last, Get(size_ - 1, alloc));
-  GYRE_RETURN_IF_ERROR(Resize(size_ - 1, alloc));
+  const int64_t i = size_ - 1;
+  const int slot = SlotOf(i, 0);
+  Leaf* const leaf = OwnedLeaf(i);
+  if (leaf == nullptr) {
+    GYRE_ASSIGN_OR_RETURN(Tensor last, Get(i, alloc));
+    HideLast();
+    return last;
+  }
+  GYRE_ASSIGN_OR_RETURN(Tensor last, leaf->Get(slot, alloc));
+  if (slot == 0) {
+    GYRE_RETURN_IF_ERROR(Resize(i, alloc));  // gives the leaf back
+  } else {
+    leaf->Clear(slot);
+    size_ = i;
+  }
   return last;
 }
 
+void ChunkedVector::HideLast() {
+  --size_;
+  hides_ = true;
+  if (size_ > 0) return;
+  root_ = nullptr;
+  level_ = 0;
+  hides_ = false;
+}
+
 absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
-  if (n < size_) GYRE_RETURN_IF_ERROR(Truncate(root_, level_, n, alloc));
+  if (n < size_ || hides_) {
+    GYRE_RETURN_IF_ERROR(Truncate(root_, level_, std::min(n, size_), alloc));
+    hides_ = false;
+  }
   size_ = n;
   if (size_ == 0) level_ = 0;
   return absl::OkStatus();

@@ -54,7 +54,8 @@ class ChunkedVector {
   // Changes are charged to alloc.budget. After an error the elements are unspecified.
   absl::Status Set(int64_t i, Tensor value, Tensor::Alloc alloc);
   absl::Status Append(Tensor value, Tensor::Alloc alloc);
-  // Takes the last element off. Requirement, not checked: size() > 0.
+  // Takes the last element off, and copies nothing, shared or not. Requirement, not checked: size()
+  // > 0.
   absl::StatusOr<Tensor> RemoveLast(Tensor::Alloc alloc);
   // New elements are not stored. Requirement, not checked: n >= 0.
   absl::Status Resize(int64_t n, Tensor::Alloc alloc);
@@ -67,6 +68,8 @@ class ChunkedVector {
   struct Branch;
   struct Leaf;
 
+  // Leaves the last element where it is.
+  void HideLast();
   const Leaf* FindLeaf(int64_t i) const;
   Leaf* OwnedLeaf(int64_t i) const;
   absl::StatusOr<Leaf*> WritableLeaf(int64_t i, Tensor::Alloc alloc);
@@ -79,6 +82,7 @@ class ChunkedVector {
   int level_ = 0;            // of the root: leaves are level 0
   RefPtr<RefCounted> root_;  // a Branch if level_ > 0, else a Leaf; null: nothing stored
   int64_t size_ = 0;
+  bool hides_ = false;  // elements behind size_ may be stored: others, who share them, have them
   int64_t moves_ = 0;
 };
 
