@@ -43,6 +43,9 @@ constexpr Option kOptions[] = {
     {"--passes-off", "NAME[,NAME]", "leave these passes out; `all`: every one", '\0', true},
     {"--passes-only", "NAME", "this pass alone"},
     {"--passes-order-seed", "N", "the passes in an order drawn from this seed"},
+    {"--memory", "POLICY",
+     "what loops keep for their gradients: save (the default) or\nrecompute(K), their variables "
+     "every K trips"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "", "also print what passed, and the slowest cases", 'v'},
@@ -77,6 +80,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
   Settings settings;
   settings.folder = arguments.positional()[0];
+  settings.check.memory = arguments.Get("--memory").value_or("");
   settings.check.session.engine = arguments.Get("--engine").value_or("");
   GYRE_RETURN_IF_ERROR(CheckEngine(settings.check.session.engine));
   settings.check.session.print = [](absl::string_view, absl::string_view) {};

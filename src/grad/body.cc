@@ -138,13 +138,11 @@ void Body::AddSlices(Endpoint e, Slices slices) {
   if (slices.values.ok() && slices.indices.ok()) adjoints_[e].slices.push_back(slices);
 }
 
-Expr Body::TakeList(Endpoint e) {
+Expr Body::Take(Endpoint e) {
   const Expr list = Sum(e);
   adjoints_[e].dense.clear();
   return list;
 }
-
-void Body::PutList(Endpoint e, Expr list) { Add(e, list); }
 
 Form Body::FormOf(Endpoint e) const {
   const auto found = adjoints_.find(e);
@@ -169,6 +167,18 @@ Slices Body::SumSlices(Endpoint e) {
   return all[0];
 }
 
+Expr Body::SumOfMany(Endpoint e, std::vector<Expr> parts) {
+  if (IsList(e)) {
+    // What is missing is zero. The gradient of a flow grows with its reads, so its own gradient may
+    // be of several lengths.
+    Expr longest = back_.Op("TensorListLength", {parts[0]});
+    for (size_t i = 1; i < parts.size(); ++i)
+      longest = back_.Op("Maximum", {longest, back_.Op("TensorListLength", {parts[i]})});
+    for (Expr& list : parts) list = back_.Op("TensorListResize", {list, longest});
+  }
+  return back_.Op("AddN", parts);
+}
+
 Expr Body::Sum(Endpoint e) {
   if (!Has(e)) return Zero(e);
   Adjoint& adjoint = adjoints_[e];
@@ -179,8 +189,8 @@ Expr Body::Sum(Endpoint e) {
   if (adjoint.dense.empty()) adjoint.dense.push_back(Zero(e));
   if (adjoint.dense.size() > 1) {
     const bool is_pair = adjoint.dense.size() == 2 && AdjointType(e) != DType::kVariant;
-    adjoint.dense = {is_pair ? adjoint.dense[0] + adjoint.dense[1]
-                             : back_.Op("AddN", adjoint.dense)};
+    const Expr sum = is_pair ? adjoint.dense[0] + adjoint.dense[1] : SumOfMany(e, adjoint.dense);
+    adjoint.dense = {sum};
   }
   return adjoint.dense[0];
 }
@@ -296,8 +306,9 @@ absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,
     take(function.results[r].name, request.result_types[r], function.results[r].value);
   }
   for (size_t i = 0; i < function.args.size(); ++i) {
-    if (request.seeded[i])
-      take(function.args[i].name, request.arg_types[i], {function.arg_nodes[i], 0});
+    if (!request.seeded[i]) continue;
+    take(function.args[i].name, request.arg_types[i], {function.arg_nodes[i], 0});
+    body.Thread({function.arg_nodes[i], 0});
   }
   GYRE_RETURN_IF_ERROR(body.Walk());
   return body.Finish(request);

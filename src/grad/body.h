@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "grad/slices.h"
 #include "grad/transform.h"
 #include "ir/expr.h"
@@ -42,6 +43,9 @@ class Body {
   DType AdjointType(Endpoint e) const;
   // Whether the adjoint is a list that is changed rather than added to.
   bool IsList(Endpoint e) const { return KindOf(e).IsList() || KindOf(e).IsFlow(); }
+  // Whether the sum so far goes through a site that adds to it: lists, and what came as a seed.
+  bool Threads(Endpoint e) const { return IsList(e) || threaded_.contains(e); }
+  void Thread(Endpoint e) { threaded_.insert(e); }
   // An adjoint that is zero.
   Expr Zero(Endpoint e);
 
@@ -50,8 +54,8 @@ class Body {
   bool Wants(Endpoint e) const { return varied_[e.node][e.slot]; }
   void Add(Endpoint e, Expr dense);
   void AddSlices(Endpoint e, Slices slices);
-  Expr TakeList(Endpoint e);
-  void PutList(Endpoint e, Expr list);
+  // The sum so far; what is added afterwards begins with its successor.
+  Expr Take(Endpoint e);
   // The sum: of any form, or made dense. Requirement for the former: Has(e).
   Form FormOf(Endpoint e) const;
   Slices SumSlices(Endpoint e);
@@ -74,6 +78,7 @@ class Body {
   bool HasAny(const Node& node) const;
   absl::Status Differentiate(const Node& node);
   absl::Status ApplyRule(const Node& node);
+  Expr SumOfMany(Endpoint e, std::vector<Expr> parts);
   absl::StatusOr<Endpoint> AddForward(absl::string_view op, Endpoint input);
 
   Transform& transform_;
@@ -87,6 +92,7 @@ class Body {
   absl::flat_hash_map<Endpoint, Adjoint> adjoints_;
   absl::flat_hash_map<Endpoint, Expr> values_;  // forward values on the backward side
   std::vector<Endpoint> saved_;
+  absl::flat_hash_set<Endpoint> threaded_;
   absl::flat_hash_map<Endpoint, Endpoint> dims_;  // forward nodes that compute shapes
 };
 

@@ -122,7 +122,7 @@ class Branches {
       if (request_.results[slot]) Input(body_.Sum({site_.id, slot}));
     }
     for (size_t i = 0; i < args_.size(); ++i) {
-      if (request_.seeded[i]) Input(body_.TakeList(args_[i]));
+      if (request_.seeded[i]) Input(body_.Take(args_[i]));
     }
     num_adjoints_ = inputs_.size();
     if (has_tape_) tape_ = OuterInput({site_.id, site_.num_outputs()});

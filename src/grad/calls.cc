@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "grad/memory_policy.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
 
@@ -36,7 +37,9 @@ class Call {
     if (const auto found = own.find(callees[0].function.name); found != own.end())
       return ApplyOwnGradient(body_, site_, found->second);
     GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callees[0].function));
-    return transform_.IsRecursive(function->name) ? Recursive(*function) : Plain(*function);
+    if (transform_.IsRecursive(function->name)) return Recursive(*function);
+    const bool again = site_.attrs.GetOr<bool>(kRecomputeAttr, false) && !function->stateful;
+    return again ? Again(*function) : Plain(*function);
   }
 
  private:
@@ -46,7 +49,7 @@ class Call {
       if (request_.results[slot]) inputs.push_back(body_.Sum({site_.id, slot}));
     }
     for (size_t i = 0; i < args_.size(); ++i) {
-      if (request_.seeded[i]) inputs.push_back(body_.TakeList(args_[i]));
+      if (request_.seeded[i]) inputs.push_back(body_.Take(args_[i]));
     }
     return inputs;
   }
@@ -80,6 +83,19 @@ class Call {
     for (const Endpoint& e : saved) inputs.push_back(body_.Forward(e));
     gradient.backward.name = absl::StrCat(function.name, "_gradient");
     return HandBack(std::move(gradient.backward), gradient.forms, std::move(inputs));
+  }
+
+  // The gradient runs the function once more.
+  absl::Status Again(const Function& function) {
+    GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
+                          DifferentiateFunction(transform_, function, request_));
+    std::vector<Expr> inputs;
+    for (const Endpoint& arg : args_) inputs.push_back(body_.Forward(arg));
+    for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
+    const std::vector<Form> forms = gradient.forms;
+    Function both = JoinSides(transform_.ops(), std::move(gradient),
+                              absl::StrCat(function.name, "_again_gradient"));
+    return HandBack(std::move(both), forms, std::move(inputs));
   }
 
   absl::Status Recursive(const Function& function) {

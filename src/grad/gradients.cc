@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "grad/body.h"
+#include "grad/memory_policy.h"
 #include "grad/symbolic_gradient.h"
 #include "grad/why_not.h"
 #include "passes/edit/effects.h"
@@ -104,6 +105,7 @@ std::optional<GradientOfX> Take(Body& body, Endpoint x) {
 absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> program,
                                              const GradientRequest& request, bool dense) {
   GYRE_ASSIGN_OR_RETURN(program, ExpandSymbolicGradients(std::move(program)));
+  GYRE_ASSIGN_OR_RETURN(program, grad::ApplyMemoryPolicies(std::move(program), request.memory));
   const Function& main = program->main();
   GYRE_RETURN_IF_ERROR(CheckRequest(main, request));
   GYRE_RETURN_IF_ERROR(CheckStructured(*program));

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "grad/memory_policy.h"
 #include "grad/saved_values.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
@@ -63,6 +64,7 @@ class Loop {
       GYRE_ASSIGN_OR_RETURN(condition_, transform_.Find(callees[0].function));
     }
     invariant_ = InvariantVars(*function_, first_arg_);
+    GYRE_RETURN_IF_ERROR(ChooseSeeds());
     GYRE_ASSIGN_OR_RETURN(gradient_, DifferentiateFunction(transform_, *function_, Request()));
     saved_.emplace(gradient_.forward, first_arg_, transform_.ShapesOf(function_->name),
                    gradient_.saved);
@@ -92,6 +94,25 @@ class Loop {
     return std::find(active_.begin(), active_.end(), true) != active_.end();
   }
 
+  // Which invariants' sums go through the body's gradient, which adds to them: lists, and, where a
+  // trip is a segment of a loop, what is not a collection of rows.
+  absl::Status ChooseSeeds() {
+    seeded_.resize(num_vars());
+    for (size_t i = 0; i < num_vars(); ++i)
+      seeded_[i] = active_[i] && invariant_[i] && body_.IsList(inits_[i]);
+    if (!site_.attrs.GetOr<bool>(kSegmentsAttr, false)) return absl::OkStatus();
+    Transform::Trial trial(transform_);
+    GYRE_ASSIGN_OR_RETURN(const FunctionGradient plain,
+                          DifferentiateFunction(transform_, *function_, Request()));
+    size_t w = 0;
+    for (size_t i = 0; i < num_vars(); ++i) {
+      if (!active_[i]) continue;
+      const Form form = plain.forms[w++];
+      if (invariant_[i] && form == Form::kDense) seeded_[i] = true;
+    }
+    return absl::OkStatus();
+  }
+
   // Which value of the outer function tells most of a variable.
   Endpoint Model(size_t var) const { return invariant_[var] ? inits_[var] : Output(var); }
 
@@ -108,7 +129,7 @@ class Loop {
       const bool travels = active_[i] && !invariant_[i];
       request.results.push_back(travels);
       request.wanted.push_back(active_[i]);
-      request.seeded.push_back(active_[i] && invariant_[i] && body_.IsList(inits_[i]));
+      request.seeded.push_back(seeded_[i]);
       request.dense.push_back(travels);
       request.arg_kinds.push_back(body_.KindOf(Output(i)));
       request.arg_types.push_back(body_.AdjointType(Model(i)));
@@ -230,9 +251,9 @@ class Loop {
       const std::string name = absl::StrCat("d_", function_->args[first_arg_ + i].name);
       if (!invariant_[i]) {
         AddVar(name, body_.Sum(Output(i)));
-      } else if (body_.IsList(inits_[i])) {
+      } else if (body_.Threads(inits_[i])) {
         if (body_.Has(Output(i))) body_.Add(inits_[i], body_.Sum(Output(i)));
-        AddVar(name, body_.TakeList(inits_[i]));
+        AddVar(name, body_.Take(inits_[i]));
       } else if (adjoint.form == Form::kDense) {
         AddVar(name, body_.Has(Output(i)) ? body_.Sum(Output(i)) : body_.Zero(inits_[i]));
       } else {
@@ -270,8 +291,7 @@ class Loop {
       if (!invariant_[adjoint.var]) values.push_back(vars_[adjoint.first].arg.endpoint());
     }
     for (const Adjoint& adjoint : adjoints_) {
-      if (invariant_[adjoint.var] && body_.IsList(inits_[adjoint.var]))
-        values.push_back(vars_[adjoint.first].arg.endpoint());
+      if (seeded_[adjoint.var]) values.push_back(vars_[adjoint.first].arg.endpoint());
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     for (const Expr& e : saved) values.push_back(e.endpoint());
@@ -321,7 +341,7 @@ class Loop {
   void Accumulate(const Adjoint& adjoint, const std::vector<Endpoint>& results, size_t at,
                   ExprBuilder& exprs) {
     Var& var = vars_[adjoint.first];
-    const bool is_sum = invariant_[adjoint.var] && !body_.IsList(inits_[adjoint.var]);
+    const bool is_sum = invariant_[adjoint.var] && !seeded_[adjoint.var];
     if (adjoint.form == Form::kDense) {
       const Expr result = exprs.At(results[at]);
       var.next = !is_sum                             ? result
@@ -372,6 +392,7 @@ class Loop {
   const Function* condition_ = nullptr;  // null: For
   std::vector<bool> active_;             // by variable
   std::vector<bool> invariant_;
+  std::vector<bool> seeded_;
   FunctionGradient gradient_;
   std::optional<SavedValues> saved_;
   bool counts_ = false;  // nothing is saved: a variable counts the trips

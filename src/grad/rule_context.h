@@ -30,8 +30,8 @@ class RuleContext final : public GradientContext {
   void AddSlices(int i, Expr values, Expr indices) override {
     if (wants(i)) body_.AddSlices(node_.inputs[i], {values, indices});
   }
-  Expr TakeList(int i) override { return body_.TakeList(node_.inputs[i]); }
-  void PutList(int i, Expr list) override { body_.PutList(node_.inputs[i], list); }
+  Expr TakeList(int i) override { return body_.Take(node_.inputs[i]); }
+  void PutList(int i, Expr list) override { body_.Add(node_.inputs[i], list); }
 
   ExprBuilder& builder() override { return body_.back(); }
 

@@ -32,7 +32,7 @@ std::vector<bool> WantedArgs(Body& body, const Node& site) {
 FunctionRequest RequestOf(Body& body, const std::vector<Endpoint>& args, std::vector<bool> wanted) {
   FunctionRequest request;
   for (size_t i = 0; i < args.size(); ++i) {
-    request.seeded.push_back(wanted[i] && body.IsList(args[i]));
+    request.seeded.push_back(wanted[i] && body.Threads(args[i]));
     request.arg_kinds.push_back(body.KindOf(args[i]));
     request.arg_types.push_back(body.AdjointType(args[i]));
   }

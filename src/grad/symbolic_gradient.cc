@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "grad/splice.h"
 #include "grad/transform.h"
 #include "ir/calls.h"
+#include "ir/expr.h"
 #include "passes/edit/staged_edit.h"
 
 namespace gyre {
@@ -76,32 +76,33 @@ absl::StatusOr<Function> GradientFunction(Transform& transform, const Function& 
   const FunctionRequest request = RequestAll(function);
   GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
                         DifferentiateFunction(transform, function, request));
-  FunctionBuilder builder(transform.ops(), std::move(gradient.forward));
-  const size_t num_results = function.results.size();
-  std::vector<Endpoint> values;
-  for (size_t r = 0; r < num_results; ++r) {
-    const Endpoint adjoint =
-        builder.Arg(absl::StrCat("d_", function.results[r].name), function.results[r].dtype);
-    if (request.results[r]) values.push_back(adjoint);
-  }
-  values.insert(values.end(), gradient.saved.begin(), gradient.saved.end());
-  const std::vector<Endpoint> results = grad::Splice(gradient.backward, values, builder);
-  Function made = builder.Build();
-  made.results.clear();
-  FunctionBuilder returning(transform.ops(), std::move(made));
-  size_t next = 0;
+  const std::string joined = transform.Add(
+      JoinSides(transform.ops(), std::move(gradient), absl::StrCat(function.name, "_gradient")));
+  // The same with all arguments and results.
+  FunctionBuilder builder(transform.ops(), absl::StrCat(function.name, "_symbolic_gradient"));
+  ExprBuilder exprs(builder);
+  std::vector<Expr> inputs;
+  std::vector<DType> types;
   for (size_t i = 0; i < function.args.size(); ++i) {
-    Endpoint result;
-    if (request.wanted[i]) {
-      result = results[next++];
-    } else {
-      GYRE_ASSIGN_OR_RETURN(result, returning.Add1("ZerosLike", {{function.arg_nodes[i], 0}}));
-    }
-    returning.Return(absl::StrCat("d_", function.args[i].name), result);
+    inputs.push_back(exprs.At(builder.Arg(function.args[i].name, function.args[i].dtype)));
+    if (request.wanted[i]) types.push_back(function.args[i].dtype);
   }
-  made = returning.Build();
-  made.name = absl::StrCat(function.name, "_symbolic_gradient");
-  return made;
+  const std::vector<Expr> args = inputs;
+  for (size_t r = 0; r < function.results.size(); ++r) {
+    const FunctionResult& result = function.results[r];
+    const Expr adjoint = exprs.At(builder.Arg(absl::StrCat("d_", result.name), result.dtype));
+    if (request.results[r]) inputs.push_back(adjoint);
+  }
+  const std::vector<Expr> gradients = exprs.Ops(
+      function.stateful ? "StatefulPartitionedCall" : "PartitionedCall", inputs,
+      {{"f", FunctionRef{joined, nullptr}}, {"Tout", types}}, static_cast<int>(types.size()) + 1);
+  size_t next = 0;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Expr result = request.wanted[i] ? gradients[next++] : ZerosLike(args[i]);
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    builder.Return(absl::StrCat("d_", function.args[i].name), result.endpoint());
+  }
+  return builder.Build();
 }
 
 // Writes calls in place of the nodes of one program whose own functions have none left.

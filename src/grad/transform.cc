@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grad/splice.h"
 #include "ir/calls.h"
 
 namespace gyre::grad {
@@ -23,9 +24,8 @@ Transform::Transform(const Program& program, ShapeTable shapes,
       dependence_(program),
       kinds_(program),
       recursive_(RecursiveFunctions(program)),
-      op_gradients_(std::move(op_gradients)) {
-  for (const auto& [name, function] : program.functions()) names_.emplace(name, 0);
-}
+      op_gradients_(std::move(op_gradients)),
+      names_(program) {}
 
 const FunctionShapes& Transform::ShapesOf(const std::string& function) const {
   const FunctionShapes* shapes = shapes_.Find(function);
@@ -41,17 +41,6 @@ absl::StatusOr<const Function*> Transform::Find(const FunctionRef& ref) const {
         absl::StrCat("the gradient of '", ref.name, "', a function of open types"));
   }
   return function;
-}
-
-std::string Transform::UniqueName(absl::string_view wanted) {
-  std::string name(wanted);
-  if (names_.emplace(name, 0).second) return name;
-  for (int i = names_[name] + 1;; ++i) {
-    std::string numbered = absl::StrCat(wanted, "_", i);
-    if (!names_.emplace(numbered, 0).second) continue;
-    names_[name] = i;
-    return numbered;
-  }
 }
 
 namespace {
@@ -87,6 +76,22 @@ std::string Transform::Add(Function function) {
   function.name = UniqueName(function.name);
   functions_.push_back(std::move(function));
   return functions_.back().name;
+}
+
+Function JoinSides(const OpLookup& ops, FunctionGradient gradient, std::string name) {
+  const size_t num_given = gradient.backward.args.size() - gradient.saved.size();
+  Function forward = std::move(gradient.forward);
+  forward.results.clear();
+  forward.name = std::move(name);
+  FunctionBuilder builder(ops, std::move(forward));
+  std::vector<Endpoint> values;
+  for (size_t i = 0; i < num_given; ++i)
+    values.push_back(builder.Arg(gradient.backward.args[i].name, gradient.backward.args[i].dtype));
+  values.insert(values.end(), gradient.saved.begin(), gradient.saved.end());
+  const std::vector<Endpoint> results = Splice(gradient.backward, values, builder);
+  for (size_t r = 0; r < results.size(); ++r)
+    builder.Return(gradient.backward.results[r].name, results[r]);
+  return builder.Build();
 }
 
 }  // namespace gyre::grad

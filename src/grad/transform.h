@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "grad/dependence.h"
 #include "grad/kinds.h"
+#include "grad/unique_names.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
 
@@ -78,10 +79,28 @@ class Transform {
   }
   // NOT_FOUND, UNIMPLEMENTED: generic.
   absl::StatusOr<const Function*> Find(const FunctionRef& function) const;
-  std::string UniqueName(absl::string_view wanted);
+  std::string UniqueName(absl::string_view wanted) { return names_.Unique(wanted); }
   // The name under which it is known.
   std::string Add(Function function);
   std::vector<Function> TakeFunctions() { return std::move(functions_); }
+
+  // While it lives, functions may be made to see what comes out; with it they are gone.
+  class Trial {
+   public:
+    explicit Trial(Transform& transform)
+        : transform_(transform), made_(transform.made_), count_(transform.functions_.size()) {}
+    ~Trial() {
+      transform_.functions_.resize(count_);
+      transform_.made_ = std::move(made_);
+    }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+   private:
+    Transform& transform_;
+    std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
+    size_t count_;
+  };
 
   // The functions of a recursive one, made on first use, also while they are being made.
   absl::StatusOr<RecursiveGradient> Recursive(const Function& function,
@@ -95,10 +114,13 @@ class Transform {
   Kinds kinds_;
   std::set<std::string> recursive_;
   const std::map<std::string, std::string> op_gradients_;
-  std::map<std::string, int> names_;  // and the last number given to each
+  UniqueNames names_;
   std::vector<Function> functions_;
   std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
 };
+
+// gradients(arguments, adjoints, seeds) -> gradients: forward and backward in one function.
+Function JoinSides(const OpLookup& ops, FunctionGradient gradient, std::string name);
 
 // Writes backward(…) of `function`.
 absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,

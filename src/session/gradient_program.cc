@@ -51,6 +51,7 @@ absl::StatusOr<GradientProgram> MakeGradientProgram(std::shared_ptr<const Progra
   GradientRequest request;
   request.ys.assign(fetches.begin(), fetches.begin() + num_ys);
   request.xs.assign(fetches.begin() + num_ys, fetches.end());
+  request.memory = named.memory;
   GradientResult result;
   result.program = AddGradYs(*staged.program, named, request);
   for (int64_t order = 1; order <= named.order; ++order) {

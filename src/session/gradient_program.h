@@ -18,6 +18,7 @@ struct NamedGradientRequest {
   std::vector<std::optional<Tensor>> grad_ys;  // by y, nothing: ones; empty: all ones
   // Of order k, the gradients of the sum of all that are connected of order k - 1.
   int64_t order = 1;
+  std::string memory;              // policy of loops that name none (grad/memory_policy.h)
   std::vector<std::string> feeds;  // what will be fed; what only leads there is cut off
 };
 

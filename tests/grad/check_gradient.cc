@@ -219,6 +219,7 @@ absl::StatusOr<std::vector<Tensor>> RunGradients(const std::string& text, const 
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, g.At(feeds));
   auto next = values.begin();
   std::vector<Tensor> gradients;
+  gradients.reserve(result.gradients.size());
   for (const auto& gradient : result.gradients) gradients.push_back(gradient ? *next++ : Tensor());
   return gradients;
 }
@@ -244,9 +245,9 @@ constexpr Known kAllKnown[] = {Known::kAll, Known::kRanks, Known::kNothing};
 
 void ExpectGradient(const std::string& text, const Feeds& feeds, const std::vector<std::string>& xs,
                     const std::string& y, int order) {
+  SCOPED_TRACE(text);
   const absl::Status status = CheckText(text, feeds, xs, y, order);
   EXPECT_TRUE(status.ok()) << status;
-  if (::testing::Test::HasFailure()) ADD_FAILURE() << "in " << text;
 }
 
 std::vector<Tensor> GradientsAt(const std::string& text, const Feeds& feeds,
@@ -324,12 +325,12 @@ std::vector<Tensor> OpGradients(const OpCase& c) {
   return first;
 }
 
-Tensor Draw::operator()(std::initializer_list<int64_t> dims, double low, double high) {
-  return Uniform(generator_, DType::kDouble, Shape::Trusted(Dims(dims)), low, high);
+Tensor Draw::operator()(const Dims& dims, double low, double high) {
+  return Uniform(generator_, DType::kDouble, Shape::Trusted(dims), low, high);
 }
 
-Tensor Draw::Complex(std::initializer_list<int64_t> dims, double low, double high) {
-  return Uniform(generator_, DType::kComplex128, Shape::Trusted(Dims(dims)), low, high);
+Tensor Draw::Complex(const Dims& dims, double low, double high) {
+  return Uniform(generator_, DType::kComplex128, Shape::Trusted(dims), low, high);
 }
 
 }  // namespace gyre::testing

@@ -11,6 +11,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gyre/session.h"
@@ -32,14 +33,22 @@ std::vector<Tensor> GradientsAt(const std::string& text, const Feeds& feeds,
 std::vector<std::string> GradientOps(const std::string& text, const std::vector<std::string>& xs,
                                      const std::string& y);
 
-// A node, alone.
+// A node, alone: OpCase{"Pow", {x, y}}.Order(3).Fixed({1}).
 struct OpCase {
   std::string op;
-  std::vector<Tensor> inputs;  // those that are float64 or complex128 are the xs
-  std::string attrs = "";      // in the text form
-  std::string y = "y";         // "y:1": another output
-  int order = 2;
+  std::vector<Tensor> inputs;   // those that are float64 or complex128 are the xs
+  std::string attrs = "";       // in the text form
+  std::string y = "y";          // "y:1": another output
+  int order = 2;                // up to which derivatives are checked
   std::vector<int> fixed = {};  // inputs that are no xs although they could be
+
+  OpCase Y(std::string name) const {
+    return OpCase{op, inputs, attrs, std::move(name), order, fixed};
+  }
+  OpCase Order(int n) const { return OpCase{op, inputs, attrs, y, n, fixed}; }
+  OpCase Fixed(std::vector<int> which) const {
+    return OpCase{op, inputs, attrs, y, order, std::move(which)};
+  }
 };
 // How much a program knows of its inputs: the shapes, and the other inputs' values; the ranks;
 // nothing.
@@ -58,9 +67,9 @@ std::vector<Tensor> OpGradients(const OpCase& c);
 // Tensors of random numbers, the same ones each time.
 class Draw {
  public:
-  Tensor operator()(std::initializer_list<int64_t> dims, double low = -1, double high = 1);
+  Tensor operator()(const Dims& dims, double low = -1, double high = 1);
   // Both parts of each number from this range.
-  Tensor Complex(std::initializer_list<int64_t> dims, double low = -1, double high = 1);
+  Tensor Complex(const Dims& dims, double low = -1, double high = 1);
 
  private:
   std::mt19937 generator_{20260101};

@@ -35,8 +35,11 @@ absl::StatusOr<std::vector<std::optional<Tensor>>> Run(const GoldenCase& golden,
   run.timeout_ms = options.timeout_ms;
   for (const std::string& op : golden.init)
     GYRE_RETURN_IF_ERROR(forward->Run({}, {}, {op}, run).status());
-  NamedGradientRequest request{
-      .ys = gradient.ys, .xs = gradient.xs, .grad_ys = gradient.grad_ys, .order = gradient.order};
+  NamedGradientRequest request{.ys = gradient.ys,
+                               .xs = gradient.xs,
+                               .grad_ys = gradient.grad_ys,
+                               .order = gradient.order,
+                               .memory = options.memory};
   for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
   GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
                         MakeGradientProgram(forward->shared_program(), request));

@@ -23,6 +23,7 @@ struct CheckResult {
 struct CheckOptions {
   SessionOptions session;
   int64_t timeout_ms = 0;       // of runs that name none; 0: none
+  std::string memory;           // policy of loops when gradients are taken; empty: save
   bool gradients_only = false;  // leave the forward runs out
 };
 
