@@ -55,6 +55,8 @@ class Call {
   }
 
   absl::Status Plain(const Function& function) {
+    if (site_.attrs.GetOr<bool>(kSegmentsAttr, false))
+      GYRE_RETURN_IF_ERROR(SeedSums(transform_, function, request_));
     GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
                           DifferentiateFunction(transform_, function, request_));
     std::vector<Endpoint> saved;  // where the site has them

@@ -101,15 +101,9 @@ class Loop {
     for (size_t i = 0; i < num_vars(); ++i)
       seeded_[i] = active_[i] && invariant_[i] && body_.IsList(inits_[i]);
     if (!site_.attrs.GetOr<bool>(kSegmentsAttr, false)) return absl::OkStatus();
-    Transform::Trial trial(transform_);
-    GYRE_ASSIGN_OR_RETURN(const FunctionGradient plain,
-                          DifferentiateFunction(transform_, *function_, Request()));
-    size_t w = 0;
-    for (size_t i = 0; i < num_vars(); ++i) {
-      if (!active_[i]) continue;
-      const Form form = plain.forms[w++];
-      if (invariant_[i] && form == Form::kDense) seeded_[i] = true;
-    }
+    FunctionRequest request = Request();
+    GYRE_RETURN_IF_ERROR(SeedSums(transform_, *function_, request));
+    for (size_t i = 0; i < num_vars(); ++i) seeded_[i] = request.seeded[first_arg_ + i];
     return absl::OkStatus();
   }
 

@@ -1,14 +1,19 @@
 // Memory policies: what a loop keeps for its gradient, and what it computes again.
 //
-//   save            everything that the gradient needs, of every trip
-//   recompute(k)    the variables, every k trips; between them the loop runs once more
+//   save               everything that the gradient needs, of every trip
+//   recompute(k)       the variables, every k trips; between them the loop runs once more
+//   checkpoint(bytes)  about so many bytes, however many trips there are: segments of segments
 //
 // A loop says which one in its attribute `_gyre_memory`. The bits of a gradient do not depend on
 // it.
+//
+// Checkpoints are those of Griewank and Walther's multi-level scheme (Evaluating Derivatives, 2nd
+// ed., chapter 12), laid out as the loop runs: m segments of k trips, then m of m of these, and so
+// on; each level but the lowest runs one more time, from checkpoints of its own. k and m come from
+// the bytes that one trip would save and that its variables take, both measured as the loop begins.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,15 +24,16 @@ namespace gyre::grad {
 inline constexpr absl::string_view kMemoryAttr = "_gyre_memory";
 // Of a call: its gradient runs it again instead of keeping what it computed inside.
 inline constexpr absl::string_view kRecomputeAttr = "_gyre_recompute";
-// Of a loop whose trips are segments of a loop: sums go through its trips from one to the next.
+// Of loops and calls that are parts of a loop: gradients of its invariants are summed through them,
+// from one to the next, so that the sum is the one that the whole loop would have made.
 inline constexpr absl::string_view kSegmentsAttr = "_gyre_segments";
 
 struct MemoryPolicy {
-  enum class Kind : uint8_t { kSave, kRecompute };
+  enum class Kind : uint8_t { kSave, kRecompute, kCheckpoint };
   Kind kind = Kind::kSave;
-  int64_t every = 1;  // trips
+  int64_t amount = 0;  // trips, or bytes
 };
-// INVALID_ARGUMENT for anything but the forms above; k is at least 1.
+// INVALID_ARGUMENT for anything but the forms above, with numbers of at least 1.
 absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text);
 
 // Every loop in the form in which its gradient keeps what its policy says; `other` is that of loops

@@ -23,6 +23,10 @@ std::vector<bool> WantedArgs(Body& body, const Node& site);
 // What is asked of the site's functions, but for their results. `args`: the values they get.
 FunctionRequest RequestOf(Body& body, const std::vector<Endpoint>& args, std::vector<bool> wanted);
 
+// Has sums go through a part of a loop: those of the wanted arguments that `function` returns as
+// they are and whose gradient is one tensor.
+absl::Status SeedSums(Transform& transform, const Function& function, FunctionRequest& request);
+
 // Makes `site` call other functions, in the order of CalleesOf.
 void SetFunctions(const std::vector<std::string>& names, Node& site);
 // Puts `site` back on the forward side with more arguments and outputs.

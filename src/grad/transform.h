@@ -102,6 +102,17 @@ class Transform {
     size_t count_;
   };
 
+  // What a trial has shown of a function: it need not be made again.
+  const std::vector<Form>* KnownForms(const std::string& function,
+                                      const FunctionRequest& request) const {
+    const auto found = forms_.find({function, request});
+    return found == forms_.end() ? nullptr : &found->second;
+  }
+  void RememberForms(const std::string& function, const FunctionRequest& request,
+                     std::vector<Form> forms) {
+    forms_[{function, request}] = std::move(forms);
+  }
+
   // The functions of a recursive one, made on first use, also while they are being made.
   absl::StatusOr<RecursiveGradient> Recursive(const Function& function,
                                               const FunctionRequest& request);
@@ -117,6 +128,7 @@ class Transform {
   UniqueNames names_;
   std::vector<Function> functions_;
   std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
+  std::map<std::pair<std::string, FunctionRequest>, std::vector<Form>> forms_;
 };
 
 // gradients(arguments, adjoints, seeds) -> gradients: forward and backward in one function.

@@ -62,12 +62,12 @@ Expr Op2(absl::string_view op, Expr x, Expr y, AttrMap attrs = {}) {
 
 DType Expr::dtype() const { return ok() ? builder_->function().dtype(endpoint_) : DType::kInvalid; }
 
-Expr ExprBuilder::Op(absl::string_view op, std::vector<Expr> inputs, AttrMap attrs) {
-  return Ops(op, std::move(inputs), std::move(attrs))[0];
+Expr ExprBuilder::Op(absl::string_view op, const std::vector<Expr>& inputs, AttrMap attrs) {
+  return Ops(op, inputs, std::move(attrs))[0];
 }
 
-std::vector<Expr> ExprBuilder::Ops(absl::string_view op, std::vector<Expr> inputs, AttrMap attrs,
-                                   int if_invalid) {
+std::vector<Expr> ExprBuilder::Ops(absl::string_view op, const std::vector<Expr>& inputs,
+                                   AttrMap attrs, int if_invalid) {
   std::vector<Expr> invalid(if_invalid, Expr(this, Endpoint()));
   if (!status_.ok()) return invalid;
   std::vector<Endpoint> endpoints;
@@ -85,8 +85,10 @@ std::vector<Expr> ExprBuilder::Ops(absl::string_view op, std::vector<Expr> input
     Fail(id.status());
     return invalid;
   }
+  const int num_outputs = function_.node(*id).num_outputs();
   std::vector<Expr> outputs;
-  for (int i = 0; i < function_.node(*id).num_outputs(); ++i) outputs.push_back(At({*id, i}));
+  outputs.reserve(num_outputs);
+  for (int i = 0; i < num_outputs; ++i) outputs.push_back(At({*id, i}));
   if (outputs.empty()) outputs.push_back(Expr(this, Endpoint()));
   return outputs;
 }

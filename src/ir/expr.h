@@ -56,9 +56,9 @@ class ExprBuilder {
 
   Expr At(Endpoint e) { return Expr(this, e); }
   // The first output of a new node; attributes that the inputs tell may be left out.
-  Expr Op(absl::string_view op, std::vector<Expr> inputs, AttrMap attrs = {});
+  Expr Op(absl::string_view op, const std::vector<Expr>& inputs, AttrMap attrs = {});
   // All outputs. As many as the op has; invalid ones after a mistake, then `if_invalid` of them.
-  std::vector<Expr> Ops(absl::string_view op, std::vector<Expr> inputs, AttrMap attrs = {},
+  std::vector<Expr> Ops(absl::string_view op, const std::vector<Expr>& inputs, AttrMap attrs = {},
                         int if_invalid = 1);
   Expr Constant(const Tensor& value);
   // A scalar of any numeric type; integers take the integral part. A mistake for other types.

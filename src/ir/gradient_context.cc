@@ -15,12 +15,13 @@ bool NoneWidens(absl::Span<const PartialShape> shapes, int from_end) {
   });
 }
 
-// What input i was broadcast with: the other operands, where it is known that they are that.
+// What input i was broadcast with: the other operands, where it is known that they are that. A
+// value does not widen itself.
 std::vector<PartialShape> OtherOperands(const GradientContext& g, int i) {
   if (g.node().op == nullptr || !g.node().op->traits.elementwise) return {PartialShape::Unknown()};
   std::vector<PartialShape> others;
   for (int j = 0; j < g.num_inputs(); ++j) {
-    if (j != i) others.push_back(g.input_shape(j));
+    if (g.node().inputs[j] != g.node().inputs[i]) others.push_back(g.input_shape(j));
   }
   return others;
 }

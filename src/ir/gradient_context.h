@@ -87,8 +87,8 @@ class GradientContext {
 
   // Writing nodes.
   virtual ExprBuilder& builder() = 0;
-  Expr op(absl::string_view name, std::vector<Expr> inputs, AttrMap attrs = {}) {
-    return builder().Op(name, std::move(inputs), std::move(attrs));
+  Expr op(absl::string_view name, const std::vector<Expr>& inputs, AttrMap attrs = {}) {
+    return builder().Op(name, inputs, std::move(attrs));
   }
   void Fail(absl::Status status) { builder().Fail(std::move(status)); }
 

@@ -21,7 +21,13 @@ class AddableObject : public Object {
   virtual absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const = 0;
   // An object of the same structure whose elements are all zero.
   virtual absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const = 0;
+  // Of the elements, each counted where it is held. Those of what is nested too deeply are left
+  // out.
+  virtual int64_t PayloadBytes() const = 0;
 };
+
+// Of a tensor's elements, and of what these hold.
+int64_t PayloadBytes(const Tensor& value);
 
 // The sum of two tensors of equal dtype and shape, as an element of a list needs it: numbers add,
 // variants add as AddableObject says. INVALID_ARGUMENT when dtypes or shapes differ or the dtype

@@ -38,6 +38,7 @@ struct Product {
   }
   Expr Reduce(GradientContext& g, const EinsumLabels& output) const {
     std::vector<std::string> inputs;
+    inputs.reserve(labels.size());
     for (const EinsumLabels& operand : labels) inputs.push_back(Text(operand));
     const std::string equation = absl::StrCat(absl::StrJoin(inputs, ","), "->", Text(output));
     return g.op("Einsum", operands, {{"equation", equation}});

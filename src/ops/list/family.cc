@@ -2,8 +2,10 @@
 
 namespace gyre {
 
-#define LIST_OPS(X) \
-  X(MakeList) X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional) X(ListAdjoint)
+#define LIST_OPS(X)                                                                  \
+  X(MakeList)                                                                        \
+  X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional) X(ListAdjoint) \
+      X(PayloadBytes)
 
 GYRE_DEFINE_FAMILY(List, LIST_OPS)
 

@@ -57,6 +57,13 @@ class Optional final : public AddableObject {
     return Some(ctx, std::move(sums));
   }
 
+  int64_t PayloadBytes() const override {
+    const NestingGuard guard;
+    int64_t bytes = 0;
+    for (const Tensor& component : components_) bytes += gyre::PayloadBytes(component);
+    return guard.Check().ok() ? bytes : 0;
+  }
+
   // None stays none.
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override {
     const NestingGuard guard;

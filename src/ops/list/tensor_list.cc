@@ -55,6 +55,24 @@ absl::StatusOr<RefPtr<Object>> TensorList::Add(KernelContext& ctx, const Object&
   return RefPtr<Object>(std::move(sum));
 }
 
+int64_t TensorList::PayloadBytes() const {
+  const NestingGuard guard;
+  if (!guard.Check().ok()) return 0;
+  int64_t bytes = 0;
+  for (int64_t i = elements.NextStored(0); i < size(); i = elements.NextStored(i + 1)) {
+    const ChunkedVector::Item item = elements.Peek(i);
+    if (item.shape == nullptr) continue;
+    bytes += item.shape->num_elements() * static_cast<int64_t>(DTypeSize(dtype()));
+    if (dtype() != DType::kVariant) continue;
+    const auto* objects = static_cast<const RefPtr<Object>*>(item.data);
+    for (int64_t k = 0; k < item.shape->num_elements(); ++k) {
+      if (const auto* object = dynamic_cast<const AddableObject*>(objects[k].get()))
+        bytes += object->PayloadBytes();
+    }
+  }
+  return bytes;
+}
+
 absl::StatusOr<RefPtr<Object>> TensorList::ZerosLike(KernelContext& ctx) const {
   const NestingGuard guard;
   GYRE_RETURN_IF_ERROR(guard.Check());

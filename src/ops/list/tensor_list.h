@@ -33,6 +33,7 @@ class TensorList final : public AddableObject {
   // Elements that one of the two lacks are those of the other.
   absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const override;
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override;
+  int64_t PayloadBytes() const override;
 
   ChunkedVector elements;  // one that is not stored is uninitialised
   const PartialShape element_shape;

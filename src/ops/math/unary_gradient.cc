@@ -78,7 +78,10 @@ void TanhGradGradient(GradientContext& g) {
 
 void SigmoidGradGradient(GradientContext& g) {
   const Expr y = Conj(g.input(0));
-  if (g.wants(0)) g.Add(0, g.grad() * Conj(g.input(1)) * (1.0 - 2.0 * y));
+  if (g.wants(0)) {
+    const Expr product = g.grad() * Conj(g.input(1));
+    g.Add(0, product - 2.0 * product * y);
+  }
   if (g.wants(1)) g.Add(1, g.op("SigmoidGrad", {y, g.grad()}));
 }
 
