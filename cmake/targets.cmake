@@ -1,6 +1,7 @@
 # What folders turn into.
 #   src/X/**/*.cc            static library gyre_X                         gyre_layer(X)
 #   src/X/proto/*.proto      compiled by protoc into gyre_X                (by gyre_layer)
+#   src/front/ops_generator/main.cc  writes gyre/ops.h and its part of gyre_front   gyre_generated_ops()
 #   src/cli/main.cc          bin/gyre                                      gyre_program()
 #   tests/X/**/*_test.cc     bin/tests/X_test, a GoogleTest program        gyre_tests()
 #   tests/support/*.cc       what the tests share
@@ -38,7 +39,7 @@ endfunction()
 function(gyre_layer name)
   cmake_parse_arguments(arg "" "" "LIBS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/src/cli/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/main\\.cc$")
   file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.proto)
   if(NOT sources AND NOT protos)
     return()
@@ -84,6 +85,26 @@ function(gyre_proto target)
   target_link_libraries(${target} PRIVATE gyre::protobuf)
   target_compile_options(${target} PRIVATE -w)
   gyre_uses_protobuf(${target})
+endfunction()
+
+# gyre/ops.h, a C++ function for each op, and its implementation: written by a program that knows
+# the registry, as part of gyre_front.
+function(gyre_generated_ops)
+  set(generator gyre_ops_generator)
+  add_executable(${generator} ${CMAKE_SOURCE_DIR}/src/front/ops_generator/main.cc)
+  target_link_libraries(${generator} PRIVATE gyre_ops)
+  gyre_precompile(${generator})
+  set(header ${GYRE_GENERATED_DIR}/gyre/ops.h)
+  set(source ${GYRE_GENERATED_DIR}/front/ops.cc)
+  add_custom_command(
+    OUTPUT ${header} ${source}
+    COMMAND ${CMAKE_COMMAND} -E make_directory
+            ${GYRE_GENERATED_DIR}/gyre ${GYRE_GENERATED_DIR}/front
+    COMMAND ${generator} ${header} ${source}
+    DEPENDS ${generator} COMMENT "gyre/ops.h" VERBATIM)
+  target_sources(gyre_front PRIVATE ${source} ${header})
+  target_include_directories(gyre_front SYSTEM PUBLIC ${GYRE_GENERATED_DIR})
+  install(FILES ${header} DESTINATION include/gyre)
 endfunction()
 
 # Every layer that has sources, as link names, for what stands on top of all of them.

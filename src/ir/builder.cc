@@ -30,9 +30,9 @@ std::string FunctionBuilder::UniqueName(absl::string_view wanted) {
   }
 }
 
-NodeId FunctionBuilder::Append(Node node, absl::string_view wanted_name) {
+NodeId FunctionBuilder::Append(Node node) {
   node.id = static_cast<NodeId>(function_.nodes.size());
-  node.name = UniqueName(wanted_name);
+  node.name = UniqueName(node.name);
   if (node.op != nullptr && node.op->stateful()) function_.stateful = true;
   function_.nodes.push_back(std::move(node));
   return function_.nodes.back().id;
@@ -41,12 +41,13 @@ NodeId FunctionBuilder::Append(Node node, absl::string_view wanted_name) {
 Endpoint FunctionBuilder::Arg(absl::string_view name, DType dtype, PartialShape shape,
                               bool is_ref) {
   Node node;
+  node.name = std::string(name);
   node.op_name = "_Arg";
   node.op = ops_.Find("_Arg");
   node.attrs.Set("T", dtype);
   node.attrs.Set("index", static_cast<int64_t>(function_.args.size()));
   node.signature.outputs.push_back({dtype, is_ref});
-  const NodeId id = Append(std::move(node), name);
+  const NodeId id = Append(std::move(node));
   function_.arg_nodes.push_back(id);
   function_.args.push_back({function_.nodes[id].name, dtype, is_ref, std::move(shape), {}});
   return {id, 0};
@@ -71,7 +72,7 @@ NodeId FunctionBuilder::Copy(const Node& node, std::vector<Endpoint> inputs,
   Node copy = node;
   copy.inputs = std::move(inputs);
   copy.control_inputs = std::move(control_inputs);
-  return Append(std::move(copy), node.name);
+  return Append(std::move(copy));
 }
 
 namespace {
@@ -86,10 +87,17 @@ void HandOnReferences(const std::vector<NodeSignature::Slot>& inputs, Node& node
 
 }  // namespace
 
-absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name,
-                                            absl::Span<const Endpoint> inputs, AttrMap attrs,
-                                            NodeOptions options) {
+absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op, absl::Span<const Endpoint> inputs,
+                                            AttrMap attrs, NodeOptions options) {
+  GYRE_ASSIGN_OR_RETURN(Node node, Make(op, inputs, std::move(attrs), std::move(options)));
+  return Append(std::move(node));
+}
+
+absl::StatusOr<Node> FunctionBuilder::Make(absl::string_view op_name,
+                                           absl::Span<const Endpoint> inputs, AttrMap attrs,
+                                           NodeOptions options) const {
   Node node;
+  node.name = options.name.empty() ? std::string(op_name) : std::move(options.name);
   node.op_name = std::string(op_name);
   node.op = ops_.Find(op_name);
   if (node.op == nullptr)
@@ -118,7 +126,7 @@ absl::StatusOr<NodeId> FunctionBuilder::Add(absl::string_view op_name,
   node.control_inputs = std::move(options.control_inputs);
   node.device = std::move(options.device);
   node.source = std::move(options.source);
-  return Append(std::move(node), options.name.empty() ? op_name : absl::string_view(options.name));
+  return node;
 }
 
 absl::StatusOr<Endpoint> FunctionBuilder::Add1(absl::string_view op,
@@ -130,6 +138,7 @@ absl::StatusOr<Endpoint> FunctionBuilder::Add1(absl::string_view op,
 
 Endpoint FunctionBuilder::Constant(const Tensor& value, NodeOptions options) {
   Node node;
+  node.name = options.name.empty() ? "Const" : std::move(options.name);
   node.op_name = "Const";
   node.op = ops_.Find("Const");
   node.attrs.Set("dtype", value.dtype());
@@ -138,8 +147,7 @@ Endpoint FunctionBuilder::Constant(const Tensor& value, NodeOptions options) {
   node.control_inputs = std::move(options.control_inputs);
   node.device = std::move(options.device);
   node.source = std::move(options.source);
-  return {Append(std::move(node), options.name.empty() ? "Const" : absl::string_view(options.name)),
-          0};
+  return {Append(std::move(node)), 0};
 }
 
 void FunctionBuilder::Replace(NodeId id, Node node) {

@@ -47,6 +47,11 @@ class FunctionBuilder {
   // NOT_FOUND, naming the op, when inputs or attributes don't fit its schema.
   absl::StatusOr<NodeId> Add(absl::string_view op, absl::Span<const Endpoint> inputs,
                              AttrMap attrs = {}, NodeOptions options = {});
+  // What Add would append, without appending it: for callers that look at the node first.
+  absl::StatusOr<Node> Make(absl::string_view op, absl::Span<const Endpoint> inputs,
+                            AttrMap attrs = {}, NodeOptions options = {}) const;
+  // Appends a node that Make gave. Its id and, where it is taken, its name change.
+  NodeId Append(Node node);
   // As Add, for ops whose first output is what matters.
   absl::StatusOr<Endpoint> Add1(absl::string_view op, absl::Span<const Endpoint> inputs,
                                 AttrMap attrs = {}, NodeOptions options = {});
@@ -69,6 +74,8 @@ class FunctionBuilder {
   void ReturnControl(absl::string_view name, NodeId node);
 
   const std::string& name() const { return function_.name; }
+  // The function so far.
+  const Function& function() const { return function_; }
   const Node& node(NodeId id) const { return function_.nodes[id]; }
   DType dtype(Endpoint e) const { return node(e.node).signature.outputs[e.slot].dtype; }
 
@@ -77,8 +84,6 @@ class FunctionBuilder {
 
  private:
   std::string UniqueName(absl::string_view wanted);
-  NodeId Append(Node node, absl::string_view wanted_name);
-
   const OpLookup& ops_;
   Function function_;
   absl::flat_hash_map<std::string, int> names_;  // and the last number given to each

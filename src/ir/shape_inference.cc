@@ -60,12 +60,22 @@ struct Callable {
   std::map<NodeId, absl::Status> problems;
 };
 
+int64_t NumNodes(const Program& program) {
+  size_t n = program.main().nodes.size();
+  for (const auto& [name, function] : program.functions()) n += function->nodes.size();
+  return static_cast<int64_t>(n);
+}
+
 class Inference {
  public:
   Inference(const Program& program, const ShapeOptions& options)
-      : program_(program), options_(options) {}
+      : program_(program),
+        options_(options),
+        recursive_(RecursiveFunctions(program)),
+        max_evaluations_(kMinEvaluations + kEvaluationsPerNode * NumNodes(program)) {}
 
   absl::StatusOr<ShapeTable> Run();
+  absl::StatusOr<ValueInfos> RunNode(const Node& node, std::vector<ValueInfo> inputs);
 
   const ShapeOptions& options() const { return options_; }
   // What a call of `callee` with `arguments` returns: `num_results` values.
@@ -81,12 +91,12 @@ class Inference {
 
   const Program& program_;
   const ShapeOptions& options_;
-  std::set<std::string> recursive_;
+  const std::set<std::string> recursive_;
   std::map<std::string, std::unique_ptr<Callable>> callables_;  // by name and attributes
   uint64_t epoch_ = 0;  // grows whenever what is known of a shared context changes
   int depth_ = 0;
-  int64_t evaluations_ = 0;      // of nodes, so far
-  int64_t max_evaluations_ = 0;  // before calls are no longer looked into
+  int64_t evaluations_ = 0;        // of nodes, so far
+  const int64_t max_evaluations_;  // before calls are no longer looked into
 };
 
 // Runs the rules of one graph to a fixed point. A node is looked at again whenever one of its
@@ -127,6 +137,33 @@ class Look {
     return findings;
   }
 
+  // A node that is no Merge.
+  absl::StatusOr<ValueInfos> Evaluate(const Node& node, std::vector<ValueInfo> inputs) {
+    // Types that are yet to be filled in (of a generic function's body), or an op that is not
+    // known.
+    const bool has_types = node.op != nullptr && node.signature.inputs.size() == inputs.size();
+    std::vector<Callee> callees = inference_.Callees(node);
+    if (!callees.empty() && node.kind() != OpKind::kSymbolicGradient)
+      return CallAny(node, callees, inputs);
+    if (!has_types) return UnknownInfos(node.signature.outputs.size());
+    switch (node.kind()) {
+      case OpKind::kArg:
+        return Argument(node);
+      case OpKind::kSwitch:
+      case OpKind::kSwitchN:
+        GYRE_RETURN_IF_ERROR(RunRule(node, inputs).status());
+        return ValueInfos(std::vector<ValueInfo>(node.signature.outputs.size(), inputs[0]));
+      case OpKind::kEnter:
+      case OpKind::kExit:
+      case OpKind::kNextIteration:
+        // The rule of Enter must allow for other shapes in later iterations; here the loop's Merge
+        // sees to that.
+        return ValueInfos(std::vector<ValueInfo>(1, inputs[0]));
+      default:
+        return RunRule(node, std::move(inputs));
+    }
+  }
+
  private:
   const PartialShape* FedShape(Endpoint e) const {
     if (arguments_ != nullptr) return nullptr;
@@ -152,29 +189,7 @@ class Look {
       if (!input) return ValueInfos();
       inputs.push_back(*std::move(input));
     }
-    // Types that are yet to be filled in (of a generic function's body), or an op that is not
-    // known.
-    const bool has_types = node.op != nullptr && node.signature.inputs.size() == inputs.size();
-    std::vector<Callee> callees = inference_.Callees(node);
-    if (!callees.empty() && node.kind() != OpKind::kSymbolicGradient)
-      return CallAny(node, callees, inputs);
-    if (!has_types) return UnknownInfos(node.signature.outputs.size());
-    switch (node.kind()) {
-      case OpKind::kArg:
-        return Argument(node);
-      case OpKind::kSwitch:
-      case OpKind::kSwitchN:
-        GYRE_RETURN_IF_ERROR(RunRule(node, inputs).status());
-        return ValueInfos(std::vector<ValueInfo>(node.signature.outputs.size(), inputs[0]));
-      case OpKind::kEnter:
-      case OpKind::kExit:
-      case OpKind::kNextIteration:
-        // The rule of Enter must allow for other shapes in later iterations; here the loop's Merge
-        // sees to that.
-        return ValueInfos(std::vector<ValueInfo>(1, inputs[0]));
-      default:
-        return RunRule(node, std::move(inputs));
-    }
+    return Evaluate(node, std::move(inputs));
   }
 
   ValueInfos Merge(const Node& node) const {
@@ -418,15 +433,7 @@ std::vector<bool> GuardedNodes(const Function& function) {
   return guarded;
 }
 
-int64_t NumNodes(const Program& program) {
-  size_t n = program.main().nodes.size();
-  for (const auto& [name, function] : program.functions()) n += function->nodes.size();
-  return static_cast<int64_t>(n);
-}
-
 absl::StatusOr<ShapeTable> Inference::Run() {
-  recursive_ = RecursiveFunctions(program_);
-  max_evaluations_ = kMinEvaluations + kEvaluationsPerNode * NumNodes(program_);
   ShapeTable table;
   const Graph main(program_.main_ptr());
   Findings found = Look(*this, main, nullptr).Run();
@@ -462,6 +469,11 @@ absl::StatusOr<ShapeTable> Inference::Run() {
   return table;
 }
 
+absl::StatusOr<ValueInfos> Inference::RunNode(const Node& node, std::vector<ValueInfo> inputs) {
+  const Graph nothing(std::make_shared<const Function>());
+  return Look(*this, nothing, nullptr).Evaluate(node, std::move(inputs));
+}
+
 }  // namespace
 
 const ValueInfo& FunctionShapes::at(Endpoint e) const {
@@ -483,6 +495,15 @@ const FunctionShapes* ShapeTable::Find(absl::string_view function) const {
 
 absl::StatusOr<ShapeTable> InferShapes(const Program& program, const ShapeOptions& options) {
   return Inference(program, options).Run();
+}
+
+absl::StatusOr<std::vector<ValueInfo>> InferNode(const Program& program, const Node& node,
+                                                 std::vector<ValueInfo> inputs) {
+  const ShapeOptions options;
+  GYRE_ASSIGN_OR_RETURN(ValueInfos infos,
+                        Inference(program, options).RunNode(node, std::move(inputs)));
+  if (!infos) infos = UnknownInfos(node.signature.outputs.size());
+  return *std::move(infos);
 }
 
 }  // namespace gyre

@@ -68,4 +68,10 @@ struct ShapeOptions {
 // names the node and the shapes. Always ends, in time about linear in the program's size.
 absl::StatusOr<ShapeTable> InferShapes(const Program& program, const ShapeOptions& options = {});
 
+// What one node makes of these inputs, for who builds a function node by node. The functions that
+// it calls are those of `program`; the node itself need not be in it. INVALID_ARGUMENT when the
+// node cannot succeed.
+absl::StatusOr<std::vector<ValueInfo>> InferNode(const Program& program, const Node& node,
+                                                 std::vector<ValueInfo> inputs);
+
 }  // namespace gyre

@@ -185,6 +185,7 @@ class Count final : public AddableObject {
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext&) const override {
     return RefPtr<Object>(MakeRef<Count>(0));
   }
+  int64_t PayloadBytes() const override { return 0; }
 
   const int n;
 };

@@ -33,6 +33,15 @@ PUBLIC_HEADERS = {
     "trace.h": "session",
     "statistics.h": "session",
     "debug.h": "session",
+    "value.h": "front",
+    "graph.h": "front",
+    "structure.h": "front",
+    "control_flow.h": "front",
+    "state.h": "front",
+    "gradients.h": "front",
+    "math.h": "front",
+    "gyre.h": "front",
+    "ops.h": "front",  # written by the build
 }
 
 LAYERS = [layer for row in ROWS for layer in row]

@@ -55,6 +55,28 @@ TEST(Session, RunsInTheFormThatItIsTold) {
   }
 }
 
+TEST(Session, AnotherSnapshotOfTheProgramKeepsTheVariables) {
+  auto session = SessionFor(kCounter);
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
+  EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 1);
+  const auto grown = ParseProgram(R"(
+graph {
+  %v = VarHandleOp() dtype=int64 shape=() shared_name="v" : resource
+  %peek = ReadVariableOp(%v) dtype=int64 : int64
+  %twice = AddV2(%peek, %peek) : int64
+}
+)",
+                                  Ops());
+  ASSERT_TRUE(grown.ok()) << grown.status();
+  auto next = session->WithProgram(*grown);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(RunScalar<int64_t>(**next, {}, "twice:0"), 2);
+  EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 2);  // the first goes on, too
+  session.reset();
+  EXPECT_EQ(RunScalar<int64_t>(**next, {}, "twice:0"), 4);
+}
+
 TEST(Session, ConcurrentRunsLoseNoUpdate) {
   auto session = SessionFor(kCounter);
   ASSERT_NE(session, nullptr);

@@ -1,0 +1,77 @@
+// Gradients of values, of any order, through all control flow.
+//
+//   gyre::Value loss = …;                                  // loops, branches, calls, recursion
+//   std::vector<gyre::Value> g = gyre::gradients({loss}, {w, b});
+//   gyre::Value gg = gyre::gradients({g[0]}, {w})[0];      // and again
+//
+// May be called wherever values are made, also within the bodies of loops and branches. Thread
+// rules are those of the graph.
+#pragma once
+
+#include <functional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "gyre/state.h"
+#include "gyre/value.h"
+
+namespace gyre {
+
+// What a gradient is taken by: a value, or a variable, which stands for what is read of it.
+class Source {
+ public:
+  Source(const Value& value) : value_(value) {}
+  Source(const Variable& variable) : value_(variable.handle()) {}
+  const Value& value() const { return value_; }
+
+ private:
+  Value value_;
+};
+
+// What becomes of a gradient where nothing that is differentiated depends on the source.
+enum class Unconnected {
+  kError,    // INVALID_ARGUMENT, with the reason
+  kNothing,  // a Value without a value
+  kZero,     // zeros of the source's shape
+};
+
+struct GradientOptions {
+  // One per y, of its dtype and shape: what is differentiated is the sum of y * grad_y. Empty:
+  // ones.
+  std::vector<Value> grad_ys;
+  Unconnected unconnected = Unconnected::kError;
+  // Values through which nothing flows back.
+  std::vector<Value> stops;
+  // What loops keep for it that do not say so themselves (LoopOptions::memory): "save",
+  // "recompute(k)" or "checkpoint(bytes)".
+  std::string memory;
+};
+
+// The gradient of the sum of all elements of all ys by each x, dense, of the shape of x.
+// UNIMPLEMENTED, with the op, where one is in the way that cannot be differentiated.
+std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
+                             const GradientOptions& options = {},
+                             std::source_location where = std::source_location::current());
+
+// The derivative of y along `direction`, of the shape of x: the Jacobian of y by x times it. (Found
+// by reverse mode twice, since a vector-Jacobian product is linear in its vector.)
+Value jvp(const Value& y, const Source& x, const Value& direction,
+          std::source_location where = std::source_location::current());
+
+// The derivatives of all elements of f(x) by all elements of x: of shape f(x).shape + x.shape. The
+// function is computed once per element of its result.
+Value jacobian(const std::function<Value(Value)>& f, const Operand& x);
+// The second derivatives of f(x), a scalar: of shape x.shape + x.shape.
+Value hessian(const std::function<Value(Value)>& f, const Operand& x);
+
+// Gradients, scaled down together where their common norm, the root of the sum of all squares,
+// exceeds `most`; and that norm. Source: Pascanu et al., On the difficulty of training recurrent
+// neural networks (2013).
+struct Clipped {
+  std::vector<Value> values;
+  Value norm;
+};
+Clipped clip_by_global_norm(const std::vector<Value>& values, const Operand& most);
+
+}  // namespace gyre

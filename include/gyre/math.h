@@ -1,0 +1,145 @@
+// Functions on Values under the names, and with the order of arguments, that they have in the
+// field. Each adds one node or a few; gyre/ops.h has a function for every op there is.
+//
+// Thread rules are those of the graph.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gyre/ops.h"
+#include "gyre/value.h"
+
+namespace gyre {
+
+// Element by element.
+Value abs(const Operand& x);
+Value acos(const Operand& x);
+Value asin(const Operand& x);
+Value atan(const Operand& x);
+Value ceil(const Operand& x);
+Value cos(const Operand& x);
+Value cosh(const Operand& x);
+Value erf(const Operand& x);
+Value exp(const Operand& x);
+Value expm1(const Operand& x);
+Value floor(const Operand& x);
+Value is_finite(const Operand& x);
+Value is_inf(const Operand& x);
+Value is_nan(const Operand& x);
+Value log(const Operand& x);
+Value log1p(const Operand& x);
+Value reciprocal(const Operand& x);
+Value relu(const Operand& x);
+Value round(const Operand& x);  // halves to even
+Value rsqrt(const Operand& x);
+Value sigmoid(const Operand& x);
+Value sign(const Operand& x);
+Value sin(const Operand& x);
+Value sinh(const Operand& x);
+Value softplus(const Operand& x);
+Value sqrt(const Operand& x);
+Value square(const Operand& x);
+Value tan(const Operand& x);
+Value tanh(const Operand& x);
+
+// Element by element, broadcast together.
+Value atan2(const Operand& y, const Operand& x);
+Value equal(const Operand& x, const Operand& y);
+Value floor_div(const Operand& x, const Operand& y);
+Value floor_mod(const Operand& x, const Operand& y);  // with the sign of y
+Value maximum(const Operand& x, const Operand& y);
+Value minimum(const Operand& x, const Operand& y);
+Value not_equal(const Operand& x, const Operand& y);
+Value pow(const Operand& x, const Operand& y);
+Value squared_difference(const Operand& x, const Operand& y);
+// Elements of x where the condition holds, of y elsewhere. Both are computed: cond runs only one.
+Value where(const Operand& condition, const Operand& x, const Operand& y);
+Value add_n(const OperandList& values);
+
+Value cast(const Operand& x, DType dtype);
+Value identity(const Operand& x, const std::string& name = "");
+Value stop_gradient(const Operand& x);
+
+// Along which axes to reduce; by default all of them. Negative: from the last.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(int axis) : axes_(Operand({axis})) {}
+  Axes(std::initializer_list<int> axes) : axes_(Operand(axes)) {}
+  Axes(const std::vector<int>& axes) : axes_(Operand(axes)) {}
+  Axes(const Value& axes) : axes_(Operand(axes)) {}
+
+  Operand Of(const Operand& x) const;
+
+ private:
+  std::optional<Operand> axes_;
+};
+Value reduce_all(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_any(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_max(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_mean(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_min(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_prod(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value reduce_sum(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
+Value argmax(const Operand& x, const Operand& axis, DType output_type = DType::kInt64);
+Value argmin(const Operand& x, const Operand& axis, DType output_type = DType::kInt64);
+Value cumsum(const Operand& x, const Operand& axis = 0, bool exclusive = false,
+             bool reverse = false);
+Value cumprod(const Operand& x, const Operand& axis = 0, bool exclusive = false,
+              bool reverse = false);
+
+// What a value's shape is when the program runs, as int32 vectors and scalars. (Value::shape says
+// what is known before.)
+Value shape_of(const Operand& x);
+Value rank_of(const Operand& x);
+Value size_of(const Operand& x);
+// Length of one axis, a scalar.
+Value dim_of(const Operand& x, int axis);
+
+Value broadcast_to(const Operand& x, const Operand& shape);
+Value concat(const OperandList& values, const Operand& axis);
+// x, which is promised to have this shape: an error of the run if it has not.
+Value ensure_shape(const Operand& x, PartialShape shape);
+Value expand_dims(const Operand& x, const Operand& axis);
+Value fill(const Operand& shape, const Operand& value);
+Value gather(const Operand& params, const Operand& indices, const Operand& axis = 0);
+Value gather_nd(const Operand& params, const Operand& indices);
+Value one_hot(const Operand& indices, const Operand& depth, const Operand& on = 1.0f,
+              const Operand& off = 0.0f);
+Value ones_like(const Operand& x);
+Value pad(const Operand& x, const Operand& paddings);
+Value range(const Operand& start, const Operand& limit, const Operand& delta = 1);
+Value reshape(const Operand& x, const Operand& shape);
+Value reverse(const Operand& x, const Operand& axes);
+Value slice(const Operand& x, const Operand& begin, const Operand& size);
+std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis = 0);
+Value squeeze(const Operand& x, const std::vector<int64_t>& axes = {});
+Value stack(const OperandList& values, int64_t axis = 0);
+Value tile(const Operand& x, const Operand& multiples);
+Value transpose(const Operand& x, const Operand& permutation);
+Value transpose(const Operand& x);  // axes in reverse order
+std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis = 0);
+Value zeros_like(const Operand& x);
+Value zeros(const Operand& shape, DType dtype = DType::kFloat);
+Value ones(const Operand& shape, DType dtype = DType::kFloat);
+
+struct MatMulTranspose {
+  bool a = false;
+  bool b = false;
+};
+// Of matrices; of stacks of matrices, if x has more than two axes.
+Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose = {});
+Value einsum(const std::string& equation, const OperandList& values);
+Value softmax(const Operand& logits);
+Value log_softmax(const Operand& logits);
+Value bias_add(const Operand& x, const Operand& bias);
+
+// New numbers in every run and iteration.
+Value random_uniform(const Operand& shape, DType dtype = DType::kFloat, int64_t seed = 0);
+Value random_normal(const Operand& shape, DType dtype = DType::kFloat, int64_t seed = 0);
+
+}  // namespace gyre

@@ -1,0 +1,91 @@
+#include "front/body.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "front/graph_state.h"
+
+namespace gyre::internal {
+
+std::string Body::LineOfResult(size_t i) const {
+  return scope->function().node(results[i].node).source;
+}
+
+Body TraceBody(const ScopePtr& parent, const std::string& function_name,
+               Scope::Description description, const std::vector<BodyArg>& args, const BodyFn& fn,
+               const std::source_location& where) {
+  const Tracing tracing(parent, function_name, std::move(description));
+  Body body;
+  body.scope = tracing.scope();
+  std::vector<Value> values;
+  for (const BodyArg& arg : args)
+    values.push_back(body.scope->AddArg(arg.name, arg.dtype, arg.info, arg.promised));
+  Leaves results = fn(values);
+  body.results = UseAll(*body.scope, results.values, where);
+  body.paths = std::move(results.paths);
+  return body;
+}
+
+std::vector<Value> JoinCaptures(const std::vector<Body>& bodies) {
+  absl::flat_hash_set<Endpoint> seen;
+  std::vector<Value> joined;
+  for (const Body& body : bodies) {
+    for (const Value& capture : body.scope->captures()) {
+      if (seen.insert({capture.node(), capture.slot()}).second) joined.push_back(capture);
+    }
+  }
+  return joined;
+}
+
+void FinishBodies(std::vector<Body>& bodies, const std::vector<Value>& captures) {
+  for (Body& body : bodies) {
+    body.scope->SetCaptures(captures);
+    std::vector<std::pair<std::string, Endpoint>> results;
+    for (size_t i = 0; i < body.results.size(); ++i) {
+      results.emplace_back(
+          absl::StrCat("result_", absl::StrReplaceAll(body.paths[i], {{".", "_"}})),
+          body.results[i]);
+    }
+    body.scope->Finish(results, /*is_part=*/true);
+  }
+}
+
+std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<Body>& bodies,
+                           const std::source_location& where) {
+  NodeRequest request;
+  request.accesses.emplace();
+  bool is_stateful = false;
+  for (const Body& body : bodies) {
+    is_stateful |= body.scope->is_stateful();
+    for (const Access& access : body.scope->accesses()) request.accesses->push_back(access);
+    for (const Operation& operation : body.scope->awaited()) request.awaited.push_back(operation);
+  }
+  request.op = is_stateful ? call.stateful_op : call.op;
+  request.inputs = std::move(call.inputs);
+  request.attrs = std::move(call.attrs);
+  request.name = std::move(call.name);
+  request.where = where;
+  request.infos = std::move(call.infos);
+  const NodeId node = scope->Add(std::move(request));
+  std::vector<Value> outputs;
+  for (int i = 0; i < static_cast<int>(call.output_types.size()); ++i)
+    outputs.push_back(scope->ValueAt({node, i}));
+  return outputs;
+}
+
+std::string Component(const std::string& path) {
+  return path.empty() ? "the value" : absl::StrCat("component '", path, "'");
+}
+
+std::vector<Endpoint> UseAll(Scope& scope, const std::vector<Value>& values,
+                             const std::source_location& where) {
+  std::vector<Endpoint> endpoints;
+  for (const Value& value : values) endpoints.push_back(scope.Use(value, where));
+  return endpoints;
+}
+
+ValueInfo ShapeOnly(const ValueInfo& info) { return {info.shape, info.handle, {}, {}}; }
+
+}  // namespace gyre::internal

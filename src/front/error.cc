@@ -1,0 +1,23 @@
+#include "front/error.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace gyre {
+
+Error::Error(absl::Status status)
+    : std::runtime_error(status.ToString()), status_(std::move(status)) {}
+
+namespace internal {
+
+std::string LineOf(const std::source_location& where) {
+  return absl::StrCat(where.file_name(), ":", where.line());
+}
+
+void Throw(absl::Status status) { throw Error(std::move(status)); }
+
+void ThrowInvalid(absl::string_view message, const std::source_location& where) {
+  Throw(absl::InvalidArgumentError(absl::StrCat(message, "\n  at ", LineOf(where))));
+}
+
+}  // namespace internal
+}  // namespace gyre

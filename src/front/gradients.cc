@@ -1,0 +1,123 @@
+// gradients and what is made of them.
+#include "gyre/gradients.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "front/error.h"
+#include "front/op_call.h"
+#include "front/scope.h"
+#include "grad/gradients.h"
+#include "gyre/control_flow.h"
+#include "gyre/math.h"
+
+namespace gyre {
+namespace {
+
+using internal::ScopePtr;
+
+std::vector<Endpoint> UseAll(const std::vector<Value>& values, const ScopePtr& scope,
+                             const std::source_location& where) {
+  std::vector<Endpoint> endpoints;
+  for (const Value& value : values) endpoints.push_back(scope->Use(value, where));
+  return endpoints;
+}
+
+std::vector<Value> ValuesOf(const std::vector<Source>& xs) {
+  std::vector<Value> values;
+  for (const Source& x : xs) values.push_back(x.value());
+  return values;
+}
+
+// Zeros of the shape of a source.
+Value ZerosOf(const Value& x) {
+  if (x.dtype() != DType::kResource) return zeros_like(x);
+  internal::ThrowInvalid("zeros of a variable that is not connected: read it", {});
+}
+
+Value Missing(const Value& x, const GradientOptions& options, const std::string& why,
+              const std::source_location& where) {
+  if (options.unconnected == Unconnected::kNothing) return Value();
+  if (options.unconnected == Unconnected::kZero) return ZerosOf(x);
+  internal::ThrowInvalid(absl::StrCat("there is no gradient: ", why), where);
+}
+
+}  // namespace
+
+std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
+                             const GradientOptions& options, std::source_location where) {
+  if (ys.empty() || xs.empty()) internal::ThrowInvalid("gradients needs ys and xs", where);
+  const std::vector<Value> sources = ValuesOf(xs);
+  std::vector<Value> all = ys;
+  all.insert(all.end(), sources.begin(), sources.end());
+  const ScopePtr scope = internal::CurrentScope(all, where);
+  GradientRequest request{.ys = UseAll(ys, scope, where),
+                          .xs = UseAll(sources, scope, where),
+                          .stops = UseAll(options.stops, scope, where),
+                          .memory = options.memory};
+  for (const Endpoint& grad_y : UseAll(options.grad_ys, scope, where))
+    request.grad_ys.emplace_back(grad_y);
+  const std::shared_ptr<const Program> program = scope->AsProgram();
+  absl::StatusOr<GradientResult> result = DenseGradients(program, request);
+  if (!result.ok()) {
+    internal::Throw(
+        absl::Status(result.status().code(),
+                     absl::StrCat(result.status().message(), "\n  at ", internal::LineOf(where))));
+  }
+  scope->Replace(*program, *result->program);
+  std::vector<Value> values;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const std::optional<GradientOfX>& gradient = result->gradients[i];
+    values.push_back(gradient ? scope->ValueAt(gradient->values)
+                              : Missing(sources[i], options, result->why_not[i], where));
+  }
+  return values;
+}
+
+Value jvp(const Value& y, const Source& x, const Value& direction, std::source_location where) {
+  // v -> gradient of y * v is linear: its own gradient does not depend on v.
+  const Value v = zeros_like(y);
+  const std::vector<Value> product = gradients({y}, {x}, {.grad_ys = {v}}, where);
+  return gradients({product[0]}, {v}, {.grad_ys = {direction}}, where)[0];
+}
+
+Value jacobian(const std::function<Value(Value)>& f, const Operand& x) {
+  const Value at = internal::ValueOf(x);
+  const Value y = f(at);
+  const Value count = size_of(y), shape = shape_of(y);
+  const Value rows = map_fn(
+      [&](Value i) {
+        const Value inner = identity(at);
+        const Value result = f(inner);
+        const Value direction =
+            reshape(one_hot(i, count, cast(1.0f, y.dtype()), cast(0.0f, y.dtype())), shape);
+        return gradients({result}, {inner},
+                         {.grad_ys = {direction}, .unconnected = Unconnected::kZero})[0];
+      },
+      range(0, count, 1));
+  return reshape(rows, concat({shape, shape_of(at)}, 0));
+}
+
+Value hessian(const std::function<Value(Value)>& f, const Operand& x) {
+  return jacobian(
+      [&](Value at) {
+        const Value inner = identity(at);
+        return gradients({f(inner)}, {inner}, {.unconnected = Unconnected::kZero})[0];
+      },
+      x);
+}
+
+Clipped clip_by_global_norm(const std::vector<Value>& values, const Operand& most) {
+  if (values.empty()) internal::ThrowInvalid("there is nothing to clip", most.where());
+  Value sum = reduce_sum(square(values[0]));
+  for (size_t i = 1; i < values.size(); ++i) sum = sum + reduce_sum(square(values[i]));
+  Clipped clipped;
+  clipped.norm = sqrt(sum);
+  const Value limit = cast(most, sum.dtype());
+  // Not min(1, most / norm): a norm of 0 has no ratio.
+  const Value scale = limit / maximum(clipped.norm, limit);
+  for (const Value& value : values) clipped.values.push_back(value * scale);
+  return clipped;
+}
+
+}  // namespace gyre

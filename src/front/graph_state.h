@@ -1,0 +1,99 @@
+// GraphState: what a Graph owns: the scopes that are being traced, the functions that are finished,
+// and the settings that BuildScopes make.
+//
+// Shared by the Graph and by what keeps running it; Values refer to it weakly. One thread at a time
+// builds; the stack of current graphs is per thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "front/scope.h"
+#include "ir/program.h"
+
+namespace gyre::internal {
+
+class GraphState : public std::enable_shared_from_this<GraphState> {
+ public:
+  static std::shared_ptr<GraphState> Make();
+  // The graph that is current on this thread. FAILED_PRECONDITION, with the line, if there is none.
+  static std::shared_ptr<GraphState> Current(const std::source_location& where);
+  static void PushCurrent(std::shared_ptr<GraphState> graph);
+  static void PopCurrent();
+
+  const ScopePtr& main() const { return scopes_.front(); }
+  // The innermost scope that is being traced: where nodes are added.
+  const ScopePtr& scope() const { return scopes_.back(); }
+  bool IsBeingTraced(const ScopePtr& scope) const;
+
+  // What BuildScopes set. The latest device counts; prefixes join; all of the awaited are awaited.
+  struct Setting {
+    const Scope* scope;  // that was current
+    std::string device;
+    std::string prefix;
+    std::vector<Operation> awaited;
+  };
+  std::vector<Setting>& settings() { return settings_; }
+
+  // A name that no function has and no other call returns.
+  std::string UniqueFunctionName(const std::string& wanted);
+  std::string UniqueVariableName(const std::string& wanted);
+  // Adds or replaces.
+  void AddFunction(Function function);
+  void EraseFunction(const std::string& name);
+  // Null when there is no such function.
+  const Function* FindFunction(const std::string& name) const;
+
+  // A number for a resource: the same for the same non-empty name.
+  ResourceKey KeyForResource(const std::string& name);
+
+  // `main` with the functions that it needs.
+  std::shared_ptr<const Program> ProgramOf(const Function& main) const;
+  // The main graph so far; the same program until something changes.
+  std::shared_ptr<const Program> program();
+  void MarkChanged() { program_is_current_ = false; }
+
+  // Assignments of initial values.
+  std::vector<Operation>& initializers() { return initializers_; }
+
+ private:
+  friend class Tracing;
+  GraphState() = default;
+  std::set<std::string> ReachableFunctions(const Function& main) const;
+  void Update(ProgramBuilder& program, const Program* base, const Function& main) const;
+
+  std::vector<ScopePtr> scopes_;  // the main graph, then those being traced, each inside the last
+  std::vector<Setting> settings_;
+  std::map<std::string, Function> functions_;
+  std::set<std::string> function_names_;
+  std::set<std::string> variable_names_;
+  std::map<std::string, ResourceKey> named_resources_;
+  ResourceKey last_resource_ = kHost;
+  std::vector<Operation> initializers_;
+  std::mutex program_mutex_;  // sessions on several threads may ask for the program
+  // The last snapshot, and what has been added or replaced since.
+  std::shared_ptr<const Program> program_;
+  bool program_is_current_ = false;
+  std::set<std::string> changed_functions_;
+};
+
+// Traces a body: while it lives, nodes are added to a new scope inside `parent`.
+class Tracing {
+ public:
+  Tracing(const ScopePtr& parent, std::string function_name, Scope::Description description);
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+  const ScopePtr& scope() const { return scope_; }
+
+ private:
+  std::shared_ptr<GraphState> graph_;
+  ScopePtr scope_;
+};
+
+}  // namespace gyre::internal

@@ -1,0 +1,265 @@
+#include "gyre/math.h"
+
+#include "front/error.h"
+#include "front/literal.h"
+#include "front/op_call.h"
+
+namespace gyre {
+namespace {
+
+using internal::OpCall;
+
+Value Unary(const char* op, const Operand& x) { return OpCall(op, x.where()).In(x).One(); }
+
+Value Binary(const char* op, const Operand& x, const Operand& y) {
+  return OpCall(op, x.where()).In(x).In(y).One();
+}
+
+Value Reduce(const char* op, const Operand& x, const Axes& axes, bool keep_dims) {
+  const Operand value = Operand(to_value(x), x.where());
+  return OpCall(op, x.where()).In(value).In(axes.Of(value)).Attr("keep_dims", keep_dims).One();
+}
+
+Value Cumulate(const char* op, const Operand& x, const Operand& axis, bool exclusive,
+               bool reverse) {
+  return OpCall(op, x.where())
+      .In(x)
+      .In(axis)
+      .Attr("exclusive", exclusive)
+      .Attr("reverse", reverse)
+      .One();
+}
+
+Value ArgExtremum(const char* op, const Operand& x, const Operand& axis, DType output_type) {
+  return OpCall(op, x.where()).In(x).In(axis).Attr("output_type", output_type).One();
+}
+
+Value Random(const char* op, const Operand& shape, DType dtype, int64_t seed) {
+  return OpCall(op, shape.where()).In(shape).Attr("dtype", dtype).Attr("seed", seed).One();
+}
+
+Value Filled(const Operand& shape, bool with_ones, DType dtype) {
+  absl::StatusOr<Tensor> number = internal::ConvertLiteral(Tensor::Scalar(with_ones), dtype);
+  if (!number.ok()) internal::ThrowInvalid(number.status().message(), shape.where());
+  return fill(shape, Operand(*std::move(number), shape.where()));
+}
+
+}  // namespace
+
+Value abs(const Operand& x) { return Unary("Abs", x); }
+Value acos(const Operand& x) { return Unary("Acos", x); }
+Value asin(const Operand& x) { return Unary("Asin", x); }
+Value atan(const Operand& x) { return Unary("Atan", x); }
+Value ceil(const Operand& x) { return Unary("Ceil", x); }
+Value cos(const Operand& x) { return Unary("Cos", x); }
+Value cosh(const Operand& x) { return Unary("Cosh", x); }
+Value erf(const Operand& x) { return Unary("Erf", x); }
+Value exp(const Operand& x) { return Unary("Exp", x); }
+Value expm1(const Operand& x) { return Unary("Expm1", x); }
+Value floor(const Operand& x) { return Unary("Floor", x); }
+Value is_finite(const Operand& x) { return Unary("IsFinite", x); }
+Value is_inf(const Operand& x) { return Unary("IsInf", x); }
+Value is_nan(const Operand& x) { return Unary("IsNan", x); }
+Value log(const Operand& x) { return Unary("Log", x); }
+Value log1p(const Operand& x) { return Unary("Log1p", x); }
+Value reciprocal(const Operand& x) { return Unary("Reciprocal", x); }
+Value relu(const Operand& x) { return Unary("Relu", x); }
+Value round(const Operand& x) { return Unary("Round", x); }
+Value rsqrt(const Operand& x) { return Unary("Rsqrt", x); }
+Value sigmoid(const Operand& x) { return Unary("Sigmoid", x); }
+Value sign(const Operand& x) { return Unary("Sign", x); }
+Value sin(const Operand& x) { return Unary("Sin", x); }
+Value sinh(const Operand& x) { return Unary("Sinh", x); }
+Value softplus(const Operand& x) { return Unary("Softplus", x); }
+Value sqrt(const Operand& x) { return Unary("Sqrt", x); }
+Value square(const Operand& x) { return Unary("Square", x); }
+Value tan(const Operand& x) { return Unary("Tan", x); }
+Value tanh(const Operand& x) { return Unary("Tanh", x); }
+
+Value atan2(const Operand& y, const Operand& x) { return Binary("Atan2", y, x); }
+Value equal(const Operand& x, const Operand& y) { return Binary("Equal", x, y); }
+Value floor_div(const Operand& x, const Operand& y) { return Binary("FloorDiv", x, y); }
+Value floor_mod(const Operand& x, const Operand& y) { return Binary("FloorMod", x, y); }
+Value maximum(const Operand& x, const Operand& y) { return Binary("Maximum", x, y); }
+Value minimum(const Operand& x, const Operand& y) { return Binary("Minimum", x, y); }
+Value not_equal(const Operand& x, const Operand& y) { return Binary("NotEqual", x, y); }
+Value pow(const Operand& x, const Operand& y) { return Binary("Pow", x, y); }
+Value squared_difference(const Operand& x, const Operand& y) {
+  return Binary("SquaredDifference", x, y);
+}
+
+Value where(const Operand& condition, const Operand& x, const Operand& y) {
+  return OpCall("SelectV2", condition.where()).In(condition).In(x).In(y).One();
+}
+
+Value add_n(const OperandList& values) { return OpCall("AddN", values.where()).In(values).One(); }
+
+Value cast(const Operand& x, DType dtype) {
+  return OpCall("Cast", x.where()).In(x).Attr("DstT", dtype).One();
+}
+
+Value identity(const Operand& x, const std::string& name) {
+  return OpCall("Identity", x.where()).In(x).Name(name).One();
+}
+
+Value stop_gradient(const Operand& x) { return Unary("StopGradient", x); }
+
+Operand Axes::Of(const Operand& x) const {
+  if (axes_) return *axes_;
+  const PartialShape shape = x.value().shape();
+  if (!shape.has_rank()) return Operand(range(Operand(0, x.where()), rank_of(x)), x.where());
+  std::vector<int> all(shape.rank());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+  return Operand(all, x.where());
+}
+
+Value reduce_all(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("All", x, axes, keep_dims);
+}
+Value reduce_any(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Any", x, axes, keep_dims);
+}
+Value reduce_max(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Max", x, axes, keep_dims);
+}
+Value reduce_mean(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Mean", x, axes, keep_dims);
+}
+Value reduce_min(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Min", x, axes, keep_dims);
+}
+Value reduce_prod(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Prod", x, axes, keep_dims);
+}
+Value reduce_sum(const Operand& x, const Axes& axes, bool keep_dims) {
+  return Reduce("Sum", x, axes, keep_dims);
+}
+
+Value argmax(const Operand& x, const Operand& axis, DType output_type) {
+  return ArgExtremum("ArgMax", x, axis, output_type);
+}
+Value argmin(const Operand& x, const Operand& axis, DType output_type) {
+  return ArgExtremum("ArgMin", x, axis, output_type);
+}
+Value cumsum(const Operand& x, const Operand& axis, bool exclusive, bool reverse) {
+  return Cumulate("Cumsum", x, axis, exclusive, reverse);
+}
+Value cumprod(const Operand& x, const Operand& axis, bool exclusive, bool reverse) {
+  return Cumulate("Cumprod", x, axis, exclusive, reverse);
+}
+
+Value shape_of(const Operand& x) { return Unary("Shape", x); }
+Value rank_of(const Operand& x) { return Unary("Rank", x); }
+Value size_of(const Operand& x) { return Unary("Size", x); }
+Value dim_of(const Operand& x, int axis) { return shape_of(x)[Operand(axis, x.where())]; }
+
+Value broadcast_to(const Operand& x, const Operand& shape) {
+  return Binary("BroadcastTo", x, shape);
+}
+
+Value concat(const OperandList& values, const Operand& axis) {
+  if (values.list().size() == 1) return identity(values.list()[0]);  // the op asks for two
+  return OpCall("ConcatV2", axis.where()).In(values).In(axis).One();
+}
+
+Value ensure_shape(const Operand& x, PartialShape shape) {
+  return OpCall("EnsureShape", x.where()).In(x).Attr("shape", std::move(shape)).One();
+}
+
+Value expand_dims(const Operand& x, const Operand& axis) { return Binary("ExpandDims", x, axis); }
+Value fill(const Operand& shape, const Operand& value) { return Binary("Fill", shape, value); }
+
+Value gather(const Operand& params, const Operand& indices, const Operand& axis) {
+  return OpCall("GatherV2", params.where()).In(params).In(indices).In(axis).One();
+}
+Value gather_nd(const Operand& params, const Operand& indices) {
+  return Binary("GatherNd", params, indices);
+}
+
+Value one_hot(const Operand& indices, const Operand& depth, const Operand& on, const Operand& off) {
+  return OpCall("OneHot", indices.where()).In(indices).In(depth).In(on).In(off).One();
+}
+
+Value ones_like(const Operand& x) { return Unary("OnesLike", x); }
+Value pad(const Operand& x, const Operand& paddings) { return Binary("Pad", x, paddings); }
+
+Value range(const Operand& start, const Operand& limit, const Operand& delta) {
+  return OpCall("Range", start.where()).In(start).In(limit).In(delta).One();
+}
+
+Value reshape(const Operand& x, const Operand& shape) { return Binary("Reshape", x, shape); }
+Value reverse(const Operand& x, const Operand& axes) { return Binary("ReverseV2", x, axes); }
+
+Value slice(const Operand& x, const Operand& begin, const Operand& size) {
+  return OpCall("Slice", x.where()).In(x).In(begin).In(size).One();
+}
+
+std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis) {
+  return OpCall("Split", x.where()).In(axis).In(x).Attr("num_split", pieces).All();
+}
+
+Value squeeze(const Operand& x, const std::vector<int64_t>& axes) {
+  return OpCall("Squeeze", x.where()).In(x).Attr("squeeze_dims", axes).One();
+}
+
+Value stack(const OperandList& values, int64_t axis) {
+  return OpCall("Pack", values.where()).In(values).Attr("axis", axis).One();
+}
+
+Value tile(const Operand& x, const Operand& multiples) { return Binary("Tile", x, multiples); }
+
+Value transpose(const Operand& x, const Operand& permutation) {
+  return Binary("Transpose", x, permutation);
+}
+
+Value transpose(const Operand& x) {
+  const Operand value = Operand(to_value(x), x.where());
+  return transpose(value, range(rank_of(value) - 1, Operand(-1, x.where()), -1));
+}
+
+std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis) {
+  return OpCall("Unpack", x.where()).In(x).Attr("num", count).Attr("axis", axis).All();
+}
+
+Value zeros_like(const Operand& x) { return Unary("ZerosLike", x); }
+
+Value zeros(const Operand& shape, DType dtype) { return Filled(shape, false, dtype); }
+Value ones(const Operand& shape, DType dtype) { return Filled(shape, true, dtype); }
+
+Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose) {
+  const auto is_stack = [](const Operand& x) {
+    const PartialShape shape = x.is_literal() ? x.literal().shape() : x.value().shape();
+    return !shape.has_rank() || shape.rank() > 2;
+  };
+  if (is_stack(a) || is_stack(b)) {
+    return OpCall("BatchMatMulV2", a.where())
+        .In(a)
+        .In(b)
+        .Attr("adj_x", transpose.a)
+        .Attr("adj_y", transpose.b)
+        .One();
+  }
+  return OpCall("MatMul", a.where())
+      .In(a)
+      .In(b)
+      .Attr("transpose_a", transpose.a)
+      .Attr("transpose_b", transpose.b)
+      .One();
+}
+
+Value einsum(const std::string& equation, const OperandList& values) {
+  return OpCall("Einsum", values.where()).In(values).Attr("equation", equation).One();
+}
+
+Value softmax(const Operand& logits) { return Unary("Softmax", logits); }
+Value log_softmax(const Operand& logits) { return Unary("LogSoftmax", logits); }
+Value bias_add(const Operand& x, const Operand& bias) { return Binary("BiasAdd", x, bias); }
+
+Value random_uniform(const Operand& shape, DType dtype, int64_t seed) {
+  return Random("RandomUniform", shape, dtype, seed);
+}
+Value random_normal(const Operand& shape, DType dtype, int64_t seed) {
+  return Random("RandomStandardNormal", shape, dtype, seed);
+}
+
+}  // namespace gyre

@@ -1,0 +1,307 @@
+#include "front/scope.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "front/error.h"
+#include "front/graph_state.h"
+#include "ir/data_order.h"
+#include "ir/shape_inference.h"
+#include "ir/value_info.h"
+#include "ops/registry.h"
+
+namespace gyre::internal {
+
+Scope::Scope(std::weak_ptr<GraphState> graph, ScopePtr parent, std::string function_name,
+             Description description)
+    : graph_(std::move(graph)), parent_(std::move(parent)), description_(std::move(description)) {
+  builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function_name));
+}
+
+std::shared_ptr<GraphState> Scope::graph() const {
+  std::shared_ptr<GraphState> graph = graph_.lock();
+  if (graph == nullptr) {
+    Throw(
+        absl::FailedPreconditionError("the graph that this value belongs to does not exist any "
+                                      "more"));
+  }
+  return graph;
+}
+
+std::vector<Access> Scope::accesses() const {
+  std::vector<Access> accesses = effects_.Summary();
+  std::erase_if(accesses, [this](const Access& a) { return own_resources_.contains(a.key); });
+  return accesses;
+}
+
+// ---- Nodes
+
+NodeId Scope::Add(NodeRequest request) {
+  absl::StatusOr<Node> node =
+      builder_->Make(request.op, request.inputs, request.attrs, OptionsFor(request));
+  if (!node.ok()) ThrowAt(node.status(), request);
+  infos_.push_back(InferOutputs(*node, request));
+  const NodeId id = builder_->Append(*std::move(node));
+  if (!request.is_apart) {
+    OrderEffects(id, request.accesses ? *request.accesses : AccessesOf(builder_->node(id)));
+  }
+  graph()->MarkChanged();
+  return id;
+}
+
+FunctionBuilder::NodeOptions Scope::OptionsFor(const NodeRequest& request) {
+  FunctionBuilder::NodeOptions options;
+  options.name = request.name.empty() ? request.op : request.name;
+  options.source = LineOf(request.where);
+  std::string prefix;
+  for (const GraphState::Setting& setting : graph()->settings()) {
+    if (!setting.device.empty()) options.device = setting.device;
+    // What was set around the body holds for the node that the body belongs to.
+    if (setting.scope != this) continue;
+    absl::StrAppend(&prefix, setting.prefix);
+    for (const Operation& operation : setting.awaited)
+      Await(operation, request.where, options.control_inputs);
+  }
+  for (const Operation& operation : request.awaited)
+    Await(operation, request.where, options.control_inputs);
+  options.name = absl::StrCat(prefix, options.name);
+  return options;
+}
+
+void Scope::Await(const Operation& operation, const std::source_location& where,
+                  std::vector<NodeId>& here) {
+  const Scope* made_in = operation.scope().get();
+  if (made_in == nullptr) ThrowInvalid("an empty operation cannot be waited for", where);
+  if (made_in == this) {
+    if (std::find(here.begin(), here.end(), operation.node()) == here.end())
+      here.push_back(operation.node());
+    return;
+  }
+  for (const Scope* scope = parent_.get(); scope != nullptr; scope = scope->parent_.get()) {
+    if (scope != made_in) continue;
+    awaited_.push_back(operation);
+    return;
+  }
+  ThrowOutOfReach(*made_in, operation.node(), where);
+}
+
+Endpoint Scope::AddConstant(const Tensor& value, const std::string& name,
+                            const std::source_location& where) {
+  AttrMap attrs;
+  attrs.Set("value", value);
+  attrs.Set("dtype", value.dtype());
+  return {Add({.op = "Const", .attrs = std::move(attrs), .name = name, .where = where}), 0};
+}
+
+Value Scope::AddArg(const std::string& name, DType dtype, ValueInfo info,
+                    const PartialShape& promised) {
+  const Endpoint arg = builder_->Arg(name, dtype, promised);
+  infos_.push_back({std::move(info)});
+  ++num_own_args_;
+  return ValueAt(arg);
+}
+
+std::vector<ValueInfo> Scope::InputInfos(const Node& node) const {
+  std::vector<ValueInfo> infos;
+  infos.reserve(node.inputs.size());
+  for (const Endpoint& input : node.inputs) infos.push_back(info(input));
+  return infos;
+}
+
+std::vector<ValueInfo> Scope::InferOutputs(const Node& node, const NodeRequest& request) const {
+  std::vector<ValueInfo> outputs(node.signature.outputs.size());
+  if (request.infos) {
+    std::copy_n(request.infos->begin(), std::min(request.infos->size(), outputs.size()),
+                outputs.begin());
+    return outputs;
+  }
+  if (node.op->shape == nullptr) return outputs;
+  ShapeContext context(node, InputInfos(node));
+  if (const absl::Status status = node.op->shape(context); !status.ok()) ThrowAt(status, request);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = Normalized(std::move(context.outputs()[i]));
+  return outputs;
+}
+
+void Scope::ThrowAt(const absl::Status& status, const NodeRequest& request) const {
+  std::vector<std::string> inputs;
+  for (const Endpoint& input : request.inputs) {
+    inputs.push_back(
+        absl::StrCat(DTypeName(builder_->dtype(input)), " ", info(input).shape.ToString()));
+  }
+  std::string message = absl::StrCat(
+      status.message(), "\n  at node '", request.name.empty() ? request.op : request.name, "' (",
+      request.op, inputs.empty() ? "" : " of ", absl::StrJoin(inputs, ", "), ")");
+  if (!is_main()) absl::StrAppend(&message, " in ", description_.what, " at ", description_.line);
+  absl::StrAppend(&message, "\n  at ", LineOf(request.where));
+  Throw(absl::Status(status.code(), message));
+}
+
+// ---- Order of effects
+
+std::vector<Access> Scope::AccessesOf(const Node& node) {
+  const Effect effect = node.op->traits.effect;
+  if (effect != Effect::kRead && effect != Effect::kWrite && effect != Effect::kIo) return {};
+  const bool writes = effect != Effect::kRead;
+  std::vector<Access> accesses;
+  if (effect == Effect::kIo) accesses.push_back({kHost, true});
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const NodeSignature::Slot& slot = node.signature.inputs[i];
+    if (slot.dtype == DType::kResource || slot.is_ref)
+      accesses.push_back({KeyOf(node.inputs[i]), writes});
+  }
+  if (writes && accesses.empty()) accesses.push_back({kUnknownResource, true});
+  return accesses;
+}
+
+ResourceKey Scope::KeyOf(Endpoint resource) {
+  if (const auto it = resources_.find(resource); it != resources_.end()) return it->second;
+  const Node& node = builder_->node(resource.node);
+  ResourceKey key = kUnknownResource;
+  if (node.op->traits.forwards && node.inputs.size() == 1) {
+    key = KeyOf(node.inputs[0]);
+  } else if (node.kind() == OpKind::kPlain) {
+    key = KeyOfMaker(node);
+  }
+  resources_.emplace(resource, key);
+  return key;
+}
+
+// Of a node that makes a resource; unknown for one that takes it from elsewhere.
+ResourceKey Scope::KeyOfMaker(const Node& node) {
+  for (const NodeSignature::Slot& slot : node.signature.inputs) {
+    if (slot.dtype == DType::kResource || slot.dtype == DType::kVariant) return kUnknownResource;
+  }
+  const std::string shared_name = node.attrs.GetOr<std::string>("shared_name", "");
+  if (node.op->traits.effect != Effect::kAllocate && !shared_name.empty()) {
+    return graph()->KeyForResource(
+        absl::StrCat(node.attrs.GetOr<std::string>("container", ""), "/", shared_name));
+  }
+  const ResourceKey key = graph()->KeyForResource("");
+  if (node.op->traits.effect == Effect::kAllocate) own_resources_.insert(key);
+  return key;
+}
+
+void Scope::OrderEffects(NodeId id, const std::vector<Access>& accesses) {
+  if (accesses.empty()) return;
+  for (const NodeId before : effects_.Record(id, accesses)) {
+    const Node& node = builder_->node(id);
+    const bool is_input = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                      [before](const Endpoint& e) { return e.node == before; });
+    const auto& controls = node.control_inputs;
+    if (is_input || std::find(controls.begin(), controls.end(), before) != controls.end()) continue;
+    builder_->AddControlInput(id, before);
+  }
+}
+
+// ---- Captures
+
+Endpoint Scope::Use(const Value& value, const std::source_location& where) {
+  if (!value.has_value()) {
+    ThrowInvalid("an empty Value is used: it was declared, but never given a value", where);
+  }
+  const Endpoint e = {value.node(), value.slot()};
+  if (value.scope().get() == this) return e;
+  const OuterValue key = {value.scope().get(), e};
+  if (const auto it = imported_.find(key); it != imported_.end()) return it->second;
+  const Scope* scope = parent_.get();
+  while (scope != nullptr && scope != value.scope().get()) scope = scope->parent_.get();
+  if (scope == nullptr) ThrowOutOfReach(*value.scope(), value.node(), where);
+  const Endpoint here = Capture(value, where);
+  imported_.emplace(key, here);
+  return here;
+}
+
+Endpoint Scope::Capture(const Value& value, const std::source_location& where) {
+  const Endpoint e = {value.node(), value.slot()};
+  const Node& made = value.scope()->function().node(value.node());
+  if (made.op_name == "Const") {
+    infos_.push_back({value.scope()->info(e)});
+    return builder_->Constant(*made.attrs.Get<Tensor>("value"),
+                              {.name = made.name, .source = made.source});
+  }
+  const Endpoint outer = parent_->Use(value, where);
+  const OuterValue of_parent = {parent_.get(), outer};
+  if (const auto it = imported_.find(of_parent); it != imported_.end()) return it->second;
+  const DType dtype = parent_->builder_->dtype(outer);
+  const Endpoint arg = builder_->Arg(made.name, dtype);
+  infos_.push_back({parent_->info(outer)});
+  if (dtype == DType::kResource) resources_.emplace(arg, parent_->KeyOf(outer));
+  captures_.push_back(parent_->ValueAt(outer));
+  imported_.emplace(of_parent, arg);
+  return arg;
+}
+
+void Scope::SetCaptures(const std::vector<Value>& captures) {
+  std::vector<Endpoint> order;
+  for (const Value& capture : captures) order.push_back(Use(capture, {}));
+  builder_->OrderArgs(num_own_args_, order);
+}
+
+void Scope::ThrowOutOfReach(const Scope& made_in, NodeId node,
+                            const std::source_location& where) const {
+  const Node& made = made_in.function().node(node);
+  std::string message = absl::StrCat("'", made.name, "' was made in ", made_in.description_.what);
+  if (!made_in.is_main()) absl::StrAppend(&message, " at ", made_in.description_.line);
+  if (!made.source.empty()) absl::StrAppend(&message, ", at ", made.source, ",");
+  if (made_in.graph_.lock() != graph_.lock()) {
+    absl::StrAppend(&message, " of another graph, and cannot be used in ", description_.what,
+                    " of this one");
+  } else {
+    absl::StrAppend(&message, " and cannot be used in ", description_.what);
+    if (!is_main()) absl::StrAppend(&message, " at ", description_.line);
+    absl::StrAppend(&message,
+                    ": what is made in a body is of no use outside of it, unless the "
+                    "body returns it");
+  }
+  ThrowInvalid(message, where);
+}
+
+// ---- The end of a body
+
+void Scope::Finish(const std::vector<std::pair<std::string, Endpoint>>& results, bool is_part) {
+  for (const auto& [name, value] : results) builder_->Return(name, value);
+  for (const NodeId node : effects_.Last())
+    builder_->ReturnControl(builder_->node(node).name, node);
+  finished_ = std::make_shared<const Function>(builder_->Build());
+  graph()->AddFunction(*finished_);
+  if (!is_part) return;
+  parent_->parts_.push_back(finished_->name);
+  parent_->parts_.insert(parent_->parts_.end(), parts_.begin(), parts_.end());
+}
+
+void Scope::Discard() {
+  for (const std::string& name : parts_) graph()->EraseFunction(name);
+  parts_.clear();
+}
+
+// ---- Transforms
+
+std::shared_ptr<const Program> Scope::AsProgram() const {
+  return graph()->ProgramOf(builder_->function());
+}
+
+void Scope::Replace(const Program& base, const Program& program) {
+  for (const auto& [name, function] : program.functions()) {
+    if (base.FindFunction(name) != function.get()) graph()->AddFunction(*function);
+  }
+  const size_t num_old = infos_.size();
+  Function function = program.main();
+  function.name = builder_->name();
+  const DataOrder order = OrderByData(function);
+  builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function));
+  infos_.resize(builder_->function().nodes.size());
+  for (const NodeId id : order.order) {
+    const Node& node = builder_->node(id);
+    const bool is_new = static_cast<size_t>(id) >= num_old;
+    if (!is_new && infos_[id].size() == node.signature.outputs.size()) continue;
+    infos_[id] = ValueOrThrow(InferNode(program, node, InputInfos(node)));
+    // What functions touch that somebody else has made is not known.
+    if (is_new) OrderEffects(id, AccessesOf(node));
+  }
+  graph()->MarkChanged();
+}
+
+}  // namespace gyre::internal

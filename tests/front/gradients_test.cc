@@ -1,0 +1,301 @@
+// Gradients of programs built in C++: the troubles that users of other systems know.
+#include <cmath>
+
+#include "front/engines.h"
+#include "gmock/gmock.h"
+
+namespace gyre::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+using Gradients = OnEngine;
+GYRE_ON_EACH_ENGINE(Gradients);
+
+Tensor Vec(const std::vector<float>& values) {
+  return Tensor::FromValues<float>(values, Shape::Vector(static_cast<int64_t>(values.size())));
+}
+
+Value Vector(int64_t n = -1) { return placeholder(DType::kFloat, PartialShape(Dims{n})); }
+
+Value Gradient(const Value& y, const Source& x) { return gradients({y}, {x})[0]; }
+
+TEST_P(Gradients, OfAProductInALoopWithoutABound) {
+  const Value n = Int(), x = Float(), w = Float();
+  const auto [i, y] = while_loop([&](Value i, Value) { return i < n; },
+                                 [&](Value i, Value y) { return std::tuple(i + 1, y * w); }, 0, x);
+  const std::vector<Value> g = gradients({y}, {x, w});
+  for (const int trips : {0, 1, 5}) {
+    const FeedList feeds = {{n, I(trips)}, {x, F(3)}, {w, F(2)}};
+    EXPECT_EQ(Eval<float>(g[0], feeds), std::pow(2.0f, trips)) << trips;
+    EXPECT_EQ(Eval<float>(g[1], feeds), 3.0f * trips * std::pow(2.0f, trips - 1)) << trips;
+  }
+}
+
+TEST_P(Gradients, OfAddingAValueToItselfSixTimesIsSixtyFour) {
+  const Value x = Float();
+  const Value y = for_range(6, [](Value, Value x) { return x + x; }, x);
+  EXPECT_EQ(Eval<float>(Gradient(y, x), {{x, F(1)}}), 64);
+}
+
+TEST_P(Gradients, OfAnAccumulatorTimesX) {
+  const Value n = Int(), x = Float();
+  const Value y = for_range(n, [&](Value, Value acc) { return acc * x; }, 1.0f);
+  const Value g = Gradient(y, x);
+  for (int k = 1; k <= 8; ++k) {
+    EXPECT_FLOAT_EQ(Eval<float>(g, {{n, I(k)}, {x, F(1.5f)}}),
+                    static_cast<float>(k) * std::pow(1.5f, static_cast<float>(k - 1)));
+  }
+}
+
+TEST_P(Gradients, OfABranchInAScan) {
+  const Value xs = Vector(4), w = Float();
+  const Value ys = scan(
+      [&](Value acc, Value x) {
+        return cond(x > 0, [&] { return acc + w * x; }, [&] { return acc * w; });
+      },
+      xs, 1.0f);
+  // acc: 1, 1 + w x0, (1 + w x0) w, (1 + w x0) w + w x2, ((1 + w x0) w + w x2) w
+  const FeedList feeds = {{xs, Vec({1, -1, 2, -3})}, {w, F(2)}};
+  EXPECT_EQ(EvalVector<float>(ys, feeds)[2], 10);  // w² + 3 w
+  EXPECT_EQ(Eval<float>(Gradient(ys[2], w), feeds), 7);
+  EXPECT_THAT(EvalVector<float>(Gradient(ys[3], xs), feeds), ElementsAre(8, 0, 4, 0));
+}
+
+TEST_P(Gradients, OfNestedLoopsThatShareACapturedMatrix) {
+  const Value m = placeholder(DType::kFloat, {2, 2}), v = placeholder(DType::kFloat, {2, 1});
+  const auto power = [&](int outer, int inner) {
+    return for_range(
+        outer,
+        [&](Value, Value v) {
+          return for_range(inner, [&](Value, Value v) { return matmul(m, v); }, v);
+        },
+        v);
+  };
+  const Value nested = reduce_sum(power(2, 3)), flat = reduce_sum(power(6, 1));
+  const FeedList feeds = {
+      {m, Tensor::FromValues<float>({0.5f, 0.25f, -1, 2}, Shape::Trusted({2, 2}))},
+      {v, Tensor::FromValues<float>({1, 2}, Shape::Trusted({2, 1}))}};
+  EXPECT_EQ(EvalVector<float>(Gradient(nested, m), feeds),
+            EvalVector<float>(Gradient(flat, m), feeds));
+}
+
+TEST_P(Gradients, OfBranchesInLoopsInBranchesWithCaptures) {
+  const Value p = placeholder(DType::kBool, PartialShape::Scalar()), x = Float(), w = Float();
+  const Value y = cond(
+      p,
+      [&] {
+        return for_range(
+            4,
+            [&](Value i, Value s) {
+              return cond(i % 2 < 1, [&] { return s * w; }, [&] { return s + w * x; });
+            },
+            x);
+      },
+      [&] { return x; });
+  const std::vector<Value> g = gradients({y}, {x, w});
+  // ((x w + w x) w + w x) = 2 x w² + w x
+  const FeedList taken = {{p, Tensor::Scalar(true)}, {x, F(3)}, {w, F(2)}};
+  EXPECT_EQ(Eval<float>(g[0], taken), 10);
+  EXPECT_EQ(Eval<float>(g[1], taken), 27);
+  const FeedList other = {{p, Tensor::Scalar(false)}, {x, F(3)}, {w, F(2)}};
+  EXPECT_EQ(Eval<float>(g[0], other), 1);
+  EXPECT_EQ(Eval<float>(g[1], other), 0);
+}
+
+TEST_P(Gradients, TakenInsideALoopAndOfThat) {
+  // x := x - r f'(x) with f = x⁴ / 4, three times; and how its result depends on where it began.
+  const Value start = Float(), rate = Float();
+  const Value end = for_range(
+      3,
+      [&](Value, Value x) {
+        const Value f = x * x * x * x / 4.0f;
+        return x - rate * Gradient(f, x);
+      },
+      start);
+  double x = 1.5, by_start = 1, by_rate = 0;
+  constexpr double kRate = 0.1;
+  for (int i = 0; i < 3; ++i) {
+    by_rate = by_rate * (1 - kRate * 3 * x * x) - x * x * x;
+    by_start *= 1 - kRate * 3 * x * x;
+    x -= kRate * x * x * x;
+  }
+  const std::vector<Value> g = gradients({end}, {start, rate});
+  const FeedList feeds = {{start, F(1.5f)}, {rate, F(0.1f)}};
+  EXPECT_NEAR(Eval<float>(end, feeds), x, 1e-5);
+  EXPECT_NEAR(Eval<float>(g[0], feeds), by_start, 1e-5);
+  EXPECT_NEAR(Eval<float>(g[1], feeds), by_rate, 1e-5);
+}
+
+TEST_P(Gradients, TwoOfOneList) {
+  const Value x = Float();
+  List list = List::empty(DType::kFloat, PartialShape::Scalar());
+  list = for_range(
+      3, [&](Value i, List l) { return l.push_back(x * cast(i + 1, DType::kFloat)); }, list);
+  const Value sum = reduce_sum(list.stack()), squares = reduce_sum(square(list.stack()));
+  EXPECT_EQ(Eval<float>(Gradient(sum, x), {{x, F(2)}}), 6);
+  EXPECT_EQ(Eval<float>(Gradient(squares, x), {{x, F(2)}}), 56);
+}
+
+TEST_P(Gradients, OfStateThatGrows) {
+  const Value x = Float();
+  const Value row = reshape(x, {1});
+  const Value grown = for_range(3, [&](Value, Value s) { return concat({s, s * x}, 0); }, row);
+  // (1 + x)³ x in all.
+  EXPECT_FLOAT_EQ(Eval<float>(Gradient(reduce_sum(grown), x), {{x, F(2)}}), 27 + 3 * 9 * 2);
+}
+
+TEST_P(Gradients, HessianOfAScan) {
+  const Value x = Vector(2);
+  const Value h = hessian(
+      [](Value x) {
+        const Value products = scan([](Value acc, Value v) { return acc * v; }, x, 1.0f);
+        return reduce_sum(products);
+      },
+      x);
+  EXPECT_THAT(EvalVector<float>(h, {{x, Vec({3, 5})}}), ElementsAre(0, 1, 1, 0));
+}
+
+TEST_P(Gradients, ARootAtZeroGuardedByABranchIsNoNan) {
+  const Value x = Float();
+  const Value y = cond(x > 0, [&] { return sqrt(x); }, [&] { return 0.0f * x; });
+  const Value g = Gradient(y, x);
+  EXPECT_EQ(Eval<float>(g, {{x, F(0)}}), 0);
+  EXPECT_EQ(Eval<float>(g, {{x, F(4)}}), 0.25f);
+}
+
+TEST_P(Gradients, ABranchMayReturnAnOuterValueUnchanged) {
+  const Value x = Float(), z = Float();
+  const Value y = cond(x > 0, [&] { return z; }, [&] { return x * z; });
+  const std::vector<Value> g = gradients({y}, {x, z});
+  EXPECT_EQ(Eval<float>(g[0], {{x, F(1)}, {z, F(5)}}), 0);
+  EXPECT_EQ(Eval<float>(g[1], {{x, F(1)}, {z, F(5)}}), 1);
+  EXPECT_EQ(Eval<float>(g[0], {{x, F(-1)}, {z, F(5)}}), 5);
+}
+
+TEST_P(Gradients, OfVariablesThatTheBodyUpdates) {
+  // y = Σ v² over v = 2, 3, 4: each read has a share, writes cut.
+  Variable v("v", 2.0f);
+  const Value y = for_range(
+      3,
+      [&](Value, Value sum) {
+        const Value now = v.read();
+        v.assign_add(1.0f);
+        return sum + now * now;
+      },
+      0.0f);
+  const Value g = Gradient(y, v);
+  EXPECT_EQ(Eval<float>(g), 2 * (2 + 3 + 4));
+}
+
+TEST_P(Gradients, OfALoopOverRandomNumbers) {
+  const Value x = Float();
+  const auto [sum, product] = for_range(
+      4,
+      [&](Value, std::pair<Value, Value> s) {
+        const Value r = random_uniform({});
+        return std::pair(s.first + r, s.second + r * x);
+      },
+      std::pair<Value, Value>(0.0f, 0.0f));
+  // What is drawn once is what the gradient has seen.
+  const Value difference = Gradient(product, x) - sum;
+  EXPECT_NEAR(Eval<float>(difference, {{x, F(2)}}), 0, 1e-6);
+}
+
+TEST_P(Gradients, OfRecursion) {
+  const TensorSpec number = {DType::kInt32, PartialShape::Scalar()};
+  const TensorSpec real = {DType::kFloat, PartialShape::Scalar()};
+  auto power = declare<Value(Value, Value)>("power", {number, real}, {real});
+  power.define([&](Value n, Value x) {
+    return cond(n < 1, [&] { return ones_like(x); }, [&] { return x * power(n - 1, x); });
+  });
+  const Value n = Int(), x = Float();
+  const Value g = Gradient(power(n, x), x);
+  const Value gg = Gradient(g, x);
+  EXPECT_EQ(Eval<float>(g, {{n, I(3)}, {x, F(2)}}), 12);
+  EXPECT_EQ(Eval<float>(gg, {{n, I(3)}, {x, F(2)}}), 12);
+  EXPECT_EQ(Eval<float>(g, {{n, I(0)}, {x, F(2)}}), 0);
+}
+
+TEST_P(Gradients, OfFiftyLoopsInEachOther) {
+  const Value x = Float();
+  std::function<Value(Value, int)> nest = [&](Value s, int depth) -> Value {
+    if (depth == 0) return s * x;
+    return for_range(1, [&](Value, Value inner) { return nest(inner, depth - 1); }, s);
+  };
+  EXPECT_EQ(Eval<float>(Gradient(nest(x, 50), x), {{x, F(3)}}), 6);
+}
+
+TEST_P(Gradients, TheSameLoopBeforeAndAfterItsGradientWasBuilt) {
+  const Value x = Float();
+  const Value y = for_range(3, [](Value, Value s) { return s * s; }, x);
+  GraphSession session(graph, options());
+  EXPECT_EQ(session.eval(y, {{x, F(2)}}).scalar<float>(), 256);
+  const Value g = Gradient(y, x);
+  EXPECT_EQ(session.eval(y, {{x, F(2)}}).scalar<float>(), 256);
+  EXPECT_EQ(session.eval(g, {{x, F(2)}}).scalar<float>(), 1024);
+}
+
+TEST_P(Gradients, UnusedAndPartlyUsedOutputs) {
+  const Value x = Float();
+  const auto [a, b, c] = for_range(
+      3,
+      [&](Value, std::array<Value, 3> s) {
+        return std::array<Value, 3>{s[0] * x, s[1] + s[0], s[2] * 2.0f};
+      },
+      std::array<Value, 3>{1.0f, 0.0f, x});
+  EXPECT_EQ(Eval<float>(Gradient(b, x), {{x, F(2)}}), 5);  // 1 + x + x²
+  EXPECT_EQ(Eval<float>(Gradient(c, x), {{x, F(2)}}), 8);
+  EXPECT_EQ(Eval<float>(gradients({a, c}, {x})[0], {{x, F(2)}}), 20);
+}
+
+TEST_P(Gradients, AreTheSameBitsUnderEveryMemoryPolicy) {
+  const Value n = Int(), x = Float(), w = Float();
+  const auto build = [&](const std::string& memory) {
+    const Value y = for_range(n, [&](Value, Value s) { return sin(s * w) + 0.1f * s; }, x);
+    return gradients({y}, {x, w}, {.memory = memory});
+  };
+  const std::vector<Value> save = build("save");
+  for (const char* memory :
+       {"recompute(1)", "recompute(7)", "checkpoint(64)", "checkpoint(100000)"}) {
+    const std::vector<Value> other = build(memory);
+    for (const int trips : {0, 1, 10, 100}) {
+      const FeedList feeds = {{n, I(trips)}, {x, F(0.5f)}, {w, F(1.1f)}};
+      for (size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(Eval<float>(save[i], feeds), Eval<float>(other[i], feeds)) << memory << trips;
+    }
+  }
+}
+
+TEST_P(Gradients, JvpIsTheJacobianTimesADirection) {
+  const Value x = Vector(3), d = Vector(3);
+  const auto f = [](const Value& x) { return x * x * reduce_sum(x); };
+  const FeedList feeds = {{x, Vec({1, 2, 3})}, {d, Vec({1, 0, -1})}};
+  const Value along = jvp(f(x), x, d);
+  const Value whole = jacobian(f, x);
+  EXPECT_EQ(EvalVector<float>(along, feeds),
+            EvalVector<float>(squeeze(matmul(whole, expand_dims(d, 1))), feeds));
+}
+
+TEST_P(Gradients, AreClippedByTheirCommonNorm) {
+  const Value a = Float(), b = Float();
+  const Clipped clipped = clip_by_global_norm({a, b}, 1.0f);
+  const FeedList large = {{a, F(3)}, {b, F(4)}}, zero = {{a, F(0)}, {b, F(0)}};
+  EXPECT_EQ(Eval<float>(clipped.norm, large), 5);
+  EXPECT_FLOAT_EQ(Eval<float>(clipped.values[0], large), 0.6f);
+  EXPECT_EQ(Eval<float>(clipped.values[1], zero), 0);
+}
+
+TEST(GradientErrors, NameTheReason) {
+  Graph graph;
+  const GraphScope in(graph);
+  const Value x = Float(), z = Float();
+  ExpectContains(ErrorOf([&] { (void)gradients({x * x}, {z}); }), "there is no gradient");
+  ExpectContains(ErrorOf([&] { (void)gradients({floor(x)}, {x}); }), "Floor");
+  ExpectContains(ErrorOf([&] { (void)gradients({x * x}, {x}, {.memory = "forget"}); }),
+                 "no memory policy");
+  EXPECT_FALSE(gradients({x * x}, {z}, {.unconnected = Unconnected::kNothing})[0].has_value());
+}
+
+}  // namespace
+}  // namespace gyre::testing
