@@ -107,7 +107,7 @@ Expr Body::Dims(Endpoint e) {
 Expr Body::Zero(Endpoint e) {
   const Kind& kind = KindOf(e);
   const DType dtype = AdjointType(e);
-  if (kind.IsOptional()) return back_.Op("OptionalNone", {});
+  if (kind.IsOptional()) return back_.Op("_OptionalZero", {});
   if (kind.IsFlow()) {
     return back_.Op("EmptyTensorList", {back_.Int(-1), back_.Int(-1)},
                     {{"element_dtype", kind.dtype}});
@@ -283,6 +283,7 @@ absl::StatusOr<FunctionGradient> Body::Finish(const FunctionRequest& request) {
   }
   GYRE_RETURN_IF_ERROR(back_.status());
   gradient.saved = saved_;
+  for (const Endpoint& e : saved_) gradient.saved_kinds.push_back(KindOf(e));
   gradient.forward = forward_.Build();
   gradient.backward = own_backward_->Build();
   return gradient;

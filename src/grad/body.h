@@ -39,6 +39,8 @@ class Body {
   // handle: the variable's.
   Expr Dims(Endpoint e);
   const Kind& KindOf(Endpoint e) const;
+  // Of one more output of a node.
+  void AddKind(NodeId node, Kind kind) { kinds_[node].push_back(std::move(kind)); }
   // Of the value's adjoint; kInvalid when it is not known.
   DType AdjointType(Endpoint e) const;
   // Whether the adjoint is a list that is changed rather than added to.

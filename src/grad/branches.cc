@@ -1,6 +1,6 @@
 // The gradient of If and Case: an If or Case on the same choice. Each branch is differentiated by
-// itself. What it needs of its own insides travels in an optional, which the forward node returns
-// behind its outputs; arguments and results are there anyway.
+// itself. What it needs of its own insides travels in an optional, its tape, which the forward node
+// returns behind its outputs; arguments and results are there anyway.
 #include <algorithm>
 #include <utility>
 
@@ -79,31 +79,29 @@ class Branches {
   }
 
   absl::Status ExtendForward() {
-    bool any = false;
-    std::vector<std::vector<Endpoint>> inside(branches_.size());
-    for (size_t b = 0; b < branches_.size(); ++b) {
-      for (const Endpoint& e : branches_[b].saved) {
-        if (OriginOf(branches_[b].forward, e).place == Origin::Place::kInside)
-          inside[b].push_back(e);
+    for (const FunctionGradient& branch : branches_) {
+      tapes_.emplace_back();
+      for (size_t i = 0; i < branch.saved.size(); ++i) {
+        if (OriginOf(branch.forward, branch.saved[i]).place != Origin::Place::kInside) continue;
+        AddToTape(branch.forward, branch.saved[i], branch.saved_kinds[i], tapes_.back());
+        has_tape_ = true;
       }
-      any |= !inside[b].empty();
     }
-    if (!any) return absl::OkStatus();
+    if (!has_tape_) return absl::OkStatus();
     std::vector<std::string> names;
     for (size_t b = 0; b < branches_.size(); ++b) {
       FunctionBuilder builder(transform_.ops(), branches_[b].forward);
-      GYRE_ASSIGN_OR_RETURN(const Endpoint tape,
-                            inside[b].empty() ? builder.Add1("OptionalNone", {})
-                                              : builder.Add1("OptionalFromValue", inside[b]));
-      builder.Return("saved", tape);
+      ExprBuilder exprs(builder);
+      const Expr tape = WriteTape(tapes_[b], exprs);
+      GYRE_RETURN_IF_ERROR(exprs.status());
+      builder.Return("saved", tape.endpoint());
       Function function = builder.Build();
       function.name = absl::StrCat(function.name, "_saving");
       names.push_back(transform_.Add(std::move(function)));
     }
     Node site = site_;
     SetFunctions(names, site);
-    has_tape_ = true;
-    return ExtendSite(body_, std::move(site), {}, {DType::kVariant});
+    return ExtendSite(body_, std::move(site), {}, {TapeOutput()});
   }
 
   // What the backward node takes behind the choice.
@@ -151,8 +149,8 @@ class Branches {
   absl::Status AddBackward() {
     std::vector<std::string> names;
     BackwardSite site;
-    for (const FunctionGradient& branch : branches_) {
-      GYRE_ASSIGN_OR_RETURN(Function function, BackwardBranch(branch));
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      GYRE_ASSIGN_OR_RETURN(Function function, BackwardBranch(branches_[b], tapes_[b]));
       site.has_effects |= function.stateful;
       if (site.types.empty()) {
         for (const FunctionResult& result : function.results) site.types.push_back(result.dtype);
@@ -175,7 +173,7 @@ class Branches {
     return HandBack(AddSite(body_, site));
   }
 
-  absl::StatusOr<Function> BackwardBranch(const FunctionGradient& branch) {
+  absl::StatusOr<Function> BackwardBranch(const FunctionGradient& branch, const TapeOf& tape) {
     FunctionBuilder builder(transform_.ops(), absl::StrCat(branch.backward.name, "_gradient"));
     ExprBuilder exprs(builder);
     std::vector<Expr> args;
@@ -183,34 +181,24 @@ class Branches {
       args.push_back(exprs.At(builder.Arg(absl::StrCat("in_", i), inputs_[i].dtype())));
     std::vector<Endpoint> values;
     for (size_t i = 0; i < num_adjoints_; ++i) values.push_back(args[i].endpoint());
-    GYRE_RETURN_IF_ERROR(AppendSaved(branch, args, exprs, values));
+    std::vector<Expr> inside;
+    if (has_tape_) inside = ReadTape(tape, args[tape_]);
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    AppendSaved(branch, args, inside, values);
     const std::vector<Endpoint> results = Splice(branch.backward, values, builder);
     for (size_t o = 0; o < outs_.size(); ++o) ReturnOut(branch, o, results, args, exprs);
     GYRE_RETURN_IF_ERROR(exprs.status());
     return builder.Build();
   }
 
-  absl::Status AppendSaved(const FunctionGradient& branch, const std::vector<Expr>& args,
-                           ExprBuilder& exprs, std::vector<Endpoint>& values) {
-    std::vector<DType> types;
-    for (const Endpoint& e : branch.saved) {
-      if (SavedInput(branch, e) < 0)
-        types.push_back(branch.forward.node(e.node).signature.outputs[e.slot].dtype);
-    }
-    std::vector<Expr> inside;
-    if (!types.empty()) {
-      inside = exprs.Ops(
-          "OptionalGetValue", {args[tape_]},
-          {{"output_types", types}, {"output_shapes", std::vector<PartialShape>(types.size())}},
-          static_cast<int>(types.size()));
-      GYRE_RETURN_IF_ERROR(exprs.status());
-    }
+  // The values that the branch's gradient takes; `inside`: those from its tape.
+  void AppendSaved(const FunctionGradient& branch, const std::vector<Expr>& args,
+                   const std::vector<Expr>& inside, std::vector<Endpoint>& values) {
     size_t next = 0;
     for (const Endpoint& e : branch.saved) {
       const int input = SavedInput(branch, e);
       values.push_back(input < 0 ? inside[next++].endpoint() : args[input].endpoint());
     }
-    return absl::OkStatus();
   }
 
   // The gradient of one argument, in the form in which all branches give it.
@@ -228,7 +216,7 @@ class Branches {
       if (branch.forms[o] == Form::kSlices)
         dense = MakeDense({exprs.At(results[at]), exprs.At(results[at + 1])}, dims);
       if (branch.forms[o] == Form::kNone) {
-        dense = dtype == DType::kVariant ? exprs.Op("OptionalNone", {})
+        dense = dtype == DType::kVariant ? exprs.Op("_OptionalZero", {})
                                          : Fill(dims, exprs.Scalar(dtype, 0));
       }
       if (dense.ok()) exprs.function().Return(name, dense.endpoint());
@@ -271,6 +259,7 @@ class Branches {
   FunctionRequest request_;
   std::vector<FunctionGradient> branches_;
   std::vector<Out> outs_;
+  std::vector<TapeOf> tapes_;  // by branch
   bool has_tape_ = false;
   int tape_ = -1;  // which input
   std::vector<Expr> inputs_;

@@ -60,9 +60,10 @@ class Call {
     GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
                           DifferentiateFunction(transform_, function, request_));
     std::vector<Endpoint> saved;  // where the site has them
-    std::vector<DType> more;
+    std::vector<MoreOutput> more;
     FunctionBuilder builder(transform_.ops(), gradient.forward);
-    for (const Endpoint& e : gradient.saved) {
+    for (size_t i = 0; i < gradient.saved.size(); ++i) {
+      const Endpoint e = gradient.saved[i];
       const Origin origin = OriginOf(gradient.forward, e);
       if (origin.place == Origin::Place::kArgument) {
         saved.push_back(args_[origin.index]);
@@ -71,7 +72,7 @@ class Call {
       } else {
         saved.push_back({site_.id, site_.num_outputs() + static_cast<int>(more.size())});
         builder.Return(gradient.forward.node(e.node).name, e);
-        more.push_back(builder.dtype(e));
+        more.push_back({builder.dtype(e), gradient.saved_kinds[i]});
       }
     }
     if (!more.empty()) {
@@ -105,7 +106,7 @@ class Call {
     GYRE_ASSIGN_OR_RETURN(const RecursiveGradient names, transform_.Recursive(function, request_));
     Node site = site_;
     SetFunctions({names.forward_name}, site);
-    GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, {DType::kVariant}));
+    GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, {TapeOutput()}));
     std::vector<Expr> inputs{body_.Forward({site_.id, site_.num_outputs()})};
     for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
     BackwardSite call{.op = "PartitionedCall",
@@ -150,14 +151,21 @@ class Call {
   FunctionRequest request_;
 };
 
+TapeOf TapeOfAll(const FunctionGradient& gradient) {
+  TapeOf tape;
+  for (size_t i = 0; i < gradient.saved.size(); ++i)
+    AddToTape(gradient.forward, gradient.saved[i], gradient.saved_kinds[i], tape);
+  return tape;
+}
+
 // forward(arguments) -> results, tape
 absl::StatusOr<Function> WithTape(const OpLookup& ops, const FunctionGradient& gradient,
                                   std::string name) {
   FunctionBuilder builder(ops, gradient.forward);
-  GYRE_ASSIGN_OR_RETURN(const Endpoint tape,
-                        gradient.saved.empty() ? builder.Add1("OptionalNone", {})
-                                               : builder.Add1("OptionalFromValue", gradient.saved));
-  builder.Return("tape", tape);
+  ExprBuilder exprs(builder);
+  const Expr tape = WriteTape(TapeOfAll(gradient), exprs);
+  GYRE_RETURN_IF_ERROR(exprs.status());
+  builder.Return("tape", tape.endpoint());
   Function function = builder.Build();
   function.name = std::move(name);
   return function;
@@ -174,16 +182,9 @@ absl::StatusOr<Function> FromTape(const OpLookup& ops, const FunctionGradient& g
   std::vector<Endpoint> values;
   for (size_t i = 0; i < num_given; ++i)
     values.push_back(builder.Arg(backward.args[i].name, backward.args[i].dtype));
-  std::vector<DType> types;
-  for (size_t i = num_given; i < backward.args.size(); ++i) types.push_back(backward.args[i].dtype);
-  if (!types.empty()) {
-    const std::vector<Expr> saved = exprs.Ops(
-        "OptionalGetValue", {tape},
-        {{"output_types", types}, {"output_shapes", std::vector<PartialShape>(types.size())}},
-        static_cast<int>(types.size()));
-    GYRE_RETURN_IF_ERROR(exprs.status());
-    for (const Expr& e : saved) values.push_back(e.endpoint());
-  }
+  const std::vector<Expr> saved = ReadTape(TapeOfAll(gradient), tape);
+  GYRE_RETURN_IF_ERROR(exprs.status());
+  for (const Expr& e : saved) values.push_back(e.endpoint());
   const std::vector<Endpoint> results = Splice(backward, values, builder);
   for (size_t r = 0; r < results.size(); ++r) builder.Return(backward.results[r].name, results[r]);
   return builder.Build();

@@ -4,8 +4,11 @@
 #include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
+#include "ops/list/list_rules.h"
 
 namespace gyre::grad {
 namespace {
@@ -90,6 +93,38 @@ KindRow OutputsOfListOp(const Node& node, const KindRow& inputs) {
 
 }  // namespace
 
+std::string KindText(const Kind& kind) {
+  switch (kind.type) {
+    case Kind::Type::kOther:
+      return "";
+    case Kind::Type::kOptional:
+      return "optional";
+    case Kind::Type::kFlow:
+      return absl::StrCat("flow ", DTypeName(kind.dtype));
+    case Kind::Type::kList: {
+      const std::string element = kind.parts.empty() ? "" : KindText(kind.parts[0]);
+      return absl::StrCat("list ", DTypeName(kind.dtype), element.empty() ? "" : " ", element);
+    }
+  }
+  return "";
+}
+
+Kind ParseKind(absl::string_view text) {
+  if (text == "optional") return {Kind::Type::kOptional, DType::kInvalid, {}};
+  const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+  const DType dtype =
+      words.size() < 2 ? DType::kInvalid : ParseDType(words[1]).value_or(DType::kInvalid);
+  if (words[0] == "flow") return {Kind::Type::kFlow, dtype, {}};
+  if (words[0] != "list") return {};
+  return {Kind::Type::kList, dtype, {words.size() < 3 ? Kind() : ParseKind(words[2])}};
+}
+
+std::vector<std::string> KindTexts(const KindRow& kinds) {
+  std::vector<std::string> texts;
+  for (const Kind& kind : kinds) texts.push_back(KindText(kind));
+  return texts;
+}
+
 bool operator<(const Kind& a, const Kind& b) {
   return std::tie(a.type, a.dtype, a.parts) < std::tie(b.type, b.dtype, b.parts);
 }
@@ -121,13 +156,21 @@ KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
       absl::StartsWith(node.op_name, "_TensorList"))
     return OutputsOfListOp(node, inputs);
   if (IsArrayOp(node)) return OutputsOfArrayOp(node);
+  const auto* texts = node.attrs.Get<std::vector<std::string>>(kKindsAttr);
   if (node.op_name == "OptionalFromValue")
-    return {Cut({Kind::Type::kOptional, DType::kInvalid, inputs})};
-  if (node.op_name == "OptionalNone") return {{Kind::Type::kOptional, DType::kInvalid, {}}};
+    return {Cut({Kind::Type::kOptional, DType::kInvalid, texts == nullptr ? inputs : KindRow()})};
+  if (node.op_name == "OptionalNone" || node.op_name == "_OptionalZero")
+    return {{Kind::Type::kOptional, DType::kInvalid, {}}};
   KindRow kinds(node.num_outputs());
-  if (node.op_name == "OptionalGetValue") {
+  const bool gets_or_zeros = node.op_name == "_OptionalGetOrZeros";
+  const bool gets = node.op_name == "OptionalGetValue" || gets_or_zeros;
+  if (gets && texts != nullptr) {
+    for (size_t i = 0; i < std::min(kinds.size(), texts->size()); ++i)
+      kinds[i] = ParseKind((*texts)[i]);
+  } else if (gets) {
     kinds = inputs[0].parts;
     kinds.resize(node.num_outputs());
+    if (gets_or_zeros) JoinRow(kinds, {inputs.begin() + 1, inputs.end()});
   } else if (absl::StartsWith(node.op_name, "Identity") && inputs.size() == kinds.size()) {
     kinds = inputs;
   } else if (kinds.size() == 1 && node.signature.outputs[0].dtype == DType::kVariant) {
@@ -155,13 +198,31 @@ KindRow Kinds::OutputsOfSite(const Node& node, const KindRow& args) {
 KindRow Kinds::Results(const std::string& name, const KindRow& args) {
   const Function* function = program_.FindFunction(name);
   if (function == nullptr) return {};
-  const auto [known, is_new] = results_.try_emplace({name, args});
-  if (!is_new) return known->second;
-  const std::vector<KindRow> kinds = Of(*function, args);
+  const Key key{name, args};
+  const auto [known, is_new] = results_.try_emplace(key);
+  if (!is_new) {
+    known->second.is_asked = true;
+    return known->second.kinds;
+  }
+  for (bool changed = true; changed;) {
+    const size_t num_found = found_.size();
+    const KindRow results = ResultsOnce(*function, args);
+    Entry& entry = results_[key];
+    changed = entry.is_asked && results != entry.kinds;
+    entry.kinds = results;
+    if (!changed) break;
+    // What was found on the way rests on less than is known now.
+    for (; found_.size() > num_found; found_.pop_back()) results_.erase(found_.back());
+  }
+  found_.push_back(key);
+  return results_[key].kinds;
+}
+
+KindRow Kinds::ResultsOnce(const Function& function, const KindRow& args) {
+  const std::vector<KindRow> kinds = Of(function, args);
   KindRow results;
-  for (const FunctionResult& result : function->results)
+  for (const FunctionResult& result : function.results)
     results.push_back(kinds[result.value.node][result.value.slot]);
-  results_[{name, args}] = results;
   return results;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ir/program.h"
 
 namespace gyre::grad {
@@ -30,6 +31,14 @@ struct Kind {
 
 using KindRow = std::vector<Kind>;
 
+// In words: "", "optional", "flow float32", "list float64", "list variant list float64". What is in
+// an optional is not said.
+std::string KindText(const Kind& kind);
+// Of a text that KindText has not written: kOther.
+Kind ParseKind(absl::string_view text);
+// What an optional that a gradient writes or reads has to say of its components (kKindsAttr).
+std::vector<std::string> KindTexts(const KindRow& kinds);
+
 class Kinds {
  public:
   explicit Kinds(const Program& program);
@@ -41,11 +50,18 @@ class Kinds {
   KindRow Outputs(const Node& node, const KindRow& inputs);
   KindRow OutputsOfSite(const Node& node, const KindRow& args);
   KindRow Results(const std::string& function, const KindRow& args);
+  KindRow ResultsOnce(const Function& function, const KindRow& args);
 
   const Program& program_;
   bool has_any_ = false;
-  // An entry without kinds is being found: a recursive call, of which nothing is known yet.
-  std::map<std::pair<std::string, KindRow>, KindRow> results_;
+  // A function's results, given the kinds of its arguments.
+  struct Entry {
+    KindRow kinds;
+    bool is_asked = false;  // by a recursive call, while it is being found: it gets what is known
+  };
+  using Key = std::pair<std::string, KindRow>;
+  std::map<Key, Entry> results_;
+  std::vector<Key> found_;  // in order
 };
 
 }  // namespace gyre::grad

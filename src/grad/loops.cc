@@ -143,40 +143,45 @@ class Loop {
     ExprBuilder outer(body_.forward());
     outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
     std::vector<Endpoint> inits;
-    std::vector<DType> types;
+    std::vector<MoreOutput> outputs;
     for (const Endpoint& e : listed) {
       const DType dtype = builder.dtype(e);
       const Expr list = exprs.At(builder.Arg("saved", DType::kVariant));
       const Expr pushed = exprs.Op("TensorListPushBack", {list, exprs.At(e)});
       if (pushed.ok()) builder.Return("saved", pushed.endpoint());
       inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(e)).endpoint());
-      types.push_back(DType::kVariant);
+      outputs.push_back({DType::kVariant, {Kind::Type::kList, dtype, {KindOfSaved(e)}}});
     }
     if (counts_) {
       const Expr count = exprs.At(builder.Arg("count", DType::kInt64));
       builder.Return("count", (count + 1.0).endpoint());
       inits.push_back(outer.Scalar(DType::kInt64, 0).endpoint());
-      types.push_back(DType::kInt64);
+      outputs.push_back({DType::kInt64, Kind()});
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     GYRE_RETURN_IF_ERROR(outer.status());
     std::vector<std::string> names;
-    if (condition_ != nullptr) names.push_back(ExtendCondition(types));
+    if (condition_ != nullptr) names.push_back(ExtendCondition(outputs));
     Function forward = builder.Build();
     forward.name = absl::StrCat(function_->name, "_saving");
     names.push_back(transform_.Add(std::move(forward)));
     Node site = site_;
     SetFunctions(names, site);
-    return ExtendSite(body_, std::move(site), inits, types);
+    return ExtendSite(body_, std::move(site), inits, outputs);
   }
 
   PartialShape ShapeOfSaved(Endpoint e) const {
     return transform_.ShapesOf(function_->name).at(e).shape;
   }
 
-  std::string ExtendCondition(const std::vector<DType>& types) {
+  Kind KindOfSaved(Endpoint e) const {
+    const std::vector<Endpoint>& saved = gradient_.saved;
+    return gradient_.saved_kinds[std::find(saved.begin(), saved.end(), e) - saved.begin()];
+  }
+
+  std::string ExtendCondition(const std::vector<MoreOutput>& outputs) {
     FunctionBuilder builder(transform_.ops(), *condition_);
-    for (const DType dtype : types) builder.Arg("saved", dtype);
+    for (const MoreOutput& output : outputs) builder.Arg("saved", output.dtype);
     Function condition = builder.Build();
     condition.name = absl::StrCat(condition_->name, "_saving");
     return transform_.Add(std::move(condition));

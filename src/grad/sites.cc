@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "ir/calls.h"
+#include "ops/list/list_rules.h"
 #include "passes/edit/interface.h"
 
 namespace gyre::grad {
@@ -87,19 +88,44 @@ void SetFunctions(const std::vector<std::string>& names, Node& site) {
 }
 
 absl::Status ExtendSite(Body& body, Node site, const std::vector<Endpoint>& more_args,
-                        const std::vector<DType>& more_outputs) {
+                        const std::vector<MoreOutput>& more_outputs) {
   passes::SiteInterface interface = passes::InterfaceOf(site);
   for (const Endpoint& arg : more_args) {
     interface.args.push_back(arg);
     interface.arg_types.push_back(body.forward().dtype(arg));
   }
-  for (const DType dtype : more_outputs) {
-    interface.output_types.push_back(dtype);
+  for (const MoreOutput& output : more_outputs) {
+    interface.output_types.push_back(output.dtype);
     interface.outputs_from.push_back(-1);
+    body.AddKind(site.id, output.kind);
   }
   GYRE_ASSIGN_OR_RETURN(Node extended, passes::WithInterface(site, interface));
   body.forward().Replace(site.id, std::move(extended));
   return absl::OkStatus();
+}
+
+void AddToTape(const Function& function, Endpoint value, const Kind& kind, TapeOf& tape) {
+  tape.values.push_back(value);
+  tape.types.push_back(function.node(value.node).signature.outputs[value.slot].dtype);
+  tape.kinds.push_back(kind);
+}
+
+Expr WriteTape(const TapeOf& tape, ExprBuilder& builder) {
+  if (tape.values.empty()) return builder.Op("OptionalNone", {});
+  std::vector<Expr> values;
+  for (const Endpoint& e : tape.values) values.push_back(builder.At(e));
+  return builder.Op("OptionalFromValue", std::move(values),
+                    {{std::string(kKindsAttr), KindTexts(tape.kinds)}});
+}
+
+std::vector<Expr> ReadTape(const TapeOf& tape, Expr from) {
+  if (tape.values.empty()) return {};
+  const size_t n = tape.types.size();
+  return from.builder().Ops("OptionalGetValue", {from},
+                            {{"output_types", tape.types},
+                             {"output_shapes", std::vector<PartialShape>(n)},
+                             {std::string(kKindsAttr), KindTexts(tape.kinds)}},
+                            static_cast<int>(n));
 }
 
 std::vector<Expr> AddSite(Body& body, const BackwardSite& site) {

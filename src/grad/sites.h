@@ -30,8 +30,26 @@ absl::Status SeedSums(Transform& transform, const Function& function, FunctionRe
 // Makes `site` call other functions, in the order of CalleesOf.
 void SetFunctions(const std::vector<std::string>& names, Node& site);
 // Puts `site` back on the forward side with more arguments and outputs.
+struct MoreOutput {
+  DType dtype;
+  Kind kind;
+};
+inline MoreOutput TapeOutput() {
+  return {DType::kVariant, {Kind::Type::kOptional, DType::kInvalid, {}}};
+}
 absl::Status ExtendSite(Body& body, Node site, const std::vector<Endpoint>& more_args,
-                        const std::vector<DType>& more_outputs);
+                        const std::vector<MoreOutput>& more_outputs);
+
+// A tape: an optional that holds values of `function`, by which a gradient comes.
+struct TapeOf {
+  std::vector<Endpoint> values;
+  std::vector<DType> types;
+  KindRow kinds;
+};
+void AddToTape(const Function& function, Endpoint value, const Kind& kind, TapeOf& tape);
+// The tape, written by the function that has the values; one without values holds nothing.
+Expr WriteTape(const TapeOf& tape, ExprBuilder& builder);
+std::vector<Expr> ReadTape(const TapeOf& tape, Expr from);
 
 // A node on the backward side that calls functions of the transform. The stateless `op` if none of
 // them has effects; all that name Tout get `types`.

@@ -35,6 +35,7 @@ inline int NumResults(Form form) { return static_cast<int>(form); }
 struct FunctionGradient {
   Function forward;
   std::vector<Endpoint> saved;
+  KindRow saved_kinds;
   Function backward;
   std::vector<Form> forms;  // by wanted argument
 };

@@ -230,20 +230,35 @@ absl::Status GatherV2Rule(ShapeContext& ctx) {
 
 void GatherGradient(GradientContext& g) { AddGatheredRows(g, 1); }
 
+// As GatheredDims::Along, for an axis that is not known before the program runs.
+GatheredDims AlongInput(GradientContext& g, int axis_input, int batch_dims) {
+  ExprBuilder& b = g.builder();
+  const RuleDims params = RuleDims::OfInput(g, 0);
+  const Expr all = params.All();
+  const Expr rank = g.op("Size", {all});
+  const Expr axis = VectorOf({g.op("FloorMod", {Cast(g.input(axis_input), DType::kInt32), rank})});
+  const Expr begin = b.Ints({batch_dims});
+  return {params.Product(0, batch_dims),
+          g.op("Prod", {g.op("Slice", {all, begin, axis - begin}), b.Int(0)}),
+          g.op("Prod", {g.op("Slice", {all, axis, b.Ints({1})}), b.Int(0)}),
+          g.op("Slice", {all, axis + 1, b.Ints({-1})})};
+}
+
 void GatherV2Gradient(GradientContext& g) {
   const auto axis = KnownInteger(g, 2);
   const PartialShape& indices = g.input_shape(1);
-  int64_t batch_dims = g.attr<int64_t>("batch_dims", 0);
+  int batch_dims = static_cast<int>(g.attr<int64_t>("batch_dims", 0));
   if (batch_dims < 0 && indices.has_rank()) batch_dims += indices.rank();
-  if (!axis || batch_dims < 0) {
+  if (batch_dims < 0) {
     return g.Fail(absl::UnimplementedError(
-        "the gradient of GatherV2 needs an axis that is known before the program runs, and for "
-        "negative batch_dims the rank of its indices"));
+        "the gradient of a gather with negative batch_dims needs to know the rank of the indices"));
   }
-  const int at = static_cast<int>(*axis);
   const bool of_vector = g.input_shape(0).has_rank() && g.input_shape(0).rank() == 1;
-  if (batch_dims == 0 && (at == 0 || of_vector)) return AddGatheredRows(g, 1);
-  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1), at, static_cast<int>(batch_dims));
+  if (batch_dims == 0 && (axis == 0 || of_vector)) return AddGatheredRows(g, 1);
+  const RuleDims params = RuleDims::OfInput(g, 0);
+  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1).Product(batch_dims),
+                    axis ? GatheredDims::Along(params, static_cast<int>(*axis), batch_dims)
+                         : AlongInput(g, 2, batch_dims));
 }
 
 }  // namespace

@@ -21,24 +21,23 @@ void AddRowsFrom(GradientContext& g, Expr first) {
   g.AddSlices(0, g.grad(), WideIndices(first) + Cast(CountTo(count), WideIndices(first).dtype()));
 }
 
-// The gradient, seen as [batch, outer, index, …], goes to rows of [batch, outer, axis, …].
-void AddGatheredSlices(GradientContext& g, Expr indices, const RuleDims& index_dims, int axis,
-                       int batch_dims) {
-  if (!g.wants(0)) return;
-  ExprBuilder& b = g.builder();
-  const RuleDims params = RuleDims::OfInput(g, 0);
+GatheredDims GatheredDims::Along(const RuleDims& params, int axis, int batch_dims) {
   const int behind = axis == -1 ? RuleDims::kEnd : axis + 1;
-  const Expr batch = params.Product(0, batch_dims);
-  const Expr outer = params.Product(batch_dims, axis);
-  const Expr count = index_dims.Product(batch_dims);
-  const Expr size = params.Product(axis, behind);
+  return {params.Product(0, batch_dims), params.Product(batch_dims, axis),
+          params.Product(axis, behind), params.Part(behind)};
+}
+
+// The gradient, seen as [batch, outer, count, …], goes to rows of [batch, outer, size, …].
+void AddGatheredSlices(GradientContext& g, Expr indices, Expr count, const GatheredDims& dims) {
+  if (!g.wants(0)) return;
+  const auto& [batch, outer, size, inner] = dims;
+  const Expr one = g.builder().Int(1);
   const Expr blocks = batch * outer;
-  const Expr begins = Reshape(CountTo(blocks) * size, VectorOf({batch, outer, b.Int(1)}));
-  const Expr within = Reshape(Cast(indices, DType::kInt32), VectorOf({batch, b.Int(1), count}));
-  const Expr seen_as = Joined({VectorOf({batch, outer, count}), params.Part(behind)});
-  const Expr values = Reshape(g.grad(), seen_as);
+  const Expr begins = Reshape(CountTo(blocks) * size, VectorOf({batch, outer, one}));
+  const Expr within = Reshape(Cast(indices, DType::kInt32), VectorOf({batch, one, count}));
+  const Expr values = Reshape(g.grad(), Joined({VectorOf({batch, outer, count}), inner}));
   const Expr summed = g.op("UnsortedSegmentSum", {values, begins + within, blocks * size});
-  g.Add(0, Reshape(summed, params.All()));
+  g.Add(0, Reshape(summed, g.input_dims(0)));
 }
 
 void AddGatheredNd(GradientContext& g) {

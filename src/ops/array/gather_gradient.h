@@ -14,10 +14,17 @@ void AddGatheredRows(GradientContext& g, int indices);
 // vector of one) and those behind it.
 void AddRowsFrom(GradientContext& g, Expr first);
 
-// Of a node whose output 0 is made of slices along `axis`, by index. The first `batch_dims`
-// dimensions are common to both; both numbers may count from the end.
-void AddGatheredSlices(GradientContext& g, Expr indices, const RuleDims& index_dims, int axis,
-                       int batch_dims);
+// What is gathered from, seen as [batch, outer, size, …]: scalars and the vector of the rest.
+struct GatheredDims {
+  // Slices along `axis` are gathered; the first `batch_dims` dimensions are those of the indices.
+  // Both numbers may count from the end.
+  static GatheredDims Along(const RuleDims& params, int axis, int batch_dims);
+
+  Expr batch, outer, size, inner;
+};
+
+// Of a node whose output 0 is made of slices by index, `count` of them for each of the batch.
+void AddGatheredSlices(GradientContext& g, Expr indices, Expr count, const GatheredDims& dims);
 
 // Of a node whose output 0 is made of slices that the rows of input 1 name.
 void AddGatheredNd(GradientContext& g);

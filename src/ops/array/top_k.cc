@@ -141,7 +141,8 @@ absl::Status TopKRule(ShapeContext& ctx) {
 
 // The values are what the indices gather.
 void TopKGradient(GradientContext& g) {
-  AddGatheredSlices(g, g.output(1), RuleDims::OfOutput(g, 1), -1, -1);
+  AddGatheredSlices(g, g.output(1), RuleDims::OfOutput(g, 1).Product(-1),
+                    GatheredDims::Along(RuleDims::OfInput(g, 0), -1, -1));
 }
 
 }  // namespace

@@ -183,8 +183,11 @@ absl::Status ResizeShape(ShapeContext& c) {
 }
 
 void PushBackGradient(GradientContext& g) {
+  Expr list = g.grad();
+  if (g.input_dtype(1) == DType::kVariant)
+    list = WithElement(g, list, g.op("TensorListLength", {list}) - 1, 1);
   const std::vector<Expr> rest =
-      g.builder().Ops("TensorListPopBack", {g.grad(), g.input_dims(1)},
+      g.builder().Ops("TensorListPopBack", {list, g.input_dims(1)},
                       {{"element_dtype", g.input_dtype(1)}}, /*if_invalid=*/2);
   g.Add(0, rest[0]);
   g.Add(1, rest[1]);
@@ -194,23 +197,20 @@ void PopBackGradient(GradientContext& g) {
   g.Add(0, g.op("TensorListPushBack", {g.grad(0), g.grad(1)}));
 }
 
-// As long as the list that was input 0.
-Expr Resized(GradientContext& g, Expr list) {
-  return g.op("TensorListResize", {list, g.op("TensorListLength", {g.zero(0)})});
-}
-
 void SetItemGradient(GradientContext& g) {
   const Expr list = g.grad();
   if (g.wants(2)) {
-    g.Add(2, g.op("TensorListGetItem", {list, g.input(1), g.input_dims(2)},
+    const Expr with_item = WithElement(g, list, g.input(1), 2);
+    g.Add(2, g.op("TensorListGetItem", {with_item, g.input(1), g.input_dims(2)},
                   {{"element_dtype", g.input_dtype(2)}}));
   }
   if (!g.wants(0)) return;
   const Expr others = g.op("TensorListSetItem", {list, g.input(1), g.zero(2)});
-  g.Add(0, g.attr<bool>("resize_if_index_out_of_bounds", false) ? Resized(g, others) : others);
+  g.Add(0,
+        g.attr<bool>("resize_if_index_out_of_bounds", false) ? ResizedLike(g, others, 0) : others);
 }
 
-void ResizeGradient(GradientContext& g) { g.Add(0, Resized(g, g.grad())); }
+void ResizeGradient(GradientContext& g) { g.Add(0, ResizedLike(g, g.grad(), 0)); }
 
 void RegisterChanges(OpRegistry& ops) {
   ops.Add({.schema = "TensorListPushBack(input_handle: variant, tensor: element_dtype) -> "

@@ -15,6 +15,7 @@ namespace {
 absl::Status AddToElement(KernelContext& ctx, TensorList& list, int64_t index, Tensor value) {
   ChunkedVector& elements = list.elements;
   if (!IsTrivial(value.dtype())) {
+    const NestingGuard guard;  // elements that are lists lie within one
     GYRE_ASSIGN_OR_RETURN(const Tensor sum, elements.Get(index, ctx.alloc()));
     if (sum.has_value()) {
       GYRE_ASSIGN_OR_RETURN(value, AddTensors(ctx, sum, value));
@@ -207,12 +208,14 @@ absl::Status SumShape(ShapeContext& c) {
 }
 
 void AddAtGradient(GradientContext& g) {
-  g.Add(0, g.grad());
+  if (g.wants(0)) g.Add(0, ResizedLike(g, g.grad(), 0));
   AddElementsOrZeros(g, 2, 1);
 }
 
 void SumGradient(GradientContext& g) {
-  for (int i = 0; i < g.num_inputs(); ++i) g.Add(i, g.grad());
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    if (g.wants(i)) g.Add(i, ResizedLike(g, g.grad(), i));
+  }
 }
 
 }  // namespace

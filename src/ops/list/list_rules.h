@@ -7,6 +7,10 @@
 
 namespace gyre {
 
+// On an OptionalFromValue or OptionalGetValue that a gradient writes: what stands behind each of
+// its components, a list of texts (grad/kinds.h).
+inline constexpr absl::string_view kKindsAttr = "_gyre_kinds";
+
 // Of a node that reads the elements `indices` (an input: a scalar or a vector) of a list or array:
 // adds its gradient to theirs, in place. `list`: the input that has them as its gradient.
 inline void AddToElements(GradientContext& g, int list, int indices) {
@@ -14,13 +18,16 @@ inline void AddToElements(GradientContext& g, int list, int indices) {
   g.PutList(list, g.op("_TensorListAddAt", {g.TakeList(list), g.input(indices), g.grad()}));
 }
 
+// `list` with an element at `index` to be read as the gradient of input `value`. Elements that are
+// lists in turn are not zero when they are not there: they are put there.
+Expr WithElement(GradientContext& g, Expr list, Expr index, int value);
+
+// `list` as long as the list or flow that is input `like`.
+Expr ResizedLike(GradientContext& g, Expr list, int like);
+
 // Of a node that makes `values` (an input) the elements `indices` of an array: `values` gets
 // theirs.
-inline void AddElementsOrZeros(GradientContext& g, int values, int indices) {
-  if (!g.wants(values)) return;
-  g.Add(values, g.op("_TensorListItemsOrZeros", {g.grad(), g.input(indices), g.input_dims(values)},
-                     {{"T", g.input_dtype(values)}}));
-}
+void AddElementsOrZeros(GradientContext& g, int values, int indices);
 
 // Of a node that makes rows of `rows` (an input) pieces of a list or array, `lengths` (an input) of
 // them each: the pieces that `list` has, joined.

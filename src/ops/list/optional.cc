@@ -1,6 +1,8 @@
-// OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: some tensors, or none.
+// OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: some tensors, or none; and,
+// for their gradients, _OptionalZero and _OptionalGetOrZeros.
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/list/list_rules.h"
 #include "ops/list/tensor_list.h"
 #include "ops/memory.h"
 #include "ops/registry.h"
@@ -13,24 +15,31 @@ class Optional final : public AddableObject {
  public:
   static constexpr absl::string_view kTypeName = "Optional";
 
-  Optional(bool has_value, std::vector<Tensor> components, MemoryBudget* budget)
-      : has_value_(has_value), components_(std::move(components)), charge_(budget) {}
+  enum class State : uint8_t {
+    kNone,
+    kSome,
+    kZero,  // the gradient of an optional on which nothing depends: zeros, whatever it holds
+  };
+
+  Optional(State state, std::vector<Tensor> components, MemoryBudget* budget)
+      : state_(state), components_(std::move(components)), charge_(budget) {}
   ~Optional() override { DropIteratively(std::move(components_)); }
 
   absl::string_view type_name() const override { return kTypeName; }
-  bool has_value() const { return has_value_; }
+  bool has_value() const { return state_ == State::kSome; }
+  bool is_zero() const { return state_ == State::kZero; }
   const std::vector<Tensor>& components() const { return components_; }
-  // What the object itself holds is taken out of the run's budget.
-  static absl::StatusOr<RefPtr<Object>> None(const KernelContext& ctx) {
-    return Make(ctx, /*has_value=*/false, {});
-  }
-  // A value may have any number of components, zero included.
-  static absl::StatusOr<RefPtr<Object>> Some(const KernelContext& ctx,
-                                             std::vector<Tensor> components) {
-    return Make(ctx, /*has_value=*/true, std::move(components));
+  // A value may have any number of components, zero included. What the object itself holds is taken
+  // out of the run's budget.
+  static absl::StatusOr<RefPtr<Object>> Make(const KernelContext& ctx, State state,
+                                             std::vector<Tensor> components = {}) {
+    const size_t bytes = sizeof(Optional) + components.size() * sizeof(Tensor);
+    auto optional = MakeRef<Optional>(state, std::move(components), ctx.env().budget);
+    GYRE_RETURN_IF_ERROR(optional->charge_.Set(static_cast<int64_t>(bytes)));
+    return RefPtr<Object>(std::move(optional));
   }
 
-  // None plus none is none.
+  // None plus none is none, zero plus anything is that.
   absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const override {
     const NestingGuard guard;
     GYRE_RETURN_IF_ERROR(guard.Check());
@@ -39,11 +48,13 @@ class Optional final : public AddableObject {
       return absl::InvalidArgumentError(
           absl::StrCat("cannot add an ", kTypeName, " and a ", other.type_name()));
     }
-    if (has_value_ != optional->has_value_) {
+    if (is_zero()) return Make(ctx, optional->state_, optional->components_);
+    if (optional->is_zero()) return Make(ctx, state_, components_);
+    if (has_value() != optional->has_value()) {
       return absl::InvalidArgumentError(
           "Cannot add optionals because one has a value and the other doesn't.");
     }
-    if (!has_value_) return None(ctx);
+    if (!has_value()) return Make(ctx, state_);
     if (components_.size() != optional->components_.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("Cannot add optionals because they have different numbers of components (",
@@ -54,7 +65,7 @@ class Optional final : public AddableObject {
       GYRE_ASSIGN_OR_RETURN(sums.emplace_back(),
                             AddTensors(ctx, components_[i], optional->components_[i]));
     }
-    return Some(ctx, std::move(sums));
+    return Make(ctx, state_, std::move(sums));
   }
 
   int64_t PayloadBytes() const override {
@@ -68,24 +79,16 @@ class Optional final : public AddableObject {
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override {
     const NestingGuard guard;
     GYRE_RETURN_IF_ERROR(guard.Check());
-    if (!has_value_) return None(ctx);
+    if (!has_value()) return Make(ctx, state_);
     std::vector<Tensor> zeros;
     for (const Tensor& component : components_) {
       GYRE_ASSIGN_OR_RETURN(zeros.emplace_back(), ZerosLikeTensor(ctx, component));
     }
-    return Some(ctx, std::move(zeros));
+    return Make(ctx, state_, std::move(zeros));
   }
 
  private:
-  static absl::StatusOr<RefPtr<Object>> Make(const KernelContext& ctx, bool has_value,
-                                             std::vector<Tensor> components) {
-    const size_t bytes = sizeof(Optional) + components.size() * sizeof(Tensor);
-    auto optional = MakeRef<Optional>(has_value, std::move(components), ctx.env().budget);
-    GYRE_RETURN_IF_ERROR(optional->charge_.Set(static_cast<int64_t>(bytes)));
-    return RefPtr<Object>(std::move(optional));
-  }
-
-  const bool has_value_;
+  const State state_;
   std::vector<Tensor> components_;
   MemoryCharge charge_;
 };
@@ -93,14 +96,16 @@ class Optional final : public AddableObject {
 absl::Status FromValue(KernelContext& ctx) {
   std::vector<Tensor> components;
   for (int i = 0; i < ctx.num_inputs(); ++i) components.push_back(ctx.TakeInput(i));
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> optional, Optional::Some(ctx, std::move(components)));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> optional,
+                        Optional::Make(ctx, Optional::State::kSome, std::move(components)));
   ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(optional)));
   return absl::OkStatus();
 }
 
-absl::Status None(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> none, Optional::None(ctx));
-  ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(none)));
+template <Optional::State kState>
+absl::Status WithoutComponents(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> optional, Optional::Make(ctx, kState));
+  ctx.set_output(0, Tensor::FromObject(DType::kVariant, std::move(optional)));
   return absl::OkStatus();
 }
 
@@ -165,6 +170,19 @@ absl::Status GetValue(KernelContext& ctx, const GetAttrs& attrs) {
   return absl::OkStatus();
 }
 
+// An optional that no list has initialised is zero.
+absl::Status GetOrZeros(KernelContext& ctx) {
+  const bool is_nothing = ctx.input(0).rank() == 0 && ctx.input(0).object() == nullptr;
+  bool is_zero = is_nothing;
+  if (!is_nothing) {
+    GYRE_ASSIGN_OR_RETURN(const Optional* optional, OptionalInput(ctx));
+    is_zero = optional->is_zero();
+  }
+  if (!is_zero) return GetValue(ctx, {std::vector<PartialShape>(ctx.num_outputs())});
+  for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, ctx.TakeInput(i + 1));
+  return absl::OkStatus();
+}
+
 absl::Status GetValueShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
   return shape::ByOutputShapes(c);
@@ -175,37 +193,72 @@ bool HasGradient(DType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant;
 }
 
+// The adjoint of a component is of the component's kind.
+void PassKinds(GradientContext& g, const std::vector<bool>& kept, AttrMap& attrs) {
+  const auto* texts = g.node().attrs.Get<std::vector<std::string>>(kKindsAttr);
+  if (texts == nullptr || texts->size() != kept.size()) return;
+  std::vector<std::string> of_kept;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) of_kept.push_back((*texts)[i]);
+  }
+  attrs.Set(kKindsAttr, std::move(of_kept));
+}
+
+// What stands for component i of a gradient that is zero. Where nobody wants it, anything does of
+// its type, which a float does not tell: it may stand for a TensorArray, whose gradient is a list.
+Expr ZeroComponent(GradientContext& g, int i) {
+  const DType dtype = g.input_dtype(i);
+  if (g.wants(i) || dtype == DType::kFloat) return g.zero(i);
+  return dtype == DType::kVariant ? g.op("_OptionalZero", {}) : g.builder().Zero(dtype);
+}
+
 void FromValueGradient(GradientContext& g) {
-  std::vector<DType> dtypes;
-  std::vector<PartialShape> shapes;
+  std::vector<Expr> optional_and_zeros = {g.grad()};
   std::vector<int> inputs;
+  std::vector<bool> kept;
   for (int i = 0; i < g.num_inputs(); ++i) {
     if (g.input_dtype(i) == DType::kResource && g.wants(i)) {
       return g.Fail(absl::UnimplementedError(
           "the gradient of a variable whose handle was kept in an optional"));
     }
-    if (!HasGradient(g.input_dtype(i))) continue;
-    const PartialShape& shape = g.input_shape(i);
-    // A float may stand for a TensorArray, whose gradient is a list.
-    const bool may_be_flow =
-        g.input_dtype(i) == DType::kFloat && shape.has_rank() && shape.rank() == 0;
+    kept.push_back(HasGradient(g.input_dtype(i)));
+    if (!kept.back()) continue;
     inputs.push_back(i);
-    dtypes.push_back(may_be_flow ? g.zero(i).dtype() : g.input_dtype(i));
-    shapes.push_back(shape);
+    optional_and_zeros.push_back(ZeroComponent(g, i));
   }
   const int n = static_cast<int>(inputs.size());
   if (n == 0) return;
-  const std::vector<Expr> components = g.builder().Ops(
-      "OptionalGetValue", {g.grad()}, {{"output_types", dtypes}, {"output_shapes", shapes}}, n);
+  AttrMap attrs;
+  PassKinds(g, kept, attrs);
+  const std::vector<Expr> components =
+      g.builder().Ops("_OptionalGetOrZeros", std::move(optional_and_zeros), std::move(attrs), n);
   for (int k = 0; k < n; ++k) g.Add(inputs[k], components[k]);
 }
 
 void GetValueGradient(GradientContext& g) {
   std::vector<Expr> components;
+  std::vector<bool> kept;
   for (int i = 0; i < g.num_outputs(); ++i) {
-    if (HasGradient(g.output_dtype(i))) components.push_back(g.grad(i));
+    kept.push_back(HasGradient(g.output_dtype(i)));
+    if (kept.back()) components.push_back(g.grad(i));
   }
-  g.Add(0, g.op("OptionalFromValue", std::move(components)));
+  AttrMap attrs;
+  PassKinds(g, kept, attrs);
+  g.Add(0, g.op("OptionalFromValue", std::move(components), std::move(attrs)));
+}
+
+void RegisterGradients(OpRegistry& ops) {
+  ops.Add({.schema = "_OptionalZero() -> optional: variant",
+           .doc = "The gradient of an optional on which nothing depends.",
+           .shape = shape::Scalar,
+           .gradient = NotDifferentiable("it has no inputs"),
+           .kernel = Compute<WithoutComponents<Optional::State::kZero>>()});
+  ops.Add({.schema = "_OptionalGetOrZeros(optional: variant, zeros: T) -> components: T "
+                     "{T: list(type) >= 1}",
+           .doc = "What the gradient of an optional holds; `zeros` if that is zero.",
+           .shape = shape::Unknown,
+           .gradient = {GetValueGradient},
+           .kernel = Compute<GetOrZeros>()});
 }
 
 }  // namespace
@@ -222,7 +275,7 @@ void RegisterOptional(OpRegistry& ops) {
            .doc = "An optional that holds nothing.",
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("it has no inputs"),
-           .kernel = Compute<None>()});
+           .kernel = Compute<WithoutComponents<Optional::State::kNone>>()});
   ops.Add({.schema = "OptionalHasValue(optional: variant) -> has_value: bool",
            .doc = "Whether an optional holds something.",
            .shape = shape::Scalar,
@@ -235,6 +288,7 @@ void RegisterOptional(OpRegistry& ops) {
            .shape = GetValueShape,
            .gradient = {GetValueGradient},
            .kernel = Compute<GetValue>()});
+  RegisterGradients(ops);
 }
 
 }  // namespace gyre

@@ -115,7 +115,7 @@ void ScatterIntoGradient(GradientContext& g) {
   if (!g.wants(0)) return;
   const Expr others = g.op("TensorListScatterIntoExistingList", {g.grad(), g.zero(1), g.input(2)});
   // The list may have grown.
-  g.Add(0, g.op("TensorListResize", {others, g.op("TensorListLength", {g.zero(0)})}));
+  g.Add(0, ResizedLike(g, others, 0));
 }
 
 }  // namespace

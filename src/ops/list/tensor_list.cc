@@ -31,7 +31,9 @@ absl::StatusOr<RefPtr<Object>> TensorList::Add(KernelContext& ctx, const Object&
         absl::StrCat("Trying to add two lists of tensors of different dtypes. One is ",
                      DTypeName(dtype()), " and the other is ", DTypeName(list->dtype())));
   }
-  if (size() != list->size()) {
+  // Lists within lists are sums of gradients on their way: what one lacks is zero.
+  if (size() < list->size() && guard.IsNested()) return list->Add(ctx, *this);
+  if (size() != list->size() && !guard.IsNested()) {
     return absl::InvalidArgumentError(
         absl::StrCat("Trying to add two lists of tensors with different lengths. One is size ",
                      size(), " and the other is size ", list->size()));
@@ -43,7 +45,8 @@ absl::StatusOr<RefPtr<Object>> TensorList::Add(KernelContext& ctx, const Object&
         element_shape.ToString(), " and the other is ", list->element_shape.ToString()));
   }
   RefPtr<TensorList> sum = RefPtr<TensorList>::Adopt(new TensorList(*this, *shape));
-  for (int64_t i = list->elements.NextStored(0); i < size(); i = list->elements.NextStored(i + 1)) {
+  for (int64_t i = list->elements.NextStored(0); i < list->size();
+       i = list->elements.NextStored(i + 1)) {
     if (i % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     GYRE_ASSIGN_OR_RETURN(Tensor b, list->elements.Get(i, ctx.alloc()));
     GYRE_ASSIGN_OR_RETURN(const Tensor a, elements.Get(i, ctx.alloc()));

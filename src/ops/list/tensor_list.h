@@ -57,6 +57,8 @@ class NestingGuard {
   NestingGuard(const NestingGuard&) = delete;
   NestingGuard& operator=(const NestingGuard&) = delete;
 
+  // Whether there is another one further out.
+  bool IsNested() const { return depth_ > 1; }
   // INVALID_ARGUMENT when nested too deeply.
   absl::Status Check() const;
 

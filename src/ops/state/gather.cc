@@ -190,7 +190,8 @@ absl::Status GatherNdShape(ShapeContext& c) {
 void ResourceGatherGradient(GradientContext& g) {
   const int batch_dims = static_cast<int>(g.attr<int64_t>("batch_dims", 0));
   if (batch_dims == 0) return AddGatheredRows(g, 1);
-  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1), batch_dims, batch_dims);
+  AddGatheredSlices(g, g.input(1), RuleDims::OfInput(g, 1).Product(batch_dims),
+                    GatheredDims::Along(RuleDims::OfInput(g, 0), batch_dims, batch_dims));
 }
 
 }  // namespace
