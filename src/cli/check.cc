@@ -44,8 +44,8 @@ constexpr Option kOptions[] = {
     {"--passes-only", "NAME", "this pass alone"},
     {"--passes-order-seed", "N", "the passes in an order drawn from this seed"},
     {"--memory", "POLICY",
-     "what loops keep for their gradients: save (the default) or\nrecompute(K), their variables "
-     "every K trips"},
+     "what loops keep for their gradients: save (the default),\nrecompute(K), their "
+     "variables every K trips, or checkpoint(BYTES)"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "", "also print what passed, and the slowest cases", 'v'},

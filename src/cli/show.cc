@@ -48,6 +48,9 @@ constexpr Option kOptions[] = {
      "slots, "
      "as in loss:0:w:0",
      '\0', true},
+    {"--memory", "POLICY",
+     "with --gradient: what loops keep for it, save (the default),\nrecompute(K) or "
+     "checkpoint(BYTES)"},
     kAskedFeed,
     kAskedFetch,
     kAskedTarget,
@@ -166,6 +169,7 @@ absl::StatusOr<NamedGradientRequest> ReadGradient(const Arguments& arguments) {
     add(std::move(names.second), request.xs);
   }
   request.feeds = arguments.List("--feed");
+  request.memory = arguments.Get("--memory").value_or("");
   return request;
 }
 
@@ -201,6 +205,10 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
     return Misuse(kShowCommand, streams,
                   absl::InvalidArgumentError(
                       absl::StrCat(asked, " is for --raised, --lowered and --optimized")));
+  }
+  if (arguments->Has("--memory") && !arguments->Has("--gradient")) {
+    return Misuse(kShowCommand, streams,
+                  absl::InvalidArgumentError("--memory is for --gradient"));
   }
   const std::string& path = arguments->positional()[0];
   auto program = LoadProgramFile(path);

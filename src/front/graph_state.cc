@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
+#include "ir/calls.h"
 #include "ops/registry.h"
 
 namespace gyre::internal {
@@ -12,19 +13,6 @@ namespace {
 std::vector<std::shared_ptr<GraphState>>& CurrentGraphs() {
   static thread_local std::vector<std::shared_ptr<GraphState>> graphs;
   return graphs;
-}
-
-// The functions that a function's nodes name.
-void AddNamedFunctions(const Function& function, std::vector<std::string>& names) {
-  for (const Node& node : function.nodes) {
-    for (const auto& [name, value] : node.attrs) {
-      if (const auto* one = std::get_if<FunctionRef>(&value)) {
-        names.push_back(one->name);
-      } else if (const auto* many = std::get_if<std::vector<FunctionRef>>(&value)) {
-        for (const FunctionRef& ref : *many) names.push_back(ref.name);
-      }
-    }
-  }
 }
 
 // `wanted`, with a suffix if it is taken.
@@ -99,14 +87,13 @@ ResourceKey GraphState::KeyForResource(const std::string& name) {
 
 std::set<std::string> GraphState::ReachableFunctions(const Function& main) const {
   std::set<std::string> reached;
-  std::vector<std::string> pending;
-  AddNamedFunctions(main, pending);
+  std::vector<std::string> pending = NamedFunctions(main);
   while (!pending.empty()) {
     const std::string name = std::move(pending.back());
     pending.pop_back();
     const Function* function = FindFunction(name);
     if (function == nullptr || !reached.insert(name).second) continue;
-    AddNamedFunctions(*function, pending);
+    for (std::string& named : NamedFunctions(*function)) pending.push_back(std::move(named));
   }
   return reached;
 }

@@ -28,9 +28,8 @@ class Branches {
     }
     for (const Callee& callee : CalleesOf(transform_.program(), site_)) {
       GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callee.function));
-      GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
-                            DifferentiateFunction(transform_, *function, request_));
-      branches_.push_back(std::move(gradient));
+      GYRE_ASSIGN_OR_RETURN(branches_.emplace_back(),
+                            transform_.Differentiate(*function, request_));
     }
     ChooseForms();
     GYRE_RETURN_IF_ERROR(ExtendForward());
@@ -49,9 +48,9 @@ class Branches {
     for (size_t i = 0; i < args_.size(); ++i) {
       if (!request_.wanted[i]) continue;
       Form form = Form::kNone;
-      for (const FunctionGradient& branch : branches_) {
-        if (branch.forms[w] == Form::kDense) form = Form::kDense;
-        if (branch.forms[w] == Form::kSlices && form == Form::kNone) form = Form::kSlices;
+      for (const auto& branch : branches_) {
+        if (branch->forms[w] == Form::kDense) form = Form::kDense;
+        if (branch->forms[w] == Form::kSlices && form == Form::kNone) form = Form::kSlices;
       }
       outs_.push_back({static_cast<int>(i), form, DType::kInvalid, -1});
       ++w;
@@ -64,9 +63,9 @@ class Branches {
   // That of all branches, or the wider one.
   DType IndexType(size_t out) const {
     DType type = DType::kInt32;
-    for (const FunctionGradient& branch : branches_) {
-      if (branch.forms[out] != Form::kSlices) continue;
-      const FunctionResult& indices = branch.backward.results[FirstResult(branch, out) + 1];
+    for (const auto& branch : branches_) {
+      if (branch->forms[out] != Form::kSlices) continue;
+      const FunctionResult& indices = branch->backward.results[FirstResult(*branch, out) + 1];
       if (indices.dtype == DType::kInt64) type = DType::kInt64;
     }
     return type;
@@ -79,18 +78,18 @@ class Branches {
   }
 
   absl::Status ExtendForward() {
-    for (const FunctionGradient& branch : branches_) {
+    for (const auto& branch : branches_) {
       tapes_.emplace_back();
-      for (size_t i = 0; i < branch.saved.size(); ++i) {
-        if (OriginOf(branch.forward, branch.saved[i]).place != Origin::Place::kInside) continue;
-        AddToTape(branch.forward, branch.saved[i], branch.saved_kinds[i], tapes_.back());
+      for (size_t i = 0; i < branch->saved.size(); ++i) {
+        if (OriginOf(branch->forward, branch->saved[i]).place != Origin::Place::kInside) continue;
+        AddToTape(branch->forward, branch->saved[i], branch->saved_kinds[i], tapes_.back());
         has_tape_ = true;
       }
     }
     if (!has_tape_) return absl::OkStatus();
     std::vector<std::string> names;
     for (size_t b = 0; b < branches_.size(); ++b) {
-      FunctionBuilder builder(transform_.ops(), branches_[b].forward);
+      FunctionBuilder builder(transform_.ops(), branches_[b]->forward);
       ExprBuilder exprs(builder);
       const Expr tape = WriteTape(tapes_[b], exprs);
       GYRE_RETURN_IF_ERROR(exprs.status());
@@ -129,12 +128,12 @@ class Branches {
       const size_t o = &out - outs_.data();
       const bool all_alike =
           std::all_of(branches_.begin(), branches_.end(),
-                      [&](const FunctionGradient& b) { return b.forms[o] == out.form; });
+                      [&](const auto& branch) { return branch->forms[o] == out.form; });
       if (!all_alike && request_.arg_types[out.arg] != DType::kVariant)
         out.dims = Input(body_.Dims(args_[out.arg]));
     }
-    for (const FunctionGradient& branch : branches_) {
-      for (const Endpoint& e : branch.saved) (void)SavedInput(branch, e);
+    for (const auto& branch : branches_) {
+      for (const Endpoint& e : branch->saved) (void)SavedInput(*branch, e);
     }
   }
 
@@ -150,7 +149,7 @@ class Branches {
     std::vector<std::string> names;
     BackwardSite site;
     for (size_t b = 0; b < branches_.size(); ++b) {
-      GYRE_ASSIGN_OR_RETURN(Function function, BackwardBranch(branches_[b], tapes_[b]));
+      GYRE_ASSIGN_OR_RETURN(Function function, BackwardBranch(*branches_[b], tapes_[b]));
       site.has_effects |= function.stateful;
       if (site.types.empty()) {
         for (const FunctionResult& result : function.results) site.types.push_back(result.dtype);
@@ -257,7 +256,7 @@ class Branches {
   const Node& site_;
   const std::vector<Endpoint> args_;
   FunctionRequest request_;
-  std::vector<FunctionGradient> branches_;
+  std::vector<std::shared_ptr<const FunctionGradient>> branches_;
   std::vector<Out> outs_;
   std::vector<TapeOf> tapes_;  // by branch
   bool has_tape_ = false;

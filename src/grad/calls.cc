@@ -57,8 +57,8 @@ class Call {
   absl::Status Plain(const Function& function) {
     if (site_.attrs.GetOr<bool>(kSegmentsAttr, false))
       GYRE_RETURN_IF_ERROR(SeedSums(transform_, function, request_));
-    GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
-                          DifferentiateFunction(transform_, function, request_));
+    GYRE_ASSIGN_OR_RETURN(const auto shared, transform_.Differentiate(function, request_));
+    const FunctionGradient& gradient = *shared;
     std::vector<Endpoint> saved;  // where the site has them
     std::vector<MoreOutput> more;
     FunctionBuilder builder(transform_.ops(), gradient.forward);
@@ -84,21 +84,20 @@ class Call {
     }
     std::vector<Expr> inputs = Adjoints();
     for (const Endpoint& e : saved) inputs.push_back(body_.Forward(e));
-    gradient.backward.name = absl::StrCat(function.name, "_gradient");
-    return HandBack(std::move(gradient.backward), gradient.forms, std::move(inputs));
+    Function backward = gradient.backward;
+    backward.name = absl::StrCat(function.name, "_gradient");
+    return HandBack(std::move(backward), gradient.forms, std::move(inputs));
   }
 
   // The gradient runs the function once more.
   absl::Status Again(const Function& function) {
-    GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
-                          DifferentiateFunction(transform_, function, request_));
+    GYRE_ASSIGN_OR_RETURN(const auto gradient, transform_.Differentiate(function, request_));
     std::vector<Expr> inputs;
     for (const Endpoint& arg : args_) inputs.push_back(body_.Forward(arg));
     for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
-    const std::vector<Form> forms = gradient.forms;
-    Function both = JoinSides(transform_.ops(), std::move(gradient),
-                              absl::StrCat(function.name, "_again_gradient"));
-    return HandBack(std::move(both), forms, std::move(inputs));
+    Function both =
+        JoinSides(transform_.ops(), *gradient, absl::StrCat(function.name, "_again_gradient"));
+    return HandBack(std::move(both), gradient->forms, std::move(inputs));
   }
 
   absl::Status Recursive(const Function& function) {
@@ -199,10 +198,10 @@ absl::StatusOr<RecursiveGradient> Transform::Recursive(const Function& function,
   const RecursiveGradient names = {UniqueName(absl::StrCat(function.name, "_saving")),
                                    UniqueName(absl::StrCat(function.name, "_gradient"))};
   made->second = names;
-  GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient, DifferentiateFunction(*this, function, request));
-  GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), gradient, names.forward_name));
+  GYRE_ASSIGN_OR_RETURN(const auto gradient, Differentiate(function, request));
+  GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), *gradient, names.forward_name));
   functions_.push_back(std::move(forward));
-  GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), gradient, names.backward_name));
+  GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), *gradient, names.backward_name));
   functions_.push_back(std::move(backward));
   return names;
 }

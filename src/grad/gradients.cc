@@ -127,8 +127,9 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
   }
   GYRE_ASSIGN_OR_RETURN(Function extended, body.FinishMain());
   ProgramBuilder builder(*program);
+  for (Function& function : transform.TakeFunctions({&extended}))
+    builder.SetFunction(std::move(function));
   builder.SetMain(std::move(extended));
-  for (Function& function : transform.TakeFunctions()) builder.SetFunction(std::move(function));
   result.program = builder.Build();
   return result;
 }

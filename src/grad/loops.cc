@@ -65,9 +65,9 @@ class Loop {
     }
     invariant_ = InvariantVars(*function_, first_arg_);
     GYRE_RETURN_IF_ERROR(ChooseSeeds());
-    GYRE_ASSIGN_OR_RETURN(gradient_, DifferentiateFunction(transform_, *function_, Request()));
-    saved_.emplace(gradient_.forward, first_arg_, transform_.ShapesOf(function_->name),
-                   gradient_.saved);
+    GYRE_ASSIGN_OR_RETURN(gradient_, transform_.Differentiate(*function_, Request()));
+    saved_.emplace(gradient_->forward, first_arg_, transform_.ShapesOf(function_->name),
+                   gradient_->saved);
     GYRE_RETURN_IF_ERROR(ExtendForward());
     return AddBackward();
   }
@@ -138,7 +138,7 @@ class Loop {
   absl::Status ExtendForward() {
     const std::vector<Endpoint>& listed = saved_->listed();
     counts_ = listed.empty();
-    FunctionBuilder builder(transform_.ops(), gradient_.forward);
+    FunctionBuilder builder(transform_.ops(), gradient_->forward);
     ExprBuilder exprs(builder);
     ExprBuilder outer(body_.forward());
     outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
@@ -175,8 +175,8 @@ class Loop {
   }
 
   Kind KindOfSaved(Endpoint e) const {
-    const std::vector<Endpoint>& saved = gradient_.saved;
-    return gradient_.saved_kinds[std::find(saved.begin(), saved.end(), e) - saved.begin()];
+    const std::vector<Endpoint>& saved = gradient_->saved;
+    return gradient_->saved_kinds[std::find(saved.begin(), saved.end(), e) - saved.begin()];
   }
 
   std::string ExtendCondition(const std::vector<MoreOutput>& outputs) {
@@ -223,6 +223,12 @@ class Loop {
                   {"cond", FunctionRef{transform_.Add(std::move(condition)), nullptr}}};
     if (const auto* window = site_.attrs.Get<int64_t>("parallel_iterations"))
       site.attrs.Set("parallel_iterations", *window);
+    // Of second derivatives: a loop that has been cut is short on the way back, too.
+    if (site_.attrs.GetOr<bool>(kSegmentsAttr, false)) {
+      site.attrs.Set(std::string(kMemoryAttr), std::string("save"));
+    } else if (const auto* memory = site_.attrs.Get<std::string>(kMemoryAttr)) {
+      site.attrs.Set(std::string(kMemoryAttr), *memory);
+    }
     HandBack(AddSite(body_, site));
     return absl::OkStatus();
   }
@@ -246,7 +252,7 @@ class Loop {
     size_t w = 0;
     for (size_t i = 0; i < num_vars(); ++i) {
       if (!active_[i]) continue;
-      Adjoint adjoint{i, gradient_.forms[w++], vars_.size()};
+      Adjoint adjoint{i, gradient_->forms[w++], vars_.size()};
       const std::string name = absl::StrCat("d_", function_->args[first_arg_ + i].name);
       if (!invariant_[i]) {
         AddVar(name, body_.Sum(Output(i)));
@@ -265,13 +271,13 @@ class Loop {
 
   size_t FirstResult(size_t wanted) const {
     size_t at = 0;
-    for (size_t w = 0; w < wanted; ++w) at += NumResults(gradient_.forms[w]);
+    for (size_t w = 0; w < wanted; ++w) at += NumResults(gradient_->forms[w]);
     return at;
   }
 
   void AddSliceLists(const std::string& name, size_t var, size_t wanted) {
     const size_t result = FirstResult(wanted);
-    const DType index_type = gradient_.backward.results[result + 1].dtype;
+    const DType index_type = gradient_->backward.results[result + 1].dtype;
     AddVar(name, EmptyList(body_.back(), body_.AdjointType(inits_[var]), PartialShape()));
     AddVar(absl::StrCat(name, "_indices"),
            EmptyList(body_.back(), index_type, PartialShape::UnknownOfRank(1)));
@@ -294,7 +300,7 @@ class Loop {
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     for (const Expr& e : saved) values.push_back(e.endpoint());
-    const std::vector<Endpoint> results = Splice(gradient_.backward, values, builder);
+    const std::vector<Endpoint> results = Splice(gradient_->backward, values, builder);
     for (size_t a = 0; a < adjoints_.size(); ++a)
       Accumulate(adjoints_[a], results, FirstResult(a), exprs);
     GYRE_RETURN_IF_ERROR(exprs.status());
@@ -306,7 +312,7 @@ class Loop {
   std::vector<Expr> FetchSaved(ExprBuilder& exprs) {
     SavedValues::Given given;
     for (size_t i = 0; i < saved_->listed().size(); ++i) {
-      const DType dtype = gradient_.forward.node(saved_->listed()[i].node)
+      const DType dtype = gradient_->forward.node(saved_->listed()[i].node)
                               .signature.outputs[saved_->listed()[i].slot]
                               .dtype;
       const std::vector<Expr> popped = exprs.Ops("TensorListPopBack", {vars_[i].arg, exprs.Int(-1)},
@@ -323,7 +329,7 @@ class Loop {
       given.invariants.push_back(vars_[first_invariant_ + i].arg);
     if (!exprs.status().ok()) return {};
     std::vector<Expr> before;
-    std::vector<Expr> values = saved_->Write(gradient_.saved, given, exprs, before);
+    std::vector<Expr> values = saved_->Write(gradient_->saved, given, exprs, before);
     for (size_t i = 0; i < before.size(); ++i) vars_[first_counter_ + i].next = before[i];
     for (size_t i = 0; i < saved_->carried().size(); ++i)
       vars_[first_carried_ + i].next = ListedArg(saved_->carried()[i], given);
@@ -374,7 +380,7 @@ class Loop {
         const Expr values =
             ConcatList(outputs[adjoint.first], body_.AdjointType(init), body_.Dims(init));
         const DType index_type =
-            gradient_.backward.results[FirstResult(&adjoint - adjoints_.data()) + 1].dtype;
+            gradient_->backward.results[FirstResult(&adjoint - adjoints_.data()) + 1].dtype;
         body_.AddSlices(init, {values, ConcatList(outputs[adjoint.first + 1], index_type, Expr())});
       } else if (adjoint.form == Form::kDense) {
         body_.Add(init, outputs[adjoint.first]);
@@ -392,7 +398,7 @@ class Loop {
   std::vector<bool> active_;             // by variable
   std::vector<bool> invariant_;
   std::vector<bool> seeded_;
-  FunctionGradient gradient_;
+  std::shared_ptr<const FunctionGradient> gradient_;
   std::optional<SavedValues> saved_;
   bool counts_ = false;  // nothing is saved: a variable counts the trips
   std::vector<Var> vars_;

@@ -1,6 +1,8 @@
 #include "grad/memory_policy.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,15 +13,11 @@
 #include "grad/segments.h"
 #include "grad/sites.h"
 #include "ir/builder.h"
+#include "ir/calls.h"
 #include "passes/edit/effects.h"
 
 namespace gyre::grad {
 namespace {
-
-bool HasLoop(const Function& function) {
-  return std::any_of(function.nodes.begin(), function.nodes.end(),
-                     [](const Node& node) { return node.kind() == OpKind::kWhile; });
-}
 
 // Whether a loop of the function may have to be cut.
 bool MayCut(const Function& function, absl::string_view other) {
@@ -29,49 +27,121 @@ bool MayCut(const Function& function, absl::string_view other) {
   });
 }
 
+// Cuts loops of one program that hold no other loop to be cut; afterwards those around them can be.
 class Cutter {
  public:
   Cutter(const Program& program, absl::string_view other)
       : program_(program), other_(other), effects_(program), transform_(program, Shapes(program)) {}
 
+  // Null: there is nothing to be cut.
   absl::StatusOr<std::shared_ptr<const Program>> Run() {
-    ProgramBuilder builder(program_);
-    GYRE_ASSIGN_OR_RETURN(Function main, Rewrite(program_.main()));
-    builder.SetMain(std::move(main));
-    for (const auto& [name, function] : program_.functions()) {
-      if (!HasLoop(*function)) continue;
-      GYRE_ASSIGN_OR_RETURN(Function rewritten, Rewrite(*function));
-      builder.SetFunction(std::move(rewritten));
+    GYRE_RETURN_IF_ERROR(Choose());
+    if (chosen_.empty()) return nullptr;
+    std::vector<Function> cut;
+    std::vector<const Function*> roots;
+    cut.reserve(chosen_.size());
+    for (const auto& [function, loops] : chosen_) {
+      GYRE_ASSIGN_OR_RETURN(cut.emplace_back(), Rewrite(*function, loops));
+      roots.push_back(&cut.back());
     }
-    for (Function& function : transform_.TakeFunctions()) builder.SetFunction(std::move(function));
+    ProgramBuilder builder(program_);
+    for (Function& function : transform_.TakeFunctions(roots))
+      builder.SetFunction(std::move(function));
+    for (size_t i = 0; i < cut.size(); ++i) {
+      if (chosen_[i].function == &program_.main()) {
+        builder.SetMain(std::move(cut[i]));
+      } else {
+        builder.SetFunction(std::move(cut[i]));
+      }
+    }
     return builder.Build();
   }
 
  private:
+  struct Choice {
+    const Function* function;
+    std::vector<NodeId> loops;
+  };
+
   static ShapeTable Shapes(const Program& program) {
     absl::StatusOr<ShapeTable> shapes = InferShapes(program);
     return shapes.ok() ? *std::move(shapes) : ShapeTable();
   }
 
-  absl::StatusOr<Function> Rewrite(const Function& function) {
+  absl::StatusOr<MemoryPolicy> PolicyOf(const Node& loop) const {
+    return ParseMemoryPolicy(loop.attrs.GetOr<std::string>(kMemoryAttr, std::string(other_)));
+  }
+
+  absl::StatusOr<bool> IsToBeCut(const Node& node) const {
+    if (node.kind() != OpKind::kWhile || node.attrs.Has(kSegmentsAttr)) return false;
+    absl::StatusOr<MemoryPolicy> policy = PolicyOf(node);
+    if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("loop '", node.name, "'"));
+    return policy->kind != MemoryPolicy::Kind::kSave && effects_.Of(node).IsPure();
+  }
+
+  // The loops to be cut now: those that reach no other, or, where functions call themselves, all.
+  absl::Status Choose() {
+    std::vector<Choice> all;
+    const auto look = [&](const Function& function) -> absl::Status {
+      Choice choice{&function, {}};
+      for (const Node& node : function.nodes) {
+        GYRE_ASSIGN_OR_RETURN(const bool cut, IsToBeCut(node));
+        if (cut) choice.loops.push_back(node.id);
+      }
+      if (!choice.loops.empty()) all.push_back(std::move(choice));
+      return absl::OkStatus();
+    };
+    GYRE_RETURN_IF_ERROR(look(program_.main()));
+    for (const auto& [name, function] : program_.functions()) GYRE_RETURN_IF_ERROR(look(*function));
+    const std::set<std::string> holders = HoldersOf(all);
+    for (const Choice& choice : all) {
+      Choice ready{choice.function, {}};
+      for (const NodeId id : choice.loops) {
+        const std::vector<Callee> callees = CalleesOf(program_, choice.function->node(id));
+        const bool is_innermost = std::none_of(
+            callees.begin(), callees.end(),
+            [&](const Callee& callee) { return holders.contains(callee.function.name); });
+        if (is_innermost) ready.loops.push_back(id);
+      }
+      if (!ready.loops.empty()) chosen_.push_back(std::move(ready));
+    }
+    if (chosen_.empty()) chosen_ = std::move(all);
+    return absl::OkStatus();
+  }
+
+  // The functions that hold one of these loops or reach one that does.
+  std::set<std::string> HoldersOf(const std::vector<Choice>& choices) const {
+    std::multimap<std::string, std::string> callers;
+    for (const auto& [name, function] : program_.functions()) {
+      for (const std::string& callee : NamedFunctions(*function)) callers.emplace(callee, name);
+    }
+    std::set<std::string> holders;
+    std::vector<std::string> pending;
+    for (const Choice& choice : choices) pending.push_back(choice.function->name);
+    while (!pending.empty()) {
+      const std::string name = std::move(pending.back());
+      pending.pop_back();
+      if (!holders.insert(name).second) continue;
+      const auto [begin, end] = callers.equal_range(name);
+      for (auto it = begin; it != end; ++it) pending.push_back(it->second);
+    }
+    return holders;
+  }
+
+  absl::StatusOr<Function> Rewrite(const Function& function, const std::vector<NodeId>& loops) {
     FunctionBuilder builder(program_.ops(), function);
-    for (const Node& node : function.nodes) {
-      if (node.kind() != OpKind::kWhile) continue;
-      absl::StatusOr<Node> cut = Cut(node);
-      if (!cut.ok()) return Annotate(cut.status(), absl::StrCat("loop '", node.name, "'"));
-      builder.Replace(node.id, *std::move(cut));
+    for (const NodeId id : loops) {
+      const Node& loop = function.node(id);
+      absl::StatusOr<Node> cut = Cut(loop);
+      if (!cut.ok()) return Annotate(cut.status(), absl::StrCat("loop '", loop.name, "'"));
+      builder.Replace(id, *std::move(cut));
     }
     return builder.Build();
   }
 
-  // The loop in the form that its policy wants; itself if that is the one it has.
+  // The loop in the form that its policy wants.
   absl::StatusOr<Node> Cut(const Node& loop) {
-    GYRE_ASSIGN_OR_RETURN(
-        const MemoryPolicy policy,
-        ParseMemoryPolicy(loop.attrs.GetOr<std::string>(kMemoryAttr, std::string(other_))));
-    const bool is_cut = loop.attrs.Has(kSegmentsAttr);
-    if (policy.kind == MemoryPolicy::Kind::kSave || is_cut || !effects_.Of(loop).IsPure())
-      return loop;
+    GYRE_ASSIGN_OR_RETURN(const MemoryPolicy policy, PolicyOf(loop));
     GYRE_ASSIGN_OR_RETURN(Segments segments, Segments::Make(transform_, loop));
     Node cut = loop;
     if (policy.kind == MemoryPolicy::Kind::kRecompute) {
@@ -94,6 +164,7 @@ class Cutter {
   const absl::string_view other_;
   const passes::Effects effects_;
   Transform transform_;
+  std::vector<Choice> chosen_;
 };
 
 }  // namespace
@@ -122,8 +193,12 @@ absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
   GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
   bool may_cut = MayCut(program->main(), other);
   for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
-  if (!may_cut) return program;
-  return Cutter(*program, other).Run();
+  while (may_cut) {
+    GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> cut, Cutter(*program, other).Run());
+    may_cut = cut != nullptr;
+    if (may_cut) program = std::move(cut);
+  }
+  return program;
 }
 
 }  // namespace gyre::grad

@@ -173,12 +173,12 @@ absl::StatusOr<Function> Segments::Probe() {
   request.seeded.resize(types.size());
   request.arg_kinds.resize(types.size());
   request.arg_types = request.result_types = types;
-  GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
-                        DifferentiateFunction(transform_, *body_, request));
-  const SavedValues saved(gradient.forward, 0, transform_.ShapesOf(body_->name), gradient.saved);
+  GYRE_ASSIGN_OR_RETURN(const auto gradient, transform_.Differentiate(*body_, request));
+  const SavedValues saved(gradient->forward, 0, transform_.ShapesOf(body_->name), gradient->saved);
   const std::vector<Endpoint> listed = saved.listed();
-  gradient.forward.results.clear();
-  FunctionBuilder builder(transform_.ops(), std::move(gradient.forward));
+  Function forward = gradient->forward;
+  forward.results.clear();
+  FunctionBuilder builder(transform_.ops(), std::move(forward));
   GYRE_ASSIGN_OR_RETURN(const Endpoint bytes, builder.Add1("_PayloadBytes", listed));
   builder.Return("bytes", bytes);
   Function probe = builder.Build();

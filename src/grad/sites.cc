@@ -43,23 +43,9 @@ FunctionRequest RequestOf(Body& body, const std::vector<Endpoint>& args, std::ve
   return request;
 }
 
-namespace {
-
-// By wanted argument: in which form its gradient comes, if nothing is seeded but lists.
-absl::StatusOr<std::vector<Form>> FormsOf(Transform& transform, const Function& function,
-                                          const FunctionRequest& request) {
-  if (const std::vector<Form>* known = transform.KnownForms(function.name, request)) return *known;
-  const Transform::Trial trial(transform);
-  GYRE_ASSIGN_OR_RETURN(FunctionGradient plain,
-                        DifferentiateFunction(transform, function, request));
-  transform.RememberForms(function.name, request, plain.forms);
-  return std::move(plain.forms);
-}
-
-}  // namespace
-
 absl::Status SeedSums(Transform& transform, const Function& function, FunctionRequest& request) {
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Form> forms, FormsOf(transform, function, request));
+  // In which form gradients come if nothing is seeded but lists.
+  GYRE_ASSIGN_OR_RETURN(const auto plain, transform.Differentiate(function, request));
   size_t w = 0;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
     if (!request.wanted[i]) continue;
@@ -67,7 +53,7 @@ absl::Status SeedSums(Transform& transform, const Function& function, FunctionRe
     const bool returns =
         std::any_of(function.results.begin(), function.results.end(),
                     [&](const FunctionResult& result) { return result.value == arg; });
-    if (returns && forms[w] == Form::kDense) request.seeded[i] = true;
+    if (returns && plain->forms[w] == Form::kDense) request.seeded[i] = true;
     ++w;
   }
   return absl::OkStatus();

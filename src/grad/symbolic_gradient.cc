@@ -112,21 +112,28 @@ class Expansion {
       : program_(program), transform_(program, ShapesOf(program)), holders_(Holders(program)) {}
 
   absl::StatusOr<std::shared_ptr<const Program>> Run() {
-    ProgramBuilder builder(program_);
+    std::vector<Function> expanded;
     for (const std::string& holder : holders_) {
       const Function& function = holder.empty() ? program_.main() : *program_.FindFunction(holder);
-      GYRE_ASSIGN_OR_RETURN(Function expanded, Expand(function));
-      if (holder.empty()) {
-        builder.SetMain(std::move(expanded));
-      } else {
-        builder.SetFunction(std::move(expanded));
-      }
+      GYRE_ASSIGN_OR_RETURN(expanded.emplace_back(), Expand(function));
     }
     if (!changed_) {
       return absl::UnimplementedError(
           "a SymbolicGradient is asked for of a function that holds it itself");
     }
-    for (Function& function : transform_.TakeFunctions()) builder.SetFunction(std::move(function));
+    std::vector<const Function*> roots;
+    for (const Function& function : expanded) roots.push_back(&function);
+    ProgramBuilder builder(program_);
+    for (Function& function : transform_.TakeFunctions(roots))
+      builder.SetFunction(std::move(function));
+    auto holder = holders_.begin();
+    for (Function& function : expanded) {
+      if ((holder++)->empty()) {
+        builder.SetMain(std::move(function));
+      } else {
+        builder.SetFunction(std::move(function));
+      }
+    }
     return builder.Build();
   }
 

@@ -3,7 +3,9 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "grad/splice.h"
 #include "ir/calls.h"
 
@@ -76,6 +78,39 @@ std::string Transform::Add(Function function) {
   function.name = UniqueName(function.name);
   functions_.push_back(std::move(function));
   return functions_.back().name;
+}
+
+std::vector<Function> Transform::TakeFunctions(const std::vector<const Function*>& roots) {
+  absl::flat_hash_map<std::string, size_t> index;
+  for (size_t i = 0; i < functions_.size(); ++i) index[functions_[i].name] = i;
+  std::vector<bool> needed(functions_.size());
+  std::vector<const Function*> pending = roots;
+  while (!pending.empty()) {
+    const Function& function = *pending.back();
+    pending.pop_back();
+    for (const std::string& name : NamedFunctions(function)) {
+      const auto found = index.find(name);
+      if (found == index.end() || needed[found->second]) continue;
+      needed[found->second] = true;
+      pending.push_back(&functions_[found->second]);
+    }
+  }
+  std::vector<Function> taken;
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    if (needed[i]) taken.push_back(std::move(functions_[i]));
+  }
+  functions_.clear();
+  return taken;
+}
+
+absl::StatusOr<std::shared_ptr<const FunctionGradient>> Transform::Differentiate(
+    const Function& function, const FunctionRequest& request) {
+  std::pair<std::string, FunctionRequest> key{function.name, request};
+  if (const auto found = gradients_.find(key); found != gradients_.end()) return found->second;
+  GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient, DifferentiateFunction(*this, function, request));
+  auto shared = std::make_shared<const FunctionGradient>(std::move(gradient));
+  gradients_.emplace(std::move(key), shared);
+  return shared;
 }
 
 Function JoinSides(const OpLookup& ops, FunctionGradient gradient, std::string name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -83,37 +84,12 @@ class Transform {
   std::string UniqueName(absl::string_view wanted) { return names_.Unique(wanted); }
   // The name under which it is known.
   std::string Add(Function function);
-  std::vector<Function> TakeFunctions() { return std::move(functions_); }
+  // Those that `roots` need, directly or through others.
+  std::vector<Function> TakeFunctions(const std::vector<const Function*>& roots);
 
-  // While it lives, functions may be made to see what comes out; with it they are gone.
-  class Trial {
-   public:
-    explicit Trial(Transform& transform)
-        : transform_(transform), made_(transform.made_), count_(transform.functions_.size()) {}
-    ~Trial() {
-      transform_.functions_.resize(count_);
-      transform_.made_ = std::move(made_);
-    }
-    Trial(const Trial&) = delete;
-    Trial& operator=(const Trial&) = delete;
-
-   private:
-    Transform& transform_;
-    std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
-    size_t count_;
-  };
-
-  // What a trial has shown of a function: it need not be made again.
-  const std::vector<Form>* KnownForms(const std::string& function,
-                                      const FunctionRequest& request) const {
-    const auto found = forms_.find({function, request});
-    return found == forms_.end() ? nullptr : &found->second;
-  }
-  void RememberForms(const std::string& function, const FunctionRequest& request,
-                     std::vector<Form> forms) {
-    forms_[{function, request}] = std::move(forms);
-  }
-
+  // What a function's gradient is for a request; written once.
+  absl::StatusOr<std::shared_ptr<const FunctionGradient>> Differentiate(
+      const Function& function, const FunctionRequest& request);
   // The functions of a recursive one, made on first use, also while they are being made.
   absl::StatusOr<RecursiveGradient> Recursive(const Function& function,
                                               const FunctionRequest& request);
@@ -129,13 +105,14 @@ class Transform {
   UniqueNames names_;
   std::vector<Function> functions_;
   std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
-  std::map<std::pair<std::string, FunctionRequest>, std::vector<Form>> forms_;
+  std::map<std::pair<std::string, FunctionRequest>, std::shared_ptr<const FunctionGradient>>
+      gradients_;
 };
 
 // gradients(arguments, adjoints, seeds) -> gradients: forward and backward in one function.
 Function JoinSides(const OpLookup& ops, FunctionGradient gradient, std::string name);
 
-// Writes backward(…) of `function`.
+// Writes backward(…) of `function`: what Transform::Differentiate remembers.
 absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,
                                                        const Function& function,
                                                        const FunctionRequest& request);

@@ -159,6 +159,20 @@ std::vector<Callee> CalleesOf(const Program& program, const Node& node) {
   return callees;
 }
 
+std::vector<std::string> NamedFunctions(const Function& function) {
+  std::vector<std::string> names;
+  for (const Node& node : function.nodes) {
+    for (const auto& [name, value] : node.attrs) {
+      if (const auto* one = std::get_if<FunctionRef>(&value)) {
+        names.push_back(one->name);
+      } else if (const auto* many = std::get_if<std::vector<FunctionRef>>(&value)) {
+        for (const FunctionRef& ref : *many) names.push_back(ref.name);
+      }
+    }
+  }
+  return names;
+}
+
 int NumSelectorInputs(const Node& node) {
   switch (node.kind()) {
     case OpKind::kIf:

@@ -22,6 +22,10 @@ struct Callee {
 // attributes as the function's.
 std::vector<Callee> CalleesOf(const Program& program, const Node& node);
 
+// The functions that a function's nodes name in whatever attribute, in order, some of them more than
+// once.
+std::vector<std::string> NamedFunctions(const Function& function);
+
 // How many leading inputs of a calling node are not arguments of its functions: the predicate of
 // If, the index of Case, start, limit and delta of For, the target of RemoteCall.
 int NumSelectorInputs(const Node& node);

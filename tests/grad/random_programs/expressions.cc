@@ -393,6 +393,7 @@ Id Expressions::Element(Type type) {
 }
 
 Id Expressions::NewList(Type list) {
+  if (list == Type::kVectors && dice_.Chance(0.15)) return Element(Type::kLists);
   if (list != Type::kLists && dice_.Chance(0.5)) return FromNumbers(list);
   const Id more = Pushed(list);
   switch (dice_.Below(4)) {
