@@ -4,8 +4,9 @@
 //   recompute(k)       the variables, every k trips; between them the loop runs once more
 //   checkpoint(bytes)  about so many bytes, however many trips there are: segments of segments
 //
-// A loop says which one in its attribute `_gyre_memory`. The bits of a gradient do not depend on
-// it.
+// A loop says which one in its attribute `_gyre_memory`. The bits of a first derivative do not
+// depend on it; those of higher ones may, since what is computed again has adjoints of its own,
+// which are summed in another order.
 //
 // Checkpoints are those of Griewank and Walther's multi-level scheme (Evaluating Derivatives, 2nd
 // ed., chapter 12), laid out as the loop runs: m segments of k trips, then m of m of these, and so

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <concepts>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -171,6 +172,12 @@ std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tol
     default:
       return absl::StrCat("values of type ", DTypeName(want.dtype()), " cannot be compared");
   }
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  if (!IsTrivial(a.dtype())) return !Difference(a, b, Tolerance());
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.raw_data(), b.raw_data(), a.bytes()) == 0;
 }
 
 }  // namespace gyre::cli

@@ -15,4 +15,7 @@ namespace gyre::cli {
 // the largest error.
 std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tolerance tolerance);
 
+// Equal in dtype, shape and every bit of the elements.
+bool SameBits(const Tensor& a, const Tensor& b);
+
 }  // namespace gyre::cli
