@@ -65,6 +65,15 @@ struct Firing {
   // What it made; an output without value is dead.
   absl::Span<const Tensor> outputs;
   const TokenSite* site = nullptr;  // null: the engine does not say
+  // Where a loop saves a value for its gradient, in a list, which is the first output: the loop
+  // (FUNCTION/NAME, or NAME in the main graph) and the value in its body. Empty elsewhere.
+  absl::string_view saving_loop;
+  absl::string_view saved_value;
+};
+
+// What a run has come to.
+struct RunTotals {
+  int64_t peak_bytes = 0;  // most that was held at once by what the run has made
 };
 
 // Called from all threads of a run, perhaps at once.
@@ -77,6 +86,8 @@ class RunObserver {
   virtual void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
     (void)thread, (void)asked_nanos, (void)joined_nanos;
   }
+  // The run has ended, well or not. On the caller's thread, behind all other calls.
+  virtual void OnEnded(const RunTotals& totals) { (void)totals; }
 };
 
 // Several observers of one run, called in order; the first error is the answer. Not owned.
@@ -91,6 +102,9 @@ class ObserverList final : public RunObserver {
   }
   void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override {
     for (RunObserver* observer : observers_) observer->OnJoined(thread, asked_nanos, joined_nanos);
+  }
+  void OnEnded(const RunTotals& totals) override {
+    for (RunObserver* observer : observers_) observer->OnEnded(totals);
   }
 
  private:

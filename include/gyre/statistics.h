@@ -36,6 +36,14 @@ struct LoopStatistics {
   int64_t most = 0;        // iterations in one go
 };
 
+// What a loop saves of one value for its gradient.
+struct SavedStatistics {
+  std::string loop;   // FUNCTION/NAME, or NAME in the main graph
+  std::string value;  // in the loop's body
+  int64_t times = 0;
+  int64_t bytes = 0;  // of all that was saved, whether or not it was there at once
+};
+
 // Fired into from many threads at once; read when the run has ended. Its memory grows with the
 // nodes of the program and with how often loops are entered.
 class StepStatistics final : public RunObserver {
@@ -43,9 +51,13 @@ class StepStatistics final : public RunObserver {
   StepStatistics();
   ~StepStatistics() override;
   absl::Status OnFired(const Firing& firing) override;
+  void OnEnded(const RunTotals& totals) override;
 
   std::vector<NodeStatistics> nodes() const;  // most time first
   std::vector<LoopStatistics> loops() const;  // most iterations first
+  std::vector<SavedStatistics> saved() const;  // most bytes first
+  // Most that one run has held at once, of what it made.
+  int64_t peak_bytes() const;
 
  private:
   struct State;

@@ -40,6 +40,13 @@ void PrintStatistics(const StepStatistics& statistics, std::ostream& err) {
                absl::StrCat(loop.iterations), absl::StrCat(loop.most)});
   }
   if (loops.num_rows() > 0) loops.Print(err);
+  Table saved({"saved for the gradient of", "value", "times", "bytes"});
+  for (const SavedStatistics& value : statistics.saved()) {
+    saved.Add({value.loop, value.value, absl::StrCat(value.times),
+               ByteCount(static_cast<double>(value.bytes))});
+  }
+  if (saved.num_rows() > 0) saved.Print(err);
+  err << "most bytes at once: " << ByteCount(static_cast<double>(statistics.peak_bytes())) << "\n";
 }
 
 std::string LoopList(const IterationValue& value) {

@@ -2,6 +2,7 @@
 
 #include "exec/dataflow/dataflow_engine.h"
 #include "exec/reference/reference_engine.h"
+#include "ir/saved_attrs.h"
 
 namespace gyre {
 
@@ -22,6 +23,14 @@ Surrounding::Kind SurroundingKind(OpKind site, int callee) {
     default:
       return Surrounding::Kind::kCall;
   }
+}
+
+void SetSaved(const Node& node, Firing& firing) {
+  const auto* loop = node.attrs.Get<std::string>(kSavingLoopAttr);
+  const auto* value = node.attrs.Get<std::string>(kSavedValueAttr);
+  if (loop == nullptr || value == nullptr) return;
+  firing.saving_loop = *loop;
+  firing.saved_value = *value;
 }
 
 const Engine* FindEngine(absl::string_view name) {

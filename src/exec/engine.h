@@ -56,6 +56,9 @@ class Engine {
       const EngineOptions& options) const = 0;
 };
 
+// What of a firing's node the observer is told for gradients.
+void SetSaved(const Node& node, Firing& firing);
+
 // All engines, the default first.
 absl::Span<const Engine* const> Engines();
 // What runs around a node that stands in function `callee` of a structured node: in its branch, its

@@ -89,12 +89,25 @@ class Call {
     return HandBack(std::move(backward), gradient.forms, std::move(inputs));
   }
 
+  // `value`, not before there are `others`: what runs once more would otherwise run ahead, many
+  // trips of a loop at a time, and fill the memory that it is to save.
+  Expr Behind(Expr value, const std::vector<Expr>& others) {
+    const Expr behind = body_.back().Op("Identity", {value});
+    if (!behind.ok()) return behind;
+    for (const Expr& other : others) {
+      if (other.ok())
+        body_.back().function().AddControlInput(behind.endpoint().node, other.endpoint().node);
+    }
+    return behind;
+  }
+
   // The gradient runs the function once more.
   absl::Status Again(const Function& function) {
     GYRE_ASSIGN_OR_RETURN(const auto gradient, transform_.Differentiate(function, request_));
+    const std::vector<Expr> adjoints = Adjoints();
     std::vector<Expr> inputs;
-    for (const Endpoint& arg : args_) inputs.push_back(body_.Forward(arg));
-    for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
+    for (const Endpoint& arg : args_) inputs.push_back(Behind(body_.Forward(arg), adjoints));
+    inputs.insert(inputs.end(), adjoints.begin(), adjoints.end());
     Function both =
         JoinSides(transform_.ops(), *gradient, absl::StrCat(function.name, "_again_gradient"));
     return HandBack(std::move(both), gradient->forms, std::move(inputs));
@@ -128,6 +141,8 @@ class Call {
     if (call.types.empty()) return absl::OkStatus();
     call.has_effects = backward.stateful;
     call.attrs = {{"f", FunctionRef{transform_.Add(std::move(backward)), nullptr}}};
+    if (site_.attrs.GetOr<bool>(kNoInlineAttr, false))
+      call.attrs.Set(std::string(kNoInlineAttr), true);
     return Deliver(forms, AddSite(body_, call));
   }
 

@@ -19,6 +19,7 @@
 #include "grad/sites.h"
 #include "grad/splice.h"
 #include "ir/calls.h"
+#include "ir/saved_attrs.h"
 
 namespace gyre::grad {
 namespace {
@@ -142,12 +143,17 @@ class Loop {
     ExprBuilder exprs(builder);
     ExprBuilder outer(body_.forward());
     outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
+    const std::string& in = body_.original().name;
+    const std::string loop = in.empty() ? site_.name : absl::StrCat(in, "/", site_.name);
     std::vector<Endpoint> inits;
     std::vector<MoreOutput> outputs;
     for (const Endpoint& e : listed) {
       const DType dtype = builder.dtype(e);
       const Expr list = exprs.At(builder.Arg("saved", DType::kVariant));
-      const Expr pushed = exprs.Op("TensorListPushBack", {list, exprs.At(e)});
+      const Expr pushed =
+          exprs.Op("TensorListPushBack", {list, exprs.At(e)},
+                   {{std::string(kSavingLoopAttr), loop},
+                    {std::string(kSavedValueAttr), builder.function().EndpointName(e)}});
       if (pushed.ok()) builder.Return("saved", pushed.endpoint());
       inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(e)).endpoint());
       outputs.push_back({DType::kVariant, {Kind::Type::kList, dtype, {KindOfSaved(e)}}});

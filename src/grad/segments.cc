@@ -71,7 +71,10 @@ std::vector<Expr> Segments::CallLevel(const std::string& name, const std::vector
       exprs.Ops("PartitionedCall", inputs,
                 {{"f", FunctionRef{name, nullptr}},
                  {"Tout", types},
-                 {std::string(again ? kRecomputeAttr : kSegmentsAttr), true}},
+                 {std::string(again ? kRecomputeAttr : kSegmentsAttr), true},
+                 // Each is called by several: written into all of them, loops within loops would
+                 // multiply.
+                 {std::string(kNoInlineAttr), true}},
                 static_cast<int>(types.size()));
   for (size_t i = 0; i < types_.size(); ++i) {
     if (invariant_[i]) outputs[i] = vars[i];
@@ -137,8 +140,8 @@ absl::StatusOr<std::string> Segments::Level(int level) {
                 // Of what is kept here, nothing is left when the segment is over.
                 {std::string(kMemoryAttr), std::string("save")}};
   if (level > 0) attrs.Set(std::string(kSegmentsAttr), true);
-  if (const auto* window = loop_.attrs.Get<int64_t>("parallel_iterations"))
-    attrs.Set("parallel_iterations", *window);
+  // Trips in flight hold memory that nobody has reckoned with.
+  attrs.Set("parallel_iterations", int64_t{1});
   const std::vector<Expr> outputs =
       exprs.Ops("StatelessWhile", inputs, std::move(attrs), static_cast<int>(inputs.size()));
   Return(args, outputs, exprs);

@@ -22,6 +22,9 @@ struct Callee {
 // attributes as the function's.
 std::vector<Callee> CalleesOf(const Program& program, const Node& node);
 
+// Of a call, or a function: it stays a call.
+inline constexpr absl::string_view kNoInlineAttr = "_noinline";
+
 // The functions that a function's nodes name in whatever attribute, in order, some of them more than
 // once.
 std::vector<std::string> NamedFunctions(const Function& function);

@@ -175,7 +175,9 @@ void Expander::Finish(Body& body, const Site& site, NodeState& state) {
 bool Expander::CanInline(const Node& site, const Callee& callee, const Body& body) {
   const Function* function = program_.FindFunction(callee.function.name);
   if (function == nullptr || stack_.contains(function)) return false;
-  if (site.kind() == OpKind::kCall && facts_.IsRecursive(*function)) return false;
+  if (site.kind() == OpKind::kCall &&
+      (facts_.IsRecursive(*function) || site.attrs.GetOr<bool>(kNoInlineAttr, false)))
+    return false;
   if (body.depth >= options_.max_depth) return false;
   const FunctionFacts& facts = facts_.Of(*function);
   return facts.inlinable &&

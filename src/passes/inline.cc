@@ -26,11 +26,10 @@ constexpr size_t kSmall = 32;
 // Callers do not grow beyond this.
 constexpr size_t kLargest = 100'000;
 
-constexpr absl::string_view kNoInline = "_noinline";
 constexpr absl::string_view kOwnGradient = "_gradient_op_type";
 
 bool IsMarked(const AttrMap& attrs) {
-  return attrs.GetOr<bool>(kNoInline, false) || attrs.Has(kOwnGradient);
+  return attrs.GetOr<bool>(kNoInlineAttr, false) || attrs.Has(kOwnGradient);
 }
 
 // One call on its way into its caller.

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/list/tensor_list.h"
 #include "session/surroundings.h"
 
 namespace gyre {
@@ -34,9 +35,12 @@ struct StepStatistics::State {
   mutable std::mutex mutex;  // guards all
   absl::flat_hash_map<std::string, NodeStatistics> nodes;
   absl::flat_hash_map<std::string, Loop> loops;
+  absl::flat_hash_map<std::pair<std::string, std::string>, SavedStatistics> saved;
+  int64_t peak_bytes = 0;
 
   void AddNode(const Firing& firing);
   void AddLoops(const Firing& firing);
+  void AddSaved(const Firing& firing);
 };
 
 void StepStatistics::State::AddNode(const Firing& firing) {
@@ -76,6 +80,21 @@ void StepStatistics::State::AddLoops(const Firing& firing) {
   }
 }
 
+void StepStatistics::State::AddSaved(const Firing& firing) {
+  if (firing.saved_value.empty() || !firing.outputs[0].has_value()) return;
+  const auto* list = firing.outputs[0].object_as<TensorList>();
+  if (list == nullptr || list->size() == 0) return;
+  SavedStatistics& value =
+      saved[{std::string(firing.saving_loop), std::string(firing.saved_value)}];
+  ++value.times;
+  const ChunkedVector::Item last = list->elements.Peek(list->size() - 1);
+  if (IsTrivial(list->dtype())) {
+    value.bytes += last.shape->num_elements() * static_cast<int64_t>(DTypeSize(list->dtype()));
+  } else if (const auto element = list->elements.Get(list->size() - 1, {}); element.ok()) {
+    value.bytes += PayloadBytes(*element);
+  }
+}
+
 StepStatistics::StepStatistics() : state_(std::make_unique<State>()) {}
 StepStatistics::~StepStatistics() = default;
 
@@ -83,7 +102,13 @@ absl::Status StepStatistics::OnFired(const Firing& firing) {
   const std::lock_guard lock(state_->mutex);
   state_->AddNode(firing);
   state_->AddLoops(firing);
+  state_->AddSaved(firing);
   return absl::OkStatus();
+}
+
+void StepStatistics::OnEnded(const RunTotals& totals) {
+  const std::lock_guard lock(state_->mutex);
+  state_->peak_bytes = std::max(state_->peak_bytes, totals.peak_bytes);
 }
 
 std::vector<NodeStatistics> StepStatistics::nodes() const {
@@ -114,6 +139,26 @@ std::vector<LoopStatistics> StepStatistics::loops() const {
     return std::tie(a.function, a.name) < std::tie(b.function, b.name);
   });
   return loops;
+}
+
+std::vector<SavedStatistics> StepStatistics::saved() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<SavedStatistics> saved;
+  for (const auto& [key, value] : state_->saved) {
+    saved.push_back(value);
+    saved.back().loop = key.first;
+    saved.back().value = key.second;
+  }
+  std::sort(saved.begin(), saved.end(), [](const SavedStatistics& a, const SavedStatistics& b) {
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return std::tie(a.loop, a.value) < std::tie(b.loop, b.value);
+  });
+  return saved;
+}
+
+int64_t StepStatistics::peak_bytes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->peak_bytes;
 }
 
 }  // namespace gyre
