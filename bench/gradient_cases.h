@@ -1,4 +1,5 @@
-// Cases that compute gradients: forward and backward in one run.
+// Cases that compute gradients: forward and backward in one run. And how long it takes to make
+// gradients of programs with many loops.
 #pragma once
 
 #include <cmath>
@@ -9,6 +10,8 @@
 #include "graph.h"
 #include "loops_cases.h"
 #include "lstm.h"
+#include "mlp.h"
+#include "session/gradient_program.h"
 #include "workload.h"
 
 namespace gyre::bench {
@@ -31,36 +34,175 @@ inline Workload GradientOf(Workload work, const std::vector<std::string>& xs) {
   return work;
 }
 
-// x = sin(x * w), n times; the gradient by w.
-inline Workload SineLoop(int trips) {
-  const auto sine = [](Graph& g, const LoopArgs& args) {
-    return g.Op("Sin", {g.Op("Mul", {args.x, args.c})});
-  };
-  double x = 0.5, dw = 0;  // dw: of the last x by w
-  constexpr double kW = 1.1;
-  for (int i = 0; i < trips; ++i) {
-    dw = std::cos(x * kW) * (x + kW * dw);
-    x = std::sin(x * kW);
-  }
-  Workload loop = LoopWorkload(trips, {LoopBody("body", sine)}, 0, PartialShape::Scalar());
-  Workload work = GradientOf(std::move(loop), {"c"});
-  work.feeds[1].second = Tensor::Scalar(0.5f);
-  work.feeds[2].second = Tensor::Scalar(static_cast<float>(kW));
-  work.check = AllAre(dw, 1, 1e-4);
+// The same for a program with primitives, which is raised first: names are other ones then.
+inline Workload RaisedGradientOf(Workload work, const std::vector<std::string>& xs) {
+  NamedGradientRequest request{.ys = {work.fetches[0]}, .xs = xs};
+  for (const auto& [name, value] : work.feeds) request.feeds.push_back(name);
+  const GradientProgram made = OrDie(MakeGradientProgram(work.program, request));
+  for (size_t i = 0; i < made.feeds.size(); ++i) work.feeds[i].first = made.feeds[i];
+  work.fetches.clear();
+  for (const std::optional<std::string>& gradient : made.gradients)
+    work.fetches.push_back(gradient.value());
+  work.targets = made.targets;
+  work.program = made.program;
   return work;
 }
 
-// The weights' gradients of the sum of all elements of the last h.
-inline Workload LstmGradient() {
-  Workload work = GradientOf(LstmLoop(), {"w", "u", "b"});
-  work.check = [](const std::vector<Tensor>&) { return std::string(); };
+// ---- x = sin(x * w), n times; the gradient by w ----
+
+struct SineValues {
+  static constexpr float kX = 0.5f, kW = 1.1f;
+  // The derivative of the last x by w.
+  static double Gradient(int trips) {
+    double x = kX, dw = 0;
+    for (int i = 0; i < trips; ++i) {
+      dw = std::cos(x * kW) * (x + kW * dw);
+      x = std::sin(x * kW);
+    }
+    return dw;
+  }
+};
+
+inline Endpoint Sine(Graph& g, Endpoint x, Endpoint w) {
+  return g.Op("Sin", {g.Op("Mul", {x, w})});
+}
+
+inline Endpoint SineStep(Graph& g, const LoopArgs& args) { return Sine(g, args.x, args.c); }
+
+// A loop of placeholders x and c with its values; `steps`: how often it computes a sine.
+inline Workload WithSineValues(Workload loop, int steps) {
+  loop.feeds[1].second = Tensor::Scalar(SineValues::kX);
+  loop.feeds[2].second = Tensor::Scalar(SineValues::kW);
+  loop.check = AllAre(SineValues::Gradient(steps), 1, 1e-4);
+  return loop;
+}
+
+inline Workload SineGradient(Workload loop, int steps) {
+  return GradientOf(WithSineValues(std::move(loop), steps), {"c"});
+}
+
+inline Workload SineLoop(int trips) {
+  return SineGradient(LoopWorkload(trips, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar()),
+                      trips);
+}
+
+// Written as primitives; its gradient is to be run so, too (Case::form).
+inline Workload SinePrimitives(int trips) {
+  Workload loop = PrimitiveLoop(trips, &Sine, PartialShape::Scalar());
+  return RaisedGradientOf(WithSineValues(std::move(loop), trips), {"c:0"});
+}
+
+// ---- LSTM: the gradients of the sum of all elements of the last h by the weights ----
+
+inline Workload LstmGradient(const LstmSize& size) {
+  Workload work = GradientOf(LstmLoop(size), {"w", "u", "b"});
+  work.check = [size](const std::vector<Tensor>& got) -> std::string {
+    const ScalarLstm::Gradients want = ScalarLstm(size).gradients();
+    const double* const by_gate[] = {want.w, want.u, want.b};
+    const absl::string_view names = "wub";
+    for (int which = 0; which < 3; ++which) {
+      const absl::Span<const float> values = got[which].values<float>();
+      const size_t rows = which == 2 ? 1 : size.hidden;
+      if (values.size() != rows * 4 * size.hidden)
+        return absl::StrCat(names.substr(which, 1), " has ", values.size(), " elements");
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double one = by_gate[which][i / size.hidden % 4];
+        if (!(std::abs(values[i] - one) <= 1e-3 * std::abs(one)))
+          return absl::StrCat(names.substr(which, 1), "[", i, "]: ", values[i], " instead of ",
+                              one);
+      }
+    }
+    return "";
+  };
   return work;
 }
+
+// ---- Many loops ----
+
+// `depth` loops, each in the body of the one around it, of one trip each; a trip computes a sine
+// and then runs the next loop.
+inline Workload NestOfLoops(int depth) {
+  std::vector<Function> bodies;
+  for (int level = 1; level <= depth; ++level) {
+    const std::string body = absl::StrCat("body", level + 1);
+    const auto step = [&](Graph& g, const LoopArgs& args) {
+      const Endpoint x = SineStep(g, args);
+      if (level == depth) return x;
+      const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
+      const Endpoint loop =
+          g.Op("StatelessWhile", {zero, args.n, x, args.c}, LoopAttrs("cond", body));
+      return Endpoint{loop.node, 2};
+    };
+    bodies.push_back(LoopBody(level == 1 ? "body" : absl::StrCat("body", level), step));
+  }
+  return LoopWorkload(1, std::move(bodies), 0, PartialShape::Scalar());
+}
+
+constexpr int kRowTrips = 2;
+
+// `count` loops of sines, each of which starts where the one before it ends.
+inline Workload RowOfLoops(int count) {
+  Workload work = LoopWorkload(kRowTrips, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar());
+  Graph g;
+  const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
+  const Endpoint n = g.Placeholder("n", DType::kInt32);
+  Endpoint x = g.Placeholder("x", DType::kFloat, PartialShape::Scalar());
+  const Endpoint c = g.Placeholder("c", DType::kFloat, PartialShape::Scalar());
+  std::vector<Function> functions = {LoopCondition("cond")};
+  for (int i = 0; i < count; ++i) {
+    functions.push_back(LoopBody(absl::StrCat("body", i), &SineStep));
+    const std::string& body = functions.back().name;
+    x = {g.Op("StatelessWhile", {zero, n, x, c}, LoopAttrs("cond", body)).node, 2};
+  }
+  g.Op("Identity", {x}, {}, "y");
+  work.program = MakeProgram(g.Build(), std::move(functions));
+  return work;
+}
+
+inline void RunOnce(const Workload& work, const SessionOptions& options) {
+  const auto session = OrDie(Session::Create(work.program, options));
+  const std::string wrong = work.check(OrDie(session->Run(work.feeds, work.fetches, work.targets)));
+  if (!wrong.empty()) Die(wrong);
+}
+
+// Makes the gradient of a program that is there.
+inline Case BuildsGradient(std::string name, const std::function<Workload()>& loops, int steps) {
+  const auto prepare = [=](const SessionOptions& options) {
+    const Workload work = loops();
+    RunOnce(SineGradient(work, steps), options);
+    return std::function<void()>([work, steps] { SineGradient(work, steps); });
+  };
+  return {.name = std::move(name), .prepare = prepare};
+}
+
+// Writes the program, makes its gradient, and runs that once.
+inline Case FirstRun(std::string name, const std::function<Workload()>& loops, int steps) {
+  const auto prepare = [=](const SessionOptions& options) {
+    return std::function<void()>([=] { RunOnce(SineGradient(loops(), steps), options); });
+  };
+  return {.name = std::move(name), .prepare = prepare};
+}
+
+// Gradients of so many loops are made; so many run beside the peers, which take long for more.
+constexpr int kLoops = 100, kFirstRunLoops = 10;
 
 inline std::vector<Case> GradientCases() {
+  const auto row = [](int count) { return [count] { return RowOfLoops(count); }; };
+  const auto nest = [](int depth) { return [depth] { return NestOfLoops(depth); }; };
+  const auto lstm = [](LstmSize size) { return [size] { return LstmGradient(size); }; };
   return {
       {.name = "gradient/scalar_loop", .make = [] { return SineLoop(10'000); }},
-      {.name = "gradient/lstm", .make = [] { return LstmGradient(); }},
+      {.name = "gradient/scalar_loop_primitives",
+       .make = [] { return SinePrimitives(10'000); },
+       .form = "relowered"},
+      {.name = "gradient/lstm_50", .make = lstm({.steps = 50})},
+      {.name = "gradient/lstm_200", .make = lstm({.steps = 200})},
+      {.name = "gradient/lstm_small", .make = lstm({.steps = 200, .batch = 1, .hidden = 32})},
+      {.name = "gradient/training", .make = [] { return Training(1000); }},
+      BuildsGradient("gradient/build_row", row(kLoops), kRowTrips * kLoops),
+      BuildsGradient("gradient/build_nest", nest(kLoops), kLoops),
+      FirstRun("gradient/first_run_row", row(kFirstRunLoops), kRowTrips * kFirstRunLoops),
+      FirstRun("gradient/first_run_nest", nest(kFirstRunLoops), kFirstRunLoops),
   };
 }
 

@@ -74,22 +74,28 @@ inline Workload WhileLoop(int trips) {
   return LoopWorkload(trips, {LoopBody("body", AddStep)}, trips);
 }
 
-// The same loop as TensorFlow's v1 while_loop writes it:
+using LoopStep = std::function<Endpoint(Graph&, Endpoint x, Endpoint c)>;
+
+inline Endpoint AddPrimitive(Graph& g, Endpoint x, Endpoint c) { return g.Op("AddV2", {x, c}); }
+
+// The same loop as TensorFlow's v1 while_loop writes it, here with x + c for a step:
 //
 //   i ─ Enter ─► Merge ─┬─► Less ─► LoopCond ─► (both Switches)
 //                 ▲     └─► Switch ─┬─false─► Exit
 //                 │                 └─true──► Identity ─► Add ─┐      n, c ─ Enter(constant)
 //                 └──────────────── NextIteration ◄────────────┘      1: Const ^Identity
-inline Workload PrimitiveLoop(int trips) {
+inline Workload PrimitiveLoop(int trips, const LoopStep& step = &AddPrimitive,
+                              const PartialShape& shape = PartialShape::Unknown()) {
   Graph g;
   const Endpoint n = g.Placeholder("n", DType::kInt32);
-  const Endpoint x = g.Placeholder("x", DType::kFloat), c = g.Placeholder("c", DType::kFloat);
+  const Endpoint x = g.Placeholder("x", DType::kFloat, shape);
+  const Endpoint c = g.Placeholder("c", DType::kFloat, shape);
   const auto enter = [&g](Endpoint value, bool is_constant) {
     return g.Op("Enter", {value},
                 Attrs({{"frame_name", std::string("loop")}, {"is_constant", is_constant}}));
   };
   const Endpoint i0 = enter(g.Const(Tensor::Scalar(int32_t{0})), false), x0 = enter(x, false);
-  const Endpoint limit = enter(n, true), step = enter(c, true);
+  const Endpoint limit = enter(n, true), factor = enter(c, true);
   const Endpoint i = g.Op("Merge", {i0, i0}), y = g.Op("Merge", {x0, x0});
   const Endpoint go = g.Op("LoopCond", {g.Op("Less", {i, limit})});
   const Endpoint i_switch = g.Op("Switch", {i, go}), y_switch = g.Op("Switch", {y, go});
@@ -99,7 +105,7 @@ inline Workload PrimitiveLoop(int trips) {
       g.Op("Const", {}, Attrs({{"dtype", DType::kInt32}, {"value", Tensor::Scalar(int32_t{1})}}),
            "one", {i_body.node});
   g.CloseLoop(i, g.Op("NextIteration", {g.Op("AddV2", {i_body, one})}));
-  g.CloseLoop(y, g.Op("NextIteration", {g.Op("AddV2", {y_body, step})}));
+  g.CloseLoop(y, g.Op("NextIteration", {step(g, y_body, factor)}));
   g.Op("Exit", {i_switch});
   g.Op("Exit", {y_switch}, {}, "y");
   Workload work = WhileLoop(trips);

@@ -1,5 +1,4 @@
-// An LSTM of 20 steps, batch 32, hidden size 512, and the matrix products that it cannot do
-// without.
+// An LSTM, what its gradients are, and the matrix products that it cannot do without.
 #pragma once
 
 #include <cmath>
@@ -11,43 +10,95 @@
 
 namespace gyre::bench {
 
-constexpr int kLstmSteps = 20, kLstmBatch = 32, kLstmHidden = 512;
+struct LstmSize {
+  int steps = 20, batch = 32, hidden = 512;
+};
 
 // Weights and inputs are such that all elements of a gate are equal: what comes out is known from
-// the same recurrence on four scalars. peers/lstm_values.py has the same numbers.
+// the same recurrence on four scalars. peers/values.py has the same numbers.
 struct LstmValues {
   // By gate: input, forget, output, candidate. A weight matrix holds these, divided by kLstmHidden.
   static constexpr float kW[4] = {0.5f, -0.25f, 1.0f, 0.75f}, kU[4] = {-0.5f, 0.5f, 0.25f, 1.0f},
                          kB[4] = {0.125f, 1.0f, 0.0f, -0.125f};
   static float X(int step) { return 0.1f * static_cast<float>(step % 5) - 0.2f; }
 
-  static Tensor Weights(const float (&by_gate)[4], int64_t rows, float divisor) {
+  static Tensor Weights(const float (&by_gate)[4], int64_t rows, float divisor, int64_t hidden) {
     std::vector<float> values;
     for (int64_t row = 0; row < rows; ++row) {
-      for (const float value : by_gate) values.insert(values.end(), kLstmHidden, value / divisor);
+      for (const float value : by_gate)
+        values.insert(values.end(), static_cast<size_t>(hidden), value / divisor);
     }
-    const int64_t columns = 4 * kLstmHidden;
+    const int64_t columns = 4 * hidden;
     return Tensor::FromValues<float>(values,
                                      rows == 1 ? Shape::Vector(columns) : Matrix(rows, columns));
   }
-  static Tensor Inputs() {
+  static Tensor Inputs(const LstmSize& size) {
     std::vector<float> values;
-    for (int step = 0; step < kLstmSteps; ++step)
-      values.insert(values.end(), size_t{kLstmBatch} * kLstmHidden, X(step));
-    return Tensor::FromValues<float>(values, Shape::Trusted({kLstmSteps, kLstmBatch, kLstmHidden}));
+    for (int step = 0; step < size.steps; ++step)
+      values.insert(values.end(), static_cast<size_t>(size.batch) * size.hidden, X(step));
+    return Tensor::FromValues<float>(values, Shape::Trusted({size.steps, size.batch, size.hidden}));
   }
-  // h after the last step.
-  static double Result() {
-    const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+};
+
+// The same LSTM on scalars: an element of every tensor.
+class ScalarLstm {
+ public:
+  explicit ScalarLstm(const LstmSize& size) : size_(size), trips_(size.steps) {
     double h = 0, c = 0;
-    for (int step = 0; step < kLstmSteps; ++step) {
-      double gate[4];
-      for (int k = 0; k < 4; ++k) gate[k] = X(step) * kW[k] + h * kU[k] + kB[k];
-      c = sigmoid(gate[1]) * c + sigmoid(gate[0]) * std::tanh(gate[3]);
-      h = sigmoid(gate[2]) * std::tanh(c);
+    for (int step = 0; step < size.steps; ++step) {
+      Trip& trip = trips_[step];
+      trip.h = h, trip.c = c;
+      for (int k = 0; k < 4; ++k) {
+        const double sum = LstmValues::X(step) * LstmValues::kW[k] + h * LstmValues::kU[k];
+        trip.gate[k] = Activation(k, sum + LstmValues::kB[k]);
+      }
+      c = trip.gate[1] * c + trip.gate[0] * trip.gate[3];
+      trip.tanh_c = std::tanh(c);
+      h = trip.gate[2] * trip.tanh_c;
     }
-    return h;
+    result_ = h;
   }
+
+  // h after the last step.
+  double result() const { return result_; }
+
+  // By gate: the gradient of the sum of all elements of the last h by an element of W, of U, of b.
+  struct Gradients {
+    double w[4] = {}, u[4] = {}, b[4] = {};
+  };
+  Gradients gradients() const {
+    Gradients sums;
+    double dh = 1, dc = 0;
+    for (int step = size_.steps - 1; step >= 0; --step) {
+      const Trip& trip = trips_[step];
+      const auto& [i, f, o, g] = trip.gate;
+      dc += dh * o * (1 - trip.tanh_c * trip.tanh_c);
+      const double d[4] = {dc * g * i * (1 - i), dc * trip.c * f * (1 - f),
+                           dh * trip.tanh_c * o * (1 - o), dc * i * (1 - g * g)};
+      dh = 0, dc *= f;
+      for (int k = 0; k < 4; ++k) {
+        sums.w[k] += size_.batch * d[k] * LstmValues::X(step);
+        sums.u[k] += size_.batch * d[k] * trip.h;
+        sums.b[k] += size_.batch * d[k];
+        dh += d[k] * LstmValues::kU[k];
+      }
+    }
+    return sums;
+  }
+
+ private:
+  struct Trip {
+    double h, c;  // before it
+    double gate[4];
+    double tanh_c;  // of the c behind it
+  };
+  static double Activation(int gate, double sum) {
+    return gate == 3 ? std::tanh(sum) : 1 / (1 + std::exp(-sum));
+  }
+
+  LstmSize size_;
+  std::vector<Trip> trips_;
+  double result_ = 0;
 };
 
 // (t + 1, h', c') from the gates σ(x W + h U + b); xs, W, U, b and n go through unchanged.
@@ -76,34 +127,36 @@ inline Function LstmBody() {
   return g.Build();
 }
 
-inline Workload LstmLoop() {
+inline Workload LstmLoop(const LstmSize& size = {}) {
   Graph cond("cond");
   const Endpoint t = cond.Arg("t", DType::kInt32), n = cond.Arg("n", DType::kInt32);
   for (const char* name : {"h", "c", "xs", "w", "u", "b"}) cond.Arg(name, DType::kFloat);
   cond.Return("go", cond.Op("Less", {t, n}));
 
+  const Tensor state = Filled(0, Matrix(size.batch, size.hidden));
+  const auto weights = [&size](const float(&by_gate)[4]) {
+    return LstmValues::Weights(by_gate, size.hidden, static_cast<float>(size.hidden), size.hidden);
+  };
+  Workload work = {
+      .feeds = {{"n", Tensor::Scalar(int32_t{size.steps})},
+                {"h", state},
+                {"c", state},
+                {"xs", LstmValues::Inputs(size)},
+                {"w", weights(LstmValues::kW)},
+                {"u", weights(LstmValues::kU)},
+                {"b", LstmValues::Weights(LstmValues::kB, 1, 1, size.hidden)}},
+      .fetches = {"y:0"},
+      .units = size.steps,
+      .check = AllAre(ScalarLstm(size).result(), int64_t{size.batch} * size.hidden, 1e-4)};
   Graph g;
-  const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
-  std::vector<Endpoint> inputs = {zero, g.Placeholder("n", DType::kInt32)};
-  for (const char* name : {"h", "c", "xs", "w", "u", "b"})
-    inputs.push_back(g.Placeholder(name, DType::kFloat));
+  std::vector<Endpoint> inputs = {g.Const(Tensor::Scalar(int32_t{0}))};
+  for (const auto& [name, value] : work.feeds)
+    inputs.push_back(g.Placeholder(name, value.dtype(), PartialShape(value.shape())));
   const Endpoint loop =
       g.Op("StatelessWhile", inputs, Attrs({{"cond", Callee("cond")}, {"body", Callee("body")}}));
   g.Op("Identity", {Endpoint{loop.node, 2}}, {}, "y");
-
-  const Tensor state = Filled(0, Matrix(kLstmBatch, kLstmHidden));
-  const float hidden = kLstmHidden;
-  return {.program = MakeProgram(g.Build(), {cond.Build(), LstmBody()}),
-          .feeds = {{"n:0", Tensor::Scalar(int32_t{kLstmSteps})},
-                    {"h:0", state},
-                    {"c:0", state},
-                    {"xs:0", LstmValues::Inputs()},
-                    {"w:0", LstmValues::Weights(LstmValues::kW, kLstmHidden, hidden)},
-                    {"u:0", LstmValues::Weights(LstmValues::kU, kLstmHidden, hidden)},
-                    {"b:0", LstmValues::Weights(LstmValues::kB, 1, 1)}},
-          .fetches = {"y:0"},
-          .units = kLstmSteps,
-          .check = AllAre(LstmValues::Result(), int64_t{kLstmBatch} * kLstmHidden, 1e-4)};
+  work.program = MakeProgram(g.Build(), {cond.Build(), LstmBody()});
+  return work;
 }
 
 // x W and h U alone, once per step, all independent. Each reads a feed of its own, so that no two
@@ -111,20 +164,22 @@ inline Workload LstmLoop() {
 inline Workload LstmProducts() {
   Graph g;
   const Endpoint w = g.Placeholder("w", DType::kFloat), u = g.Placeholder("u", DType::kFloat);
-  const Tensor state = Filled(1, Matrix(kLstmBatch, kLstmHidden));
-  Workload work = {
-      .feeds = {{"w:0", LstmValues::Weights(LstmValues::kW, kLstmHidden, kLstmHidden)},
-                {"u:0", LstmValues::Weights(LstmValues::kU, kLstmHidden, kLstmHidden)}},
-      .fetches = {"y:0"},
-      .targets = {"all"},
-      .units = kLstmSteps};
+  const LstmSize size;
+  const Tensor state = Filled(1, Matrix(size.batch, size.hidden));
+  const auto weights = [&size](const float(&by_gate)[4]) {
+    return LstmValues::Weights(by_gate, size.hidden, static_cast<float>(size.hidden), size.hidden);
+  };
+  Workload work = {.feeds = {{"w:0", weights(LstmValues::kW)}, {"u:0", weights(LstmValues::kU)}},
+                   .fetches = {"y:0"},
+                   .targets = {"all"},
+                   .units = size.steps};
   std::vector<NodeId> products;
-  for (int step = 0; step < kLstmSteps; ++step) {
-    for (const Endpoint weights : {w, u}) {
+  for (int step = 0; step < size.steps; ++step) {
+    for (const Endpoint factor : {w, u}) {
       const std::string name = absl::StrCat("x", products.size());
       const Endpoint x = g.Placeholder(name, DType::kFloat);
       work.feeds.emplace_back(absl::StrCat(name, ":0"), state);
-      products.push_back(g.Op("MatMul", {x, weights}).node);
+      products.push_back(g.Op("MatMul", {x, factor}).node);
     }
   }
   g.Op("GatherNd", {Endpoint{products[0], 0}, g.Const(Tensor::Vector<int32_t>({0, 0}))}, {}, "y");

@@ -19,12 +19,16 @@ between. Where others kept cores busy (see above) figures are inflated, those of
 - TensorFlow: `tf.function`, called as a concrete function. *TensorFlow v1*: a callable of a `Session`, on a graph whose
   loops are primitives. Grappler is on; inputs are fed, so that nothing can be computed ahead. The null step fetches an
   Identity, here and in the other peers.
+- *TensorFlow XLA*: `tf.function(jit_compile=True)`, for gradients; the loops' most iterations are then known when it
+  is compiled, and so are their numbers in JAX.
 - JAX compiles a case, its loops included, to one native program: it has no ops, iterations or branches left to pay
   for. It is here as the bound that a compiler reaches.
 - ONNX Runtime's loops use Loop's own trip count, not a counter in the body.
 - A dash: the peer has no such thing. Recursion: none of them has it. Iterations that overlap: TensorFlow alone. Lists:
   JAX writes the rows of an array of known length, or collects what a scan yields;
   ONNX Runtime collects a Loop's outputs.
+- Gradients: forward and backward in one run. What is "made" is the program of the gradients, of a program that is
+  there; a first run includes writing and compiling all of it.
 - PyTorch is not here: its package for Linux needs several gigabytes of CUDA libraries.
 - A peer's samples that take more than a second are taken in every fifth round.
 """
@@ -38,7 +42,7 @@ threads."""
 
 @dataclasses.dataclass
 class Row:
-    """One line of the limits: a case, perhaps less or over another one (limits.json)."""
+    """One line of the limits: a case, perhaps less or over another one, or how much longer peers take (limits.json)."""
     what: str
     case: str
     unit: str = ""
@@ -46,9 +50,11 @@ class Row:
     less: str = ""
     over: str = ""
     over_threads: int = 0
+    peers: tuple = ()  # the time of the fastest of these over Gyre's
     at_most_ns: float = None
     at_most: float = None
     at_least: float = None
+    is_long: bool = False  # not for --quick
     why: str = ""  # where it is not kept: where the time goes, what was tried
 
     def keys(self):
@@ -59,10 +65,13 @@ class Row:
         return pairs
 
     def is_ratio(self):
-        return bool(self.over)
+        return bool(self.over or self.peers)
 
     def series(self, samples, party):
         """Its value by round; None where a sample is missing."""
+        if self.peers:
+            columns = [samples.series(name, self.case, self.threads) for name in (party, *self.peers)]
+            return [None if None in times else min(times[1:]) / times[0] for times in zip(*columns)]
         columns = [samples.series(party, case, threads) for case, threads in self.keys()]
         if len(columns) == 1:
             return columns[0]
@@ -82,12 +91,14 @@ class Row:
 
 
 def rows_of(limits, cpus):
-    """The rows of limits.json, and those that compare two threads with one; only such as `cpus` CPUs can measure."""
+    """The rows of limits.json, those that compare two threads with one, and those that compare with peers; only such as
+    `cpus` CPUs can measure."""
     rows = [Row(**entry) for entry in limits["rows"]]
+    beside = [Row(**entry) for entry in limits["times_of_peers"]]
     rule = limits["no_slower_on_two_threads"]
     two = [Row(what=case, case=case, threads=2, over=case, over_threads=ONE_FREE, at_most=rule["at_most"])
            for case in rule["cases"]]
-    return [[row for row in table if row.threads <= cpus] for table in (rows, two)]
+    return [[row for row in table if row.threads <= cpus] for table in (rows, two, beside)]
 
 
 def nanoseconds(value):
@@ -119,14 +130,27 @@ def judge(row, samples):
     return median, medians.verdict(median, **row.bounds()) if row.bounds() else "–"
 
 
-def limits_table(rows, samples):
+def notes_of(rows, samples):
     notes = [f"- {row.what}: {row.why}" for row in rows if row.why and judge(row, samples)[1] != "ok"]
+    return "\n\nNot kept, or not for certain:\n" + "\n".join(notes) if notes else ""
+
+
+def limits_table(rows, samples):
     lines = [["measured", "threads", "unit", "Gyre [95 %]", "limit", "verdict", "n"]]
     for row in rows:
         median, verdict = judge(row, samples)
         lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit,
                       cell(row, median) if median else "–", row.limit(), verdict, str(median.count if median else 0)])
-    return aligned(lines) + ("\n\nNot kept, or not for certain:\n" + "\n".join(notes) if notes else "")
+    return aligned(lines) + notes_of(rows, samples)
+
+
+def times_table(rows, samples):
+    lines = [["measured", "threads", "peers", "times Gyre's [95 %]", "limit", "verdict", "n"]]
+    for row in rows:
+        median, verdict = judge(row, samples)
+        lines.append([row.what, str(row.threads), ", ".join(row.peers), cell(row, median) if median else "–",
+                      row.limit(), verdict, str(median.count if median else 0)])
+    return aligned(lines) + notes_of(rows, samples)
 
 
 def peer_cell(row, samples, peer):
@@ -166,10 +190,12 @@ def aligned(lines):
 
 def sections(tables, samples, peers):
     """(title, text) of what was measured."""
-    rows, two = tables
+    rows, two, beside = tables
     found = [("Limits", limits_table(rows, samples))] if rows else []
     if two:
         found.append(("Two threads over one: no case may be slower", limits_table(two, samples)))
+    if beside:
+        found.append(("Limits beside peers: the time of the fastest of them over Gyre's", times_table(beside, samples)))
     if peers:
         found.append(("Peers: time, and how many times Gyre's", peers_table(rows, samples, peers)))
     return found

@@ -30,7 +30,8 @@ QUICK_ROUNDS, QUICK_SAMPLE_MS = 6, 10
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Gyre against its limits and its peers.")
     parser.add_argument("--peers", action="store_true", help="measure the peers too")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds of shorter samples")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"{QUICK_ROUNDS} rounds of shorter samples, without the longest cases")
     parser.add_argument("--case", action="append", metavar="NAME", help="only cases whose name contains NAME")
     parser.add_argument("--rounds", type=int, help=f"default {ROUNDS}")
     parser.add_argument("--engine", default="", help="Gyre's engine; default: its default")
@@ -47,6 +48,10 @@ def chosen_rows(options):
     """The tables of rows that the options leave; ends the process where they leave none."""
     limits = json.loads((ROOT / "bench/limits.json").read_text(encoding="utf-8"))
     tables = report.rows_of(limits, len(os.sched_getaffinity(0)))
+    if not options.peers:
+        tables[2] = []
+    if options.quick:
+        tables = [[row for row in table if not row.is_long] for table in tables]
     if not options.case:
         return tables
     kept = [[row for row in table if any(name in row.case for name in options.case)] for table in tables]
@@ -61,7 +66,7 @@ def plan(tables):
     order = list(dict.fromkeys(key for table in tables for row in table for key in row.keys()))
     position = {case: number for number, (case, _) in reversed(list(enumerate(order)))}
     order.sort(key=lambda key: (position[key[0]], key[1]))
-    return order, {key for row in tables[0] for key in row.keys()}
+    return order, {key for table in (tables[0], tables[2]) for row in table for key in row.keys()}
 
 
 def start_workers(options, peers):

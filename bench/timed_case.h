@@ -33,12 +33,21 @@ class TimedCase {
  public:
   // Ends the process when the case cannot run or gives a wrong result: that would be no fast time.
   TimedCase(const Case& what, const BenchOptions& options) : clients_(what.clients) {
+    SessionOptions session_options;
+    session_options.engine = options.engine;
+    session_options.window = what.window;
+    session_options.form = what.form;
+    session_options.threads = std::max(1, options.threads / what.clients);
+    if (what.prepare) {
+      run_ = what.prepare(session_options);
+      return;
+    }
     const Workload work = what.make();
     units_ = work.units;
     if (what.as_process) {
       PrepareProcess(what, work, options);
     } else {
-      PrepareSession(what, work, options);
+      PrepareSession(what, work, session_options);
     }
   }
 
@@ -62,12 +71,8 @@ class TimedCase {
   }
 
  private:
-  void PrepareSession(const Case& what, const Workload& work, const BenchOptions& options) {
-    SessionOptions session_options;
-    session_options.engine = options.engine;
-    session_options.window = what.window;
-    session_options.threads = std::max(1, options.threads / what.clients);
-    session_ = OrDie(Session::Create(work.program, session_options));
+  void PrepareSession(const Case& what, const Workload& work, const SessionOptions& options) {
+    session_ = OrDie(Session::Create(work.program, options));
     std::vector<std::string> names;
     for (const auto& [name, value] : work.feeds) {
       names.push_back(name);

@@ -17,6 +17,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "gradient_cases.h"
 #include "loops_cases.h"
 #include "ops_cases.h"
 #include "parallel_cases.h"
@@ -28,7 +29,8 @@ namespace {
 
 std::map<std::string, Case> AllCases() {
   std::map<std::string, Case> all;
-  for (const auto& topic : {OpsCases(), LoopsCases(), ParallelCases(), RunsCases()}) {
+  for (const auto& topic :
+       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases()}) {
     for (const Case& what : topic) all.emplace(what.name, what);
   }
   return all;

@@ -7,7 +7,8 @@ import tempfile
 import time
 
 GYRE = "Gyre"
-PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "JAX": "jax", "ONNX Runtime": "onnxruntime"}
+PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "TensorFlow XLA": "tensorflow_xla", "JAX": "jax",
+         "ONNX Runtime": "onnxruntime"}
 # A sample of a peer that takes longer than this is taken in every fifth round only.
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 5
 # Gyre's processes are begun anew so often: where its data happens to lie makes one process some percent faster than

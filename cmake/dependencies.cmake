@@ -1,18 +1,20 @@
 # What Gyre stands on, all from Debian 12, as targets gyre::<name>. Found by file, not by the
-# packages' CMake configurations: Abseil's names only its shared libraries (some 30 files for the
-# loader to map at each start), oneDNN's asks for OpenCL's headers, which Gyre has no use for.
+# packages' CMake configurations: oneDNN's asks for OpenCL's headers, which Gyre has no use for.
+#
+# All are shared libraries. Debian's archives of Abseil and protobuf are not position-independent, so
+# no shared library can hold them; and programs and plug-ins that hand Abseil's types to libgyre.so
+# must have the same copy of it. --as-needed keeps what is not used from being loaded.
 
 find_package(Threads REQUIRED)
 
-# Abseil, linked statically. Debian builds it with its own string_view: absl::string_view is a
-# class apart from std::string_view, and the two do not convert into each other.
+# Abseil. Debian builds it with its own string_view: absl::string_view is a class apart from
+# std::string_view, and the two do not convert into each other.
 add_library(gyre_dep_absl INTERFACE)
 add_library(gyre::absl ALIAS gyre_dep_absl)
-find_library(GYRE_ABSL_STATUS NAMES libabsl_status.a REQUIRED)
+find_library(GYRE_ABSL_STATUS NAMES libabsl_status.so REQUIRED)
 cmake_path(GET GYRE_ABSL_STATUS PARENT_PATH _libdir)
-file(GLOB _absl ${_libdir}/libabsl_*.a)
-target_link_libraries(gyre_dep_absl INTERFACE
-  -Wl,--start-group ${_absl} -Wl,--end-group Threads::Threads)
+file(GLOB _absl ${_libdir}/libabsl_*.so)
+target_link_libraries(gyre_dep_absl INTERFACE ${_absl} Threads::Threads)
 
 add_library(gyre_dep_highway INTERFACE)
 add_library(gyre::highway ALIAS gyre_dep_highway)
@@ -26,12 +28,12 @@ add_library(gyre::onednn ALIAS gyre_dep_onednn)
 find_library(GYRE_ONEDNN dnnl REQUIRED)
 target_link_libraries(gyre_dep_onednn INTERFACE ${GYRE_ONEDNN} gomp)
 
-# protobuf, static where there is an archive.
-set(Protobuf_USE_STATIC_LIBS ON)
+# protobuf, and its compiler as protobuf::protoc.
 find_package(Protobuf 3.21 REQUIRED)
 add_library(gyre_dep_protobuf INTERFACE)
 add_library(gyre::protobuf ALIAS gyre_dep_protobuf)
-target_link_libraries(gyre_dep_protobuf INTERFACE protobuf::libprotobuf Threads::Threads)
+find_library(GYRE_PROTOBUF NAMES libprotobuf.so REQUIRED)
+target_link_libraries(gyre_dep_protobuf INTERFACE ${GYRE_PROTOBUF} Threads::Threads)
 
 # nlohmann-json: headers alone, which the compiler finds by itself; looked for so that a machine
 # without them is told at once.

@@ -30,6 +30,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1 -D_GLIBCXX_ASSERTIONS")
 # No contraction: a*b+c rounds twice on every machine, so engines agree bit for bit.
 # No errno: sqrt and friends become instructions; no value changes.
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-plt -ffunction-sections -fdata-sections)
+# All code may become part of libgyre.so. It calls itself directly all the same: nobody replaces a function of it.
+add_compile_options(-fPIC -fno-semantic-interposition)
 add_compile_options(-Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual)
 # Options structs are initialised by the few fields that differ: {.engine = "reference"}.
 add_compile_options(-Wno-missing-field-initializers)
@@ -77,4 +79,7 @@ if(GYRE_CCACHE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
   endif()
+else()
+  # What ccache does to names of source files by itself: no folder of this machine in what is built.
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 endif()

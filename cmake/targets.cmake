@@ -2,11 +2,13 @@
 #   src/X/**/*.cc            static library gyre_X                         gyre_layer(X)
 #   src/X/proto/*.proto      compiled by protoc into gyre_X                (by gyre_layer)
 #   src/front/ops_generator/main.cc  writes gyre/ops.h and its part of gyre_front   gyre_generated_ops()
+#   the layers together      lib/libgyre.so                                gyre_library() in package.cmake
 #   src/cli/main.cc          bin/gyre                                      gyre_program()
 #   tests/X/**/*_test.cc     bin/tests/X_test, a GoogleTest program        gyre_tests()
 #   tests/support/*.cc       what the tests share
 #   tests/fuzz/*_fuzz.cc     bin/fuzz/NAME_fuzz, a libFuzzer program       gyre_fuzzers()
 #   bench/*_bench.cc         bin/bench/NAME_bench, Google Benchmark        gyre_benchmarks()
+#   examples/lessons/NAME.cc  bin/lessons/NAME, and of NAME_plugin.cc a plug-in    gyre_lessons()
 
 set(GYRE_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 set(GYRE_LAYERS "" CACHE INTERNAL "layers that have sources, lowest first")
@@ -83,7 +85,7 @@ function(gyre_proto target)
   add_library(${target} OBJECT ${generated})
   target_include_directories(${target} SYSTEM PRIVATE ${GYRE_GENERATED_DIR})
   target_link_libraries(${target} PRIVATE gyre::protobuf)
-  target_compile_options(${target} PRIVATE -w)
+  target_compile_options(${target} PRIVATE -w -fvisibility=hidden)
   gyre_uses_protobuf(${target})
 endfunction()
 
@@ -104,7 +106,6 @@ function(gyre_generated_ops)
     DEPENDS ${generator} COMMENT "gyre/ops.h" VERBATIM)
   target_sources(gyre_front PRIVATE ${source} ${header})
   target_include_directories(gyre_front SYSTEM PUBLIC ${GYRE_GENERATED_DIR})
-  install(FILES ${header} DESTINATION include/gyre)
 endfunction()
 
 # Every layer that has sources, as link names, for what stands on top of all of them.
@@ -115,14 +116,11 @@ function(gyre_all_layers result)
   set(${result} ${layers} PARENT_SCOPE)
 endfunction()
 
-function(gyre_program name main)
-  if(EXISTS ${CMAKE_SOURCE_DIR}/${main})
-    gyre_all_layers(layers)
-    add_executable(${name} ${main})
-    target_link_libraries(${name} PRIVATE ${layers})
-    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-    gyre_precompile(${name})
-  endif()
+# An executable: its main file and one layer, over libgyre.so.
+function(gyre_program name main layer)
+  add_executable(${name} ${main} $<TARGET_OBJECTS:gyre_${layer}>)
+  target_link_libraries(${name} PRIVATE gyre_library)
+  gyre_precompile(${name})
 endfunction()
 
 # An executable of test code: sees all layers, tests/, and tests/support as a library.
@@ -189,6 +187,27 @@ function(gyre_tests)
   set(twins ${CMAKE_SOURCE_DIR}/tests/project/twins.py)
   add_test(NAME project.twins COMMAND ${GYRE_PYTHON} ${twins} ${CMAKE_BINARY_DIR})
   add_test(NAME project.twins_can_fail COMMAND ${GYRE_PYTHON} ${twins} --self-test)
+endfunction()
+
+# The lessons see what users see: the public headers and libgyre.so, without a precompiled header.
+function(gyre_lessons)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/lessons/*.cc)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(target lesson_${name})
+    if(name MATCHES "_plugin$")
+      add_library(${target} MODULE ${source})
+    else()
+      add_executable(${target} ${source})
+    endif()
+    target_link_libraries(${target} PRIVATE gyre_library)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} PREFIX ""
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/lessons
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/lessons)
+  endforeach()
+  set(lessons ${CMAKE_SOURCE_DIR}/tests/project/lessons.py)
+  add_test(NAME project.lessons COMMAND ${GYRE_PYTHON} ${lessons} ${CMAKE_BINARY_DIR})
+  add_test(NAME project.lessons_can_fail COMMAND ${GYRE_PYTHON} ${lessons} --self-test)
 endfunction()
 
 function(gyre_fuzzers)

@@ -1,6 +1,7 @@
 """JAX: jitted functions with lax.while_loop, lax.cond, lax.scan; XLA makes one program of each case, loops included."""
 import math
 import os
+from functools import partial
 
 import jax
 import jax.export
@@ -23,7 +24,7 @@ def jitted(function, *args):
     """A call of the compiled function with these arguments, made arrays once."""
     arrays = [jnp.asarray(arg) for arg in args]
     compiled = jax.jit(function).lower(*arrays).compile()
-    return lambda: compiled(*arrays).block_until_ready()
+    return lambda: jax.block_until_ready(compiled(*arrays))
 
 
 def chain(shape):
@@ -77,17 +78,76 @@ def list_case(function):
     return Case(jitted(function, jnp.int32(0)), list(range(v.LIST_LENGTH)), v.LIST_LENGTH)
 
 
+def last_h(xs, w, u, b, h):
+    def step(state, x):
+        h, c = state
+        i, f, o, g = jnp.split(x @ w + h @ u + b, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    return lax.scan(step, (h, h), xs)[0][0]
+
+
 def lstm():
-    def body(xs, w, u, b, h):
-        def step(state, x):
-            h, c = state
-            i, f, o, g = jnp.split(x @ w + h @ u + b, 4, axis=1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+    return Case(jitted(last_h, *v.lstm_arrays()), v.lstm_result(), v.LSTM.steps, 1e-4)
 
-        return lax.scan(step, (h, h), xs)[0][0]
 
-    return Case(jitted(body, *v.lstm_arrays()), v.lstm_result(), v.LSTM_STEPS, 1e-4)
+def lstm_gradient(size):
+    gradient = jax.grad(lambda *args: last_h(*args).sum(), argnums=(1, 2, 3))
+    return Case(jitted(gradient, *v.lstm_arrays(size)), v.lstm_gradients(size), size.steps, 1e-3)
+
+
+def sine_loop(trips, x, w):
+    return lax.fori_loop(0, trips, lambda _, x: jnp.sin(x * w), x)
+
+
+def sine_gradient(function, steps):
+    """Of a function of x and w whose loops run a number of times that is known when it is compiled, as JAX demands."""
+    run = jitted(jax.grad(function, argnums=1), jnp.float32(v.SINE_X), jnp.float32(v.SINE_W))
+    return Case(run, v.sine_gradient(steps), steps, 1e-4)
+
+
+def row_of_loops(x, w):
+    for _ in range(v.LOOPS):
+        x = sine_loop(v.ROW_TRIPS, x, w)
+    return x
+
+
+def nest_of_loops(x, w):
+    def nest(level, x):
+        def step(_, x):
+            x = jnp.sin(x * w)
+            return nest(level + 1, x) if level < v.LOOPS else x
+
+        return lax.fori_loop(0, 1, step, x)
+
+    return nest(1, x)
+
+
+def first_run(function, steps):
+    """From the function to the first result, each time without what was compiled before."""
+    def run():
+        jax.clear_caches()
+        return sine_gradient(function, steps).run()
+
+    return Case(run, v.sine_gradient(steps), error=1e-4)
+
+
+def training():
+    def body(n, x, labels, rate, *weights):
+        def loss_of(weights):
+            w1, b1, w2, b2 = weights
+            logits = jax.nn.relu(x @ w1 + b1) @ w2 + b2
+            return -(labels * jax.nn.log_softmax(logits)).sum(axis=1).mean()
+
+        def step(_, state):
+            loss, by = jax.value_and_grad(loss_of)(state[1])
+            return loss, tuple(value - rate * gradient for value, gradient in zip(state[1], by))
+
+        loss, weights = lax.fori_loop(0, n, step, (jnp.float32(0), weights))
+        return loss, *weights
+
+    return Case(jitted(body, jnp.int32(v.MLP_STEPS), *v.mlp_arrays()), v.mlp_loss(), v.MLP_STEPS, 1e-3)
 
 
 def elementwise(op, args, want, error=0.0):
@@ -130,6 +190,11 @@ def cases(threads):
         "list/push_back": lambda: list_case(stacked),
         "list/set_item": lambda: list_case(written),
         "lstm/step": lstm,
+        "gradient/scalar_loop": lambda: sine_gradient(partial(sine_loop, v.SINE_TRIPS), v.SINE_TRIPS),
+        **{name: partial(lstm_gradient, size) for name, size in v.LSTM_GRADIENTS.items()},
+        "gradient/training": training,
+        "gradient/first_run_row": lambda: first_run(row_of_loops, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_nest": lambda: first_run(nest_of_loops, v.LOOPS),
         "elementwise/add": lambda: elementwise(jnp.add, [1, 2], 3),
         "elementwise/tanh": lambda: elementwise(jnp.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,

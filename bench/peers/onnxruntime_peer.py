@@ -124,7 +124,7 @@ def scan_output():
 
 
 def lstm():
-    state = (v.LSTM_BATCH, v.LSTM_HIDDEN)
+    state = (v.LSTM.batch, v.LSTM.hidden)
     step = [node("Gather", "xs trip", "x", axis=0), node("MatMul", "x w", "xw"), node("MatMul", "h u", "hu"),
             node("Add", "xw hu", "sum"), node("Add", "sum b", "gates"), node("Split", "gates", "i f o g", axis=1),
             node("Sigmoid", "i", "si"), node("Sigmoid", "f", "sf"), node("Sigmoid", "o", "so"),
@@ -134,8 +134,8 @@ def lstm():
              loop("n", {"h": ("h0", state), "c": ("h0", state)}, ["y", "c_end"], step)]
     arrays = dict(zip(("xs", "w", "u", "b", "h0"), v.lstm_arrays()))
     inputs = [value("n", LONG)] + [value(name, FLOAT, array.shape) for name, array in arrays.items()]
-    feeds = {"n": np.array(v.LSTM_STEPS), **arrays}
-    return Case(prepared(nodes, inputs, [value("y", FLOAT, state)], feeds), v.lstm_result(), v.LSTM_STEPS, 1e-4)
+    feeds = {"n": np.array(v.LSTM.steps), **arrays}
+    return Case(prepared(nodes, inputs, [value("y", FLOAT, state)], feeds), v.lstm_result(), v.LSTM.steps, 1e-4)
 
 
 def single(op, arrays, want, units=1, error=0.0):

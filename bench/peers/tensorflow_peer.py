@@ -1,8 +1,10 @@
 """TensorFlow as it is written now: tf.function, tf.while_loop, tf.cond, TensorArray; called as concrete functions."""
 import math
+from functools import partial
 
 import tensorflow as tf
 
+import tensorflow_gradients as gradients
 import values as v
 from values import Case
 
@@ -17,9 +19,9 @@ def configure(threads):
     tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
-def traced(function, specs, args):
+def traced(function, specs, args, **options):
     """A call of the function's graph with these arguments, made tensors once."""
-    concrete = tf.function(function, input_signature=specs).get_concrete_function()
+    concrete = tf.function(function, input_signature=specs, **options).get_concrete_function()
     tensors = [tf.constant(arg, spec.dtype) for arg, spec in zip(args, specs)]
     return lambda: concrete(*tensors)
 
@@ -77,8 +79,34 @@ def lstm():
         return tf.while_loop(lambda t, *_: t < n, step, [0, h, h])[1]
 
     arrays = v.lstm_arrays()
-    specs = [INT] + [tf.TensorSpec(array.shape, tf.float32) for array in arrays]
-    return Case(traced(body, specs, [v.LSTM_STEPS, *arrays]), v.lstm_result(), v.LSTM_STEPS, 1e-4)
+    specs = [INT] + specs_of(arrays)
+    return Case(traced(body, specs, [v.LSTM.steps, *arrays]), v.lstm_result(), v.LSTM.steps, 1e-4)
+
+
+def specs_of(arrays):
+    return [tf.TensorSpec(array.shape, tf.float32) for array in arrays]
+
+
+def gradient_of_sine(function, trips, steps, **options):
+    run = traced(function, [INT, SCALAR, SCALAR], [trips, v.SINE_X, v.SINE_W], **options)
+    return Case(run, v.sine_gradient(steps), steps, 1e-4)
+
+
+def gradient_of_lstm(function, size, **options):
+    arrays = v.lstm_arrays(size)
+    run = traced(function, [INT] + specs_of(arrays), [size.steps, *arrays], **options)
+    return Case(run, v.lstm_gradients(size), size.steps, 1e-3)
+
+
+def training(**options):
+    arrays = v.mlp_arrays()
+    run = traced(gradients.training, [INT] + specs_of(arrays), [v.MLP_STEPS, *arrays], **options)
+    return Case(run, v.mlp_loss(), v.MLP_STEPS, 1e-3)
+
+
+def first_run(function, trips, steps):
+    """From the function to the first result."""
+    return Case(lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4)
 
 
 def heavy_iterations(**options):
@@ -92,7 +120,7 @@ def heavy_iterations(**options):
         return tf.while_loop(lambda i, _: i < n, step, [0, 0.0], **options)[1]
 
     arrays = v.heavy_arrays()
-    specs = [INT] + [tf.TensorSpec(array.shape, tf.float32) for array in arrays]
+    specs = [INT] + specs_of(arrays)
     return Case(traced(body, specs, [v.HEAVY_TRIPS, *arrays]), v.heavy_sum(), v.HEAVY_TRIPS)
 
 
@@ -120,6 +148,11 @@ def cases(threads):
         "while_loop/cond": lambda: while_case(branch, v.COND_TRIPS, v.COND_TRIPS % 2),
         "list/set_item": array_of_scalars,
         "lstm/step": lstm,
+        "gradient/scalar_loop": lambda: gradient_of_sine(gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS),
+        **{name: partial(gradient_of_lstm, gradients.of_lstm, size) for name, size in v.LSTM_GRADIENTS.items()},
+        "gradient/training": training,
+        "gradient/first_run_row": lambda: first_run(gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "window/1": lambda: heavy_iterations(parallel_iterations=1),
         "window/8": lambda: heavy_iterations(parallel_iterations=8),
         "window/not_set": heavy_iterations,

@@ -1,8 +1,11 @@
 """TensorFlow's older interface: a graph of primitives in a Session, run through callables made ready once."""
 import os
+from functools import partial
 
+import numpy as np
 import tensorflow as tf
 
+import tensorflow_gradients as gradients
 import values as v
 from values import Case
 
@@ -23,13 +26,13 @@ def session(graph):
     return tf1.Session(graph=graph, config=config)
 
 
-def prepared(build, args, count_ops=None):
-    """A call that runs what `build` makes of placeholders, with these arguments.
+def prepared(build, args, count_ops=None, shaped=False):
+    """A call that runs what `build` makes of placeholders, with these arguments; `shaped`: of shapes that are known.
 
     `count_ops` = (op, how many): what must be left when Grappler is done, or the case would measure something else."""
     with tf1.Graph().as_default() as graph:
         fed = [tf1.placeholder(tf.int32 if isinstance(arg, int) else tf.float32,
-                               [] if isinstance(arg, (int, float)) else None) for arg in args]
+                               np.shape(arg) if shaped or np.ndim(arg) == 0 else None) for arg in args]
         fetch = build(*fed)
     one = session(graph)
     if count_ops:
@@ -71,6 +74,25 @@ def while_case(trips, units=None, clients=1):
     return Case(prepared(add_loop, [trips, 0.0, 1.0]), trips, units or trips, clients=clients)
 
 
+def gradient_of_sine(function, trips, steps):
+    return Case(prepared(function, [trips, v.SINE_X, v.SINE_W]), v.sine_gradient(steps), steps, 1e-4)
+
+
+def gradient_of_lstm(size):
+    run = prepared(gradients.of_lstm, [size.steps, *v.lstm_arrays(size)], shaped=True)
+    return Case(run, v.lstm_gradients(size), size.steps, 1e-3)
+
+
+def training():
+    run = prepared(gradients.training, [v.MLP_STEPS, *v.mlp_arrays()], shaped=True)
+    return Case(run, v.mlp_loss(), v.MLP_STEPS, 1e-3)
+
+
+def first_run(function, trips, steps):
+    """From the graph that is written to the first result."""
+    return Case(lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4)
+
+
 def save(folder):
     with tf1.Graph().as_default() as graph:
         names = {"n": tf.int32, "x": tf.float32, "c": tf.float32}
@@ -101,6 +123,12 @@ def cases(threads):
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
         "while_loop/primitives": lambda: while_case(v.LOOP_TRIPS),
+        "gradient/scalar_loop_primitives":
+            lambda: gradient_of_sine(gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS),
+        **{name: partial(gradient_of_lstm, size) for name, size in v.LSTM_GRADIENTS.items()},
+        "gradient/training": training,
+        "gradient/first_run_row": lambda: first_run(gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "loop_of_100/one_client": lambda: while_case(v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(v.SHORT_TRIPS, 1, 2),
     }

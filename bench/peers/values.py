@@ -1,4 +1,4 @@
-"""What the peers' cases compute with: the same numbers, and the same results, as bench/*_cases.h and bench/lstm.h."""
+"""What the peers' cases compute with: the same numbers, and the same results, as bench/*.h."""
 import dataclasses
 import math
 from typing import Any, Callable
@@ -13,12 +13,16 @@ INDEPENDENT_PAIRS = [(i, j) for i in range(INDEPENDENT_FEEDS) for j in range(i +
 ELEMENTS = 1 << 20
 MATRIX = 1024
 HEAVY_TRIPS, HEAVY_SIZE, HEAVY_PRODUCTS = 32, 128, 8
-LSTM_STEPS, LSTM_BATCH, LSTM_HIDDEN = 20, 32, 512
+SINE_TRIPS, SINE_X, SINE_W = 10_000, 0.5, 1.1
+LOOPS, ROW_TRIPS = 10, 2
+MLP_STEPS, MLP_BATCH, MLP_INPUTS, MLP_HIDDEN, MLP_CLASSES, MLP_RATE = 1000, 64, 64, 64, 10, 0.1
 
 
 @dataclasses.dataclass
 class Case:
-    """A prepared case: run() does the work and returns its result; `clients` threads call it at the same time."""
+    """A prepared case: run() does the work and returns its result; `clients` threads call it at the same time.
+
+    `want`: of the first result, or a tuple, one for each; single numbers are those of all elements."""
     run: Callable[[], Any]
     want: Any
     units: int = 1
@@ -30,13 +34,16 @@ class Case:
         got = self.run()
         if self.want is None:  # the process it starts has checked
             return None
-        if isinstance(got, (list, tuple)):
-            got = got[0]
-        got = np.asarray(got)
-        want = np.broadcast_to(self.want, got.shape)
-        close = np.allclose(got, want, rtol=self.error, atol=0)
-        return None if close and (np.ndim(self.want) == 0 or got.shape == np.shape(self.want)) else \
-            f"{got!r} instead of {self.want!r}"
+        got = got if isinstance(got, (list, tuple)) else [got]
+        for result, want in zip(got, self.want if isinstance(self.want, tuple) else [self.want]):
+            wrong = self.compare(np.asarray(result), want)
+            if wrong:
+                return wrong
+        return None
+
+    def compare(self, got, want):
+        close = np.allclose(got, np.broadcast_to(want, got.shape), rtol=self.error, atol=0)
+        return None if close and (np.ndim(want) == 0 or got.shape == np.shape(want)) else f"{got!r} instead of {want!r}"
 
 
 def full(value, *shape):
@@ -58,6 +65,25 @@ def heavy_sum():
     return HEAVY_SIZE * HEAVY_SIZE * HEAVY_TRIPS * (HEAVY_TRIPS - 1) / 2
 
 
+def sine_gradient(steps):
+    """The derivative by w of x after so many times x = sin(x * w)."""
+    x, dw = SINE_X, 0.0
+    for _ in range(steps):
+        dw = math.cos(x * SINE_W) * (x + SINE_W * dw)
+        x = math.sin(x * SINE_W)
+    return dw
+
+
+@dataclasses.dataclass(frozen=True)
+class LstmSize:
+    steps: int = 20
+    batch: int = 32
+    hidden: int = 512
+
+
+LSTM = LstmSize()
+LSTM_GRADIENTS = {"gradient/lstm_50": LstmSize(50), "gradient/lstm_200": LstmSize(200),
+                  "gradient/lstm_small": LstmSize(200, 1, 32)}
 LSTM_W, LSTM_U, LSTM_B = (0.5, -0.25, 1.0, 0.75), (-0.5, 0.5, 0.25, 1.0), (0.125, 1.0, 0.0, -0.125)
 
 
@@ -65,24 +91,79 @@ def lstm_x(step):
     return 0.1 * (step % 5) - 0.2
 
 
-def lstm_arrays():
+def lstm_arrays(size=LSTM):
     """(xs, W, U, b, h0); the columns of W, U, b belong to the gates input, forget, output, candidate."""
     def weights(by_gate, rows):
-        row = np.repeat(np.array(by_gate, np.float32), LSTM_HIDDEN)
+        row = np.repeat(np.array(by_gate, np.float32), size.hidden)
         return np.broadcast_to(row, (rows, row.size)).copy()
 
-    xs = np.stack([full(lstm_x(step), LSTM_BATCH, LSTM_HIDDEN) for step in range(LSTM_STEPS)])
-    return (xs, weights(LSTM_W, LSTM_HIDDEN) / LSTM_HIDDEN, weights(LSTM_U, LSTM_HIDDEN) / LSTM_HIDDEN,
-            weights(LSTM_B, 1)[0], full(0, LSTM_BATCH, LSTM_HIDDEN))
+    xs = np.stack([full(lstm_x(step), size.batch, size.hidden) for step in range(size.steps)])
+    return (xs, weights(LSTM_W, size.hidden) / size.hidden, weights(LSTM_U, size.hidden) / size.hidden,
+            weights(LSTM_B, 1)[0], full(0, size.batch, size.hidden))
 
 
-def lstm_result():
+def lstm_trips(steps):
+    """The LSTM on scalars, an element of every tensor: (h, c, gates) by step, then the last h and c."""
     def sigmoid(v):
         return 1 / (1 + math.exp(-v))
 
     h = c = 0.0
-    for step in range(LSTM_STEPS):
+    for step in range(steps):
         i, f, o, g = (lstm_x(step) * w + h * u + b for w, u, b in zip(LSTM_W, LSTM_U, LSTM_B))
-        c = sigmoid(f) * c + sigmoid(i) * math.tanh(g)
-        h = sigmoid(o) * math.tanh(c)
-    return h
+        gates = sigmoid(i), sigmoid(f), sigmoid(o), math.tanh(g)
+        yield h, c, gates
+        c = gates[1] * c + gates[0] * gates[3]
+        h = gates[2] * math.tanh(c)
+    yield h, c, None
+
+
+def lstm_result():
+    return list(lstm_trips(LSTM.steps))[-1][0]
+
+
+def lstm_gradients(size):
+    """The gradients of the sum of all elements of the last h by W, U and b."""
+    trips = list(lstm_trips(size.steps))
+    sums, dh, dc = np.zeros((3, 4)), 1.0, 0.0
+    for step in reversed(range(size.steps)):
+        h, c, (i, f, o, g) = trips[step]
+        tanh_c = math.tanh(trips[step + 1][1])
+        dc += dh * o * (1 - tanh_c ** 2)
+        d = np.array([dc * g * i * (1 - i), dc * c * f * (1 - f), dh * tanh_c * o * (1 - o), dc * i * (1 - g * g)])
+        sums += size.batch * np.outer([lstm_x(step), h, 1], d)
+        dh, dc = float(d @ LSTM_U), dc * f
+    w, u, b = (np.repeat(by_gate, size.hidden) for by_gate in sums)
+    return np.tile(w, (size.hidden, 1)), np.tile(u, (size.hidden, 1)), b
+
+
+def mlp_arrays():
+    """(x, labels, rate, W1, b1, W2, b2); bench/mlp.h has the same numbers, from C's linear congruential generator."""
+    state = 1
+
+    def numbers(most, *shape):
+        nonlocal state
+        values = np.empty(math.prod(shape))
+        for k in range(values.size):
+            state = (state * 1103515245 + 12345) % 2 ** 31
+            values[k] = (state / 2 ** 30 - 1) * most
+        return values.astype(np.float32).reshape(shape)
+
+    x = numbers(1, MLP_BATCH, MLP_INPUTS)
+    labels = np.eye(MLP_CLASSES, dtype=np.float32)[np.arange(MLP_BATCH) % MLP_CLASSES]
+    w1, w2 = numbers(0.125, MLP_INPUTS, MLP_HIDDEN), numbers(0.125, MLP_HIDDEN, MLP_CLASSES)
+    return x, labels, np.float32(MLP_RATE), w1, full(0, MLP_HIDDEN), w2, full(0, MLP_CLASSES)
+
+
+def mlp_loss():
+    """The loss that the last step begins with, in double precision."""
+    x, labels, _, w1, b1, w2, b2 = (array.astype(np.float64) for array in mlp_arrays())
+    for _ in range(MLP_STEPS):
+        hidden = np.maximum(x @ w1 + b1, 0)
+        powers = np.exp(hidden @ w2 + b2)
+        shares = powers / powers.sum(axis=1, keepdims=True)
+        loss = -np.log((shares * labels).sum(axis=1)).mean()
+        d_logits = (shares - labels) / MLP_BATCH
+        d_hidden = d_logits @ w2.T * (hidden > 0)
+        w2, b2 = w2 - MLP_RATE * hidden.T @ d_logits, b2 - MLP_RATE * d_logits.sum(axis=0)
+        w1, b1 = w1 - MLP_RATE * x.T @ d_hidden, b1 - MLP_RATE * d_hidden.sum(axis=0)
+    return loss

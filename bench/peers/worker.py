@@ -1,6 +1,6 @@
 """Measures a peer's cases one at a time, as it is told: what bench/run.py interleaves with Gyre.
 
-    worker.py PEER [--threads N] [--sample-ms N]    PEER: tensorflow, tensorflow_v1, jax, onnxruntime
+    worker.py PEER [--threads N] [--sample-ms N]    PEER: tensorflow[_v1|_xla], jax, onnxruntime
     worker.py PEER --run-saved PATH                 loads a saved graph, runs it once, checks what comes out
 
 Speaks as bench/worker_bench.cc does: reads names of cases, one a line, and answers `ok NANOSECONDS` per unit, or `none`.

@@ -10,7 +10,9 @@
 // A Graph is built by one thread at a time. It only grows: what has been built never changes.
 #pragma once
 
+#include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -18,10 +20,14 @@
 #include <utility>
 #include <vector>
 
+#include "gyre/checkpoint.h"
 #include "gyre/session.h"
+#include "gyre/state.h"
 #include "gyre/value.h"
 
 namespace gyre {
+
+class AttrMap;  // in gyre/op.h
 
 namespace internal {
 class GraphState;
@@ -121,6 +127,55 @@ Value constant(std::initializer_list<std::initializer_list<T>> rows, const std::
   return constant(flat.Reshaped(Shape::Trusted({height, width})), name, where);
 }
 
+// What a formal input of an op is given: an operand, or a list of them where it takes a list.
+class OpInput {
+ public:
+  template <std::convertible_to<Operand> T>
+  OpInput(const T& operand, std::source_location where = std::source_location::current())
+      : list_{Operand(operand, where)} {}
+  OpInput(const OperandList& list) : list_(list.list()) {}
+  OpInput(std::initializer_list<Operand> list) : list_(list) {}
+
+  const std::vector<Operand>& list() const { return list_; }
+
+ private:
+  std::vector<Operand> list_;
+};
+
+// The outputs of a new node of the op called `op`: for ops of plug-ins, which have no function in
+// gyre/ops.h. One of `inputs` for each formal input. Attributes that the inputs tell may be left
+// out. INVALID_ARGUMENT when there is no such op, or inputs and attributes do not fit its schema or
+// its shape rule.
+std::vector<Value> call_op(const std::string& op, const std::vector<OpInput>& inputs,
+                           std::source_location where = std::source_location::current());
+std::vector<Value> call_op(const std::string& op, const std::vector<OpInput>& inputs,
+                           const AttrMap& attrs,
+                           std::source_location where = std::source_location::current());
+
+// Adds the ops of a plug-in, a shared library, to those of this process: see gyre/op.h. Throws what
+// LoadPlugin returns.
+void load_plugin(const std::string& path);
+
+// Which tensors of a graph that is imported are replaced by what.
+using ImportInputs = std::vector<std::pair<std::string, Operand>>;
+
+// Adds the graph in a file (.pb, .pbtxt: a GraphDef; .gyre) to the current one, as far as `outputs`
+// need it, and returns these: tensors of the file's main graph, by their names ("node:slot"; "node"
+// means slot 0). What `inputs` name is replaced, be it a placeholder, a constant, the value of a
+// variable or any other tensor, and what only leads there is left out: so weights of a trained
+// model become variables here, and go on learning. Other placeholders come along; name them among
+// the outputs to feed them.
+//
+// Loops and conditionals made of Switch and Merge become While and If, so that all that comes in
+// can be differentiated. Effects of the main graph come along where `outputs` need them.
+//
+// NOT_FOUND: no such file, or a name that is not in it. INVALID_ARGUMENT: the file holds no sound
+// graph, an input does not have the dtype of what it replaces, or a placeholder would come to stand
+// in a body. UNIMPLEMENTED: primitives that have no structured form.
+std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
+                                const ImportInputs& inputs = {},
+                                std::source_location where = std::source_location::current());
+
 // Which placeholders (or other values of the main graph) get which tensors.
 using FeedList = std::vector<std::pair<Value, Tensor>>;
 
@@ -164,6 +219,17 @@ class GraphSession {
   };
   Callable prepare(const std::vector<Value>& fetches, const std::vector<Value>& placeholders = {},
                    const std::vector<Operation>& targets = {});
+
+  // What a variable holds now; runs nothing. (Fetching a read runs what comes before it in the
+  // program: of one that was made after a training step, that step.) FAILED_PRECONDITION while it
+  // is uninitialised.
+  Tensor value_of(const Variable& variable);
+
+  // Saves variables to a folder, and restores them: SaveCheckpoint and RestoreCheckpoint of
+  // gyre/checkpoint.h, with errors thrown. Among the variables are those of optimizers, so training
+  // goes on as if it had not stopped. What has been restored counts as initialised.
+  void save(const std::string& folder, const SaveOptions& options = {});
+  std::vector<std::string> restore(const std::string& path, const RestoreOptions& options = {});
 
   // The session of the core, for the graph as it is now.
   Session& session();

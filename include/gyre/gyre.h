@@ -16,4 +16,5 @@
 #include "gyre/graph.h"         // IWYU pragma: export
 #include "gyre/math.h"          // IWYU pragma: export
 #include "gyre/state.h"         // IWYU pragma: export
+#include "gyre/training.h"      // IWYU pragma: export
 #include "gyre/value.h"         // IWYU pragma: export

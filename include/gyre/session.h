@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "gyre/observer.h"
+#include "gyre/shape.h"
 #include "gyre/tensor.h"
 
 namespace gyre {
@@ -111,6 +112,23 @@ class Session {
   absl::StatusOr<Callable> Prepare(const std::vector<std::string>& feeds,
                                    const std::vector<std::string>& fetches,
                                    const std::vector<std::string>& targets = {});
+
+  // A variable that the program names, in whatever function. Of one in a container the name is
+  // "container/name".
+  struct VariableInfo {
+    std::string name;
+    DType dtype = DType::kInvalid;
+    PartialShape shape;  // which shapes it may take
+  };
+  // In order of name.
+  std::vector<VariableInfo> Variables() const;
+  // What these variables hold, all of them at one moment: of each, a Tensor, which has no value
+  // while the variable is uninitialised. NOT_FOUND for names that no variable has.
+  absl::StatusOr<std::vector<Tensor>> ReadVariables(absl::Span<const std::string> names) const;
+  // Changes all of these variables at one moment or, on an error, none: NOT_FOUND for names that no
+  // variable has, INVALID_ARGUMENT for a value of another type, or of a shape that its variable may
+  // not take.
+  absl::Status AssignVariables(absl::Span<const std::pair<std::string, Tensor>> values);
 
   const Program& program() const;
   std::shared_ptr<const Program> shared_program() const;

@@ -3,12 +3,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "ops/plugin.h"
 #include "tensor/io/file.h"
 
 namespace gyre::cli {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
+
+// What every command takes.
+constexpr Option kPlugin = {"--plugin", "FILE[,FILE]",
+                            "load ops from shared libraries first: see gyre/op.h", '\0', true};
 
 // One option, its help beginning in a column of its own.
 void PrintOption(const Option& option, std::ostream& out) {
@@ -29,7 +34,9 @@ void PrintOption(const Option& option, std::ostream& out) {
 
 absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std::string> words,
                                    size_t least, size_t most) {
-  GYRE_ASSIGN_OR_RETURN(Arguments arguments, ParseArguments(command.options, words));
+  std::vector<Option> options(command.options.begin(), command.options.end());
+  options.push_back(kPlugin);
+  GYRE_ASSIGN_OR_RETURN(Arguments arguments, ParseArguments(options, words));
   const std::vector<std::string>& given = arguments.positional();
   if (given.size() < least) {
     return absl::InvalidArgumentError(
@@ -40,6 +47,9 @@ absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std:
                                                    "' is one argument too many: gyre ",
                                                    command.name, " ", command.synopsis));
   }
+  // Before anything is read: a graph may hold their ops.
+  for (const std::string& plugin : arguments.List(kPlugin.name))
+    GYRE_RETURN_IF_ERROR(LoadPlugin(plugin));
   return arguments;
 }
 
@@ -64,8 +74,9 @@ int NotLoaded(const Command& command, const Streams& streams, const std::string&
 void PrintHelp(const Command& command, const Streams& streams) {
   streams.out << "gyre " << command.name << " " << command.synopsis << "\n\n"
               << command.summary << "\n";
-  if (!command.options.empty()) streams.out << "\n";
+  streams.out << "\n";
   for (const Option& option : command.options) PrintOption(option, streams.out);
+  PrintOption(kPlugin, streams.out);
   if (!command.notes.empty()) streams.out << "\n" << command.notes << "\n";
 }
 

@@ -31,8 +31,8 @@ extern const Command kPassesCommand;
 extern const Command kOpsCommand;
 extern const Command kTraceCommand;
 
-// Parses `words` for `command`, which takes at least `least` and at most `most` plain arguments.
-// INVALID_ARGUMENT is for Misuse.
+// Parses `words` for `command`, which takes at least `least` and at most `most` plain arguments,
+// and loads the plug-ins that they name. Errors are for Misuse.
 absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std::string> words,
                                    size_t least, size_t most);
 

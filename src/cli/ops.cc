@@ -110,20 +110,24 @@ void PrintOp(const OpRegistry& ops, const OpDef& op, std::ostream& out) {
       << "\n";
 }
 
-// Families in the order of ops/families.h, each with its ops.
+// Families in the order of ops/families.h, each with its ops; then plug-ins in the order in which
+// they were loaded.
 void PrintAll(std::ostream& out) {
-  size_t count = 0;
-  const auto print = [&](absl::string_view family, void (*add)(OpRegistry&)) {
+  const auto print = [&](absl::string_view title, const OpRegistry& ops) {
+    out << title << "\n";
+    for (const OpDef* op : ops.Own()) out << "  " << op->name << ": " << op->doc << "\n";
+  };
+  const auto print_family = [&](absl::string_view family, void (*add)(OpRegistry&)) {
     OpRegistry ops;
     add(ops);
-    out << family << "\n";
-    for (const OpDef* op : ops.All()) out << "  " << op->name << ": " << op->doc << "\n";
-    count += ops.All().size();
+    print(family, ops);
   };
-#define GYRE_PRINT_FAMILY(name) print(#name, &Register##name##Ops);
+#define GYRE_PRINT_FAMILY(name) print_family(#name, &Register##name##Ops);
   GYRE_OP_FAMILIES(GYRE_PRINT_FAMILY)
 #undef GYRE_PRINT_FAMILY
-  out << count << " ops\n";
+  for (const OpRegistry* part = Ops().next(); part != nullptr; part = part->next())
+    print(absl::StrCat("plug-in ", part->origin()), *part);
+  out << Ops().All().size() << " ops\n";
 }
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {

@@ -1,4 +1,5 @@
 #include <mutex>
+#include <set>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -77,18 +78,27 @@ struct GraphSession::State {
   std::mutex mutex;
   std::unique_ptr<Session> session;  // guarded by mutex; replaced when the graph has grown
   size_t num_initialized = 0;        // of the graph's initializers
+  std::set<std::string> restored;    // names of variables that need no initial value any more
 
-  // The initializers that have not been run, in groups that can be run at once: an initial value
-  // may be made of variables that were made before it.
-  std::vector<std::vector<Operation>> FreshInitializers() const {
+  // Initializers that can be run at once, and how many of the graph's are behind us then.
+  struct Group {
+    std::vector<Operation> operations;
+    size_t end = 0;
+  };
+
+  // The initializers that have not been run: an initial value may be made of variables that were
+  // made before it.
+  std::vector<Group> FreshInitializers() const {
     const std::vector<Operation>& all = graph->initializers();
     const Function& main = graph->main()->function();
-    std::vector<std::vector<Operation>> groups;
+    std::vector<Group> groups;
     for (size_t i = num_initialized; i < all.size(); ++i) {
-      const bool starts =
-          groups.empty() || ReadsState(main, main.node(all[i].node()).inputs[1].node);
-      if (starts) groups.emplace_back();
-      groups.back().push_back(all[i]);
+      const std::vector<Endpoint>& inputs = main.node(all[i].node()).inputs;
+      const AttrMap& handle = main.node(inputs[0].node).attrs;
+      if (restored.contains(handle.GetOr<std::string>("shared_name", ""))) continue;
+      if (groups.empty() || ReadsState(main, inputs[1].node)) groups.emplace_back();
+      groups.back().operations.push_back(all[i]);
+      groups.back().end = i + 1;
     }
     return groups;
   }
@@ -122,9 +132,9 @@ Session& GraphSession::session() {
 }
 
 void GraphSession::initialize(const FeedList& feeds, const RunOptions& options) {
-  for (const std::vector<Operation>& group : state_->FreshInitializers()) {
-    eval(std::vector<Value>(), feeds, group, options);
-    state_->num_initialized += group.size();
+  for (const State::Group& group : state_->FreshInitializers()) {
+    eval(std::vector<Value>(), feeds, group.operations, options);
+    state_->num_initialized = group.end;
   }
 }
 
@@ -158,6 +168,28 @@ GraphSession::Callable GraphSession::prepare(const std::vector<Value>& fetches,
   return Callable(ValueOrThrow(session().Prepare(
       NamesOf(placeholders, *state_->graph, "what is fed"),
       NamesOf(fetches, *state_->graph, "what is fetched"), NamesOf(targets, *state_->graph))));
+}
+
+Tensor GraphSession::value_of(const Variable& variable) {
+  RequireMain(variable.handle().scope().get(), *state_->graph, "a variable");
+  Tensor value = ValueOrThrow(session().ReadVariables({variable.name()}))[0];
+  if (!value.has_value()) {
+    internal::Throw(absl::FailedPreconditionError(
+        absl::StrCat("variable '", variable.name(), "' has no value yet: initialize it first")));
+  }
+  return value;
+}
+
+void GraphSession::save(const std::string& folder, const SaveOptions& options) {
+  const absl::Status status = SaveCheckpoint(session(), folder, options);
+  if (!status.ok()) internal::Throw(status);
+}
+
+std::vector<std::string> GraphSession::restore(const std::string& path,
+                                               const RestoreOptions& options) {
+  std::vector<std::string> names = ValueOrThrow(RestoreCheckpoint(session(), path, options));
+  state_->restored.insert(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace gyre

@@ -1,6 +1,7 @@
 #include "front/graph_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
@@ -73,6 +74,11 @@ void GraphState::EraseFunction(const std::string& name) {
   changed_functions_.insert(name);
 }
 
+void GraphState::SetGradientFunction(const std::string& function, const std::string& gradient) {
+  gradient_functions_[function] = gradient;
+  MarkChanged();
+}
+
 const Function* GraphState::FindFunction(const std::string& name) const {
   const auto it = functions_.find(name);
   return it == functions_.end() ? nullptr : &it->second;
@@ -94,6 +100,8 @@ std::set<std::string> GraphState::ReachableFunctions(const Function& main) const
     const Function* function = FindFunction(name);
     if (function == nullptr || !reached.insert(name).second) continue;
     for (std::string& named : NamedFunctions(*function)) pending.push_back(std::move(named));
+    const auto gradient = gradient_functions_.find(name);
+    if (gradient != gradient_functions_.end()) pending.push_back(gradient->second);
   }
   return reached;
 }
@@ -111,6 +119,8 @@ void GraphState::Update(ProgramBuilder& program, const Program* base, const Func
     const bool is_there = base != nullptr && base->FindFunction(name) != nullptr;
     if (!is_there || changed_functions_.contains(name))
       program.SetFunction(functions_.find(name)->second);
+    const auto gradient = gradient_functions_.find(name);
+    if (gradient != gradient_functions_.end()) program.SetGradientFunction(name, gradient->second);
   }
   program.SetMain(main);
 }
@@ -143,6 +153,18 @@ Tracing::Tracing(const ScopePtr& parent, std::string function_name, Scope::Descr
 Tracing::~Tracing() {
   GraphState::PopCurrent();
   graph_->scopes_.pop_back();
+}
+
+InMainGraph::InMainGraph(std::shared_ptr<GraphState> graph)
+    : graph_(std::move(graph)), settings_(std::exchange(graph_->settings_, {})) {
+  graph_->scopes_.push_back(graph_->main());
+  GraphState::PushCurrent(graph_);
+}
+
+InMainGraph::~InMainGraph() {
+  GraphState::PopCurrent();
+  graph_->scopes_.pop_back();
+  graph_->settings_ = std::move(settings_);
 }
 
 }  // namespace gyre::internal

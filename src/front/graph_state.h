@@ -17,6 +17,8 @@
 
 namespace gyre::internal {
 
+class InMainGraph;
+
 class GraphState : public std::enable_shared_from_this<GraphState> {
  public:
   static std::shared_ptr<GraphState> Make();
@@ -45,6 +47,8 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   // Adds or replaces.
   void AddFunction(Function function);
   void EraseFunction(const std::string& name);
+  // Says which function computes the gradient of another one.
+  void SetGradientFunction(const std::string& function, const std::string& gradient);
   // Null when there is no such function.
   const Function* FindFunction(const std::string& name) const;
 
@@ -62,6 +66,7 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
 
  private:
   friend class Tracing;
+  friend class InMainGraph;
   GraphState() = default;
   std::set<std::string> ReachableFunctions(const Function& main) const;
   void Update(ProgramBuilder& program, const Program* base, const Function& main) const;
@@ -69,6 +74,7 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   std::vector<ScopePtr> scopes_;  // the main graph, then those being traced, each inside the last
   std::vector<Setting> settings_;
   std::map<std::string, Function> functions_;
+  std::map<std::string, std::string> gradient_functions_;
   std::set<std::string> function_names_;
   std::set<std::string> variable_names_;
   std::map<std::string, ResourceKey> named_resources_;
@@ -94,6 +100,20 @@ class Tracing {
  private:
   std::shared_ptr<GraphState> graph_;
   ScopePtr scope_;
+};
+
+// While it lives, nodes are added to the main graph, whatever body is being traced and whatever
+// BuildScopes have set: for what a body needs to stand outside of it, once.
+class InMainGraph {
+ public:
+  explicit InMainGraph(std::shared_ptr<GraphState> graph);
+  ~InMainGraph();
+  InMainGraph(const InMainGraph&) = delete;
+  InMainGraph& operator=(const InMainGraph&) = delete;
+
+ private:
+  std::shared_ptr<GraphState> graph_;
+  std::vector<GraphState::Setting> settings_;  // set aside
 };
 
 }  // namespace gyre::internal

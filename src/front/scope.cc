@@ -66,6 +66,7 @@ FunctionBuilder::NodeOptions Scope::OptionsFor(const NodeRequest& request) {
   }
   for (const Operation& operation : request.awaited)
     Await(operation, request.where, options.control_inputs);
+  if (!request.device.empty()) options.device = request.device;
   options.name = absl::StrCat(prefix, options.name);
   return options;
 }
@@ -142,17 +143,29 @@ void Scope::ThrowAt(const absl::Status& status, const NodeRequest& request) cons
 // ---- Order of effects
 
 std::vector<Access> Scope::AccessesOf(const Node& node) {
-  const Effect effect = node.op->traits.effect;
-  if (effect != Effect::kRead && effect != Effect::kWrite && effect != Effect::kIo) return {};
-  const bool writes = effect != Effect::kRead;
-  std::vector<Access> accesses;
-  if (effect == Effect::kIo) accesses.push_back({kHost, true});
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const NodeSignature::Slot& slot = node.signature.inputs[i];
-    if (slot.dtype == DType::kResource || slot.is_ref)
-      accesses.push_back({KeyOf(node.inputs[i]), writes});
+  switch (node.op->traits.effect) {
+    case Effect::kRead:
+      return AccessesThrough(node.inputs, node.signature.inputs, {.reads = true});
+    case Effect::kWrite:
+      return AccessesThrough(node.inputs, node.signature.inputs, {.writes = true});
+    case Effect::kIo:
+      return AccessesThrough(node.inputs, node.signature.inputs, {.writes = true, .talks = true});
+    default:
+      return {};
   }
-  if (writes && accesses.empty()) accesses.push_back({kUnknownResource, true});
+}
+
+std::vector<Access> Scope::AccessesThrough(absl::Span<const Endpoint> inputs,
+                                           absl::Span<const NodeSignature::Slot> slots,
+                                           Effects effects) {
+  std::vector<Access> accesses;
+  if (effects.talks) accesses.push_back({kHost, true});
+  if (!effects.reads && !effects.writes) return accesses;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (slots[i].dtype == DType::kResource || slots[i].is_ref)
+      accesses.push_back({KeyOf(inputs[i]), effects.writes});
+  }
+  if (effects.writes && accesses.empty()) accesses.push_back({kUnknownResource, true});
   return accesses;
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "front/effect_order.h"
 #include "gyre/value.h"
 #include "ir/builder.h"
@@ -34,7 +35,8 @@ struct NodeRequest {
   std::string op;
   std::vector<Endpoint> inputs;
   AttrMap attrs;
-  std::string name;  // empty: after the op
+  std::string name;    // empty: after the op
+  std::string device;  // empty: as the graph's settings say
   std::source_location where;
   // Of a node that calls functions: what its outputs are, and what its functions touch.
   std::optional<std::vector<ValueInfo>> infos;
@@ -82,6 +84,14 @@ class Scope : public std::enable_shared_from_this<Scope> {
   // Where `value` is to be had in this scope: itself, or captured. Throws if it is not to be had.
   Endpoint Use(const Value& value, const std::source_location& where);
   Value ValueAt(Endpoint e) { return Value(shared_from_this(), e.node, e.slot); }
+  // What a node touches that takes these inputs as `slots` and reads, writes, or talks to the host.
+  struct Effects {
+    bool reads = false;
+    bool writes = false;
+    bool talks = false;
+  };
+  std::vector<Access> AccessesThrough(absl::Span<const Endpoint> inputs,
+                                      absl::Span<const NodeSignature::Slot> slots, Effects effects);
 
   // What has been captured, as Values of the parent, in order.
   const std::vector<Value>& captures() const { return captures_; }

@@ -31,6 +31,7 @@ class Body {
   FunctionBuilder& forward() { return forward_; }
   ExprBuilder& back() { return back_; }
   const Function& original() const { return original_; }
+  bool IsMain() const { return own_backward_ == nullptr; }
 
   // Forward values on the backward side. Of a function, asking is what saves them.
   Expr Forward(Endpoint e);
@@ -40,7 +41,10 @@ class Body {
   Expr Dims(Endpoint e);
   const Kind& KindOf(Endpoint e) const;
   // Of one more output of a node.
-  void AddKind(NodeId node, Kind kind) { kinds_[node].push_back(std::move(kind)); }
+  void AddKind(NodeId node, Kind kind) {
+    if (kinds_.size() <= static_cast<size_t>(node)) kinds_.resize(node + 1);
+    kinds_[node].push_back(std::move(kind));
+  }
   // Of the value's adjoint; kInvalid when it is not known.
   DType AdjointType(Endpoint e) const;
   // Whether the adjoint is a list that is changed rather than added to.

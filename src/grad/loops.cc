@@ -240,11 +240,8 @@ class Loop {
   }
 
   void AddSavedVars() {
-    const int num_outputs = site_.num_outputs();
-    for (size_t i = 0; i < saved_->listed().size(); ++i) {
-      AddVar("saved", body_.Forward({site_.id, num_outputs + static_cast<int>(i)}));
-    }
-    if (counts_) AddVar("count", body_.Forward({site_.id, num_outputs}));
+    for (const Expr& list : Lists()) AddVar("saved", list);
+    if (counts_) AddVar("count", body_.Forward({site_.id, site_.num_outputs()}));
     first_counter_ = vars_.size();
     for (const Counter& counter : saved_->counters())
       AddVar("counter", body_.Forward(Output(counter.var)));
@@ -252,6 +249,34 @@ class Loop {
     for (const int var : saved_->carried()) AddVar("carried", body_.Forward(Output(var)));
     first_invariant_ = vars_.size();
     for (const int var : saved_->invariants()) AddVar("invariant", body_.Forward(inits_[var]));
+  }
+
+  // What the forward loop has saved. In a function it travels as one value, a tape: in loops within
+  // loops, each would otherwise have to save the lists of all that are in it, one by one.
+  std::vector<Expr> Lists() {
+    const size_t n = saved_->listed().size();
+    TapeOf tape;
+    std::vector<Expr> lists;
+    for (size_t i = 0; i < n; ++i) {
+      const Endpoint list{site_.id, site_.num_outputs() + static_cast<int>(i)};
+      if (n == 1 || body_.IsMain()) {
+        lists.push_back(body_.Forward(list));
+        continue;
+      }
+      tape.values.push_back(list);
+      tape.types.push_back(DType::kVariant);
+      tape.kinds.push_back(body_.KindOf(list));
+    }
+    if (tape.values.empty()) return lists;
+    ExprBuilder outer(body_.forward());
+    outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
+    const Expr written = WriteTape(tape, outer);
+    if (!written.ok()) {
+      body_.back().Fail(outer.status());
+      return {};
+    }
+    body_.AddKind(written.endpoint().node, TapeOutput().kind);
+    return ReadTape(tape, body_.Forward(written.endpoint()));
   }
 
   void AddAdjointVars() {

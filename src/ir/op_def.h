@@ -128,8 +128,8 @@ using GradientFn = void (*)(GradientContext&);
 // A gradient rule, or the reason why there is none to be had.
 struct Gradient {
   GradientFn rule = nullptr;
-  std::string not_differentiable;  // the reason
-  bool refuses = false;            // asking for it is an error; else nothing flows back
+  std::string not_differentiable = {};  // the reason
+  bool refuses = false;                 // asking for it is an error; else nothing flows back
 };
 // The derivative is zero wherever it exists, or there is nothing to differentiate: outputs are not
 // connected with inputs.

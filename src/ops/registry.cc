@@ -1,6 +1,7 @@
 #include "ops/registry.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "ops/families.h"
 
@@ -20,41 +21,77 @@ void OpRegistry::Add(OpRegistration registration) {
   auto entry = std::make_unique<Entry>(Entry{*std::move(def), std::move(registration.kernel)});
   const std::string name = entry->def.name;
   if (!entries_.emplace(name, std::move(entry)).second && status_.ok()) {
-    status_ = BugError(absl::StrCat("op ", name, " is registered twice"));
+    status_ = absl::InvalidArgumentError(absl::StrCat("op ", name, " is registered twice"));
   }
+}
+
+absl::Status OpRegistry::Chain(std::unique_ptr<OpRegistry> more) {
+  OpRegistry* last = nullptr;
+  for (OpRegistry* part = this; part != nullptr; part = part->next_.load()) {
+    for (const OpDef* op : more->Own()) {
+      if (!part->entries_.contains(op->name)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "there is an op called ", op->name, " already, ",
+          part->origin_.empty() ? "a built-in one" : absl::StrCat("of plug-in ", part->origin_)));
+    }
+    last = part;
+  }
+  last->next_.store(more.release(), std::memory_order_release);
+  return absl::OkStatus();
+}
+
+const OpRegistry::Entry* OpRegistry::FindEntry(absl::string_view name) const {
+  for (const OpRegistry* part = this; part != nullptr; part = part->next()) {
+    const auto it = part->entries_.find(name);
+    if (it != part->entries_.end()) return it->second.get();
+  }
+  return nullptr;
 }
 
 const OpDef* OpRegistry::Find(absl::string_view name) const {
-  const auto it = entries_.find(name);
-  return it == entries_.end() ? nullptr : &it->second->def;
+  const Entry* const entry = FindEntry(name);
+  return entry == nullptr ? nullptr : &entry->def;
 }
 
 absl::StatusOr<Kernel> OpRegistry::MakeKernel(const Node& node) const {
-  const auto it = entries_.find(node.op_name);
-  if (it == entries_.end())
+  const Entry* const entry = FindEntry(node.op_name);
+  if (entry == nullptr)
     return absl::NotFoundError(absl::StrCat("there is no op called ", node.op_name));
-  if (it->second->kernel == nullptr) {
+  if (entry->kernel == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("op ", node.op_name, " cannot be run by this engine"));
   }
-  return it->second->kernel(node);
+  return entry->kernel(node);
 }
 
 bool OpRegistry::HasKernel(absl::string_view name) const {
-  const auto it = entries_.find(name);
-  return it != entries_.end() && it->second->kernel != nullptr;
+  const Entry* const entry = FindEntry(name);
+  return entry != nullptr && entry->kernel != nullptr;
+}
+
+std::vector<const OpDef*> OpRegistry::Own() const {
+  std::vector<const OpDef*> own;
+  for (const auto& [name, entry] : entries_) own.push_back(&entry->def);
+  std::sort(own.begin(), own.end(),
+            [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  return own;
 }
 
 std::vector<const OpDef*> OpRegistry::All() const {
-  std::vector<const OpDef*> all;
-  for (const auto& [name, entry] : entries_) all.push_back(&entry->def);
-  std::sort(all.begin(), all.end(),
-            [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  std::vector<const OpDef*> all = Own();
+  for (const OpRegistry* part = next(); part != nullptr; part = part->next()) {
+    const std::vector<const OpDef*> own = part->Own();
+    const auto middle = all.insert(all.end(), own.begin(), own.end());
+    std::inplace_merge(all.begin(), middle, all.end(),
+                       [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  }
   return all;
 }
 
-const OpRegistry& Ops() {
-  static const OpRegistry* const registry = [] {
+namespace {
+
+OpRegistry& MutableOps() {
+  static OpRegistry* const registry = [] {
     auto* r = new OpRegistry;
 #define GYRE_FAMILY(name) Register##name##Ops(*r);
     GYRE_OP_FAMILIES(GYRE_FAMILY)
@@ -62,6 +99,16 @@ const OpRegistry& Ops() {
     return r;
   }();
   return *registry;
+}
+
+}  // namespace
+
+const OpRegistry& Ops() { return MutableOps(); }
+
+absl::Status AddOps(std::unique_ptr<OpRegistry> more) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  return MutableOps().Chain(std::move(more));
 }
 
 }  // namespace gyre

@@ -17,6 +17,7 @@
 #include "session/form.h"
 #include "session/names.h"
 #include "session/program_file.h"
+#include "session/variables.h"
 
 namespace gyre {
 namespace {
@@ -306,6 +307,28 @@ absl::StatusOr<Session::Callable> Session::Prepare(const std::vector<std::string
                         state_->Prepare(feeds, fetches, targets));
   return Callable(
       std::make_shared<const Callable::State>(Callable::State{state_, std::move(prepared)}));
+}
+
+std::vector<Session::VariableInfo> Session::Variables() const {
+  std::vector<VariableInfo> infos;
+  for (const auto& [name, variable] : ProgramVariables(program()))
+    infos.push_back({name, variable.dtype, variable.shape});
+  return infos;
+}
+
+absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
+    absl::Span<const std::string> names) const {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+                        FindVariables(program(), state_->lasting->resources, names));
+  return ReadTogether(variables);
+}
+
+absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Tensor>> values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+                        FindVariables(program(), state_->lasting->resources, names));
+  return AssignTogether(variables, values);
 }
 
 const Program& Session::program() const { return *state_->program; }

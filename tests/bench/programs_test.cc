@@ -1,6 +1,7 @@
 // The programs that bench/ measures give their results, small, on every engine.
 #include <gtest/gtest.h>
 
+#include "../../bench/gradient_cases.h"
 #include "../../bench/loops_cases.h"
 #include "../../bench/ops_cases.h"
 #include "../../bench/parallel_cases.h"
@@ -13,11 +14,12 @@ namespace {
 class BenchProgram : public testing::TestWithParam<std::string> {
  protected:
   // What is wrong with the results of one run; empty: nothing.
-  static std::string Wrong(const Workload& work, int window = 0, int threads = 2) {
+  static std::string Wrong(const Workload& work, const std::string& form = "", int window = 0) {
     SessionOptions options;
     options.engine = GetParam();
+    options.form = form;
     options.window = window;
-    options.threads = threads;
+    options.threads = 2;
     const auto session = Session::Create(work.program, options);
     if (!session.ok()) return session.status().ToString();
     const auto fetched = (*session)->Run(work.feeds, work.fetches, work.targets);
@@ -51,12 +53,30 @@ TEST_P(BenchProgram, Recursion) { EXPECT_EQ(Wrong(Fibonacci(7)), ""); }
 TEST_P(BenchProgram, Lstm) { EXPECT_EQ(Wrong(LstmLoop()), ""); }
 
 TEST_P(BenchProgram, HeavyIterationsInEveryWindow) {
-  for (const int window : {0, 1, 8}) EXPECT_EQ(Wrong(HeavyIterations(), window), "") << window;
+  for (const int window : {0, 1, 8}) EXPECT_EQ(Wrong(HeavyIterations(), "", window), "") << window;
 }
 
 TEST_P(BenchProgram, NullSteps) {
   EXPECT_EQ(Wrong(NullStepFed()), "");
   EXPECT_EQ(Wrong(NullStepConst()), "");
+}
+
+TEST_P(BenchProgram, Gradients) {
+  EXPECT_EQ(Wrong(SineLoop(10)), "");
+  EXPECT_EQ(Wrong(SinePrimitives(10), "relowered"), "");
+  EXPECT_EQ(Wrong(LstmGradient({.steps = 3, .batch = 2, .hidden = 8})), "");
+  EXPECT_EQ(Wrong(Training(5)), "");
+}
+
+TEST_P(BenchProgram, GradientsOfManyLoops) {
+  EXPECT_EQ(Wrong(SineGradient(RowOfLoops(5), kRowTrips * 5)), "");
+  EXPECT_EQ(Wrong(SineGradient(NestOfLoops(4), 4)), "");
+}
+
+TEST_P(BenchProgram, AWrongGradientIsNoticed) {
+  Workload work = LstmGradient({.steps = 3, .batch = 2, .hidden = 8});
+  work.feeds[0].second = Tensor::Scalar(int32_t{2});
+  EXPECT_NE(Wrong(work), "");
 }
 
 TEST_P(BenchProgram, AWrongResultIsNoticed) {

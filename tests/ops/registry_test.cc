@@ -52,5 +52,46 @@ TEST(Registry, HasEveryOpOfTheGoldenGraphs) {
   EXPECT_GE(seen, 190);
 }
 
+absl::Status DoNothing(KernelContext&) { return absl::OkStatus(); }
+
+OpRegistration Minimal(absl::string_view schema) {
+  return {.schema = schema, .kernel = Compute<DoNothing>()};
+}
+
+TEST(Registry, ChainedOpsAreFoundLikeItsOwn) {
+  OpRegistry ops;
+  ops.Add(Minimal("B() -> y: int32"));
+  auto more = std::make_unique<OpRegistry>("more.so");
+  more->Add(Minimal("A() -> y: int32"));
+  more->Add(Minimal("C() -> y: int32"));
+  const OpDef* c = more->Find("C");
+  ASSERT_TRUE(ops.Chain(std::move(more)).ok());
+  EXPECT_EQ(ops.Find("C"), c);
+  EXPECT_TRUE(ops.HasKernel("A"));
+  EXPECT_FALSE(ops.HasKernel("D"));
+  std::string names;
+  for (const OpDef* op : ops.All()) names += op->name;
+  EXPECT_EQ(names, "ABC");
+  EXPECT_EQ(ops.Own().size(), 1u);
+  EXPECT_EQ(ops.next()->origin(), "more.so");
+}
+
+TEST(Registry, NamesThatAreTakenAreNotChained) {
+  OpRegistry ops;
+  ops.Add(Minimal("A() -> y: int32"));
+  const auto chain = [&](absl::string_view schema, absl::string_view other) {
+    auto more = std::make_unique<OpRegistry>("more.so");
+    more->Add(Minimal(schema));
+    more->Add(Minimal(other));
+    return ops.Chain(std::move(more));
+  };
+  EXPECT_EQ(chain("B() -> y: int32", "A() -> y: int32").message(),
+            "there is an op called A already, a built-in one");
+  EXPECT_EQ(ops.Find("B"), nullptr) << "half of it was added";
+  ASSERT_TRUE(chain("B() -> y: int32", "C() -> y: int32").ok());
+  EXPECT_EQ(chain("D() -> y: int32", "C() -> y: int32").message(),
+            "there is an op called C already, of plug-in more.so");
+}
+
 }  // namespace
 }  // namespace gyre

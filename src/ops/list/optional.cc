@@ -10,7 +10,7 @@
 namespace gyre {
 namespace {
 
-// Immutable; any thread.
+// Immutable while it is shared; any thread.
 class Optional final : public AddableObject {
  public:
   static constexpr absl::string_view kTypeName = "Optional";
@@ -29,6 +29,8 @@ class Optional final : public AddableObject {
   bool has_value() const { return state_ == State::kSome; }
   bool is_zero() const { return state_ == State::kZero; }
   const std::vector<Tensor>& components() const { return components_; }
+  // Requirement: nobody else refers to it.
+  Tensor TakeComponent(size_t i) { return std::move(components_[i]); }
   // A value may have any number of components, zero included. What the object itself holds is taken
   // out of the run's budget.
   static absl::StatusOr<RefPtr<Object>> Make(const KernelContext& ctx, State state,
@@ -165,7 +167,13 @@ absl::Status GetValue(KernelContext& ctx, const GetAttrs& attrs) {
   for (int i = 0; i < ctx.num_outputs(); ++i) {
     const size_t k = static_cast<size_t>(i);
     GYRE_RETURN_IF_ERROR(CheckComponent(i, components[k], ctx.output_dtype(i), attrs.shapes[k]));
-    ctx.set_output(i, components[k]);
+  }
+  // What nobody else can read is handed on, not shared: a list may then be changed in place.
+  const RefPtr<Optional> taken = ctx.TakeInput(0).TakeObject<Optional>();
+  const bool is_own = taken->IsUnique();
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    const size_t k = static_cast<size_t>(i);
+    ctx.set_output(i, is_own ? taken->TakeComponent(k) : components[k]);
   }
   return absl::OkStatus();
 }

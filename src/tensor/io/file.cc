@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "base/status.h"
 
@@ -28,6 +31,39 @@ absl::Status WriteAll(int fd, const std::string& path, absl::string_view bytes) 
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   return absl::OkStatus();
+}
+
+enum class Durability { kNone, kOnDisk };
+
+absl::Status Write(const std::string& path, absl::Span<const absl::string_view> pieces,
+                   Durability durability) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return SystemError(errno, "cannot write", path);
+  absl::Status status;
+  for (const absl::string_view piece : pieces) {
+    if (status.ok()) status = WriteAll(fd, path, piece);
+  }
+  if (status.ok() && durability == Durability::kOnDisk && ::fsync(fd) != 0)
+    status = SystemError(errno, "cannot write", path);
+  // A full disk may show only now.
+  if (::close(fd) != 0 && status.ok()) status = SystemError(errno, "cannot write", path);
+  return status;
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// A file's name is part of its folder, which reaches the disk by itself.
+absl::Status SyncFolder(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return SystemError(errno, "cannot open", path);
+  absl::Status status;
+  // EINVAL: file systems that need no such thing.
+  if (::fsync(fd) != 0 && errno != EINVAL) status = SystemError(errno, "cannot write", path);
+  ::close(fd);
+  return status;
 }
 
 }  // namespace
@@ -84,16 +120,25 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return bytes;
 }
 
-absl::Status WriteFile(const std::string& path, std::initializer_list<absl::string_view> pieces) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return SystemError(errno, "cannot write", path);
-  absl::Status status;
-  for (absl::string_view piece : pieces) {
-    if (status.ok()) status = WriteAll(fd, path, piece);
-  }
-  // A full disk may show only now.
-  if (::close(fd) != 0 && status.ok()) status = SystemError(errno, "cannot write", path);
-  return status;
+absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces) {
+  return Write(path, pieces, Durability::kNone);
+}
+
+absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_view> pieces) {
+  const std::string unfinished = absl::StrCat(path, kUnfinished);
+  GYRE_RETURN_IF_ERROR(Write(unfinished, pieces, Durability::kOnDisk));
+  if (::rename(unfinished.c_str(), path.c_str()) != 0)
+    return SystemError(errno, "cannot replace", path);
+  return SyncFolder(FolderOf(path));
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  const bool is_new = std::filesystem::create_directories(path, error);
+  if (error) return SystemError(error.value(), "cannot make the folder", path);
+  if (!std::filesystem::is_directory(path, error))
+    return absl::InvalidArgumentError(absl::StrCat(path, " is no folder"));
+  return is_new ? SyncFolder(FolderOf(path)) : absl::OkStatus();
 }
 
 }  // namespace gyre

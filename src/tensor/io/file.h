@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace gyre {
 
@@ -41,6 +41,15 @@ class InputFile {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Makes or replaces the file with the pieces, one after the other.
-absl::Status WriteFile(const std::string& path, std::initializer_list<absl::string_view> pieces);
+absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces);
+
+// The same, but in one step: whenever the process or the machine stops, the file is the old one or
+// the new one, whole. When this returns OK, the new one is on disk. What was being written when it
+// failed or stopped is left beside it, as `path` + kUnfinished, until the next time.
+inline constexpr absl::string_view kUnfinished = ".unfinished";
+absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_view> pieces);
+
+// Makes a folder, and those that it lies in, unless it is there; OK means that it is on disk.
+absl::Status MakeFolder(const std::string& path);
 
 }  // namespace gyre

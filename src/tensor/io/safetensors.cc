@@ -4,19 +4,17 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "tensor/io/bytes.h"
+#include "tensor/io/json.h"
 
 namespace gyre {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
-
-using Json = nlohmann::json;
 
 constexpr std::array<std::pair<absl::string_view, DType>, 14> kCodes = {{
     {"F64", DType::kDouble},
@@ -48,6 +46,34 @@ std::optional<std::vector<int64_t>> Integers(const Json& description, const char
   return result;
 }
 
+// Types without a code, and the type of the file's elements that carry them.
+constexpr std::array<std::pair<DType, DType>, 6> kCarried = {{
+    {DType::kComplex128, DType::kDouble},
+    {DType::kQint8, DType::kInt8},
+    {DType::kQuint8, DType::kUint8},
+    {DType::kQint16, DType::kInt16},
+    {DType::kQuint16, DType::kUint16},
+    {DType::kQint32, DType::kInt32},
+}};
+
+constexpr char kMetadata[] = "__metadata__";
+constexpr absl::string_view kCarriedEntry = "gyre.dtype.";
+
+// kInvalid: none.
+DType CarrierOf(DType dtype) {
+  for (const auto& [carried, carrier] : kCarried) {
+    if (carried == dtype) return carrier;
+  }
+  return DType::kInvalid;
+}
+
+absl::string_view CodeOf(DType dtype) {
+  for (const auto& [code, known] : kCodes) {
+    if (known == dtype) return code;
+  }
+  return "";
+}
+
 std::optional<DType> ElementType(const Json& description) {
   const auto found = description.find("dtype");
   if (found == description.end()) return std::nullopt;
@@ -59,11 +85,75 @@ std::optional<DType> ElementType(const Json& description) {
   return std::nullopt;
 }
 
-// `json` as text; nullopt when a string in it is not UTF-8.
-std::optional<std::string> Dump(const Json& json) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (Json::parse(text, nullptr, false) != json) return std::nullopt;
-  return text;
+// One tensor of a header; `data` is where the file's elements begin.
+absl::StatusOr<SafetensorsFile::Entry> ParseEntry(const Json& description, int64_t data) {
+  if (!description.is_object())
+    return absl::InvalidArgumentError("it is not described by an object");
+  const std::optional<DType> dtype = ElementType(description);
+  if (!dtype) return absl::InvalidArgumentError("it has no dtype that Gyre knows");
+  const auto dims = Integers(description, "shape");
+  const auto offsets = Integers(description, "data_offsets");
+  if (!dims || !offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1])
+    return absl::InvalidArgumentError("it has no sound shape and data_offsets");
+  GYRE_ASSIGN_OR_RETURN(Shape shape, Shape::Make(*dims));
+  const int64_t bytes = (*offsets)[1] - (*offsets)[0];
+  if (CheckedMul(shape.num_elements(), static_cast<int64_t>(DTypeSize(*dtype))) != bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("of ", DTypeName(*dtype), shape.ToString(),
+                                                   ", it cannot have ", bytes, " bytes"));
+  }
+  const int64_t begin = CheckedAdd(data, (*offsets)[0]).value_or(INT64_MAX);
+  return SafetensorsFile::Entry{*dtype, std::move(shape), begin, bytes};
+}
+
+// Turns the carrier that `entry` describes into what it carries, according to the metadata.
+absl::Status Unload(const std::string& name, const Json& metadata, SafetensorsFile::Entry& entry) {
+  const auto found = metadata.find(absl::StrCat(kCarriedEntry, name));
+  if (found == metadata.end()) return absl::OkStatus();
+  const std::string& carried = *found->get_ptr<const std::string*>();
+  const DType dtype = ParseDType(carried).value_or(DType::kInvalid);
+  Dims dims(entry.shape.dims().begin(), entry.shape.dims().end());
+  const bool is_pair = IsComplex(dtype) && !dims.empty() && dims.back() == 2;
+  if (CarrierOf(dtype) != entry.dtype || IsComplex(dtype) != is_pair) {
+    return absl::InvalidArgumentError(absl::StrCat("its metadata calls it ", carried, ", which ",
+                                                   DTypeName(entry.dtype), entry.shape.ToString(),
+                                                   " cannot be"));
+  }
+  entry.dtype = dtype;
+  if (is_pair) dims.pop_back();
+  GYRE_ASSIGN_OR_RETURN(entry.shape, Shape::Make(dims));
+  return absl::OkStatus();
+}
+
+// The header's metadata, of the sort that the format allows: names and texts.
+absl::StatusOr<Json> MetadataOf(const Json& header) {
+  const auto found = header.find(kMetadata);
+  if (found == header.end()) return Json::object();
+  const bool is_sound =
+      found->is_object() && std::all_of(found->begin(), found->end(),
+                                        [](const Json& value) { return value.is_string(); });
+  if (!is_sound) return absl::InvalidArgumentError("its __metadata__ must consist of strings");
+  return *found;
+}
+
+// The tensors in the order in which they stand in a file: where all are aligned, without padding.
+std::vector<const std::pair<std::string, Tensor>*> InFileOrder(
+    absl::Span<const std::pair<std::string, Tensor>> tensors) {
+  std::vector<const std::pair<std::string, Tensor>*> order;
+  for (const auto& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const size_t size_a = DTypeSize(a->second.dtype()), size_b = DTypeSize(b->second.dtype());
+    return size_a != size_b ? size_a > size_b : a->first < b->first;
+  });
+  return order;
+}
+
+Json Description(DType dtype, const Shape& shape, uint64_t begin, uint64_t end) {
+  const DType carrier = CarrierOf(dtype);
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  if (IsComplex(dtype) && carrier != DType::kInvalid) dims.push_back(2);
+  return {{"dtype", std::string(CodeOf(carrier != DType::kInvalid ? carrier : dtype))},
+          {"shape", dims},
+          {"data_offsets", {begin, end}}};
 }
 
 }  // namespace
@@ -83,53 +173,43 @@ absl::Status SafetensorsFile::ReadHeader() {
     return absl::InvalidArgumentError(
         "it is not a safetensors file, or cut short within its header");
   }
+  if (length > static_cast<uint64_t>(kMaxJsonBytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("its header has ", length,
+                                                   " bytes, more than the ", kMaxJsonBytes,
+                                                   " that the format allows"));
+  }
   std::string text(length, '\0');
   GYRE_RETURN_IF_ERROR(file_.ReadAt(8, text.data(), static_cast<int64_t>(length)));
-  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object()) return absl::InvalidArgumentError("its header is not a JSON object");
-
+  if (text.empty() || text[0] != '{')
+    return absl::InvalidArgumentError("its header is not a JSON object");
+  GYRE_ASSIGN_OR_RETURN(const Json header, ParseJsonObject(text, "its header"));
+  GYRE_ASSIGN_OR_RETURN(const Json metadata, MetadataOf(header));
   const int64_t data = 8 + static_cast<int64_t>(length);
-  std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const auto& [name, description] : header.items()) {
-    if (name == "__metadata__") continue;
-    if (!description.is_object()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor '", name, "' is not described by an object"));
-    }
-    const std::optional<DType> dtype = ElementType(description);
-    if (!dtype) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor '", name, "' has no dtype that Gyre knows"));
-    }
-    const auto dims = Integers(description, "shape");
-    const auto offsets = Integers(description, "data_offsets");
-    if (!dims || !offsets || offsets->size() != 2 || (*offsets)[0] > (*offsets)[1]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor '", name, "' has no sound shape and data_offsets"));
-    }
-    absl::StatusOr<Shape> shape = Shape::Make(*dims);
-    if (!shape.ok()) return Annotate(shape.status(), absl::StrCat("tensor '", name, "'"));
-    const int64_t bytes = (*offsets)[1] - (*offsets)[0];
-    if (CheckedMul(shape->num_elements(), static_cast<int64_t>(DTypeSize(*dtype))) != bytes) {
-      return absl::InvalidArgumentError(absl::StrCat("tensor '", name, "' of ", DTypeName(*dtype),
-                                                     shape->ToString(), " cannot have ", bytes,
-                                                     " bytes"));
-    }
-    ranges.emplace_back((*offsets)[0], (*offsets)[1]);
-    const int64_t begin = CheckedAdd(data, (*offsets)[0]).value_or(INT64_MAX);
-    entries_[name] = Entry{*dtype, *std::move(shape), begin, bytes};
+    if (name == kMetadata) continue;
+    absl::StatusOr<Entry> entry = ParseEntry(description, data);
+    const absl::Status status = entry.ok() ? Unload(name, metadata, *entry) : entry.status();
+    if (!status.ok()) return Annotate(status, absl::StrCat("tensor '", name, "'"));
+    entries_[name] = *std::move(entry);
   }
+  return CheckRanges(data);
+}
 
-  // No holes, no overlaps, nothing behind: what the format demands, and what keeps every read
-  // inside the file.
+// No holes, no overlaps, nothing behind: what the format demands, and what keeps every read inside
+// the file.
+absl::Status SafetensorsFile::CheckRanges(int64_t data) const {
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // begin and length
+  for (const auto& [name, entry] : entries_) ranges.emplace_back(entry.begin, entry.bytes);
   std::sort(ranges.begin(), ranges.end());
-  int64_t end = 0;
-  for (const auto& [from, to] : ranges) {
-    if (from != end) return absl::InvalidArgumentError("its tensors overlap or leave holes");
-    end = to;
+  int64_t end = data;
+  for (const auto& [begin, bytes] : ranges) {
+    if (begin != end) return absl::InvalidArgumentError("its tensors overlap or leave holes");
+    const std::optional<int64_t> next = CheckedAdd(begin, bytes);
+    if (!next) return absl::InvalidArgumentError("its tensors reach beyond the end of the file");
+    end = *next;
   }
-  if (end != file_.size() - data) {
-    return absl::InvalidArgumentError(absl::StrCat("its tensors take ", end, " bytes, but ",
+  if (end != file_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("its tensors take ", end - data, " bytes, but ",
                                                    file_.size() - data, " follow the header"));
   }
   return absl::OkStatus();
@@ -153,34 +233,47 @@ absl::StatusOr<Tensor> SafetensorsFile::Read(absl::string_view name, Tensor::All
   return tensor;
 }
 
+bool IsSafetensorsType(DType dtype) {
+  return !CodeOf(dtype).empty() || CarrierOf(dtype) != DType::kInvalid;
+}
+
 absl::Status WriteSafetensors(const std::string& path,
-                              absl::Span<const std::pair<std::string, Tensor>> tensors) {
+                              absl::Span<const std::pair<std::string, Tensor>> tensors,
+                              FileWriter write) {
   Json header = Json::object();
-  std::string data;
-  for (const auto& [name, tensor] : tensors) {
-    const auto* code = std::find_if(kCodes.begin(), kCodes.end(),
-                                    [&](const auto& c) { return c.second == tensor.dtype(); });
-    if (code == kCodes.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": safetensors files cannot hold elements of type ", DTypeName(tensor.dtype())));
+  Json metadata = Json::object();
+  std::vector<absl::string_view> pieces(2);  // the header comes here
+  uint64_t end = 0;
+  for (const auto* entry : InFileOrder(tensors)) {
+    const auto& [name, tensor] = *entry;
+    if (!IsSafetensorsType(tensor.dtype())) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": safetensors files cannot hold '",
+                                                     name,
+                                                     "', whose elements are of "
+                                                     "type ",
+                                                     DTypeName(tensor.dtype())));
     }
-    if (header.contains(name) || name == "__metadata__") {
+    if (header.contains(name) || name == kMetadata)
       return absl::InvalidArgumentError(absl::StrCat(path, ": the name '", name, "' is taken"));
-    }
-    const absl::string_view bytes = ElementBytes(tensor);
-    const std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
-    header[name] = {{"dtype", std::string(code->first)},
-                    {"shape", dims},
-                    {"data_offsets", {data.size(), data.size() + bytes.size()}}};
-    data.append(bytes.data(), bytes.size());
+    if (CarrierOf(tensor.dtype()) != DType::kInvalid)
+      metadata[absl::StrCat(kCarriedEntry, name)] = std::string(DTypeName(tensor.dtype()));
+    pieces.push_back(ElementBytes(tensor));
+    const uint64_t begin = end;
+    end += pieces.back().size();
+    header[name] = Description(tensor.dtype(), tensor.shape(), begin, end);
   }
-  std::optional<std::string> text = Dump(header);
-  if (!text)
-    return absl::InvalidArgumentError(absl::StrCat(path, ": a tensor's name is not UTF-8"));
+  if (!metadata.empty()) header[kMetadata] = std::move(metadata);
+  absl::StatusOr<std::string> text = PrintJson(header, "a tensor's name");
+  if (!text.ok()) return Annotate(text.status(), path);
   text->append((8 - text->size() % 8) % 8, ' ');  // elements begin aligned
   const uint64_t length = text->size();
-  return WriteFile(path,
-                   {absl::string_view(reinterpret_cast<const char*>(&length), 8), *text, data});
+  if (length > static_cast<uint64_t>(kMaxJsonBytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the names of ", tensors.size(), " tensors do not fit into a header"));
+  }
+  pieces[0] = absl::string_view(reinterpret_cast<const char*>(&length), 8);
+  pieces[1] = *text;
+  return write(path, pieces);
 }
 
 }  // namespace gyre

@@ -1,5 +1,11 @@
 // The safetensors format: named tensors in one file, with no code in it
-// (https://github.com/huggingface/safetensors).
+// (https://github.com/huggingface/safetensors): the length of a header in 8 bytes, little-endian;
+// the header, a JSON object that gives each tensor a dtype, a shape and a range of bytes; and the
+// tensors' bytes, without holes.
+//
+// Types that the format does not know are carried by others, as an entry "gyre.dtype.NAME" of the
+// header's __metadata__ says: complex128 by F64 with one more axis, of length 2; the quantised
+// types by integers of their size.
 //
 // A SafetensorsFile owns its descriptor and the parsed header; elements are read when they are
 // asked for. It may be read from many threads.
@@ -20,16 +26,6 @@ namespace gyre {
 
 class SafetensorsFile {
  public:
-  // INVALID_ARGUMENT, saying what is wrong, unless header and tensors fill the file exactly, as the
-  // format demands.
-  static absl::StatusOr<SafetensorsFile> Open(const std::string& path);
-
-  // In order of name.
-  std::vector<std::string> Names() const;
-  // NOT_FOUND when there is no such tensor; RESOURCE_EXHAUSTED when it does not fit.
-  absl::StatusOr<Tensor> Read(absl::string_view name, Tensor::Alloc alloc = {}) const;
-
- private:
   struct Entry {
     DType dtype = DType::kInvalid;
     Shape shape;
@@ -37,16 +33,41 @@ class SafetensorsFile {
     int64_t bytes = 0;
   };
 
+  // INVALID_ARGUMENT, saying what is wrong, unless header and tensors fill the file exactly, as the
+  // format demands. Allocates no more for elements than the file has, and none before Read.
+  static absl::StatusOr<SafetensorsFile> Open(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  // Bytes in the file.
+  int64_t size() const { return file_.size(); }
+  // By name.
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  std::vector<std::string> Names() const;
+  // NOT_FOUND when there is no such tensor; RESOURCE_EXHAUSTED when it does not fit.
+  absl::StatusOr<Tensor> Read(absl::string_view name, Tensor::Alloc alloc = {}) const;
+
+ private:
   explicit SafetensorsFile(InputFile file) : file_(std::move(file)) {}
   absl::Status ReadHeader();
+  absl::Status CheckRanges(int64_t data) const;
 
   InputFile file_;
   std::map<std::string, Entry> entries_;
 };
 
-// INVALID_ARGUMENT for a dtype that the format does not know (string, complex128), a name that is
-// no UTF-8, or a name given twice.
+// Whether a file can hold elements of this type, by itself or carried by another: all but string,
+// resource and variant.
+bool IsSafetensorsType(DType dtype);
+
+// How a file comes to be: WriteFile or ReplaceFile.
+using FileWriter = absl::Status (*)(const std::string& path,
+                                    absl::Span<const absl::string_view> pieces);
+
+// INVALID_ARGUMENT for a dtype that a file cannot hold, a name that is no UTF-8, a name given
+// twice, or more names than a header has room for. Larger elements come first, so that all are
+// aligned.
 absl::Status WriteSafetensors(const std::string& path,
-                              absl::Span<const std::pair<std::string, Tensor>> tensors);
+                              absl::Span<const std::pair<std::string, Tensor>> tensors,
+                              FileWriter write = WriteFile);
 
 }  // namespace gyre

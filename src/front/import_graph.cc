@@ -1,0 +1,233 @@
+// import_graph: prune and raise what is asked for, take over its functions, then its nodes.
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "front/error.h"
+#include "front/graph_state.h"
+#include "front/literal.h"
+#include "front/op_call.h"
+#include "gyre/graph.h"
+#include "ir/data_order.h"
+#include "ir/shape_inference.h"
+#include "ops/registry.h"
+#include "passes/edit/effects.h"
+#include "passes/raise/raise.h"
+#include "session/names.h"
+#include "session/program_file.h"
+
+namespace gyre {
+
+using internal::GraphState;
+using internal::ScopePtr;
+
+namespace {
+
+using Renamings = std::map<std::string, std::string>;
+
+AttrMap WithRenamedFunctions(const AttrMap& attrs, const Renamings& names);
+
+FunctionRef Renamed(const FunctionRef& ref, const Renamings& names) {
+  const auto name = names.find(ref.name);
+  FunctionRef renamed = {name == names.end() ? ref.name : name->second, nullptr};
+  if (ref.attrs != nullptr)
+    renamed.attrs = std::make_shared<const AttrMap>(WithRenamedFunctions(*ref.attrs, names));
+  return renamed;
+}
+
+AttrMap WithRenamedFunctions(const AttrMap& attrs, const Renamings& names) {
+  AttrMap renamed = attrs;
+  for (const auto& [name, value] : attrs) {
+    if (const auto* one = std::get_if<FunctionRef>(&value)) {
+      renamed.Set(name, Renamed(*one, names));
+    } else if (const auto* many = std::get_if<std::vector<FunctionRef>>(&value)) {
+      std::vector<FunctionRef> refs;
+      for (const FunctionRef& ref : *many) refs.push_back(Renamed(ref, names));
+      renamed.Set(name, std::move(refs));
+    }
+  }
+  return renamed;
+}
+
+Function WithRenamedFunctions(Function function, const Renamings& names) {
+  for (Node& node : function.nodes) node.attrs = WithRenamedFunctions(node.attrs, names);
+  return function;
+}
+
+// The program with names of functions that the graph does not have. The graph gets its functions.
+std::shared_ptr<const Program> TakeFunctions(const Program& program, GraphState& graph) {
+  Renamings names;
+  for (const auto& [name, function] : program.functions())
+    names.emplace(name, graph.UniqueFunctionName(name));
+  ProgramBuilder renamed(Ops());
+  renamed.SetMain(WithRenamedFunctions(program.main(), names));
+  for (const auto& [name, function] : program.functions()) {
+    Function taken = WithRenamedFunctions(*function, names);
+    taken.name = names[name];
+    renamed.SetFunction(taken);
+    graph.AddFunction(std::move(taken));
+  }
+  for (const auto& [function, gradient] : program.gradient_functions()) {
+    if (!names.contains(function) || !names.contains(gradient)) continue;
+    renamed.SetGradientFunction(names[function], names[gradient]);
+    graph.SetGradientFunction(names[function], names[gradient]);
+  }
+  return renamed.Build();
+}
+
+// A program as far as it is asked for, with If and While; feeds are the inputs.
+absl::StatusOr<Staged> StageAsked(std::shared_ptr<const Program> program,
+                                  const std::vector<std::string>& outputs,
+                                  const ImportInputs& inputs) {
+  const MainNames names(*program);
+  RunSignature signature;
+  for (const auto& [name, operand] : inputs) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
+    signature.feeds.push_back(e);
+  }
+  for (const std::string& name : outputs) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
+    signature.fetches.push_back(e);
+  }
+  return Raise(MakeStaged(std::move(program), std::move(signature)));
+}
+
+absl::StatusOr<Staged> ReadAsked(const std::string& path, const std::vector<std::string>& outputs,
+                                 const ImportInputs& inputs) {
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
+  absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, inputs);
+  if (!staged.ok()) return Annotate(staged.status(), path);
+  return staged;
+}
+
+// Adds the main graph of a program to a scope.
+class Importer {
+ public:
+  Importer(const Program& program, const RunSignature& signature, ScopePtr scope,
+           const std::source_location& where)
+      : program_(program),
+        main_(program.main()),
+        effects_(program),
+        signature_(signature),
+        scope_(std::move(scope)),
+        where_(where) {}
+
+  // `name`: of the input in the file.
+  void Replace(Endpoint e, const std::string& name, const Operand& operand) {
+    const NodeSignature::Slot& slot = main_.node(e.node).signature.outputs[e.slot];
+    Value value =
+        operand.is_literal()
+            ? internal::MakeConstant(
+                  internal::ValueOrThrow(internal::ConvertLiteral(operand.literal(), slot.dtype)),
+                  operand.where())
+            : operand.value();
+    const Endpoint here = scope_->Use(value, operand.where());
+    if (scope_->ValueAt(here).dtype() != slot.dtype) {
+      internal::ThrowInvalid(absl::StrCat("'", name, "' is ", DTypeName(slot.dtype),
+                                          " and cannot be replaced by ", DTypeName(value.dtype())),
+                             operand.where());
+    }
+    replaced_.insert_or_assign(e, here);
+  }
+
+  void AddNodes() {
+    const std::vector<bool> needed = NeededNodes(main_, signature_);
+    nodes_.assign(main_.nodes.size(), -1);
+    for (const NodeId id : OrderByData(main_).order) {
+      if (needed[id]) nodes_[id] = AddNode(main_.node(id));
+    }
+  }
+
+  Endpoint Find(Endpoint e) const {
+    const auto it = replaced_.find(e);
+    return it == replaced_.end() ? Endpoint{nodes_[e.node], e.slot} : it->second;
+  }
+
+ private:
+  NodeId AddNode(const Node& node) {
+    if (node.kind() == OpKind::kPlaceholder && !scope_->is_main()) {
+      internal::ThrowInvalid(
+          absl::StrCat("placeholder '", node.name, "' cannot come to stand in ",
+                       scope_->description().what, ": replace it, or import outside"),
+          where_);
+    }
+    internal::NodeRequest request{.op = node.op_name,
+                                  .attrs = node.attrs,
+                                  .name = node.name,
+                                  .device = node.device,
+                                  .where = where_};
+    std::vector<ValueInfo> infos;
+    for (const Endpoint& input : node.inputs) {
+      request.inputs.push_back(Find(input));
+      infos.push_back(scope_->info(request.inputs.back()));
+    }
+    // A control edge from what has been replaced leads nowhere.
+    for (const NodeId control : node.control_inputs) {
+      if (nodes_[control] >= 0) request.awaited.emplace_back(scope_, nodes_[control]);
+    }
+    if (IsStructured(node.kind())) {
+      request.infos = Infer(node, std::move(infos));
+      request.accesses = AccessesOf(node, request.inputs);
+    }
+    return scope_->Add(std::move(request));
+  }
+
+  // What the functions of a structured node touch.
+  std::vector<internal::Access> AccessesOf(const Node& node, absl::Span<const Endpoint> inputs) {
+    using passes::EffectSet;
+    const EffectSet effects = effects_.Of(node);
+    if (effects.Has(EffectSet::kUnclear)) return {{internal::kUnknownResource, true}};
+    return scope_->AccessesThrough(inputs, node.signature.inputs,
+                                   {.reads = effects.Has(EffectSet::kRead),
+                                    .writes = effects.Has(EffectSet::kWrite),
+                                    .talks = effects.Has(EffectSet::kTalk)});
+  }
+
+  std::vector<ValueInfo> Infer(const Node& node, std::vector<ValueInfo> infos) const {
+    absl::StatusOr<std::vector<ValueInfo>> outputs = InferNode(program_, node, std::move(infos));
+    if (outputs.ok()) return *std::move(outputs);
+    internal::Throw(absl::Status(outputs.status().code(),
+                                 absl::StrCat(outputs.status().message(), "\n  at node '",
+                                              node.name, "'\n  at ", internal::LineOf(where_))));
+  }
+
+  const Program& program_;
+  const Function& main_;
+  const passes::Effects effects_;
+  const RunSignature& signature_;
+  const ScopePtr scope_;
+  const std::source_location where_;
+  absl::flat_hash_map<Endpoint, Endpoint> replaced_;  // of the file → of the scope
+  std::vector<NodeId> nodes_;  // by node of the file: of the scope; -1: not imported
+};
+
+}  // namespace
+
+std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
+                                const ImportInputs& inputs, std::source_location where) {
+  if (outputs.empty()) internal::ThrowInvalid("import_graph needs names of outputs", where);
+  const absl::StatusOr<Staged> staged = ReadAsked(path, outputs, inputs);
+  if (!staged.ok()) {
+    internal::Throw(absl::Status(staged.status().code(),
+                                 absl::StrCat(staged.status().message(), "\n  in ", path, "\n  at ",
+                                              internal::LineOf(where))));
+  }
+  std::vector<Value> given;
+  for (const auto& [name, operand] : inputs) {
+    if (!operand.is_literal()) given.push_back(operand.value());
+  }
+  const ScopePtr scope = internal::CurrentScope(given, where);
+  const std::shared_ptr<const Program> program = TakeFunctions(*staged->program, *scope->graph());
+  Importer importer(*program, staged->signature, scope, where);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    importer.Replace(staged->signature.feeds[i], inputs[i].first, inputs[i].second);
+  importer.AddNodes();
+  std::vector<Value> values;
+  for (const Endpoint& e : staged->signature.fetches)
+    values.push_back(scope->ValueAt(importer.Find(e)));
+  return values;
+}
+
+}  // namespace gyre

@@ -1,0 +1,266 @@
+#include "gyre/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+#include "session/checkpoint_manifest.h"
+#include "tensor/io/bytes.h"
+#include "tensor/io/file.h"
+#include "tensor/io/json.h"
+#include "tensor/io/safetensors.h"
+
+namespace gyre {
+namespace {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+constexpr absl::string_view kManifest = "manifest.json";
+
+std::string PathOf(const std::string& folder, absl::string_view file) {
+  return (std::filesystem::path(folder) / std::string(file)).string();
+}
+
+uint32_t ChecksumOf(const Tensor& tensor) {
+  const absl::string_view bytes = ElementBytes(tensor);
+  return Crc32c(bytes.data(), bytes.size());
+}
+
+// ---- Saving
+
+absl::StatusOr<NamedTensors> ValuesOf(const Session& session, std::vector<std::string> names) {
+  if (names.empty()) {
+    for (const Session::VariableInfo& info : session.Variables()) names.push_back(info.name);
+  }
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.ReadVariables(names));
+  NamedTensors named;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!values[i].has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("variable '", names[i],
+                       "' has no value to save: initialize it first, or name the variables that "
+                       "are to be saved"));
+    }
+    if (!IsSafetensorsType(values[i].dtype())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("variable '", names[i], "' cannot be saved: files hold no elements of type ",
+                       DTypeName(values[i].dtype()), "; name the variables that are to be saved"));
+    }
+    named.emplace_back(std::move(names[i]), std::move(values[i]));
+  }
+  return named;
+}
+
+// The files of values in a folder, finished or not, with their numbers.
+std::vector<std::pair<int64_t, std::string>> ValuesFilesIn(const std::string& folder) {
+  std::vector<std::pair<int64_t, std::string>> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const int64_t number = NumberOfValuesFile(absl::StripSuffix(name, kUnfinished));
+    if (number >= 0) files.emplace_back(number, name);
+  }
+  return files;
+}
+
+// All but the one that counts now. What cannot be removed does no harm, and is tried again.
+void RemoveOthers(const std::string& folder, const std::string& current) {
+  for (const auto& [number, name] : ValuesFilesIn(folder)) {
+    std::error_code ignored;
+    if (name != current) std::filesystem::remove(PathOf(folder, name), ignored);
+  }
+}
+
+absl::StatusOr<std::string> ManifestFor(const std::string& folder, const std::string& file,
+                                        const NamedTensors& values) {
+  Manifest manifest{.file = file};
+  GYRE_ASSIGN_OR_RETURN(const InputFile written, InputFile::Open(PathOf(folder, file)));
+  manifest.bytes = written.size();
+  for (const auto& [name, value] : values)
+    manifest.tensors[name] = {value.dtype(), value.shape(), ChecksumOf(value)};
+  return PrintManifest(manifest);
+}
+
+// ---- Restoring
+
+// A file of values, with the manifest that vouches for it, if there is one.
+struct Source {
+  SafetensorsFile file;
+  std::optional<Manifest> manifest;
+};
+
+// Whether the file holds what the manifest says.
+absl::Status CheckAgainst(const Manifest& manifest, const SafetensorsFile& file) {
+  const auto refuse = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path(), " is damaged, or not the file that was saved: ", what));
+  };
+  if (file.size() != manifest.bytes) {
+    return refuse(absl::StrCat("it has ", file.size(), " bytes, not the ", manifest.bytes,
+                               " of the manifest"));
+  }
+  const bool same = std::equal(
+      file.entries().begin(), file.entries().end(), manifest.tensors.begin(),
+      manifest.tensors.end(), [](const auto& there, const auto& promised) {
+        return there.first == promised.first && there.second.dtype == promised.second.dtype &&
+               there.second.shape == promised.second.shape;
+      });
+  return same ? absl::OkStatus() : refuse("its tensors are others than those of the manifest");
+}
+
+absl::StatusOr<std::string> ReadManifest(const std::string& folder) {
+  const std::string path = PathOf(folder, kManifest);
+  GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.size() > kMaxJsonBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has ", file.size(), " bytes: it is no manifest"));
+  }
+  return ReadFile(path);
+}
+
+absl::StatusOr<Source> OpenSource(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) {
+    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
+    return Source{std::move(file), std::nullopt};
+  }
+  const absl::StatusOr<std::string> text = ReadManifest(path);
+  if (!text.ok()) return Annotate(text.status(), absl::StrCat("no checkpoint in ", path));
+  absl::StatusOr<Manifest> manifest = ParseManifest(*text);
+  if (!manifest.ok()) return Annotate(manifest.status(), PathOf(path, kManifest));
+  GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(PathOf(path, manifest->file)));
+  GYRE_RETURN_IF_ERROR(CheckAgainst(*manifest, file));
+  return Source{std::move(file), *std::move(manifest)};
+}
+
+// "'a', 'b' and 3 more".
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 10;
+  const size_t shown = std::min(names.size(), kShown);
+  std::string text = absl::StrJoin(
+      names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", ",
+      [](std::string* out, const std::string& name) { absl::StrAppend(out, "'", name, "'"); });
+  if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  return text;
+}
+
+// The variables that are to be restored.
+absl::StatusOr<std::vector<Session::VariableInfo>> Wanted(const Session& session,
+                                                          const RestoreOptions& options) {
+  std::vector<Session::VariableInfo> infos = session.Variables();
+  if (options.variables.empty()) return infos;
+  std::vector<Session::VariableInfo> wanted;
+  for (const std::string& name : options.variables) {
+    const auto it = std::find_if(infos.begin(), infos.end(),
+                                 [&](const auto& info) { return info.name == name; });
+    if (it == infos.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("there is no variable called '", name, "' in the program"));
+    }
+    wanted.push_back(*it);
+  }
+  return wanted;
+}
+
+// How what is wanted and what is there differ.
+struct Differences {
+  std::vector<std::string> present;  // names of what is both wanted and there
+  std::vector<std::string> missing;
+  std::vector<std::string> extra;
+  std::vector<std::string> different;  // in words
+};
+
+Differences Compare(const std::vector<Session::VariableInfo>& wanted,
+                    const std::map<std::string, SafetensorsFile::Entry>& there) {
+  Differences differences;
+  std::map<std::string, SafetensorsFile::Entry> left = there;
+  for (const Session::VariableInfo& variable : wanted) {
+    const auto it = there.find(variable.name);
+    if (it == there.end()) {
+      differences.missing.push_back(variable.name);
+      continue;
+    }
+    left.erase(variable.name);
+    const SafetensorsFile::Entry& entry = it->second;
+    differences.present.push_back(variable.name);
+    if (entry.dtype != variable.dtype || !variable.shape.Allows(entry.shape)) {
+      differences.different.push_back(
+          absl::StrCat("variable '", variable.name, "' is ", DTypeName(variable.dtype),
+                       variable.shape.ToString(), " in the program, but ", DTypeName(entry.dtype),
+                       entry.shape.ToString(), " in the checkpoint"));
+    }
+  }
+  for (const auto& [name, entry] : left) differences.extra.push_back(name);
+  return differences;
+}
+
+// OK when nothing is in the way of restoring what is present.
+absl::Status Judge(const Differences& differences, const RestoreOptions& options) {
+  std::vector<std::string> complaints = differences.different;
+  if (!options.partial && !differences.missing.empty())
+    complaints.push_back(absl::StrCat("it has no ", Listed(differences.missing)));
+  if (!options.partial && options.variables.empty() && !differences.extra.empty()) {
+    complaints.push_back(absl::StrCat("the program has no variable called ",
+                                      Listed(differences.extra), ", which it holds"));
+  }
+  if (complaints.empty()) return absl::OkStatus();
+  if (differences.different.empty())
+    complaints.emplace_back("name the variables to restore, or ask for a partial restore");
+  const std::string message = absl::StrJoin(complaints, "\n  ");
+  return differences.different.empty() ? absl::NotFoundError(message)
+                                       : absl::InvalidArgumentError(message);
+}
+
+absl::StatusOr<NamedTensors> ReadAll(const Source& source, const std::vector<std::string>& names) {
+  NamedTensors values;
+  for (const std::string& name : names) {
+    GYRE_ASSIGN_OR_RETURN(Tensor value, source.file.Read(name));
+    if (source.manifest && source.manifest->tensors.at(name).crc32c != ChecksumOf(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(source.file.path(), " is damaged: tensor '", name,
+                       "' has another checksum than when it was saved"));
+    }
+    values.emplace_back(name, std::move(value));
+  }
+  return values;
+}
+
+}  // namespace
+
+absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
+                            const SaveOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ValuesOf(session, options.variables));
+  GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  int64_t number = 0;
+  for (const auto& [taken, name] : ValuesFilesIn(folder)) number = std::max(number, taken + 1);
+  const std::string file = ValuesFile(number);
+  GYRE_RETURN_IF_ERROR(WriteSafetensors(PathOf(folder, file), values, ReplaceFile));
+  GYRE_ASSIGN_OR_RETURN(const std::string manifest, ManifestFor(folder, file, values));
+  GYRE_RETURN_IF_ERROR(ReplaceFile(PathOf(folder, kManifest), {manifest}));
+  RemoveOthers(folder, file);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(Session& session,
+                                                           const std::string& path,
+                                                           const RestoreOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Session::VariableInfo> wanted, Wanted(session, options));
+  GYRE_ASSIGN_OR_RETURN(const Source source, OpenSource(path));
+  Differences differences = Compare(wanted, source.file.entries());
+  if (const absl::Status status = Judge(differences, options); !status.ok())
+    return Annotate(status, absl::StrCat("the checkpoint ", path));
+  GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ReadAll(source, differences.present));
+  GYRE_RETURN_IF_ERROR(session.AssignVariables(values));
+  return std::move(differences.present);
+}
+
+}  // namespace gyre
