@@ -54,6 +54,38 @@ std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Sou
                              const GradientOptions& options = {},
                              std::source_location where = std::source_location::current());
 
+// A gradient that may be rows of a tensor of which all others are zero: those of a gather, which
+// stay rows through loops, branches and calls. Equal indices may come more than once: their rows
+// add up.
+struct SparseGradient {
+  Value values;   // dense: the gradient; sparse: [n, …], rows
+  Value indices;  // sparse: [n], int32 or int64; without a value where the gradient is dense
+  Value shape;    // sparse: that of the whole, an int32 vector
+  bool is_sparse() const { return indices.has_value(); }
+  // The whole, of the shape of x.
+  Value dense() const;
+};
+
+// As gradients, but what is sparse stays that.
+std::vector<SparseGradient> sparse_gradients(
+    const std::vector<Value>& ys, const std::vector<Source>& xs,
+    const GradientOptions& options = {},
+    std::source_location where = std::source_location::current());
+
+// f(xs), whose gradient by each x is what `gradient(xs, dys)` returns for it, of its dtype and
+// shape (a Value without a value: zeros); dys are those of the results of f. The gradient may be
+// differentiated again. Both are traced at once, and may use nothing of outside: it is handed in
+// as one of xs. INVALID_ARGUMENT, with the place, where that does not hold, or values do not fit.
+using CustomFunction = std::function<std::vector<Value>(const std::vector<Value>& xs)>;
+using CustomGradient =
+    std::function<std::vector<Value>(const std::vector<Value>& xs, const std::vector<Value>& dys)>;
+std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFunction& f,
+                                   const CustomGradient& gradient,
+                                   std::source_location where = std::source_location::current());
+Value custom_gradient(const Value& x, const std::function<Value(Value)>& f,
+                      const std::function<Value(Value x, Value dy)>& gradient,
+                      std::source_location where = std::source_location::current());
+
 // The derivative of y along `direction`, of the shape of x: the Jacobian of y by x times it. (Found
 // by reverse mode twice, since a vector-Jacobian product is linear in its vector.)
 Value jvp(const Value& y, const Source& x, const Value& direction,

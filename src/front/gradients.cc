@@ -10,6 +10,7 @@
 #include "grad/gradients.h"
 #include "gyre/control_flow.h"
 #include "gyre/math.h"
+#include "gyre/ops.h"
 
 namespace gyre {
 namespace {
@@ -42,10 +43,11 @@ Value Missing(const Value& x, const GradientOptions& options, const std::string&
   internal::ThrowInvalid(absl::StrCat("there is no gradient: ", why), where);
 }
 
-}  // namespace
-
-std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
-                             const GradientOptions& options, std::source_location where) {
+std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
+                                          const std::vector<Source>& xs,
+                                          const GradientOptions& options,
+                                          decltype(Gradients)* differentiate,
+                                          const std::source_location& where) {
   if (ys.empty() || xs.empty()) internal::ThrowInvalid("gradients needs ys and xs", where);
   const std::vector<Value> sources = ValuesOf(xs);
   std::vector<Value> all = ys;
@@ -58,20 +60,44 @@ std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Sou
   for (const Endpoint& grad_y : UseAll(options.grad_ys, scope, where))
     request.grad_ys.emplace_back(grad_y);
   const std::shared_ptr<const Program> program = scope->AsProgram();
-  absl::StatusOr<GradientResult> result = DenseGradients(program, request);
+  absl::StatusOr<GradientResult> result = differentiate(program, request);
   if (!result.ok()) {
     internal::Throw(
         absl::Status(result.status().code(),
                      absl::StrCat(result.status().message(), "\n  at ", internal::LineOf(where))));
   }
   scope->Replace(*program, *result->program);
-  std::vector<Value> values;
+  std::vector<SparseGradient> gradients(xs.size());
   for (size_t i = 0; i < xs.size(); ++i) {
     const std::optional<GradientOfX>& gradient = result->gradients[i];
-    values.push_back(gradient ? scope->ValueAt(gradient->values)
-                              : Missing(sources[i], options, result->why_not[i], where));
+    gradients[i].values = gradient ? scope->ValueAt(gradient->values)
+                                   : Missing(sources[i], options, result->why_not[i], where);
+    if (!gradient || !gradient->indices) continue;
+    gradients[i].indices = scope->ValueAt(*gradient->indices);
+    gradients[i].shape = scope->ValueAt(*gradient->dims);
   }
+  return gradients;
+}
+
+}  // namespace
+
+std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
+                             const GradientOptions& options, std::source_location where) {
+  std::vector<Value> values;
+  for (SparseGradient& gradient : Differentiate(ys, xs, options, DenseGradients, where))
+    values.push_back(std::move(gradient.values));
   return values;
+}
+
+std::vector<SparseGradient> sparse_gradients(const std::vector<Value>& ys,
+                                             const std::vector<Source>& xs,
+                                             const GradientOptions& options,
+                                             std::source_location where) {
+  return Differentiate(ys, xs, options, Gradients, where);
+}
+
+Value SparseGradient::dense() const {
+  return is_sparse() ? op::UnsortedSegmentSum(values, indices, shape[0]) : values;
 }
 
 Value jvp(const Value& y, const Source& x, const Value& direction, std::source_location where) {

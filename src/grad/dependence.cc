@@ -64,8 +64,18 @@ bool HasDerivative(DType dtype) {
 }
 
 Dependence::Dependence(const Program& program) : program_(program) {
+  const auto& own = program.gradient_functions();
   for (const auto& [name, function] : program.functions()) {
-    of_[name] = Matrix(function->results.size(), std::vector<bool>(function->args.size()));
+    Matrix& matrix = of_[name];
+    matrix = Matrix(function->results.size(), std::vector<bool>(function->args.size()));
+    if (!own.contains(name)) continue;
+    // Its gradient is what another function says, of any argument by any result.
+    for (size_t r = 0; r < matrix.size(); ++r) {
+      for (size_t i = 0; i < matrix[r].size(); ++i) {
+        matrix[r][i] =
+            HasDerivative(function->results[r].dtype) && HasDerivative(function->args[i].dtype);
+      }
+    }
   }
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,4 +1,5 @@
 // Gradients of programs built in C++: the troubles that users of other systems know.
+#include <algorithm>
 #include <cmath>
 
 #include "front/engines.h"
@@ -267,6 +268,56 @@ TEST_P(Gradients, AreTheSameBitsUnderEveryMemoryPolicy) {
   }
 }
 
+// clip(x) whose gradient passes everywhere (straight through), and of that, the gradient's own.
+TEST_P(Gradients, OfAFunctionAreWhatItsOwnGradientSays) {
+  const Value x = Float(), n = Int();
+  const auto step = [](const Value& x) {
+    return custom_gradient(
+        x, [](Value x) { return floor(x); }, [](Value x, Value dy) { return dy * x * x; });
+  };
+  const Value g = Gradient(step(x) * 3.0f, x);
+  EXPECT_EQ(Eval<float>(step(x), {{x, F(2.5f)}}), 2);
+  EXPECT_EQ(Eval<float>(g, {{x, F(2.5f)}}), 3 * 2.5f * 2.5f);
+  EXPECT_EQ(Eval<float>(Gradient(g, x), {{x, F(2.5f)}}), 3 * 2 * 2.5f);
+  // In a loop: d(x_n)/dx = x_0² x_1² …
+  const Value y = for_range(n, [&](Value, Value x) { return step(x) * 0.5f; }, x);
+  EXPECT_EQ(Eval<float>(Gradient(y, x), {{x, F(8)}, {n, I(2)}}), 0.5f * 64 * 0.5f * 16);
+}
+
+TEST_P(Gradients, OfAFunctionOfManyValuesMayLeaveSomeOut) {
+  const Value x = Float(), k = Int(), z = Float();
+  const std::vector<Value> ys = custom_gradient(
+      {x, k, z},
+      [](const std::vector<Value>& xs) {
+        return std::vector<Value>{xs[0] * cast(xs[1], DType::kFloat), xs[2]};
+      },
+      [](const std::vector<Value>&, const std::vector<Value>& dys) {
+        return std::vector<Value>{dys[0] * 100.0f + dys[1], Value(), Value()};
+      });
+  const FeedList feeds = {{x, F(2)}, {k, I(3)}, {z, F(4)}};
+  EXPECT_EQ(Eval<float>(ys[0], feeds), 6);
+  const std::vector<Value> g = gradients({ys[0], ys[1]}, {x, z});
+  EXPECT_EQ(Eval<float>(g[0], feeds), 101);
+  EXPECT_EQ(Eval<float>(g[1], feeds), 0);
+}
+
+TEST_P(Gradients, OfGathersInALoopStayRows) {
+  const Value table = placeholder(DType::kFloat, PartialShape(Dims{1000, 2})), n = Int();
+  const Value y = for_range(
+      n, [&](Value i, Value sum) { return sum + reduce_sum(square(gather(table, i * 10))); }, 0.0f);
+  const SparseGradient g = sparse_gradients({y}, {table})[0];
+  ASSERT_TRUE(g.is_sparse());
+  std::vector<float> values(2000, 0.5f);
+  const FeedList feeds = {{table, Tensor::FromValues<float>(values, Shape::Trusted({1000, 2}))}, {n, I(3)}};
+  std::vector<int32_t> rows = EvalVector<int32_t>(cast(g.indices, DType::kInt32), feeds);
+  std::sort(rows.begin(), rows.end());
+  EXPECT_THAT(rows, ElementsAre(0, 10, 20));
+  EXPECT_THAT(EvalVector<float>(g.values, feeds), ElementsAre(1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(EvalVector<int32_t>(g.shape, feeds), ElementsAre(1000, 2));
+  EXPECT_EQ(EvalVector<float>(g.dense(), feeds), EvalVector<float>(Gradient(y, table), feeds));
+  EXPECT_FALSE(sparse_gradients({reduce_sum(table)}, {table})[0].is_sparse());
+}
+
 TEST_P(Gradients, JvpIsTheJacobianTimesADirection) {
   const Value x = Vector(3), d = Vector(3);
   const auto f = [](const Value& x) { return x * x * reduce_sum(x); };
@@ -295,6 +346,17 @@ TEST(GradientErrors, NameTheReason) {
   ExpectContains(ErrorOf([&] { (void)gradients({x * x}, {x}, {.memory = "forget"}); }),
                  "no memory policy");
   EXPECT_FALSE(gradients({x * x}, {z}, {.unconnected = Unconnected::kNothing})[0].has_value());
+  ExpectContains(ErrorOf([&] {
+                   (void)custom_gradient(
+                       x, [&](Value x) { return x * z; }, [](Value, Value dy) { return dy; });
+                 }),
+                 "uses 'Placeholder_1' of outside: hand it in as one of xs");
+  ExpectContains(ErrorOf([&] {
+                   (void)custom_gradient(
+                       x, [](Value x) { return x; },
+                       [](Value, Value dy) { return cast(dy, DType::kDouble); });
+                 }),
+                 "returns float64 [] for x 0, which is float32 []");
 }
 
 }  // namespace
