@@ -293,7 +293,10 @@ void Scope::Discard() {
 // ---- Transforms
 
 std::shared_ptr<const Program> Scope::AsProgram() const {
-  return graph()->ProgramOf(builder_->function());
+  Function function = builder_->function();
+  for (size_t i = 0; i < function.args.size(); ++i)
+    function.args[i].shape = info({function.arg_nodes[i], 0}).shape;
+  return graph()->ProgramOf(function);
 }
 
 void Scope::Replace(const Program& base, const Program& program) {
@@ -303,6 +306,7 @@ void Scope::Replace(const Program& base, const Program& program) {
   const size_t num_old = infos_.size();
   Function function = program.main();
   function.name = builder_->name();
+  function.args = builder_->function().args;
   const DataOrder order = OrderByData(function);
   builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function));
   infos_.resize(builder_->function().nodes.size());

@@ -109,7 +109,7 @@ class Scope : public std::enable_shared_from_this<Scope> {
   void Discard();
 
   // The function so far as the main graph of a program with the functions that it needs: what
-  // transforms such as gradients take.
+  // transforms such as gradients take. Its arguments promise the shapes that are known here.
   std::shared_ptr<const Program> AsProgram() const;
   // Goes on with what a transform has made of `base`, which AsProgram returned: with its main
   // graph, in which nodes and their first outputs are what they were, and its functions.

@@ -6,6 +6,8 @@
 //     x' = body(x; w)                       lists, saved = pop(lists)
 //     lists' = push(lists, saved)           dx, dw += gradient of body(dx; saved)
 //
+// Values of one type and shape share a list: a variable costs a trip more than a push.
+//
 // How often the loop runs is known when it has run: the lists tell, or a count where none is
 // needed. Gradients of variables travel backward; those of invariants are sums over all trips, rows
 // of sparse ones are collected in lists.
@@ -137,8 +139,8 @@ class Loop {
 
   // More variables: lists, or a count.
   absl::Status ExtendForward() {
-    const std::vector<Endpoint>& listed = saved_->listed();
-    counts_ = listed.empty();
+    ChooseLists();
+    counts_ = lists_.empty();
     FunctionBuilder builder(transform_.ops(), gradient_->forward);
     ExprBuilder exprs(builder);
     ExprBuilder outer(body_.forward());
@@ -147,16 +149,19 @@ class Loop {
     const std::string loop = in.empty() ? site_.name : absl::StrCat(in, "/", site_.name);
     std::vector<Endpoint> inits;
     std::vector<MoreOutput> outputs;
-    for (const Endpoint& e : listed) {
-      const DType dtype = builder.dtype(e);
-      const Expr list = exprs.At(builder.Arg("saved", DType::kVariant));
-      const Expr pushed =
-          exprs.Op("TensorListPushBack", {list, exprs.At(e)},
-                   {{std::string(kSavingLoopAttr), loop},
-                    {std::string(kSavedValueAttr), builder.function().EndpointName(e)}});
-      if (pushed.ok()) builder.Return("saved", pushed.endpoint());
-      inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(e)).endpoint());
-      outputs.push_back({DType::kVariant, {Kind::Type::kList, dtype, {KindOfSaved(e)}}});
+    for (const std::vector<size_t>& members : lists_) {
+      Expr list = exprs.At(builder.Arg("saved", DType::kVariant));
+      for (const size_t i : members) {
+        const Endpoint e = saved_->listed()[i];
+        list = exprs.Op("TensorListPushBack", {list, exprs.At(e)},
+                        {{std::string(kSavingLoopAttr), loop},
+                         {std::string(kSavedValueAttr), builder.function().EndpointName(e)}});
+      }
+      if (list.ok()) builder.Return("saved", list.endpoint());
+      const Endpoint first = saved_->listed()[members[0]];
+      const DType dtype = builder.dtype(first);
+      inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(first)).endpoint());
+      outputs.push_back({DType::kVariant, {Kind::Type::kList, dtype, {KindOfSaved(first)}}});
     }
     if (counts_) {
       const Expr count = exprs.At(builder.Arg("count", DType::kInt64));
@@ -174,6 +179,28 @@ class Loop {
     Node site = site_;
     SetFunctions(names, site);
     return ExtendSite(body_, std::move(site), inits, outputs);
+  }
+
+  void ChooseLists() {
+    const std::vector<Endpoint>& listed = saved_->listed();
+    for (size_t i = 0; i < listed.size(); ++i) {
+      const auto fits = [&](const std::vector<size_t>& members) {
+        const Endpoint first = listed[members[0]];
+        const PartialShape shape = ShapeOfSaved(first);
+        return TypeOfSaved(first) == TypeOfSaved(listed[i]) && IsTrivial(TypeOfSaved(first)) &&
+               shape.IsFullyKnown() && shape == ShapeOfSaved(listed[i]);
+      };
+      const auto list = std::find_if(lists_.begin(), lists_.end(), fits);
+      if (list == lists_.end()) {
+        lists_.push_back({i});
+      } else {
+        list->push_back(i);
+      }
+    }
+  }
+
+  DType TypeOfSaved(Endpoint e) const {
+    return gradient_->forward.node(e.node).signature.outputs[e.slot].dtype;
   }
 
   PartialShape ShapeOfSaved(Endpoint e) const {
@@ -240,7 +267,7 @@ class Loop {
   }
 
   void AddSavedVars() {
-    for (const Expr& list : Lists()) AddVar("saved", list);
+    for (const Expr& list : SavedLists()) AddVar("saved", list);
     if (counts_) AddVar("count", body_.Forward({site_.id, site_.num_outputs()}));
     first_counter_ = vars_.size();
     for (const Counter& counter : saved_->counters())
@@ -253,8 +280,8 @@ class Loop {
 
   // What the forward loop has saved. In a function it travels as one value, a tape: in loops within
   // loops, each would otherwise have to save the lists of all that are in it, one by one.
-  std::vector<Expr> Lists() {
-    const size_t n = saved_->listed().size();
+  std::vector<Expr> SavedLists() {
+    const size_t n = lists_.size();
     TapeOf tape;
     std::vector<Expr> lists;
     for (size_t i = 0; i < n; ++i) {
@@ -342,14 +369,16 @@ class Loop {
   // Pops what was saved and computes the rest again.
   std::vector<Expr> FetchSaved(ExprBuilder& exprs) {
     SavedValues::Given given;
-    for (size_t i = 0; i < saved_->listed().size(); ++i) {
-      const DType dtype = gradient_->forward.node(saved_->listed()[i].node)
-                              .signature.outputs[saved_->listed()[i].slot]
-                              .dtype;
-      const std::vector<Expr> popped = exprs.Ops("TensorListPopBack", {vars_[i].arg, exprs.Int(-1)},
-                                                 {{"element_dtype", dtype}}, 2);
-      vars_[i].next = popped[0];
-      given.listed.push_back(popped[1]);
+    given.listed.resize(saved_->listed().size());
+    const Expr any_shape = exprs.Int(-1);
+    for (size_t i = 0; i < lists_.size(); ++i) {
+      for (auto member = lists_[i].rbegin(); member != lists_[i].rend(); ++member) {
+        const std::vector<Expr> popped =
+            exprs.Ops("TensorListPopBack", {vars_[i].next, any_shape},
+                      {{"element_dtype", TypeOfSaved(saved_->listed()[*member])}}, 2);
+        vars_[i].next = popped[0];
+        given.listed[*member] = popped[1];
+      }
     }
     if (counts_) vars_[0].next = vars_[0].arg - 1.0;
     for (size_t i = 0; i < saved_->counters().size(); ++i)
@@ -431,7 +460,8 @@ class Loop {
   std::vector<bool> seeded_;
   std::shared_ptr<const FunctionGradient> gradient_;
   std::optional<SavedValues> saved_;
-  bool counts_ = false;  // nothing is saved: a variable counts the trips
+  std::vector<std::vector<size_t>> lists_;  // each of some of saved_->listed(), in their order
+  bool counts_ = false;                     // nothing is saved: a variable counts the trips
   std::vector<Var> vars_;
   size_t first_counter_ = 0, first_carried_ = 0, first_invariant_ = 0;
   std::vector<Adjoint> adjoints_;

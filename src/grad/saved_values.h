@@ -2,8 +2,8 @@
 //
 // Invariants and constants are there anyway. A counter that goes up by the same in every trip is
 // counted down again. What is cheap is computed again from the others. A value that a trip hands to
-// the next is what the next trip had as argument. The rest is saved: one list each, which the
-// forward loop pushes to and the backward loop pops from.
+// the next is what the next trip had as argument. The rest is saved in lists, which the forward
+// loop pushes to and the backward loop pops from.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ class SavedValues {
   SavedValues(const Function& body, int first_arg, const FunctionShapes& shapes,
               const std::vector<Endpoint>& needed);
 
-  // One list for each.
+  // Those that are saved in lists.
   const std::vector<Endpoint>& listed() const { return listed_; }
   // Counters that are counted down.
   const std::vector<Counter>& counters() const { return counters_used_; }

@@ -13,6 +13,10 @@ namespace gyre {
 template <typename... Ts>
 struct Types {};
 
+// Those that are computed as float.
+template <typename T>
+inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 using FloatTypes = Types<float, double, Half, BFloat16>;
 using ComplexTypes = Types<complex64, complex128>;
 using SignedIntTypes = Types<int8_t, int16_t, int32_t, int64_t>;

@@ -108,12 +108,6 @@ bool MemoryBudget::Charge(int64_t bytes) {
 }
 
 namespace {
-class HeapAllocator final : public Allocator {
- public:
-  void* Allocate(size_t bytes) override { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); }
-  void Deallocate(void* data, size_t) override { std::free(data); }
-};
-
 // Larger requests are refused before they reach the heap: no machine has them, and sanitizers abort
 // on them.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 39;
@@ -128,11 +122,6 @@ absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budg
                                                    " does not fit ", why));
 }
 }  // namespace
-
-Allocator& HostAllocator() {
-  static HeapAllocator* const allocator = new HeapAllocator;
-  return *allocator;
-}
 
 absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc) {
   if (shape.IsScalar() && IsTrivial(dtype)) {

@@ -337,6 +337,64 @@ TEST_P(Gradients, AreClippedByTheirCommonNorm) {
   EXPECT_EQ(Eval<float>(clipped.values[1], zero), 0);
 }
 
+int CountNodes(const Program& program, const std::string& op) {
+  const auto count = [&op](const Function& function) {
+    return static_cast<int>(std::count_if(function.nodes.begin(), function.nodes.end(),
+                                          [&op](const Node& node) { return node.op_name == op; }));
+  };
+  int nodes = count(program.main());
+  for (const auto& [name, function] : program.functions()) nodes += count(*function);
+  return nodes;
+}
+
+TEST(GradientsInABody, KnowTheShapesOfItsArgumentsAndCaptures) {
+  Graph graph;
+  const GraphScope in(graph);
+  const Value x = placeholder(DType::kFloat, PartialShape(Dims{8, 4}));
+  const Value w = placeholder(DType::kFloat, PartialShape(Dims{4, 3}));
+  const auto train = [&](Value, std::array<Value, 2> now) {
+    const Value loss = reduce_mean(square(matmul(x, now[0]) + now[1]));
+    const std::vector<Value> by = gradients({loss}, {now[0], now[1]});
+    return std::array<Value, 2>{now[0] - 0.1f * by[0], now[1] - 0.1f * by[1]};
+  };
+  (void)for_range(3, train, std::array<Value, 2>{w, Vector(3)});
+  const int sums = CountNodes(*graph.program(), "Sum");
+  EXPECT_EQ(sums, 1);  // of the rows, for the vector that was added to each
+  EXPECT_EQ(CountNodes(*graph.program(), "BroadcastGradientArgs"), 0);
+  EXPECT_EQ(CountNodes(*graph.program(), "Shape"), 0);
+}
+
+TEST_P(Gradients, OfALoopThatSavesValuesOfManyShapes) {
+  // Those of one shape are kept in one list.
+  const Value x = Vector(5), w = Vector(5), s = Float();
+  const auto body = [&](Value, std::array<Value, 2> now) {
+    const auto& [v, t] = now;
+    return std::array<Value, 2>{sin(v * w) * t, cos(t) * sin(t) * s};
+  };
+  const auto ends = for_range(4, body, std::array<Value, 2>{x, s});
+  const std::vector<Value> by = gradients({reduce_sum(ends[0])}, {x, w, s});
+  EXPECT_EQ(CountNodes(*graph.program(), "EmptyTensorList"), 2);
+  EXPECT_GT(CountNodes(*graph.program(), "TensorListPushBack"), 2);
+  const FeedList feeds = {
+      {x, Vec({0.5f, -1, 0, 0, 0})}, {w, Vec({1.5f, 0.25f, 0, 0, 0})}, {s, F(0.75f)}};
+  const auto run = [](double x, double w, double s) {
+    double t = s;
+    for (int trip = 0; trip < 4; ++trip) {
+      x = std::sin(x * w) * t;
+      t = std::cos(t) * std::sin(t) * s;
+    }
+    return x;
+  };
+  constexpr double kStep = 1e-6;
+  const auto slope = [&](double x, double w, double dx, double dw, double ds) {
+    return (run(x + dx, w + dw, 0.75 + ds) - run(x - dx, w - dw, 0.75 - ds)) / (2 * kStep);
+  };
+  EXPECT_NEAR(EvalVector<float>(by[0], feeds)[0], slope(0.5, 1.5, kStep, 0, 0), 1e-6);
+  EXPECT_NEAR(EvalVector<float>(by[1], feeds)[1], slope(-1, 0.25, 0, kStep, 0), 1e-6);
+  EXPECT_NEAR(Eval<float>(by[2], feeds),
+              slope(0.5, 1.5, 0, 0, kStep) + slope(-1, 0.25, 0, 0, kStep), 1e-6);
+}
+
 TEST(GradientErrors, NameTheReason) {
   Graph graph;
   const GraphScope in(graph);

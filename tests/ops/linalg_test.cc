@@ -68,6 +68,17 @@ TEST(MatMul, EverySmallSize) {
   CheckProducts<float>(sizes);
 }
 
+TEST(MatMul, FewRowsTimesSomeVectors) {
+  std::vector<std::array<int64_t, 3>> sizes;
+  for (const int64_t m : {1, 2, 3, 4, 5, 7}) {
+    for (const int64_t n : {1, 6, 16, 31, 48, 64, 81, 128, 135}) {
+      for (const int64_t k : {1, 16, 33, 64, 100, 260}) sizes.push_back({m, n, k});
+    }
+  }
+  CheckProducts<double>(sizes);
+  CheckProducts<float>(sizes);
+}
+
 TEST(MatMul, LargeAndLopsidedSizes) {
   const std::vector<std::array<int64_t, 3>> sizes = {
       {100, 300, 260}, {1, 1000, 700}, {1000, 1, 700}, {3, 5, 2000}, {130, 70, 515}, {64, 64, 65}};

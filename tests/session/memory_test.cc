@@ -194,11 +194,17 @@ TEST_P(Memory, LoopsFiveDeepGrowNothing) {
   const auto run = [&](int32_t trips) {
     return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "w:2");
   };
-  run(3);
-  const int64_t before = ResidentBytes();
+  // How many frames are open at once, and stay in the pools, hangs on how busy the machine is; what
+  // leaks, leaks in each run.
   const int32_t trips = Long() ? 25 : 12;  // to the power of five
-  EXPECT_EQ(run(trips), 0.5f * std::pow(static_cast<float>(trips), 5.0f));
-  EXPECT_LE(ResidentBytes() - before, kSlackBytes);
+  run(trips);
+  int64_t growth = INT64_MAX;
+  for (int i = 0; i < 3 && growth > kSlackBytes; ++i) {
+    const int64_t before = ResidentBytes();
+    EXPECT_EQ(run(trips), 0.5f * std::pow(static_cast<float>(trips), 5.0f));
+    growth = std::min(growth, ResidentBytes() - before);
+  }
+  EXPECT_LE(growth, kSlackBytes);
 }
 
 // What one thread makes and another takes must find its way back: the budget would notice.

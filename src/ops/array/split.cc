@@ -40,7 +40,7 @@ absl::Status CutInto(KernelContext& ctx, const Tensor& value, int axis, const Di
   int64_t at = 0;
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
     dims[axis] = sizes[i];
-    GYRE_ASSIGN_OR_RETURN(const Shape piece_shape, Shape::Make(dims));
+    const Shape piece_shape = Shape::Trusted(dims);
     if (axis == 0) {
       GYRE_ASSIGN_OR_RETURN(Tensor piece, TakeRows(ctx, value, at, sizes[i], piece_shape));
       ctx.set_output(i, std::move(piece));

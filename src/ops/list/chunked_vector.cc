@@ -142,7 +142,8 @@ struct ChunkedVector::Leaf final : Node {
     GYRE_RETURN_IF_ERROR(
         charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
     if (packed) {
-      auto larger = std::make_unique<char[]>(static_cast<size_t>(room) * element_bytes);
+      auto larger =
+          std::make_unique_for_overwrite<char[]>(static_cast<size_t>(room) * element_bytes);
       std::copy_n(bytes.get(), static_cast<size_t>(capacity) * element_bytes, larger.get());
       bytes = std::move(larger);
     } else {

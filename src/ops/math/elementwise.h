@@ -28,8 +28,6 @@ inline constexpr int64_t kElementwiseGrain = 16384;
 
 // The type in which a T is computed.
 template <typename T>
-inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-template <typename T>
 using ComputeType = std::conditional_t<kIsSmallFloat<T>, float, T>;
 
 // Runs `body(begin, end)` over [0, n) as ParallelRun does, in pieces of kElementwiseGrain; what is

@@ -27,6 +27,7 @@ namespace simd {
 
 enum class UnaryOp : uint8_t {
   kAbs,
+  kRelu,
   kNeg,
   kSquare,
   kSqrt,
@@ -40,7 +41,17 @@ enum class UnaryOp : uint8_t {
   kTanh,
   kSigmoid,
 };
-enum class ArithmeticOp : uint8_t { kAdd, kSub, kMul, kDiv, kMaximum, kMinimum };
+enum class ArithmeticOp : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMaximum,
+  kMinimum,
+  kReluGrad,     // (gradient, feature)
+  kTanhGrad,     // (y, dy)
+  kSigmoidGrad,  // (y, dy)
+};
 enum class CompareOp : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
 // Null when there is no vector code for the type. Every unary op has it for float and double, every

@@ -69,6 +69,33 @@ struct MinimumLanes {
   }
 };
 
+// These round as their formulas in relu.cc and unary_gradient.cc do.
+
+struct ReluGradLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V gradient, V x) {
+    return hn::Mul(gradient, hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), hn::Set(d, 1)));
+  }
+};
+
+struct TanhGradLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V y, V dy) {
+    return hn::Mul(dy, hn::Sub(hn::Set(d, 1), hn::Mul(y, y)));
+  }
+};
+
+struct SigmoidGradLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V y, V dy) {
+    return hn::Mul(hn::Mul(dy, y), hn::Sub(hn::Set(d, 1), y));
+  }
+};
+
+// Whether a load of some lanes touches only those. Targets are numbered from the best down; those
+// of other architectures come behind.
+constexpr bool kLoadsParts = HWY_TARGET <= HWY_AVX2;
+
 // One operand of a stretch: its next lanes, or the one element that stands for all.
 template <class D, bool kScalar>
 struct Operand {
@@ -85,10 +112,12 @@ struct Operand {
       return hn::LoadU(d, data + i);
     }
   }
-  // `count` lanes, fewer than a vector, and copies of the first element.
+  // `count` lanes, fewer than a vector; in the others anything.
   HWY_INLINE V Rest(D d, size_t i, size_t count) const {
     if constexpr (kScalar) {
       return all;
+    } else if constexpr (kLoadsParts) {
+      return hn::MaskedLoad(hn::FirstN(d, count), d, data + i);
     } else {
       HWY_ALIGN T rest[hn::MaxLanes(D())];
       hn::Store(all, d, rest);
@@ -111,9 +140,8 @@ void Stretch(const void* xs, const void* ys, T* z, size_t n) {
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(Op::Run(d, x.At(d, i), y.At(d, i)), d, z + i);
   if (i < n) {
-    HWY_ALIGN T rest[hn::MaxLanes(D())];
-    hn::Store(Op::Run(d, x.Rest(d, i, n - i), y.Rest(d, i, n - i)), d, rest);
-    for (size_t j = i; j < n; ++j) z[j] = rest[j - i];
+    const auto rest = Op::Run(d, x.Rest(d, i, n - i), y.Rest(d, i, n - i));
+    hn::BlendedStore(rest, hn::FirstN(d, n - i), d, z + i);
   }
 }
 
@@ -167,6 +195,12 @@ BinaryRow FindArithmetic(ArithmeticOp op, DType dtype) {
       return NumberRow<MaximumLanes>(dtype);
     case ArithmeticOp::kMinimum:
       return NumberRow<MinimumLanes>(dtype);
+    case ArithmeticOp::kReluGrad:
+      return FloatRow<ReluGradLanes>(dtype);
+    case ArithmeticOp::kTanhGrad:
+      return FloatRow<TanhGradLanes>(dtype);
+    case ArithmeticOp::kSigmoidGrad:
+      return FloatRow<SigmoidGradLanes>(dtype);
   }
   return nullptr;
 }

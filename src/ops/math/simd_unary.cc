@@ -23,6 +23,14 @@ struct AbsLanes {
   }
 };
 
+// A NaN stays one; so does a negative zero.
+struct ReluLanes {
+  template <class D, class V>
+  static HWY_INLINE V Run(D d, V x) {
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
+  }
+};
+
 struct NegLanes {
   template <class D, class V>
   static HWY_INLINE V Run(D, V x) {
@@ -241,6 +249,8 @@ UnaryRow FindUnary(UnaryOp op, DType dtype) {
   switch (op) {
     case UnaryOp::kAbs:
       return RowFor<AbsLanes>(dtype);
+    case UnaryOp::kRelu:
+      return RowFor<ReluLanes>(dtype);
     case UnaryOp::kNeg:
       return RowFor<NegLanes>(dtype);
     case UnaryOp::kSquare:

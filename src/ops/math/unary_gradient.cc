@@ -21,6 +21,7 @@ std::complex<R> Conjugate(std::complex<R> x) {
 }
 
 struct TanhGradFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kTanhGrad;
   template <typename T>
   static T Apply(T y, T dy) {
     return dy * (T(1) - y * y);
@@ -28,6 +29,7 @@ struct TanhGradFn {
 };
 
 struct SigmoidGradFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kSigmoidGrad;
   template <typename T>
   static T Apply(T y, T dy) {
     return dy * y * (T(1) - y);

@@ -2,8 +2,8 @@
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
+#include "ops/math/elementwise.h"
 #include "ops/reduction/axis_view.h"
-#include "ops/reduction/numeric.h"
 #include "ops/reduction/sum.h"
 #include "ops/registry.h"
 
@@ -26,13 +26,6 @@ absl::StatusOr<int> ChannelDim(int rank, const BiasAttrs& attrs) {
 }
 
 template <typename T>
-void AddRow(const T* x, const T* bias, int64_t bias_step, int64_t n, T* out) {
-  for (int64_t j = 0; j < n; ++j) {
-    out[j] = FromAccumulator<T>(ToAccumulator(x[j]) + ToAccumulator(bias[j * bias_step]));
-  }
-}
-
-template <typename T>
 struct BiasAddKernel {
   static absl::Status Run(KernelContext& ctx, const BiasAttrs& attrs) {
     const Tensor& value = ctx.input(0);
@@ -50,6 +43,8 @@ struct BiasAddKernel {
       const AxisView view(value.shape(), channel);
       const bool one_each = view.inner > 1;
       const int64_t width = one_each ? view.inner : view.size;
+      const BinaryRow add = AddRow(DTypeOf<T>);
+      const Operands operands = one_each ? Operands::kScalarY : Operands::kVectors;
       const T* x = static_cast<const T*>(value.raw_data());
       const T* b = static_cast<const T*>(bias.raw_data());
       T* to = static_cast<T*>(out.mutable_raw_data());
@@ -57,8 +52,8 @@ struct BiasAddKernel {
       GYRE_RETURN_IF_ERROR(
           ctx.ParallelRun(out.num_elements() / width, grain, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
-              AddRow(x + row * width, one_each ? b + row % view.size : b, one_each ? 0 : 1, width,
-                     to + row * width);
+              add(x + row * width, one_each ? b + row % view.size : b, to + row * width, width,
+                  operands);
             }
           }));
     }

@@ -1,5 +1,6 @@
 #include "ir/gradient_context.h"
 #include "ops/dispatch.h"
+#include "ops/math/elementwise.h"
 #include "ops/nn/map_elements.h"
 #include "ops/registry.h"
 
@@ -7,13 +8,15 @@ namespace gyre {
 namespace {
 
 // A NaN stays one; so does a negative zero.
-template <typename T>
-struct ReluKernel {
-  static absl::Status Run(KernelContext& ctx) {
-    return MapElements<T>(ctx,
-                          [](Computed<T> x) { return x < Computed<T>{0} ? Computed<T>{0} : x; });
+struct ReluFn {
+  static constexpr simd::UnaryOp kVector = simd::UnaryOp::kRelu;
+  template <typename T>
+  static T Apply(T x) {
+    return x < T{0} ? T{0} : x;
   }
 };
+template <typename T>
+using ReluKernel = Unary<ReluFn, T>;
 
 template <typename T>
 struct Relu6Kernel {
@@ -26,14 +29,15 @@ struct Relu6Kernel {
 
 // The gradient is multiplied by the slope rather than selected, so that its NaNs are seen. At 0 the
 // slope is 0: the output of Relu may stand in for its input.
-template <typename T>
-struct ReluGradKernel {
-  static absl::Status Run(KernelContext& ctx) {
-    return MapPairs<T>(ctx, [](Computed<T> gradient, Computed<T> x) {
-      return gradient * static_cast<Computed<T>>(x > Computed<T>{0});
-    });
+struct ReluGradFn {
+  static constexpr simd::ArithmeticOp kVector = simd::ArithmeticOp::kReluGrad;
+  template <typename T>
+  static T Apply(T gradient, T x) {
+    return static_cast<T>(gradient * static_cast<T>(x > T{0}));
   }
 };
+template <typename T>
+using ReluGradKernel = Binary<ReluGradFn, T, /*kBroadcast=*/false>;
 
 template <typename T>
 struct Relu6GradKernel {

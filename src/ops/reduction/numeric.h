@@ -9,11 +9,9 @@
 #include <type_traits>
 
 #include "gyre/dtype.h"
+#include "ops/dispatch.h"
 
 namespace gyre {
-
-template <typename T>
-inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <typename T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t,

@@ -182,10 +182,22 @@ class Reduction {
       for (int64_t j = 0; j < width; ++j) acc[j] = R::Combine(acc[j], other[j]);
       return;
     }
-    std::fill_n(acc, width, R::Identity());
+    constexpr int64_t kColumns = 16;  // known to the compiler, which makes vectors of them
+    int64_t first = 0;
+    for (; first + kColumns <= width; first += kColumns) {
+      Acc columns[kColumns];
+      std::fill_n(columns, kColumns, R::Identity());
+      for (int64_t step = begin; step < end; ++step) {
+        const In* row = x + first + plan_.StepOffset(step);
+        for (int64_t j = 0; j < kColumns; ++j) columns[j] = R::Combine(columns[j], R::Load(row[j]));
+      }
+      std::copy_n(columns, kColumns, acc + first);
+    }
+    if (first == width) return;
+    std::fill(acc + first, acc + width, R::Identity());
     for (int64_t step = begin; step < end; ++step) {
       const In* row = x + plan_.StepOffset(step);
-      for (int64_t j = 0; j < width; ++j) acc[j] = R::Combine(acc[j], R::Load(row[j]));
+      for (int64_t j = first; j < width; ++j) acc[j] = R::Combine(acc[j], R::Load(row[j]));
     }
   }
 

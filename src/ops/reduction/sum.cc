@@ -50,6 +50,8 @@ Expr ReducedCount(GradientContext& g) {
 
 absl::StatusOr<Tensor> SumOver(const KernelContext& ctx, const Tensor& tensor,
                                const ReducedDims& reduced, bool keep_dims) {
+  if (ReducesNothing(tensor.shape(), reduced))
+    return tensor.Reshaped(ReducedShape(tensor.shape(), reduced, keep_dims));
   Tensor result;
   GYRE_RETURN_IF_ERROR(VisitType<NumberTypes>(tensor.dtype(), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
