@@ -1,12 +1,14 @@
 // gradients and what is made of them.
 #include "gyre/gradients.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
 #include "front/op_call.h"
 #include "front/scope.h"
+#include "grad/dependence.h"
 #include "grad/gradients.h"
 #include "gyre/control_flow.h"
 #include "gyre/math.h"
@@ -43,6 +45,54 @@ Value Missing(const Value& x, const GradientOptions& options, const std::string&
   internal::ThrowInvalid(absl::StrCat("there is no gradient: ", why), where);
 }
 
+// In a body, what was made outside of it are arguments, which know nothing of each other: a y may
+// depend on x through x itself, and not through other values of outside that were made of x.
+// `stops`: in the body.
+void CheckCaptures(const ScopePtr& body, const std::vector<Endpoint>& ys, const Value& x,
+                   const std::vector<Endpoint>& stops, const std::source_location& where) {
+  std::vector<internal::Scope*> path;  // from where x was made, without it, to the body
+  for (internal::Scope* s = body.get(); s != nullptr && s != x.scope().get(); s = s->parent().get())
+    path.insert(path.begin(), s);
+  if (path.empty() || path[0]->parent() == nullptr) return;
+  internal::Scope* outer = path[0]->parent().get();
+  std::vector<Endpoint> begin{outer->Use(x, where)};
+  for (internal::Scope* inner : path) {
+    // What depends on x where the captures of `inner` stand, and, of these, what is not x itself.
+    const auto marked = [](const internal::Scope& scope, const std::vector<Endpoint>& from,
+                           const std::vector<Endpoint>& stops) {
+      const std::shared_ptr<const Program> program = scope.AsProgram();
+      const Function& main = program->main();
+      grad::Marks marks = grad::NoMarks(main), none = grad::NoMarks(main);
+      for (const Endpoint& e : from) marks[e.node][e.slot] = true;
+      for (const Endpoint& e : stops) none[e.node][e.slot] = true;
+      grad::MarkDependents(main, grad::Dependence(*program), none, marks);
+      return marks;
+    };
+    const grad::Marks outside = marked(*outer, begin, {});
+    const Endpoint own = inner->Use(x, where);
+    const bool is_last = inner == body.get();
+    begin.clear();
+    for (const Value& capture : inner->captures()) {
+      const Endpoint here = inner->Use(capture, where);
+      if (!outside[capture.node()][capture.slot()] || (is_last && here == own)) continue;
+      begin.push_back(here);
+      if (!is_last || std::find(stops.begin(), stops.end(), here) != stops.end()) continue;
+      const grad::Marks inside = marked(*inner, {here}, stops);
+      for (const Endpoint& y : ys) {
+        if (!inside[y.node][y.slot]) continue;
+        internal::ThrowInvalid(
+            absl::StrCat("the gradient by '", x.name(),
+                         "' in a body would miss what comes through "
+                         "'",
+                         capture.name(), "', which was made of it outside of the body: make ",
+                         "it inside, take the gradient outside, or name it in stops"),
+            where);
+      }
+    }
+    outer = inner;
+  }
+}
+
 std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                                           const std::vector<Source>& xs,
                                           const GradientOptions& options,
@@ -59,6 +109,7 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                           .memory = options.memory};
   for (const Endpoint& grad_y : UseAll(options.grad_ys, scope, where))
     request.grad_ys.emplace_back(grad_y);
+  for (const Value& x : sources) CheckCaptures(scope, request.ys, x, request.stops, where);
   const std::shared_ptr<const Program> program = scope->AsProgram();
   absl::StatusOr<GradientResult> result = differentiate(program, request);
   if (!result.ok()) {

@@ -228,13 +228,7 @@ Endpoint Scope::Use(const Value& value, const std::source_location& where) {
 }
 
 Endpoint Scope::Capture(const Value& value, const std::source_location& where) {
-  const Endpoint e = {value.node(), value.slot()};
   const Node& made = value.scope()->function().node(value.node());
-  if (made.op_name == "Const") {
-    infos_.push_back({value.scope()->info(e)});
-    return builder_->Constant(*made.attrs.Get<Tensor>("value"),
-                              {.name = made.name, .source = made.source});
-  }
   const Endpoint outer = parent_->Use(value, where);
   const OuterValue of_parent = {parent_.get(), outer};
   if (const auto it = imported_.find(of_parent); it != imported_.end()) return it->second;

@@ -202,20 +202,52 @@ bool Body::HasAny(const Node& node) const {
   return false;
 }
 
-absl::Status Body::Walk() {
+absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
+  absl::flat_hash_map<Endpoint, Adjoint> stopped;
   const std::vector<NodeId> order = OrderByData(original_).order;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& node = original_.node(*id);
+    for (const Endpoint& stop : stops) {
+      if (stop.node != node.id || !Has(stop)) continue;
+      stopped[stop] = std::move(adjoints_[stop]);
+      adjoints_.erase(stop);
+    }
     if (node.kind() == OpKind::kArg || !HasAny(node)) continue;
     const bool leads_on =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) { return Wants(e); });
     if (!leads_on) continue;
     GYRE_RETURN_IF_ERROR(Differentiate(node));
   }
+  for (auto& [stop, adjoint] : stopped) adjoints_[stop] = std::move(adjoint);
   return back_.status();
 }
 
+absl::Status Body::CheckFlows(const Node& node) const {
+  const auto changes = [this](const Node& candidate) {
+    for (int slot = 0; slot < candidate.num_outputs(); ++slot) {
+      if (KindOf({candidate.id, slot}).IsFlow()) return true;
+    }
+    return false;
+  };
+  if (!changes(node)) return absl::OkStatus();
+  for (const Endpoint& flow : node.inputs) {
+    if (!KindOf(flow).IsFlow()) continue;
+    for (const Node& other : original_.nodes) {
+      const bool takes =
+          std::find(other.inputs.begin(), other.inputs.end(), flow) != other.inputs.end();
+      if (other.id == node.id || !takes || !changes(other) || other.op_name == "Identity") continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the TensorArray behind flow '", original_.EndpointName(flow),
+          "' could not be proved linear: both '", node.name, "' (", node.op_name, ") and '",
+          other.name, "' (", other.op_name, ") go on from that flow, and the gradient cannot tell ",
+          "which comes first. Hand the flow that one returns to the other"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Body::Differentiate(const Node& node) {
+  GYRE_RETURN_IF_ERROR(CheckFlows(node));
   back_.set_style({absl::StrCat("gradients/", node.name, "/"), node.device, node.source});
   if (const auto* own = node.attrs.Get<std::string>("_gradient_op_type")) {
     const std::string* function = transform_.OpGradient(*own);

@@ -68,7 +68,8 @@ class Body {
   Expr Sum(Endpoint e);
   void Forget(Endpoint e) { adjoints_.erase(e); }
 
-  absl::Status Walk();
+  // `stops`: of the main graph, values whose adjoints go no further.
+  absl::Status Walk(const std::vector<Endpoint>& stops = {});
 
   // Of a function, afterwards.
   absl::StatusOr<FunctionGradient> Finish(const FunctionRequest& request);
@@ -82,6 +83,9 @@ class Body {
   };
 
   bool HasAny(const Node& node) const;
+  // INVALID_ARGUMENT where the node changes an array that another node changes from the same flow:
+  // the gradient follows the flow, and cannot tell which came first.
+  absl::Status CheckFlows(const Node& node) const;
   absl::Status Differentiate(const Node& node);
   absl::Status ApplyRule(const Node& node);
   Expr SumOfMany(Endpoint e, std::vector<Expr> parts);

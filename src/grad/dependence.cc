@@ -172,9 +172,10 @@ void MarkDependents(const Function& function, const Dependence& dependence, cons
   for (const NodeId id : OrderByData(function).order) {
     const Node& node = function.node(id);
     std::vector<bool> inputs;
-    for (const Endpoint& e : node.inputs)
-      inputs.push_back(marks[e.node][e.slot] && !stops[e.node][e.slot]);
-    Join(marks[id], dependence.Outputs(node, inputs));
+    for (const Endpoint& e : node.inputs) inputs.push_back(marks[e.node][e.slot]);
+    std::vector<bool> outputs = dependence.Outputs(node, inputs);
+    for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = outputs[o] && !stops[id][o];
+    Join(marks[id], outputs);
   }
 }
 

@@ -43,7 +43,7 @@ class Dependence {
 // depend on.
 using Marks = std::vector<std::vector<bool>>;
 Marks NoMarks(const Function& function);
-// Adds to `marks` all that depends on what is marked, without passing what `stops` marks.
+// Adds to `marks` all that depends on what is marked; what `stops` marks depends on nothing.
 void MarkDependents(const Function& function, const Dependence& dependence, const Marks& stops,
                     Marks& marks);
 // Adds all that the marked values depend on.

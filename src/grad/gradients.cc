@@ -116,7 +116,7 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
   MarkDependents(main, transform.dependence(), MarksOf(main, request.stops), varied);
   Body body(transform, main, std::move(varied));
   GYRE_RETURN_IF_ERROR(Seed(body, main, request));
-  GYRE_RETURN_IF_ERROR(body.Walk());
+  GYRE_RETURN_IF_ERROR(body.Walk(request.stops));
   body.back().set_style({"gradients/", "", ""});
   GradientResult result;
   for (const Endpoint& x : request.xs) {

@@ -478,5 +478,62 @@ TEST_P(GradientTroubles, OfAProductOfRandomNumbersIsOfThoseThatWereDrawn) {
   }
 }
 
+TEST_P(GradientTroubles, ConstantsThatAreCapturedHaveGradientsAndCanBeFed) {
+  const Value c(2.0), x = Double();
+  const auto power = [&](const Value& from) {
+    return for_range(3, [&](Value, Value s) { return s * c; }, from);
+  };
+  EXPECT_EQ(Eval<double>(gradients({power(c)}, {c})[0]), 32);
+  EXPECT_EQ(Eval<double>(gradients({power(1.0)}, {c})[0]), 12);
+  EXPECT_EQ(Eval<double>(power(1.0), {{c, D(3)}}), 27);
+  const Value y = c * cond(x > 0, [&] { return x * c; }, [&] { return c; });
+  EXPECT_EQ(Eval<double>(gradients({y}, {c})[0], {{x, D(5)}}), 20);
+  const auto f = function("f", [&](Value x) { return x * c; });
+  EXPECT_EQ(Eval<double>(gradients({f(x) * c}, {c})[0], {{x, D(5)}}), 20);
+}
+
+TEST_P(GradientTroubles, NothingFlowsBackThroughWhatStops) {
+  const Value x = Double(), w = Double();
+  const FeedList feeds = {{x, D(3)}, {w, D(1.5)}};
+  const Value z = x * w;
+  const auto gradient = [&](const Value& y, const std::vector<Source>& xs, const Value& stop) {
+    std::vector<double> values;
+    for (const Value& g : gradients({y}, xs, {.stops = {stop}}))
+      values.push_back(Eval<double>(g, feeds));
+    return values;
+  };
+  EXPECT_EQ(gradient(x * z, {x}, z), Doubles{4.5});
+  EXPECT_EQ(gradient(cond(x > 0, [&] { return x * z; }, [&] { return x; }), {x}, z), Doubles{4.5});
+  EXPECT_EQ(
+      gradient(for_range(2, [&](Value, Value s) { return s * z; }, x), {x}, z), Doubles{20.25});
+  EXPECT_EQ(gradient(for_range(2, [&](Value, Value s) { return s * x; }, z), {x}, z), Doubles{27});
+  EXPECT_EQ(gradient(x * z, {x, z}, z), (Doubles{4.5, 3}));
+  EXPECT_EQ(gradient(x * x * w, {x}, x), Doubles{9});
+}
+
+TEST(GradientErrorsInBodies, SayWhatOfOutsideTheyWouldMiss) {
+  Graph graph;
+  const GraphScope in(graph);
+  const Value x = Double(), z = x * x;
+  const auto in_loop = [&](const GradientOptions& options) {
+    return for_range(
+        2, [&](Value, Value s) { return s + gradients({z * x}, {x}, options)[0]; }, 0.0);
+  };
+  ExpectContains(ErrorOf([&] { (void)in_loop({}); }), "which was made of it outside of the body");
+  ExpectContains(
+      ErrorOf([&] {
+        (void)cond(
+            x > 0,
+            [&] { return cond(x > 1, [&] { return gradients({z}, {x})[0]; }, [&] { return x; }); },
+            [&] { return x; });
+      }),
+      "which was made of it outside of the body");
+  GraphSession session(graph);
+  EXPECT_EQ(session.eval(in_loop({.stops = {z}}), {{x, D(2)}}).scalar<double>(), 8);
+  const Value inside =
+      for_range(2, [&](Value, Value s) { return s + gradients({x * x * x}, {x})[0]; }, 0.0);
+  EXPECT_EQ(session.eval(inside, {{x, D(2)}}).scalar<double>(), 24);
+}
+
 }  // namespace
 }  // namespace gyre::testing

@@ -308,7 +308,8 @@ TEST_P(Gradients, OfGathersInALoopStayRows) {
   const SparseGradient g = sparse_gradients({y}, {table})[0];
   ASSERT_TRUE(g.is_sparse());
   std::vector<float> values(2000, 0.5f);
-  const FeedList feeds = {{table, Tensor::FromValues<float>(values, Shape::Trusted({1000, 2}))}, {n, I(3)}};
+  const FeedList feeds = {{table, Tensor::FromValues<float>(values, Shape::Trusted({1000, 2}))},
+                          {n, I(3)}};
   std::vector<int32_t> rows = EvalVector<int32_t>(cast(g.indices, DType::kInt32), feeds);
   std::sort(rows.begin(), rows.end());
   EXPECT_THAT(rows, ElementsAre(0, 10, 20));
