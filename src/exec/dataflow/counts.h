@@ -73,6 +73,8 @@ class PendingCounts {
     word.store(old | (position + 1) << kClaimShift | kStored | kFired, std::memory_order_relaxed);
     return true;
   }
+  // Its value has gone past it. Nobody else touches the word: no other arrival is to come.
+  static void MarkFired(Word& word) { word.store(kFired, std::memory_order_relaxed); }
   static Outcome Store(Word& word, bool shared) {
     return Step(word, shared, [](uint64_t w) { return w | kStored; });
   }

@@ -96,7 +96,12 @@ void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
   if (is_observed_) {
     if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
   }
-  Iteration& from = *ready.iteration;
+  HandOver(*ready.iteration, p, std::move(value));
+  Settle(*ready.iteration, 0);
+}
+
+// Gives what has come to a NextIteration to the next iteration, or keeps it until that may begin.
+void Worker::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) {
   Iteration* next = from.next.load(std::memory_order_acquire);
   if (next == nullptr) {
     Frame& frame = *from.frame;
@@ -104,15 +109,14 @@ void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
     next = from.next.load(std::memory_order_relaxed);
     if (next == nullptr) {
       if (frame.live >= frame.window) {
-        frame.waiting.push_back({ready.node(), std::move(value)});
+        frame.waiting.push_back({static_cast<uint32_t>(&p - from.nodes), std::move(value)});
       } else {
         next = NewIteration(frame, 1);
-        if (next == nullptr) return OutOfBudget(ready);
+        if (next == nullptr) return OutOfBudget(EnterOf(frame));
       }
     }
   }
   if (next != nullptr) Add(*next, DeliverOne(*next, p, value));
-  Settle(from, 0);
 }
 
 // Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that

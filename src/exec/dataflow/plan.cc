@@ -91,6 +91,7 @@ class Builder {
     for (const Node& node : function_.nodes) {
       if (needed_[node.id]) GYRE_RETURN_IF_ERROR(CountArrivals(node));
     }
+    FindThroughways();
     CollectEdges();
     GYRE_RETURN_IF_ERROR(AddFetches());
     FindRoots();
@@ -211,6 +212,37 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // Nodes that a loop's value may pass without a stop on the worker's stack: whoever delivers it to
+  // them hands it on himself. From one node that stops to the next there is at most one of each
+  // kind, in this order: NextIteration, the loop's Merge, LoopCond, Switch; so hands never go in
+  // circles.
+  void FindThroughways() {
+    is_throughway_.resize(function_.nodes.size());
+    for (const OpKind kind :
+         {OpKind::kMerge, OpKind::kLoopCond, OpKind::kSwitch, OpKind::kNextIteration}) {
+      for (const Node& node : function_.nodes) {
+        if (node.kind() == kind && needed_[node.id]) is_throughway_[node.id] = IsThroughway(node);
+      }
+    }
+  }
+
+  bool IsThroughway(const Node& node) const {
+    const Waits& waits = waits_[node.id];
+    if (waits.data != node.inputs.size() || waits.control > 0) return false;  // fed, or held back
+    const auto source = [&](size_t slot) -> const Node& {
+      return function_.node(node.inputs[slot].node);
+    };
+    if (node.kind() == OpKind::kMerge) {
+      return waits.data == 2 && source(0).kind() == OpKind::kEnter &&
+             !plan_.nodes[source(0).id].is_constant && source(1).kind() == OpKind::kNextIteration;
+    }
+    if (node.kind() == OpKind::kSwitch) return source(1).kind() == OpKind::kLoopCond;
+    const OpKind from = source(0).kind();
+    if (node.kind() == OpKind::kLoopCond) return from == OpKind::kMerge || from == OpKind::kPlain;
+    return from != OpKind::kEnter && from != OpKind::kNextIteration &&
+           !is_throughway_[source(0).id];
+  }
+
   Edge EdgeTo(const Node& node, uint32_t slot) const {
     const PlanNode& p = plan_.nodes[node.id];
     const Waits& waits = waits_[node.id];
@@ -230,6 +262,10 @@ class Builder {
         edge.count = p.exit;
       }
     }
+    // The predicate that a Switch has been waiting for.
+    const bool may_wait = node.kind() == OpKind::kSwitch && slot == 0;
+    if (is_throughway_[node.id] && slot != Edge::kControl && !may_wait)
+      edge.arrival = Arrival::kThrough;
     return edge;
   }
 
@@ -362,6 +398,7 @@ class Builder {
   const std::vector<bool> needed_;
   FrameTable table_;
   std::vector<Waits> waits_;
+  std::vector<bool> is_throughway_;
   absl::flat_hash_map<Endpoint, int> feed_of_;
 };
 

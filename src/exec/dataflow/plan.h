@@ -54,6 +54,7 @@ enum class Arrival : uint8_t {
   kCounted,       // one of several
   kMergeValue,    // a data input of a Merge
   kMergeControl,  // a control input of a Merge
+  kThrough,       // as kOnly, kCounted or kMergeValue, where a live value may pass without a stop
 };
 
 // One consumer of an output. 16 bytes.

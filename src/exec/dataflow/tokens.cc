@@ -27,6 +27,38 @@ int64_t Worker::DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value) 
   return outcome == PendingCounts::Outcome::kWait ? 0 : Push(to, edge.node, false);
 }
 
+// Instead of firing the node: its readers get the value at once.
+int64_t Worker::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value) {
+  const PlanNode& p = to.nodes[edge.node];
+  const bool passes = goes_through_ && !p.is_fetched;
+  switch (p.step) {
+    case Step::kNextIteration:
+      if (!passes) break;
+      HandOver(to, p, std::move(value));
+      return 0;
+    case Step::kMerge:
+      if (!passes) return DeliverToMerge(to, edge, std::move(value));
+      PendingCounts::MarkFired(to.counts[edge.count]);
+      return DeliverMerged(to, p, value, edge.slot - p.first_input);
+    case Step::kLoopCond:
+      if (!passes || !value.is_inline()) break;
+      return (p.opens_gate ? OpenGate(to, value.scalar<bool>()) : 0) + DeliverOne(to, p, value);
+    case Step::kSwitch: {
+      Put(to, edge.slot, std::move(value));
+      const auto outcome = PendingCounts::Arrive(to.counts[edge.count], false, shared_);
+      if (outcome == PendingCounts::Outcome::kWait) return 0;
+      Tensor* const inputs = to.inputs + p.first_input;
+      if (outcome == PendingCounts::Outcome::kFire && passes && inputs[1].is_inline())
+        return DeliverSwitched(to, p, inputs);
+      return Push(to, edge.node, outcome == PendingCounts::Outcome::kDie);
+    }
+    default:
+      break;
+  }
+  Put(to, edge.slot, std::move(value));
+  return Push(to, edge.node, false);
+}
+
 int64_t Worker::DeliverDead(Iteration& to, const Edge& edge) {
   auto outcome = PendingCounts::Outcome::kWait;
   switch (edge.arrival) {
@@ -40,6 +72,18 @@ int64_t Worker::DeliverDead(Iteration& to, const Edge& edge) {
       break;
     case Arrival::kMergeValue:
       outcome = PendingCounts::ArriveDead(to.counts[edge.count], shared_);
+      break;
+    case Arrival::kThrough:
+      switch (to.nodes[edge.node].step) {
+        case Step::kMerge:
+          outcome = PendingCounts::ArriveDead(to.counts[edge.count], shared_);
+          break;
+        case Step::kSwitch:
+          outcome = PendingCounts::Arrive(to.counts[edge.count], edge.kills, shared_);
+          break;
+        default:
+          return Push(to, edge.node, edge.kills);
+      }
       break;
     case Arrival::kMergeControl:  // has arrived, that is all
       outcome = PendingCounts::ArriveControl(to.counts[edge.count], shared_);

@@ -28,6 +28,7 @@ namespace gyre::dataflow {
 [[gnu::always_inline]] inline int64_t Worker::DeliverValue(Iteration& to, const Edge& edge,
                                                            Tensor&& value) {
   if (edge.arrival > Arrival::kCounted) {
+    if (edge.arrival == Arrival::kThrough) return DeliverThrough(to, edge, std::move(value));
     const uint32_t position = edge.slot - to.nodes[edge.node].first_input;
     if (shared_ || !PendingCounts::ClaimAndFire(to.counts[edge.count], position)) [[unlikely]]
       return DeliverToMerge(to, edge, std::move(value));
@@ -67,6 +68,27 @@ inline int64_t Worker::DeliverDeaths(Iteration& to, Range range) {
     }
   }
   return ready;
+}
+
+// Of a Merge, with the input that has claimed it; of a Switch, with its inputs. Neither is fetched
+// or observed, and the predicate lies in place.
+inline int64_t Worker::DeliverMerged(Iteration& to, const PlanNode& p, Tensor& value,
+                                     uint32_t position) {
+  const Range* const ranges = to.ranges + p.first_range;
+  int64_t ready = DeliverOutput(to, ranges[0], value);
+  if (ranges[1].first != ranges[1].second) {
+    Tensor index = Tensor::Scalar(static_cast<int32_t>(position));
+    ready += DeliverOutput(to, ranges[1], index);
+  }
+  return ready + DeliverControls(to, ranges[2], false);
+}
+
+inline int64_t Worker::DeliverSwitched(Iteration& to, const PlanNode& p, Tensor* inputs) {
+  const Range* const ranges = to.ranges + p.first_range;
+  const int taken = inputs[1].scalar<bool>() ? 1 : 0;
+  const int64_t others = DeliverDeaths(to, ranges[1 - taken]);
+  return others + DeliverOutput(to, ranges[taken], inputs[0]) +
+         DeliverControls(to, ranges[2], false);
 }
 
 inline int64_t Worker::Deliver(Iteration& to, const PlanNode& p, Tensor* outputs) {

@@ -55,6 +55,7 @@ Worker::~Worker() { FreeMemory(false); }
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
   is_observed_ = run_.hooks_.observer != nullptr;
+  goes_through_ = !is_observed_ && !explore_;
   queues_ = may_share_ && run_.plan_.has_heavy();
   if (explore_) explore_->seed(*run_.settings_.schedule_seed + run_.env_->run_id);
   const auto out_of_memory = [this] {
@@ -78,6 +79,7 @@ void Worker::WorkToTheEnd(const FunctionPlan& main) {
 void Worker::Help() {
   shared_ = true;
   is_observed_ = run_.hooks_.observer != nullptr;
+  goes_through_ = !is_observed_;
   queues_ = may_share_ && run_.plan_.has_heavy();
   try {
     Drain();
@@ -106,11 +108,7 @@ void Worker::Help() {
       return Finish(ready, p, nullptr);
     case Step::kSwitch: {
       if (!inputs[1].is_inline() || p.is_fetched || is_observed_) break;
-      const Range* const ranges = iteration.ranges + p.first_range;
-      const int taken = inputs[1].scalar<bool>() ? 1 : 0;
-      const int64_t others = DeliverDeaths(iteration, ranges[1 - taken]);
-      return Settle(iteration, others + DeliverOutput(iteration, ranges[taken], inputs[0]) +
-                                   DeliverControls(iteration, ranges[2], false));
+      return Settle(iteration, DeliverSwitched(iteration, p, inputs));
     }
     case Step::kMerge: {
       const uint32_t position = PendingCounts::ClaimedBy(iteration.counts[p.count]);
@@ -119,13 +117,7 @@ void Worker::Help() {
                              Tensor::Scalar(static_cast<int32_t>(position))};
         return Finish(ready, p, outputs);
       }
-      const Range* const ranges = iteration.ranges + p.first_range;
-      int64_t made = DeliverOutput(iteration, ranges[0], inputs[position]);
-      if (ranges[1].first != ranges[1].second) {
-        Tensor index = Tensor::Scalar(static_cast<int32_t>(position));
-        made += DeliverOutput(iteration, ranges[1], index);
-      }
-      return Settle(iteration, made + DeliverControls(iteration, ranges[2], false));
+      return Settle(iteration, DeliverMerged(iteration, p, inputs[position], position));
     }
     case Step::kToBool:
       if (!inputs[0].is_inline() || inputs[0].dtype() != DType::kBool) break;

@@ -84,6 +84,9 @@ class Worker {
   int64_t DeliverControls(Iteration& to, Range range, bool dead);
   int64_t DeliverValue(Iteration& to, const Edge& edge, Tensor&& value);
   int64_t DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value);
+  int64_t DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value);
+  int64_t DeliverMerged(Iteration& to, const PlanNode& p, Tensor& value, uint32_t position);
+  int64_t DeliverSwitched(Iteration& to, const PlanNode& p, Tensor* inputs);
   int64_t DeliverDead(Iteration& to, const Edge& edge);
   int64_t DeliverControl(Iteration& to, const Edge& edge, bool dead);
   void Put(Iteration& to, uint32_t slot, Tensor&& value);
@@ -98,6 +101,7 @@ class Worker {
   void FireEnter(Ready ready, const PlanNode& p, Tensor value);
   void FireExit(Ready ready, const PlanNode& p, Tensor value);
   void FireNextIteration(Ready ready, const PlanNode& p, Tensor value);
+  void HandOver(Iteration& from, const PlanNode& p, Tensor&& value);
   void NoteDeadExit(Iteration& iteration, uint32_t exit);
   int64_t OpenGate(Iteration& iteration, bool alive);
   Frame* OpenFrame(Iteration& parent, int frame_index);
@@ -131,13 +135,14 @@ class Worker {
   const int index_;
   const bool may_share_;  // other threads may join the run
   bool is_observed_ = false;
-  int64_t started_ = 0;     // when the node that fires began, if it is observed
-  bool was_taken_ = false;  // it comes from another thread's queue
-  bool queues_ = false;     // some node is known to be heavy, and may go to the queue
-  bool shared_ = false;     // they may have: all steps on shared words are atomic
-  bool is_joined_ = false;  // guarded by the run's mutex
-  int until_check_ = 1;     // nodes to fire before the next look at everything else
-  int until_timed_ = 1;     // such looks before one times a node that has been cheap
+  bool goes_through_ = true;  // values pass Arrival::kThrough: nobody wants to see or shuffle them
+  int64_t started_ = 0;       // when the node that fires began, if it is observed
+  bool was_taken_ = false;    // it comes from another thread's queue
+  bool queues_ = false;       // some node is known to be heavy, and may go to the queue
+  bool shared_ = false;       // they may have: all steps on shared words are atomic
+  bool is_joined_ = false;    // guarded by the run's mutex
+  int until_check_ = 1;       // nodes to fire before the next look at everything else
+  int until_timed_ = 1;       // such looks before one times a node that has been cheap
   ReadyStack stack_;
   std::vector<Ready> fresh_;  // heavy nodes, on their way to the queue
   std::vector<Activation*> ended_;

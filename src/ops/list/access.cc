@@ -26,12 +26,12 @@ absl::Status PushBack(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// `element`, which has to fit what the op and the list know of its shape; zeros of that shape if it
-// is uninitialised.
-absl::StatusOr<Tensor> ReadElement(const KernelContext& ctx, const TensorList& list, Tensor element,
-                                   const PartialShape& known) {
-  if (element.has_value()) {
-    if (known.Allows(element.shape())) return element;
+// `element` has to fit what the op and the list know of its shape. Zeros of that shape if it is
+// uninitialised.
+absl::Status CompleteElement(const KernelContext& ctx, const TensorList& list,
+                             const PartialShape& known, Tensor& element) {
+  if (element.has_value()) [[likely]] {
+    if (known.Allows(element.shape())) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the element has shape ", element.shape().ToString(),
                      ", which does not fit the element_shape ", known.ToString()));
@@ -42,16 +42,20 @@ absl::StatusOr<Tensor> ReadElement(const KernelContext& ctx, const TensorList& l
         "Trying to read an uninitialized tensor but element_shape is not fully defined: ",
         known.ToString()));
   }
-  return ctx.AllocateZeros(list.dtype(), *shape);
+  GYRE_ASSIGN_OR_RETURN(element, ctx.AllocateZeros(list.dtype(), *shape));
+  return absl::OkStatus();
 }
 
 absl::Status PopBack(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const TensorList* input, ListInput(ctx, 0, ctx.output_dtype(1)));
-  GYRE_ASSIGN_OR_RETURN(const PartialShape shape, ElementShapeInput(ctx, 1, *input));
+  std::optional<PartialShape> asked;  // null: what the list itself says
+  if (!IsAnyShape(ctx.input(1))) {
+    GYRE_ASSIGN_OR_RETURN(asked, ElementShapeInput(ctx, 1, *input));
+  }
   if (input->size() == 0) return absl::InvalidArgumentError("Trying to pop from an empty list.");
   RefPtr<TensorList> list = TakeList(ctx, 0);
   GYRE_ASSIGN_OR_RETURN(Tensor last, list->elements.RemoveLast(ctx.alloc()));
-  GYRE_ASSIGN_OR_RETURN(last, ReadElement(ctx, *list, std::move(last), shape));
+  GYRE_RETURN_IF_ERROR(CompleteElement(ctx, *list, asked ? *asked : list->element_shape, last));
   ctx.set_output(0, ListTensor(std::move(list)));
   ctx.set_output(1, std::move(last));
   return absl::OkStatus();
@@ -69,7 +73,7 @@ absl::Status GetItem(KernelContext& ctx) {
   if (!item.has_value() && !shape.IsFullyKnown()) {
     GYRE_ASSIGN_OR_RETURN(shape, NarrowToElements(ctx, *list, std::move(shape)));
   }
-  GYRE_ASSIGN_OR_RETURN(item, ReadElement(ctx, *list, std::move(item), shape));
+  GYRE_RETURN_IF_ERROR(CompleteElement(ctx, *list, shape, item));
   ctx.set_output(0, std::move(item));
   return absl::OkStatus();
 }

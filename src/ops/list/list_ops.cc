@@ -47,9 +47,7 @@ absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
 
 absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i,
                                                const TensorList& list) {
-  const Tensor& input = ctx.input(i);  // the scalar -1: any shape
-  if (input.dtype() == DType::kInt32 && input.rank() == 0 && input.scalar<int32_t>() == -1)
-    return list.element_shape;
+  if (IsAnyShape(ctx.input(i))) return list.element_shape;
   GYRE_ASSIGN_OR_RETURN(const PartialShape asked, PartialShapeInput(ctx, i, "element_shape"));
   absl::StatusOr<PartialShape> both = asked.Intersect(list.element_shape);
   if (both.ok()) return both;

@@ -40,6 +40,10 @@ inline Tensor ListTensor(RefPtr<TensorList> list) {
 // Input i, dimensions of which -1 are unknown (the scalar -1: unknown rank), as a shape.
 absl::StatusOr<PartialShape> PartialShapeInput(const KernelContext& ctx, int i,
                                                absl::string_view what);
+// Whether an element shape is the int32 scalar -1: any.
+inline bool IsAnyShape(const Tensor& shape) {
+  return shape.dtype() == DType::kInt32 && shape.rank() == 0 && shape.scalar<int32_t>() == -1;
+}
 // Input i narrowed to what `list` says of its elements.
 absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i,
                                                const TensorList& list);
