@@ -86,7 +86,7 @@ inline Workload SineLoop(int trips) {
                       trips);
 }
 
-// Written as primitives; its gradient is to be run so, too (Case::form).
+// Written as primitives. Its gradient is a structured program, like any.
 inline Workload SinePrimitives(int trips) {
   Workload loop = PrimitiveLoop(trips, &Sine, PartialShape::Scalar());
   return RaisedGradientOf(WithSineValues(std::move(loop), trips), {"c:0"});
@@ -192,9 +192,7 @@ inline std::vector<Case> GradientCases() {
   const auto lstm = [](LstmSize size) { return [size] { return LstmGradient(size); }; };
   return {
       {.name = "gradient/scalar_loop", .make = [] { return SineLoop(10'000); }},
-      {.name = "gradient/scalar_loop_primitives",
-       .make = [] { return SinePrimitives(10'000); },
-       .form = "relowered"},
+      {.name = "gradient/scalar_loop_primitives", .make = [] { return SinePrimitives(10'000); }},
       {.name = "gradient/lstm_50", .make = lstm({.steps = 50})},
       {.name = "gradient/lstm_200", .make = lstm({.steps = 200})},
       {.name = "gradient/lstm_small", .make = lstm({.steps = 200, .batch = 1, .hidden = 32})},

@@ -14,10 +14,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "exec/sequential/loop.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
 #include "ir/text/printer.h"
@@ -135,6 +137,10 @@ absl::Status Show(const Program& program, const Arguments& arguments, std::ostre
     out << PrintDot(program);
   } else if (arguments.Has("--summary")) {
     out << PrintSummary(program);
+    std::vector<std::string> names;
+    for (const Node* loop : sequential::LoopsOnRegisters(program)) names.push_back(loop->name);
+    if (!names.empty())
+      out << "\nrun on registers, not as tokens: " << absl::StrJoin(names, ", ") << "\n";
   } else {
     out << (arguments.Has("--full") ? PrintProgram(program) : PrintForReading(program));
   }
@@ -207,8 +213,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
                       absl::StrCat(asked, " is for --raised, --lowered and --optimized")));
   }
   if (arguments->Has("--memory") && !arguments->Has("--gradient")) {
-    return Misuse(kShowCommand, streams,
-                  absl::InvalidArgumentError("--memory is for --gradient"));
+    return Misuse(kShowCommand, streams, absl::InvalidArgumentError("--memory is for --gradient"));
   }
   const std::string& path = arguments->positional()[0];
   auto program = LoadProgramFile(path);

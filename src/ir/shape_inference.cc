@@ -55,6 +55,8 @@ struct Callable {
   std::unique_ptr<Graph> graph;
   bool is_recursive = false;
   std::vector<std::unique_ptr<Context>> contexts;
+  // The main graph calls it: what functions that no run calls do with it is of no interest.
+  bool is_settled = false;
   // Joined over all looks, for the table.
   std::vector<ValueInfos> nodes;
   std::map<NodeId, absl::Status> problems;
@@ -392,10 +394,12 @@ void Inference::RunContext(Callable& callable, Callable::Context& context) {
 ValueInfos Inference::LookAt(Callable& callable, const std::vector<ValueInfo>& arguments) {
   const Function& function = *callable.graph->function;
   Findings findings = Look(*this, *callable.graph, &arguments).Run();
-  for (size_t i = 0; i < findings.nodes.size(); ++i) {
-    callable.nodes[i] = JoinInfos(callable.nodes[i], findings.nodes[i]);
+  if (!callable.is_settled) {
+    for (size_t i = 0; i < findings.nodes.size(); ++i)
+      callable.nodes[i] = JoinInfos(callable.nodes[i], findings.nodes[i]);
+    for (auto& [node, status] : findings.problems)
+      callable.problems.emplace(node, std::move(status));
   }
-  for (auto& [node, status] : findings.problems) callable.problems.emplace(node, std::move(status));
   std::vector<ValueInfo> results;
   for (const FunctionResult& result : function.results) {
     const ValueInfos& outputs = findings.nodes[result.value.node];
@@ -445,8 +449,9 @@ absl::StatusOr<ShapeTable> Inference::Run() {
     }
   }
   table.main = FunctionShapes(std::move(found.nodes));
+  for (auto& [key, callable] : callables_) callable->is_settled = true;
   for (const auto& [name, function] : program_.functions()) {
-    // Functions that nobody calls get what their own signature promises.
+    // Functions that no run calls get what their own signature promises.
     Callable* callable = Find({name, nullptr});
     if (callable->contexts.empty()) {
       (void)Call({name, nullptr}, std::vector<ValueInfo>(function->args.size()),

@@ -237,13 +237,22 @@ void ProgramFacts::InferMainShapes(const std::vector<Endpoint>& feeds) {
   if (table.ok()) shapes_ = std::make_unique<ShapeTable>(*std::move(table));
 }
 
-bool ProgramFacts::IsScalar(const Function& function, Endpoint e) const {
-  if (shapes_ == nullptr) return false;
+const PartialShape* ProgramFacts::ShapeOf(const Function& function, Endpoint e) const {
+  if (shapes_ == nullptr) return nullptr;
   const bool is_main = &function == &program_.main();
   const FunctionShapes* shapes = is_main ? &shapes_->main : shapes_->Find(function.name);
-  if (shapes == nullptr) return false;
-  const PartialShape& shape = shapes->at(e).shape;
-  return shape.has_rank() && shape.rank() == 0;
+  return shapes == nullptr ? nullptr : &shapes->at(e).shape;
+}
+
+bool ProgramFacts::IsScalar(const Function& function, Endpoint e) const {
+  const PartialShape* const shape = ShapeOf(function, e);
+  return shape != nullptr && shape->has_rank() && shape->rank() == 0;
+}
+
+int64_t ProgramFacts::NumElements(const Function& function, Endpoint e) const {
+  const PartialShape* const partial = ShapeOf(function, e);
+  const std::optional<Shape> shape = partial == nullptr ? std::nullopt : partial->ToShape();
+  return shape ? shape->num_elements() : -1;
 }
 
 }  // namespace gyre::lower

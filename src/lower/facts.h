@@ -63,6 +63,8 @@ class ProgramFacts {
   void InferMainShapes(const std::vector<Endpoint>& feeds);
   // Known to have rank 0 whenever the main graph is run.
   bool IsScalar(const Function& function, Endpoint e) const;
+  // How many elements it always has then; -1: not known.
+  int64_t NumElements(const Function& function, Endpoint e) const;
 
  private:
   void CollectEffects(const Function& root);
@@ -70,6 +72,8 @@ class ProgramFacts {
   bool CalleesFit(const Node& node) const;
   int FollowToArgument(const Function& function, Endpoint e, int depth);
   int PassedArgument(const Function& function, int result, int depth);
+
+  const PartialShape* ShapeOf(const Function& function, Endpoint e) const;
 
   const Program& program_;
   std::set<std::string> recursive_;

@@ -5,6 +5,7 @@
 // order, the same nodes in errors. Calls that may recurse stay calls, to be lowered on their own.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -54,6 +55,9 @@ struct LowerOptions {
   // Functions deeper than this, or that would make the result larger than this, stay calls.
   int max_depth = 64;
   int max_nodes = 200'000;
+  // Which While nodes, of which functions, stay as they are: the engine runs them by itself. None
+  // if empty.
+  std::function<bool(const Function& function, const Node& loop)> keeps = nullptr;
 };
 
 // Lowers what `signature` needs of `function`, one of `program`'s (its main graph or a function,

@@ -19,6 +19,8 @@ void Expander::ExpandSite(Body& body, const Node& node) {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     if (callees.empty() || !CanInline(node, callees[0], body)) return KeepCall(body, node);
   }
+  if (node.kind() == OpKind::kWhile && options_.keeps && options_.keeps(*body.function, node))
+    return CopyNode(body, node);
   Site site;
   Admit(body, node, site);
   NodeState state;

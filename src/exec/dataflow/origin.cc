@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "exec/dataflow/run.h"
+#include "exec/where.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -78,30 +79,6 @@ Tag TagOf(Place place) {
            scope.is_loop() ? inner->iteration->number : 0};
   }
   return tag;
-}
-
-std::string NodeText(const Node& node) {
-  std::string text = absl::StrCat("\n  at node ", node.name, " (", node.op_name, ")");
-  if (!node.source.empty()) absl::StrAppend(&text, ", written at ", node.source);
-  return text;
-}
-
-std::string CallText(const Node& site, int callee, const Function& function, int64_t trip) {
-  const std::string name = absl::StrCat(" (function ", function.name, ")");
-  const std::string of = absl::StrCat(" of ", site.op_name, " node ", site.name);
-  switch (site.kind()) {
-    case OpKind::kIf:
-      return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", name, of);
-    case OpKind::kCase:
-      return absl::StrCat("\n  in branch ", callee, name, of);
-    case OpKind::kWhile:
-      return absl::StrCat("\n  in iteration ", trip, " of the ", callee == 0 ? "condition" : "body",
-                          name, of);
-    case OpKind::kFor:
-      return absl::StrCat("\n  in iteration ", trip, " of the body", name, of);
-    default:
-      return absl::StrCat("\n  in function ", function.name, ", called by node ", site.name);
-  }
 }
 
 std::string LoopText(const Iteration* iteration) {
@@ -187,11 +164,11 @@ Tag CalleeTag(Ready site) {
           part ? site.iteration->number : 0};
 }
 
-std::string Locate(Ready where) {
+std::string Locate(Ready where, const std::string& inside) {
   if (where.iteration == nullptr) return "";
   Place place = PlaceOf(where);
   const NodeOrigin& origin = place.plan->infos[where.node()].origin;
-  std::string text = NodeText(*origin.node);
+  std::string text = inside.empty() ? NodeText(*origin.node) : inside;
   if (IsPartOfLoop(place, origin)) {
     if (ScopeOf(place).is_loop())
       absl::StrAppend(&text, ", in iteration ", place.iteration->number);

@@ -66,8 +66,9 @@ Step PlainStep(const Node& node) {
 // Fills in one function's plan, step by step.
 class Builder {
  public:
-  Builder(FunctionPlan& plan, int& num_pools)
+  Builder(FunctionPlan& plan, const KeptLoops& loops, int& num_pools)
       : plan_(plan),
+        loops_(loops),
         function_(plan.lowered.function),
         signature_(plan.lowered.signature),
         num_pools_(num_pools),
@@ -155,6 +156,14 @@ class Builder {
   }
 
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
+    if (node.kind() == OpKind::kWhile) {
+      if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
+        p.step = Step::kKernel;
+        p.run = &sequential::RunLoop;
+        p.attrs = loop->second.get();
+        return;
+      }
+    }
     if (node.kind() == OpKind::kSymbolicGradient) {
       info.unavailable = absl::UnimplementedError("gradients are not part of this version of Gyre");
     }
@@ -392,6 +401,7 @@ class Builder {
   }
 
   FunctionPlan& plan_;
+  const KeptLoops& loops_;
   const Function& function_;
   const RunSignature& signature_;
   int& num_pools_;
@@ -416,8 +426,8 @@ bool HasRefs(const Function& function) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> program,
-                                                 const RunSignature& signature) {
-  std::unique_ptr<Plan> plan(new Plan);
+                                                 const RunSignature& signature, bool keeps_loops) {
+  std::unique_ptr<Plan> plan(new Plan(keeps_loops));
   plan->program_ = std::move(program);
   GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
   return plan;
@@ -453,8 +463,12 @@ absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
                          const RunSignature& signature, FunctionPlan& plan) {
   plan.source = &function;
   plan.num_args = static_cast<int>(function.args.size());
-  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(facts, function, signature));
-  GYRE_RETURN_IF_ERROR(Builder(plan, num_pools_).Build());
+  LowerOptions options;
+  if (keeps_loops_) {
+    options.keeps = [&](const Function&, const Node& loop) { return KeepsLoop(facts, loop); };
+  }
+  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(facts, function, signature, options));
+  GYRE_RETURN_IF_ERROR(Builder(plan, loops_, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;
     NodeInfo& info = plan.infos[i];
@@ -464,6 +478,12 @@ absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
     plan.nodes[i].step = Step::kUnavailable;  // in a branch that need not be taken
   }
   return absl::OkStatus();
+}
+
+bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {
+  const auto [it, is_new] = loops_.try_emplace(&loop);
+  if (is_new) it->second = sequential::CompileLoop(facts, loop);
+  return it->second != nullptr;
 }
 
 absl::Status Plan::BindCallee(const Node& node, NodeInfo& info) {

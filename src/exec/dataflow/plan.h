@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "exec/sequential/loop.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
 #include "ops/kernel.h"
@@ -23,6 +24,9 @@
 namespace gyre::dataflow {
 
 struct FunctionPlan;
+
+// Loops that are nodes, compiled; null: those that are not.
+using KeptLoops = absl::flat_hash_map<const Node*, std::shared_ptr<const sequential::Loop>>;
 
 // What firing a node means. Those above kKernel are done in place where their inputs are as usual,
 // and by the op's kernel where they are not.
@@ -160,8 +164,10 @@ struct FunctionPlan {
 
 class Plan {
  public:
+  // `keeps_loops`: small loops are nodes, not tokens (exec/sequential/loop.h).
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
-                                                    const RunSignature& signature);
+                                                    const RunSignature& signature,
+                                                    bool keeps_loops);
   const FunctionPlan& main() const { return *main_; }
   // Pools of iterations that a run needs; outputs of the node that has most.
   int num_pools() const { return num_pools_; }
@@ -173,14 +179,18 @@ class Plan {
   void NoteHeavy() const { has_heavy_.store(true, std::memory_order_relaxed); }
 
  private:
-  Plan() = default;
+  explicit Plan(bool keeps_loops) : keeps_loops_(keeps_loops) {}
   absl::Status BuildAll(const RunSignature& signature);
   absl::Status Build(lower::ProgramFacts& facts, const Function& function,
                      const RunSignature& signature, FunctionPlan& plan);
   absl::Status BindCallee(const Node& node, NodeInfo& info);
   absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 
+  bool KeepsLoop(lower::ProgramFacts& facts, const Node& loop);
+
+  const bool keeps_loops_;
   std::shared_ptr<const Program> program_;
+  KeptLoops loops_;
   const FunctionPlan* main_ = nullptr;
   std::deque<FunctionPlan> plans_;
   absl::flat_hash_map<std::string, FunctionPlan*> by_name_;

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/status.h"
 #include "exec/dataflow/worker.h"
+#include "exec/sequential/loop.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -109,7 +110,9 @@ void Run::Fail(const absl::Status& status, Ready where) {
     const absl::Status why = env_->cancellation->status();
     const absl::Status& cause =
         !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
-    status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), late_text_, Locate(where)));
+    status_ = absl::Status(
+        cause.code(),
+        absl::StrCat(cause.message(), late_text_, Locate(where, sequential::WhereInside(status))));
     Raise(kFailed);
     changed_.notify_all();
   }

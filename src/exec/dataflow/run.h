@@ -137,6 +137,7 @@ RunProgress ProgressAt(Ready where);
 // As observers are told it; `sources` holds what the result points to.
 TokenSite SiteOf(Ready where, std::vector<int>* sources);
 // Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
-std::string Locate(Ready where);
+// `inside`: where within the node, if that is a loop that runs as one.
+std::string Locate(Ready where, const std::string& inside);
 
 }  // namespace gyre::dataflow

@@ -1,0 +1,359 @@
+// From the functions of a While to a Loop.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "exec/sequential/loop.h"
+#include "ir/calls.h"
+#include "ops/registry.h"
+
+namespace gyre::sequential {
+namespace {
+
+// Elements of a tensor that is small.
+constexpr int64_t kMaxElements = 16;
+// Larger loops have enough to do to be run by tokens.
+constexpr size_t kMaxInstructions = 512;
+constexpr size_t kMaxRegisters = 2048;
+constexpr int kMaxDepth = 16;  // of calls and branches
+
+class Compiler {
+ public:
+  Compiler(lower::ProgramFacts& facts, const Node& node)
+      : facts_(facts), node_(node), loop_(std::make_shared<Loop>()) {
+    loop_->node = &node;
+  }
+
+  std::shared_ptr<const Loop> Compile() {
+    if (!Write()) return nullptr;
+    FindLastReaders();
+    return loop_;
+  }
+
+ private:
+  // The registers of a function's values while it is written: by node, then by slot.
+  using Registers = std::vector<std::vector<uint32_t>>;
+
+  bool Write() {
+    const std::vector<Callee> callees = CalleesOf(facts_.program(), node_);
+    if (callees.size() != 2 || node_.num_outputs() == 0) return false;
+    num_variables_ = static_cast<uint32_t>(node_.num_outputs());
+    loop_->num_registers = num_variables_;
+    std::vector<uint32_t> variables(num_variables_);
+    for (uint32_t i = 0; i < num_variables_; ++i) variables[i] = i;
+    std::vector<uint32_t> results;
+    if (!AssumeScalars(callees) || !WriteFunction(callees[0], -1, &node_, 0, variables, 0, results))
+      return false;
+    Emit(Action::kLeave, {results[0]});
+    results.clear();
+    if (!WriteFunction(callees[1], -1, &node_, 1, variables, 0, results)) return false;
+    if (results.size() != num_variables_) return false;
+    Assign(variables, std::move(results));
+    Emit(Action::kAgain, {});
+    return loop_->code.size() <= kMaxInstructions && loop_->num_registers <= kMaxRegisters;
+  }
+
+  // A condition is a scalar, and so is what it is computed of element by element: the bounds of
+  // loops, of which more may not be known. False if there can be no condition like that. (Should it
+  // turn out to be none after all, the loop runs as it would anyway.)
+  bool AssumeScalars(absl::Span<const Callee> callees) {
+    const Function* const condition = facts_.program().FindFunction(callees[0].function.name);
+    const Function* const body = facts_.program().FindFunction(callees[1].function.name);
+    if (condition == nullptr || body == nullptr || condition->results.size() != 1) return false;
+    if (TypeOf(*condition, condition->results[0].value) != DType::kBool) return false;
+    std::vector<Endpoint> found = {condition->results[0].value};
+    while (!found.empty()) {
+      const Endpoint e = found.back();
+      found.pop_back();
+      if (!scalars_.insert({condition, e}).second) continue;
+      const Node& node = condition->node(e.node);
+      if (node.op != nullptr && node.op->traits.elementwise)
+        found.insert(found.end(), node.inputs.begin(), node.inputs.end());
+      const int64_t index =
+          node.kind() == OpKind::kArg ? node.attrs.GetOr<int64_t>("index", 0) : -1;
+      if (index >= 0 && index < static_cast<int64_t>(body->arg_nodes.size()))
+        scalars_.insert({body, Endpoint{body->arg_nodes[index], 0}});
+    }
+    return true;
+  }
+
+  // variables := results, all at once.
+  void Assign(const std::vector<uint32_t>& variables, std::vector<uint32_t> results) {
+    for (uint32_t i = 0; i < num_variables_; ++i) {
+      if (results[i] >= num_variables_ || results[i] == variables[i]) continue;
+      const uint32_t copy = NewRegisters(1);
+      EmitMove(copy, results[i]);
+      results[i] = copy;
+    }
+    for (uint32_t i = 0; i < num_variables_; ++i) {
+      if (results[i] != variables[i]) EmitMove(variables[i], results[i]);
+    }
+  }
+
+  // Writes what a call of the function runs, and says where its results are. False: it cannot be
+  // part of such a loop.
+  bool WriteFunction(const Callee& callee, int parent, const Node* site, int number,
+                     absl::Span<const uint32_t> args, int depth, std::vector<uint32_t>& results) {
+    const Function* function = facts_.program().FindFunction(callee.function.name);
+    if (function == nullptr || depth > kMaxDepth || facts_.IsRecursive(*function)) return false;
+    const lower::FunctionFacts& facts = facts_.Of(*function);
+    if (!facts.inlinable || facts.has_references || args.size() != function->args.size())
+      return false;
+    const int scope = static_cast<int>(loop_->scopes.size());
+    loop_->scopes.push_back({parent, site, number, function});
+    Registers registers(function->nodes.size());
+    for (const NodeId id : facts.order) {
+      if (facts.has_effect[id] || loop_->code.size() > kMaxInstructions) return false;
+      if (!WriteNode(*function, function->node(id), scope, args, depth, registers)) return false;
+    }
+    for (const FunctionResult& result : function->results) {
+      const std::vector<uint32_t>& of_node = registers[result.value.node];
+      if (static_cast<size_t>(result.value.slot) >= of_node.size()) return false;
+      results.push_back(of_node[result.value.slot]);
+    }
+    return true;
+  }
+
+  bool WriteNode(const Function& function, const Node& node, int scope,
+                 absl::Span<const uint32_t> args, int depth, Registers& registers) {
+    std::vector<uint32_t>& outputs = registers[node.id];
+    if (node.kind() == OpKind::kArg) {  // what nobody works on may be large
+      outputs = {args[node.attrs.GetOr<int64_t>("index", 0)]};
+      return true;
+    }
+    if (node.op_name == "Identity") {
+      outputs = {registers[node.inputs[0].node][node.inputs[0].slot]};
+      return true;
+    }
+    std::vector<uint32_t> inputs;
+    for (const Endpoint& input : node.inputs) {
+      if (!IsSmall(function, input)) return false;
+      inputs.push_back(registers[input.node][input.slot]);
+    }
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      if (!IsSmall(function, {node.id, slot})) return false;
+    }
+    switch (node.kind()) {
+      case OpKind::kPlain:
+        return WritePlain(node, scope, inputs, outputs);
+      case OpKind::kCall:
+        return WriteCall(node, scope, inputs, depth, outputs);
+      case OpKind::kIf:
+      case OpKind::kCase:
+        return WriteBranches(function, node, scope, inputs, depth, outputs);
+      default:
+        return false;
+    }
+  }
+
+  bool WritePlain(const Node& node, int scope, const std::vector<uint32_t>& inputs,
+                  std::vector<uint32_t>& outputs) {
+    outputs.resize(node.num_outputs());
+    const uint32_t first = NewRegisters(static_cast<uint32_t>(outputs.size()));
+    for (size_t slot = 0; slot < outputs.size(); ++slot)
+      outputs[slot] = first + static_cast<uint32_t>(slot);
+    if (node.op_name == "Const") {
+      loop_->constants.emplace_back(first, &NodeAttr<Tensor>(node, "value"));
+      return true;
+    }
+    if (node.op_name == "NoOp") return true;
+    if (node.op == nullptr || node.op->stateful()) return false;
+    absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
+    if (!kernel.ok() || kernel->run == nullptr) return false;
+    Instruction& op = Emit(Action::kRun, inputs);
+    op.output = first;
+    op.num_outputs = static_cast<uint32_t>(outputs.size());
+    op.kernel = *std::move(kernel);
+    op.node = &node;
+    op.scope = scope;
+    loop_->max_inputs = std::max(loop_->max_inputs, op.num_inputs);
+    return true;
+  }
+
+  bool WriteCall(const Node& node, int scope, absl::Span<const uint32_t> inputs, int depth,
+                 std::vector<uint32_t>& outputs) {
+    const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
+    if (callees.size() != 1) return false;
+    return WriteFunction(callees[0], scope, &node, 0, inputs.subspan(NumSelectorInputs(node)),
+                         depth + 1, outputs);
+  }
+
+  // if:   jump unless p to else;  drop; then …; outputs := …; jump to end;  else: drop; …  end:
+  bool WriteBranches(const Function& function, const Node& node, int scope,
+                     absl::Span<const uint32_t> inputs, int depth, std::vector<uint32_t>& outputs) {
+    const bool is_if = node.kind() == OpKind::kIf;
+    if (is_if ? !IsBool(function, node.inputs[0]) : !IsScalar(function, node.inputs[0]))
+      return false;
+    const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
+    if (callees.empty()) return false;
+    outputs.resize(node.num_outputs());
+    const uint32_t first = NewRegisters(static_cast<uint32_t>(outputs.size()));
+    for (size_t slot = 0; slot < outputs.size(); ++slot)
+      outputs[slot] = first + static_cast<uint32_t>(slot);
+    const size_t fork = loop_->code.size();
+    Emit(is_if ? Action::kJumpUnless : Action::kJumpByIndex, {inputs[0]});
+    std::vector<size_t> ends;
+    for (size_t number = 0; number < callees.size(); ++number) {
+      const auto start = static_cast<uint32_t>(loop_->code.size());
+      if (!is_if) {
+        loop_->code[fork].targets.push_back(start);
+      } else if (number == 1) {
+        loop_->code[fork].target = start;
+      }
+      Emit(Action::kDrop, {});
+      std::vector<uint32_t> results;
+      if (!WriteFunction(callees[number], scope, &node, static_cast<int>(number), inputs.subspan(1),
+                         depth + 1, results))
+        return false;
+      for (size_t slot = 0; slot < outputs.size(); ++slot) EmitMove(outputs[slot], results[slot]);
+      ends.push_back(loop_->code.size());
+      Emit(Action::kJump, {});
+    }
+    for (const size_t end : ends)
+      loop_->code[end].target = static_cast<uint32_t>(loop_->code.size());
+    return true;
+  }
+
+  // Shapes and types.
+
+  bool IsScalar(const Function& function, Endpoint e) const {
+    return facts_.NumElements(function, e) == 1 && facts_.IsScalar(function, e);
+  }
+  bool IsBool(const Function& function, Endpoint e) const {
+    return IsScalar(function, e) && TypeOf(function, e) == DType::kBool;
+  }
+  static DType TypeOf(const Function& function, Endpoint e) {
+    return function.node(e.node).signature.outputs[e.slot].dtype;
+  }
+  bool IsSmall(const Function& function, Endpoint e) const {
+    const DType dtype = TypeOf(function, e);
+    if (dtype == DType::kVariant || scalars_.contains({&function, e})) return true;
+    const int64_t elements = facts_.NumElements(function, e);
+    return IsTrivial(dtype) && elements >= 0 && elements <= kMaxElements;
+  }
+
+  // Code.
+
+  uint32_t NewRegisters(uint32_t n) {
+    loop_->num_registers += n;
+    return loop_->num_registers - n;
+  }
+  Instruction& Emit(Action action, const std::vector<uint32_t>& inputs) {
+    Instruction& instruction = loop_->code.emplace_back();
+    instruction.action = action;
+    SetInputs(instruction, inputs);
+    return instruction;
+  }
+  void SetInputs(Instruction& instruction, const std::vector<uint32_t>& inputs) {
+    instruction.first_input = static_cast<uint32_t>(loop_->inputs.size());
+    instruction.num_inputs = static_cast<uint32_t>(inputs.size());
+    for (const uint32_t reg : inputs) loop_->inputs.push_back({reg, false});
+  }
+  void EmitMove(uint32_t to, uint32_t from) {
+    Instruction& move = Emit(Action::kMove, {from});
+    move.output = to;
+    move.num_outputs = 1;
+  }
+
+  // Which registers may still be read, backwards from the end, where the variables are: all jumps
+  // but the last lead forwards.
+  using Live = std::vector<bool>;
+
+  void FindLastReaders() {
+    Live variables(loop_->num_registers, false);
+    for (uint32_t i = 0; i < num_variables_; ++i) variables[i] = true;
+    is_constant_.resize(loop_->num_registers, false);
+    for (const auto& [reg, value] : loop_->constants) is_constant_[reg] = true;
+    std::vector<Live> before(loop_->code.size());
+    for (size_t at = loop_->code.size(); at-- > 0;) {
+      Instruction& instruction = loop_->code[at];
+      Live live(loop_->num_registers, false);
+      const auto join = [&live](const Live& other) {
+        for (size_t reg = 0; reg < live.size(); ++reg) live[reg] = live[reg] || other[reg];
+      };
+      switch (instruction.action) {
+        case Action::kAgain:
+          live = variables;
+          break;
+        case Action::kLeave:
+          live = variables;
+          join(before[at + 1]);
+          break;
+        case Action::kJump:
+          live = before[instruction.target];
+          break;
+        case Action::kJumpUnless:
+          live = before[at + 1];
+          join(before[instruction.target]);
+          DropOthers({static_cast<uint32_t>(at + 1), instruction.target}, live, before);
+          break;
+        case Action::kJumpByIndex:
+          for (const uint32_t target : instruction.targets) join(before[target]);
+          DropOthers(instruction.targets, live, before);
+          break;
+        default:
+          live = before[at + 1];
+          break;
+      }
+      Read(instruction, live);
+      before[at] = std::move(live);
+    }
+  }
+
+  // Going backwards over one instruction: what it writes was not alive, what it reads was.
+  void Read(const Instruction& instruction, Live& live) {
+    if (instruction.action == Action::kDrop) return;
+    for (uint32_t i = 0; i < instruction.num_outputs; ++i) live[instruction.output + i] = false;
+    for (uint32_t i = instruction.num_inputs; i-- > 0;) {
+      Input& input = loop_->inputs[instruction.first_input + i];
+      const bool moves = instruction.action == Action::kRun || instruction.action == Action::kMove;
+      input.is_last = moves && !live[input.reg] && !is_constant_[input.reg];
+      live[input.reg] = true;
+    }
+  }
+
+  // Where a branch begins, registers that only others read are emptied: a list that they hold would
+  // look shared. Each target is a kDrop.
+  void DropOthers(const std::vector<uint32_t>& targets, const Live& live,
+                  const std::vector<Live>& before) {
+    for (const uint32_t target : targets) {
+      std::vector<uint32_t> dropped;
+      for (uint32_t reg = 0; reg < live.size(); ++reg) {
+        if (live[reg] && !before[target][reg] && !is_constant_[reg]) dropped.push_back(reg);
+      }
+      SetInputs(loop_->code[target], dropped);
+    }
+  }
+
+  lower::ProgramFacts& facts_;
+  const Node& node_;
+  const std::shared_ptr<Loop> loop_;
+  uint32_t num_variables_ = 0;
+  absl::flat_hash_set<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
+  std::vector<bool> is_constant_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Loop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
+  return Compiler(facts, loop).Compile();
+}
+
+std::vector<const Node*> LoopsOnRegisters(const Program& program) {
+  lower::ProgramFacts facts(program);
+  facts.InferMainShapes({});
+  std::vector<const Node*> loops;
+  const auto look = [&](const Function& function) {
+    for (const Node& node : function.nodes) {
+      if (node.kind() == OpKind::kWhile && CompileLoop(facts, node) != nullptr)
+        loops.push_back(&node);
+    }
+  };
+  look(program.main());
+  for (const auto& [name, function] : program.functions()) look(*function);
+  return loops;
+}
+
+}  // namespace gyre::sequential

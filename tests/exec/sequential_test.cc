@@ -1,0 +1,264 @@
+// Loops that run on registers, as one node: which do, and that they mean what they mean as tokens.
+#include <atomic>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "exec/sequential/loop.h"
+#include "gyre/observer.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// A loop of int32 i from 0 to n, x (float32) and a list; BODY makes %y of %x and %i, and %m of the
+// list %l; EXTRA are more functions.
+std::string LoopText(const std::string& body, const std::string& extra = "",
+                     const std::string& x_shape = "()") {
+  return absl::StrReplaceAll(R"(
+graph {
+  %n = Placeholder() dtype=int32 : int32
+  %x = Placeholder() dtype=float32 shape=X_SHAPE : float32
+  %zero = Const() value=int32{0} : int32
+  %none = Const() value=int32[0]{} : int32
+  %any = Const() value=int32{-1} : int32
+  %l = EmptyTensorList(%none, %any) element_dtype=float32 : variant
+  %loop = While(%zero, %n, %x, %l) cond=@more body=@step : (int32, int32, float32, variant)
+  %length = TensorListLength(%loop:3) : int32
+}
+func @more(%i: int32, %n: int32, %x: float32, %l: variant) -> (p: bool) {
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int32, %n: int32, %x: float32, %l: variant) -> (j: int32, n: int32, y: float32, m: variant) {
+  %one = Const() value=int32{1} : int32
+  %j = AddV2(%i, %one) : int32
+  BODY
+  return %j, %n, %y, %m
+}
+EXTRA
+)",
+                             {{"BODY", body}, {"EXTRA", extra}, {"X_SHAPE", x_shape}});
+}
+
+std::string Body(const std::string& y, const std::string& m = "Identity(%l) : variant") {
+  return absl::StrCat("%y = ", y, "\n  %m = ", m, "\n");
+}
+
+// The loop of LoopText, compiled; null if it is none of those that run on registers.
+struct Compiled {
+  std::unique_ptr<Session> session;  // keeps the program
+  std::shared_ptr<const sequential::Loop> loop;
+};
+Compiled Compile(const std::string& text) {
+  Compiled compiled{SessionFor(text), nullptr};
+  if (compiled.session == nullptr) return compiled;
+  lower::ProgramFacts facts(compiled.session->program());
+  const Function& main = compiled.session->program().main();
+  facts.InferMainShapes({Endpoint{main.FindNode("n")->id, 0}, Endpoint{main.FindNode("x")->id, 0}});
+  compiled.loop = sequential::CompileLoop(facts, *main.FindNode("loop"));
+  return compiled;
+}
+bool RunsOnRegisters(const std::string& text) { return Compile(text).loop != nullptr; }
+
+constexpr char kMul[] = "Mul(%x, %x) : float32";
+
+TEST(SequentialLoop, IsOneOfSmallTensorsAndListsWithoutEffects) {
+  EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul))));
+  EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul, "TensorListPushBack(%l, %x) : variant"))));
+  EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul), "", "(4)")));
+  EXPECT_FALSE(RunsOnRegisters(LoopText(Body(kMul), "", "(64, 64)"))) << "worth threads";
+  EXPECT_FALSE(RunsOnRegisters(LoopText(Body(kMul), "", "(?)"))) << "who knows";
+  EXPECT_TRUE(RunsOnRegisters(LoopText(Body("Identity(%x) : float32"), "", "(64, 64)")))
+      << "nobody works on it";
+  EXPECT_FALSE(RunsOnRegisters(LoopText("%s = Const() value=int32[0]{} : int32\n" +
+                                        Body("RandomUniform(%s) dtype=float32 : float32"))))
+      << "drawn by iteration";
+  EXPECT_FALSE(RunsOnRegisters(LoopText(Body("StatefulPartitionedCall(%x) f=@say : float32"), R"(
+func @say(%x: float32) -> (y: float32) {
+  %y = Print(%x, %x) message="x" : float32
+  return %y
+})")));
+  EXPECT_FALSE(RunsOnRegisters(LoopText(Body("StatelessWhile(%x) cond=@big body=@half : float32"),
+                                        R"(
+func @big(%x: float32) -> (p: bool) {
+  %one = Const() value=float32{1} : float32
+  %p = Greater(%x, %one) : bool
+  return %p
+}
+func @half(%x: float32) -> (y: float32) {
+  %two = Const() value=float32{2} : float32
+  %y = Div(%x, %two) : float32
+  return %y
+})"))) << "iterations of the outer loop may overlap";
+}
+
+// What must be the same as tokens, and by the reference engine.
+void ExpectAgreement(const std::string& text, const Feeds& feeds,
+                     const std::vector<std::string>& fetches) {
+  ASSERT_TRUE(RunsOnRegisters(text)) << text;
+  SessionOptions tokens, reference;
+  tokens.window = 4;
+  reference.engine = "reference";
+  const auto want = SessionFor(text, reference)->Run(feeds, fetches);
+  for (const SessionOptions& options : {SessionOptions(), tokens}) {
+    const auto got = SessionFor(text, options)->Run(feeds, fetches);
+    ASSERT_EQ(got.status().ToString(), want.status().ToString());
+    if (!want.ok()) continue;
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      EXPECT_EQ((*got)[i].shape(), (*want)[i].shape()) << fetches[i];
+      ASSERT_EQ((*got)[i].dtype(), (*want)[i].dtype()) << fetches[i];
+      EXPECT_EQ(
+          absl::string_view(static_cast<const char*>((*got)[i].raw_data()), (*got)[i].bytes()),
+          absl::string_view(static_cast<const char*>((*want)[i].raw_data()), (*want)[i].bytes()))
+          << fetches[i];
+    }
+  }
+}
+
+Feeds FeedsOf(int32_t n, float x) {
+  return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::Scalar(x)}};
+}
+
+constexpr char kParts[] = R"(  %y = Identity(%f) : float32
+  %m = Identity(%f:1) : variant
+)";
+constexpr char kBranches[] = R"(
+func @keep(%x: float32, %l: variant) -> (y: float32, m: variant) {
+  %y = Neg(%x) : float32
+  return %y, %l
+}
+func @push(%x: float32, %l: variant) -> (y: float32, m: variant) {
+  %two = Const() value=float32{1.5} : float32
+  %y = Mul(%x, %two) : float32
+  %m = TensorListPushBack(%l, %y) : variant
+  return %y, %m
+}
+func @twice(%x: float32, %l: variant) -> (y: float32, m: variant) {
+  %a = PartitionedCall(%x, %l) f=@push : (float32, variant)
+  %b = PartitionedCall(%a, %a:1) f=@push : (float32, variant)
+  return %b, %b:1
+}
+)";
+
+TEST(SequentialLoop, AgreesWithTokensOnBranchesCallsAndLists) {
+  const std::string odd = R"(%two = Const() value=int32{2} : int32
+  %r = FloorMod(%i, %two) : int32
+  %p = Equal(%r, %one) : bool
+)";
+  const std::vector<std::string> fetches = {"loop:0", "loop:2", "length:0"};
+  for (const int n : {0, 1, 7, 40}) {
+    ExpectAgreement(LoopText(Body("Sin(%x) : float32")), FeedsOf(n, 0.3f), fetches);
+    ExpectAgreement(LoopText(odd +
+                                 "%f = StatelessIf(%p, %x, %l) then_branch=@push "
+                                 "else_branch=@keep : (float32, variant)\n" +
+                                 kParts,
+                             kBranches),
+                    FeedsOf(n, 0.3f), fetches);
+    ExpectAgreement(LoopText("%three = Const() value=int32{3} : int32\n"
+                             "  %r = Sub(%i, %three) : int32\n"
+                             "  %f = StatelessCase(%r, %x, %l) branches=[@push, @keep, @twice]"
+                             " : (float32, variant)\n" +
+                                 std::string(kParts),
+                             kBranches),
+                    FeedsOf(n, 0.3f), fetches);
+  }
+  // A bound of which nothing is known, and which is no scalar: true while it has elements.
+  EXPECT_EQ(RunScalar<float>(*SessionFor(LoopText(Body("Neg(%x) : float32"))),
+                             {{"n:0", Tensor::FromValues<int32_t>({}, Shape::Vector(0))},
+                              {"x:0", Tensor::Scalar(3.0f)}},
+                             "loop:2"),
+            3.0f);
+}
+
+TEST(SequentialLoop, HandsVariablesOverAllAtOnce) {
+  ExpectAgreement(R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %x = Placeholder() dtype=float32 shape=() : float32
+  %a = Const() value=float32{1} : float32
+  %b = Const() value=float32{2} : float32
+  %loop = StatelessWhile(%n, %a, %b, %x, %x) cond=@more body=@turn : (int32, float32, float32, float32, float32)
+}
+func @more(%n: int32, %a: float32, %b: float32, %c: float32, %d: float32) -> (p: bool) {
+  %zero = Const() value=int32{0} : int32
+  %p = Greater(%n, %zero) : bool
+  return %p
+}
+func @turn(%n: int32, %a: float32, %b: float32, %c: float32, %d: float32) -> (m: int32, a: float32, b: float32, c: float32, d: float32) {
+  %one = Const() value=int32{1} : int32
+  %m = Sub(%n, %one) : int32
+  %s = AddV2(%c, %d) : float32
+  return %m, %b, %a, %s, %s
+}
+)",
+                  FeedsOf(5, 0.5f), {"loop:0", "loop:1", "loop:2", "loop:3", "loop:4"});
+}
+
+TEST(SequentialLoop, OwnsTheListsThatItChanges) {
+  const std::string text = LoopText(
+      "%zero = Const() value=float32{0} : float32\n"
+      "  %p = Greater(%x, %zero) : bool\n"
+      "  %f = StatelessIf(%p, %x, %l) then_branch=@push else_branch=@keep : "
+      "(float32, variant)\n" +
+          std::string(kParts),
+      kBranches);
+  const Compiled compiled = Compile(text);
+  ASSERT_NE(compiled.loop, nullptr);
+  int pushes = 0;
+  for (const sequential::Instruction& op : compiled.loop->code) {
+    if (op.node == nullptr || op.node->op_name != "TensorListPushBack") continue;
+    ++pushes;
+    EXPECT_TRUE(compiled.loop->inputs[op.first_input].is_last) << "else each push copies the list";
+  }
+  EXPECT_EQ(pushes, 1);
+}
+
+TEST(SequentialLoop, SaysWhereItFails) {
+  const std::string text = LoopText(
+      "%three = Const() value=int32{3} : int32\n"
+      "  %d = Sub(%three, %i) : int32\n"
+      "  %q = FloorDiv(%one, %d) : int32\n" +
+      Body("Cast(%q) : float32"));
+  for (const int window : {0, 4}) {
+    SessionOptions options;
+    options.window = window;
+    const absl::Status status = RunStatus(*SessionFor(text, options), FeedsOf(9, 1), "loop:2");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::EndsWith(status.message(),
+                               "\n  at node q (FloorDiv)\n  in iteration 3 of the body (function "
+                               "step) of While node loop"))
+        << status;
+  }
+}
+
+TEST(SequentialLoop, KeepsToItsBudgetAndSaysSo) {
+  auto session =
+      SessionFor(LoopText(Body("Neg(%x) : float32", "TensorListPushBack(%l, %x) : variant")));
+  RunOptions options;
+  options.budget_bytes = 1 << 20;
+  const absl::Status status = RunStatus(*session, FeedsOf(INT32_MAX, 1), "length:0", options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(status.message(), "of the body (function step) of While node loop"))
+      << status;
+}
+
+TEST(SequentialLoop, IsTokensForWhoWatches) {
+  class Counter final : public RunObserver {
+   public:
+    absl::Status OnFired(const Firing& firing) override {
+      count += firing.op == "Mul" ? 1 : 0;
+      return absl::OkStatus();
+    }
+    std::atomic<int> count{0};
+  } counter;
+  auto session = SessionFor(LoopText(Body(kMul)));
+  RunOptions options;
+  options.observer = &counter;
+  EXPECT_TRUE(RunStatus(*session, FeedsOf(20, 1), "loop:2", options).ok());
+  EXPECT_EQ(counter.count, 20);
+  EXPECT_EQ(RunScalar<float>(*session, FeedsOf(3, 2), "loop:2"), 256) << "and on registers again";
+}
+
+}  // namespace
+}  // namespace gyre::testing
