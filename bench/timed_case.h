@@ -36,7 +36,6 @@ class TimedCase {
     SessionOptions session_options;
     session_options.engine = options.engine;
     session_options.window = what.window;
-    session_options.form = what.form;
     session_options.threads = std::max(1, options.threads / what.clients);
     if (what.prepare) {
       run_ = what.prepare(session_options);

@@ -28,9 +28,8 @@ struct Workload {
 struct Case {
   std::string name;
   std::function<Workload()> make;
-  int window = 0;    // as SessionOptions::window
-  std::string form;  // as SessionOptions::form
-  int clients = 1;   // threads that run the one session at the same time
+  int window = 0;   // as SessionOptions::window
+  int clients = 1;  // threads that run the one session at the same time
   // The whole process is measured: `gyre run` of the saved program.
   bool as_process = false;
   // Where it is no workload: makes what is measured ready, checks its result, and returns it.

@@ -4,8 +4,9 @@
 //   std::vector<gyre::Value> g = gyre::gradients({loss}, {w, b});
 //   gyre::Value gg = gyre::gradients({g[0]}, {w})[0];      // and again
 //
-// May be called wherever values are made, also within the bodies of loops and branches. Thread
-// rules are those of the graph.
+// May be called wherever values are made, also within the bodies of loops and branches. A stack
+// (op::StackV2) that a gradient leads through becomes a list, and its handle that of an empty stack
+// for whatever is added afterwards. Thread rules are those of the graph.
 #pragma once
 
 #include <functional>

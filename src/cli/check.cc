@@ -16,6 +16,7 @@
 #include "cli/check/runner.h"
 #include "cli/command.h"
 #include "cli/engines.h"
+#include "cli/memory_option.h"
 #include "cli/suggest.h"
 #include "session/form.h"
 
@@ -80,7 +81,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
   Settings settings;
   settings.folder = arguments.positional()[0];
-  settings.check.memory = arguments.Get("--memory").value_or("");
+  GYRE_ASSIGN_OR_RETURN(settings.check.memory, ReadMemoryPolicy(arguments));
   settings.check.session.engine = arguments.Get("--engine").value_or("");
   GYRE_RETURN_IF_ERROR(CheckEngine(settings.check.session.engine));
   settings.check.session.print = [](absl::string_view, absl::string_view) {};

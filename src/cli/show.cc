@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "cli/memory_option.h"
 #include "exec/sequential/loop.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
@@ -175,7 +176,7 @@ absl::StatusOr<NamedGradientRequest> ReadGradient(const Arguments& arguments) {
     add(std::move(names.second), request.xs);
   }
   request.feeds = arguments.List("--feed");
-  request.memory = arguments.Get("--memory").value_or("");
+  GYRE_ASSIGN_OR_RETURN(request.memory, ReadMemoryPolicy(arguments));
   return request;
 }
 
@@ -215,12 +216,12 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   if (arguments->Has("--memory") && !arguments->Has("--gradient")) {
     return Misuse(kShowCommand, streams, absl::InvalidArgumentError("--memory is for --gradient"));
   }
+  const auto request = ReadGradient(*arguments);
+  if (!request.ok()) return Misuse(kShowCommand, streams, request.status());
   const std::string& path = arguments->positional()[0];
   auto program = LoadProgramFile(path);
   if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
   if (arguments->Has("--gradient")) {
-    const auto request = ReadGradient(*arguments);
-    if (!request.ok()) return Misuse(kShowCommand, streams, request.status());
     const auto made = MakeGradientProgram(*std::move(program), *request);
     if (!made.ok()) return Failure(kShowCommand, streams, made.status());
     SayNotConnected(*made, streams);

@@ -223,6 +223,19 @@ absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
 }
 
 absl::Status Body::CheckFlows(const Node& node) const {
+  const bool takes_flow = node.op != nullptr && !node.op->inputs.empty() &&
+                          node.op->inputs.back().name == "flow_in" && Wants(node.inputs.back());
+  if (takes_flow && KindOf(node.inputs[0]).IsGradientArray()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "node '", node.name, "' (", node.op_name, ") cannot be differentiated: it works on an ",
+        "array of gradients, whose contents do not follow from its flow; take higher derivatives ",
+        "of what they are gradients of"));
+  }
+  if (takes_flow && !IsList(node.inputs.back())) {
+    return absl::UnimplementedError(absl::StrCat(
+        "node '", node.name, "' (", node.op_name, ") cannot be differentiated: it is not known ",
+        "what array is behind flow '", original_.EndpointName(node.inputs.back()), "'"));
+  }
   const auto changes = [this](const Node& candidate) {
     for (int slot = 0; slot < candidate.num_outputs(); ++slot) {
       if (KindOf({candidate.id, slot}).IsFlow()) return true;

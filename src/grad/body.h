@@ -84,7 +84,8 @@ class Body {
 
   bool HasAny(const Node& node) const;
   // INVALID_ARGUMENT where the node changes an array that another node changes from the same flow:
-  // the gradient follows the flow, and cannot tell which came first.
+  // the gradient follows the flow, and cannot tell which came first. UNIMPLEMENTED where it is not
+  // known which array a flow is of.
   absl::Status CheckFlows(const Node& node) const;
   absl::Status Differentiate(const Node& node);
   absl::Status ApplyRule(const Node& node);

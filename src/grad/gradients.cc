@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "grad/body.h"
 #include "grad/memory_policy.h"
+#include "grad/stacks/to_lists.h"
 #include "grad/symbolic_gradient.h"
 #include "grad/why_not.h"
 #include "passes/edit/effects.h"
@@ -105,10 +106,13 @@ std::optional<GradientOfX> Take(Body& body, Endpoint x) {
 absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> program,
                                              const GradientRequest& request, bool dense) {
   GYRE_ASSIGN_OR_RETURN(program, ExpandSymbolicGradients(std::move(program)));
+  GYRE_RETURN_IF_ERROR(CheckRequest(program->main(), request));
+  GYRE_RETURN_IF_ERROR(CheckStructured(*program));
+  GYRE_ASSIGN_OR_RETURN(
+      program,
+      grad::StacksToLists(std::move(program), {{"", request.ys, request.xs, request.stops}}));
   GYRE_ASSIGN_OR_RETURN(program, grad::ApplyMemoryPolicies(std::move(program), request.memory));
   const Function& main = program->main();
-  GYRE_RETURN_IF_ERROR(CheckRequest(main, request));
-  GYRE_RETURN_IF_ERROR(CheckStructured(*program));
   absl::StatusOr<ShapeTable> shapes = InferShapes(*program);
   Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable(),
                       request.op_gradients);

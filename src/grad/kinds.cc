@@ -59,6 +59,8 @@ DType TypeAttr(const Node& node, absl::string_view name) {
 KindRow OutputsOfArrayOp(const Node& node) {
   KindRow kinds(node.num_outputs());
   if (node.op == nullptr || node.op->outputs.empty()) return kinds;
+  if (absl::StartsWith(node.op_name, "TensorArrayGrad"))
+    kinds[0] = {Kind::Type::kGradientArray, DType::kInvalid, {}};
   if (!absl::StartsWith(node.op->outputs.back().name, "flow")) return kinds;
   const DType dtype = TypeAttr(node, node.attrs.Has("dtype") ? "dtype" : "T");
   if (dtype != DType::kInvalid) kinds.back() = {Kind::Type::kFlow, dtype, {}};
@@ -81,7 +83,7 @@ KindRow OutputsOfListOp(const Node& node, const KindRow& inputs) {
   if (gives_list) {
     kinds[0] = takes_list ? inputs[0] : ListOf(dtype);
     // The last input of an op that adds elements is what it adds.
-    if (dtype == DType::kVariant && inputs.size() > 1 && takes_list)
+    if ((dtype == DType::kVariant || dtype == DType::kResource) && inputs.size() > 1 && takes_list)
       kinds[0] = ListWith(kinds[0], inputs.back(), dtype);
   }
   const bool gives_element =
@@ -99,6 +101,8 @@ std::string KindText(const Kind& kind) {
       return "";
     case Kind::Type::kOptional:
       return "optional";
+    case Kind::Type::kGradientArray:
+      return "gradients";
     case Kind::Type::kFlow:
       return absl::StrCat("flow ", DTypeName(kind.dtype));
     case Kind::Type::kList: {
@@ -110,6 +114,7 @@ std::string KindText(const Kind& kind) {
 }
 
 Kind ParseKind(absl::string_view text) {
+  if (text == "gradients") return {Kind::Type::kGradientArray, DType::kInvalid, {}};
   if (text == "optional") return {Kind::Type::kOptional, DType::kInvalid, {}};
   const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
   const DType dtype =

@@ -2,8 +2,9 @@
 //
 // A variant may be a list or an optional; a scalar float may be the flow of a TensorArray, which
 // its ops hand from one to the next to say in which order they come. Each has another kind of
-// gradient. Followed through loops, branches and calls, also for what lies inside lists and
-// optionals. The program must outlive it. Not thread-safe: remembers what it has found.
+// gradient. Of a handle it says whether it is one of an array of gradients. Followed through loops,
+// branches and calls, also for what lies inside lists and optionals. The program must outlive it.
+// Not thread-safe: remembers what it has found.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@
 namespace gyre::grad {
 
 struct Kind {
-  enum class Type : uint8_t { kOther, kFlow, kList, kOptional };
+  enum class Type : uint8_t { kOther, kFlow, kList, kOptional, kGradientArray };
   Type type = Type::kOther;
   DType dtype = DType::kInvalid;  // of the elements of an array or list
   std::vector<Kind> parts;        // of a list: what its elements are, if known; of an optional: all
@@ -25,14 +26,16 @@ struct Kind {
   bool IsFlow() const { return type == Type::kFlow; }
   bool IsList() const { return type == Type::kList; }
   bool IsOptional() const { return type == Type::kOptional; }
+  // A handle: of the array in which an imported graph adds up the gradients of another one.
+  bool IsGradientArray() const { return type == Type::kGradientArray; }
   friend bool operator==(const Kind& a, const Kind& b) = default;
   friend bool operator<(const Kind& a, const Kind& b);
 };
 
 using KindRow = std::vector<Kind>;
 
-// In words: "", "optional", "flow float32", "list float64", "list variant list float64". What is in
-// an optional is not said.
+// In words: "", "optional", "gradients", "flow float32", "list float64", "list variant list
+// float64". What is in an optional is not said.
 std::string KindText(const Kind& kind);
 // Of a text that KindText has not written: kOther.
 Kind ParseKind(absl::string_view text);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "grad/stacks/to_lists.h"
 #include "grad/transform.h"
 #include "ir/calls.h"
 #include "ir/expr.h"
@@ -103,6 +104,30 @@ absl::StatusOr<Function> GradientFunction(Transform& transform, const Function& 
     builder.Return(absl::StrCat("d_", function.args[i].name), result.endpoint());
   }
   return builder.Build();
+}
+
+// The derivatives that such nodes ask for.
+std::vector<grad::Asked> AskedOf(const Program& program) {
+  std::set<std::string> functions;
+  const auto look = [&](const Function& function) {
+    for (const Node& node : function.nodes) {
+      const FunctionRef* ref = IsSymbolic(node) ? node.attrs.Get<FunctionRef>("f") : nullptr;
+      if (ref != nullptr && !program.gradient_functions().contains(ref->name))
+        functions.insert(ref->name);
+    }
+  };
+  look(program.main());
+  for (const auto& [name, function] : program.functions()) look(*function);
+  std::vector<grad::Asked> asked;
+  for (const std::string& name : functions) {
+    const Function* function = program.FindFunction(name);
+    if (function == nullptr) continue;
+    grad::Asked& all = asked.emplace_back();
+    all.function = name;
+    for (const FunctionResult& result : function->results) all.ys.push_back(result.value);
+    for (const NodeId arg : function->arg_nodes) all.xs.push_back({arg, 0});
+  }
+  return asked;
 }
 
 // Writes calls in place of the nodes of one program whose own functions have none left.
@@ -210,6 +235,7 @@ bool HasSymbolicGradients(const Program& program) { return !Holders(program).emp
 absl::StatusOr<std::shared_ptr<const Program>> ExpandSymbolicGradients(
     std::shared_ptr<const Program> program) {
   while (HasSymbolicGradients(*program)) {
+    GYRE_ASSIGN_OR_RETURN(program, grad::StacksToLists(program, AskedOf(*program)));
     GYRE_ASSIGN_OR_RETURN(program, Expansion(*program).Run());
   }
   return program;

@@ -237,5 +237,23 @@ TEST(CheckMisuse, IsExplained) {
               HasSubstr("there is no pass 'flod'; there is prune, raise, fold, "));
 }
 
+// Before any case runs, and before a graph is read.
+TEST(CheckMisuse, OfMemoryPoliciesIsToldOnce) {
+  const TempFolder empty;
+  for (const auto& words : {std::vector<std::string>{"check", empty.path()},
+                            {"show", empty.Path("none.pb"), "--gradient", "y:x"}}) {
+    for (const std::string policy : {"bogus", "recompute", "recompute(0)", "checkpoint(1K)"}) {
+      std::vector<std::string> all = words;
+      all.push_back("--memory=" + policy);
+      const Ran ran = Gyre(all);
+      EXPECT_EQ(ran.code, kMisuse);
+      EXPECT_THAT(ran.err, HasSubstr("--memory \"" + policy +
+                                     "\" is no memory policy; there is save, recompute(TRIPS) and "
+                                     "checkpoint(BYTES)"));
+      EXPECT_EQ(ran.out, "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gyre::cli

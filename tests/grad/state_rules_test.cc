@@ -92,9 +92,10 @@ TEST(StateRules, NothingFlowsThroughWrites) {
 TEST(StateRules, WhatIsNotToBeHadIsRefusedWithTheReason) {
   const std::string lists = "  %l = TensorListFromTensor(%x, %any) element_dtype=float64\n";
   const std::pair<std::string, std::string> cases[] = {
-      {"  %s = StackV2(%n3) elem_type=float64\n"
-       "  %y = StackPushV2(%s, %x)",
-       "use a tensor list"},
+      {"  %s = Placeholder() : resource\n"
+       "  %p = StackPushV2(%s, %x)\n"
+       "  %y = StackPopV2(%s, ^%p) elem_type=float64",
+       "its handle comes from outside"},
       {"  %y = PreventGradient(%x) message=\"not this way\"", "not this way"},
       {"  %y = PyFunc(%x) token=\"f\" Tin=[float64] Tout=[float64]", "host function"},
       {lists + "  %c = TensorListConcatLists(%l, %l) element_dtype=float64\n"

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/memory.h"
 #include "ops/registry.h"
@@ -161,6 +162,9 @@ absl::Status PushShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Of the element that it hands on. What the stack holds is for grad/stacks.
+void PushGradient(GradientContext& g) { g.Add(1, g.grad()); }
+
 constexpr absl::string_view kUseLists =
     "a stack is a resource, whose contents at another time are not to be had; use a tensor list";
 
@@ -172,7 +176,7 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
            .doc = "Puts `elem` on a stack, and hands it on.",
            .traits = {.effect = Effect::kWrite},
            .shape = PushShape,
-           .gradient = RefusesGradient(kUseLists),
+           .gradient = {PushGradient},
            .kernel = Compute<Push>()});
   const std::string pop = absl::StrCat("StackPop", suffix, "(handle: ", handle,
                                        ") -> elem: elem_type {elem_type: type}");

@@ -172,6 +172,11 @@ void WriteGradient(GradientContext& g) {
   g.Add(3, g.grad());
 }
 
+// The gradients that an imported graph computes itself: one array for all, whoever writes to it.
+constexpr absl::string_view kAddsUp =
+    "what an array of gradients holds does not follow from its flow; take higher derivatives of "
+    "what they are gradients of";
+
 void RegisterMakers(OpRegistry& ops) {
   ops.Add({.schema = "TensorArrayV3(size: int32) -> handle: resource, flow: float {dtype: type; "
                      "element_shape: shape "
@@ -189,7 +194,7 @@ void RegisterMakers(OpRegistry& ops) {
            .doc = "The array that adds up the gradients of an array's elements.",
            .traits = {.effect = Effect::kWrite},
            .shape = GradientShape,
-           .gradient = NotDifferentiable("its result is a handle"),
+           .gradient = RefusesGradient(kAddsUp),
            .kernel = Compute<MakeGradient>()});
   ops.Add(
       {.schema =
@@ -198,7 +203,7 @@ void RegisterMakers(OpRegistry& ops) {
        .doc = "As TensorArrayGradV3, for gradients with more dimensions in front.",
        .traits = {.effect = Effect::kWrite},
        .shape = GradientShape,
-       .gradient = NotDifferentiable("its result is a handle"),
+       .gradient = RefusesGradient(kAddsUp),
        .kernel = Compute<MakeGradient>()});
 }
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 namespace gyre::passes {
-namespace {
 
-// All nodes, producers first; in the order of the function where edges leave a choice.
 std::vector<NodeId> ProducersFirst(const Function& function) {
   const size_t n = function.nodes.size();
   std::vector<NodeId> order;
@@ -34,8 +32,6 @@ std::vector<NodeId> ProducersFirst(const Function& function) {
   }
   return order;
 }
-
-}  // namespace
 
 Body ReadBody(const Function& function, const Effects& effects,
               const std::vector<Endpoint>& feeds) {

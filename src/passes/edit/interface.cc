@@ -30,6 +30,19 @@ void Keep(const std::vector<bool>& which, std::vector<T>& items) {
   items.resize(kept);
 }
 
+// What went in and came out as a reference still does: schemas know of none.
+void KeepReferences(const Node& site, const SiteInterface& wanted, Node& node) {
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    if (!site.signature.inputs[i].is_ref) continue;
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      node.signature.inputs[k].is_ref |= node.inputs[k] == site.inputs[i];
+  }
+  for (size_t k = 0; k < wanted.outputs_from.size(); ++k) {
+    const int from = wanted.outputs_from[k];
+    if (from >= 0) node.signature.outputs[k].is_ref = site.signature.outputs[from].is_ref;
+  }
+}
+
 }  // namespace
 
 SiteInterface InterfaceOf(const Node& site) {
@@ -60,6 +73,7 @@ absl::StatusOr<Node> WithInterface(const Node& site, const SiteInterface& wanted
     node.attrs.Set(name, std::move(kept));
   }
   GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*node.op, node.attrs));
+  KeepReferences(site, wanted, node);
   return node;
 }
 
