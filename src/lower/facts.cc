@@ -231,6 +231,8 @@ void ProgramFacts::InferMainShapes(const std::vector<Endpoint>& feeds) {
     if (node.kind() == OpKind::kPlaceholder) {
       shape = node.attrs.GetOr<PartialShape>("shape", PartialShape::Unknown());
     }
+    if (std::find(scalars_.begin(), scalars_.end(), feed) != scalars_.end())
+      shape = PartialShape::Scalar();
     options.fed.emplace(feed, std::move(shape));
   }
   absl::StatusOr<ShapeTable> table = InferShapes(program_, options);

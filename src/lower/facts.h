@@ -59,6 +59,8 @@ class ProgramFacts {
   // known.
   int PassedArgument(const Function& function, int result);
 
+  // These feeds of the main graph will be scalars. Before InferMainShapes.
+  void AssumeScalars(std::vector<Endpoint> feeds) { scalars_ = std::move(feeds); }
   // Looks at the shapes of the main graph, run with these feeds, and of all that it calls.
   void InferMainShapes(const std::vector<Endpoint>& feeds);
   // Known to have rank 0 whenever the main graph is run.
@@ -76,6 +78,7 @@ class ProgramFacts {
   const PartialShape* ShapeOf(const Function& function, Endpoint e) const;
 
   const Program& program_;
+  std::vector<Endpoint> scalars_;
   std::set<std::string> recursive_;
   absl::flat_hash_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
   absl::flat_hash_map<std::pair<const Function*, int>, int> passed_;

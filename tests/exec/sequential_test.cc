@@ -243,6 +243,20 @@ TEST(SequentialLoop, KeepsToItsBudgetAndSaysSo) {
       << status;
 }
 
+TEST(SequentialLoop, LearnsFromTheFirstRunThatFeedsAreScalars) {
+  auto session = SessionFor(LoopText(Body(kMul), "", "?"));
+  const auto run = [&](const Tensor& x) {
+    return *session->Run({{"n:0", Tensor::Scalar(2)}, {"x:0", x}}, {"loop:2"});
+  };
+  // What happens to be a scalar first may be none later, and the other way round.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(run(Tensor::Scalar(2.0f))[0].scalar<float>(), 16);
+    const Tensor row = run(Tensor::Vector<float>({2, 3}))[0];
+    ASSERT_EQ(row.shape(), Shape::Vector(2));
+    EXPECT_EQ(row.values<float>()[1], 81);
+  }
+}
+
 TEST(SequentialLoop, IsTokensForWhoWatches) {
   class Counter final : public RunObserver {
    public:

@@ -1,8 +1,11 @@
 #include "exec/dataflow/dataflow_engine.h"
 
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "exec/dataflow/run.h"
 #include "exec/parallel_for.h"
@@ -13,6 +16,61 @@ namespace {
 // Runs that are kept for the next callers; more than this many at once are rare.
 constexpr size_t kKeptRuns = 4;
 
+// A plan, and runs of it that wait for the next caller. Thread-safe.
+class RunsOfPlan {
+ public:
+  RunsOfPlan(std::unique_ptr<dataflow::Plan> plan, const dataflow::RunSettings& settings)
+      : plan_(std::move(plan)), settings_(settings) {}
+
+  const dataflow::Plan& plan() const { return *plan_; }
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const {
+    std::unique_ptr<dataflow::Run> run = Take();
+    absl::StatusOr<std::vector<Tensor>> results = run->Execute(feeds, env, hooks);
+    Keep(std::move(run));
+    return results;
+  }
+
+ private:
+  std::unique_ptr<dataflow::Run> Take() const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<dataflow::Run> run = std::move(idle_.back());
+        idle_.pop_back();
+        return run;
+      }
+    }
+    return std::make_unique<dataflow::Run>(*plan_, settings_);
+  }
+  void Keep(std::unique_ptr<dataflow::Run> run) const {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
+  }
+
+  const std::unique_ptr<dataflow::Plan> plan_;
+  const dataflow::RunSettings settings_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<dataflow::Run>> idle_;  // guarded by mutex_
+};
+
+// Feeds of which the program does not say that they are scalars, or what else they are.
+std::vector<int> OpenFeeds(const Program& program, const RunSignature& signature) {
+  std::vector<int> open;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) {
+    const Node& node = program.main().node(signature.feeds[i].node);
+    const auto* shape = node.attrs.Get<PartialShape>("shape");
+    if (node.kind() == OpKind::kPlaceholder && shape != nullptr && shape->has_rank()) continue;
+    open.push_back(static_cast<int>(i));
+  }
+  return open;
+}
+
+// One program for one signature, as up to three plans: what runs as a rule; one that knows that
+// certain feeds are scalars, made when the first run shows that they may be, and used as long as
+// they are, if that puts more loops on registers; and one of tokens alone, for who watches and
+// wants to see all nodes.
 class DataflowExecutable final : public Executable {
  public:
   DataflowExecutable(std::shared_ptr<const Program> program, RunSignature signature,
@@ -20,62 +78,46 @@ class DataflowExecutable final : public Executable {
       : program_(std::move(program)),
         signature_(std::move(signature)),
         settings_(settings),
-        unwatched_(std::move(plan), settings_),
+        usual_(std::move(plan), settings),
+        open_feeds_(usual_.plan().num_other_loops() > 0 ? OpenFeeds(*program_, signature_)
+                                                        : std::vector<int>()),
         parallel_(*settings.pool, settings.threads) {}
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
-    if (hooks.observer == nullptr && hooks.progress == nullptr)
-      return unwatched_.Run(feeds, env, hooks);
-    GYRE_ASSIGN_OR_RETURN(RunsOfPlan* const watched, Watched());
-    return watched->Run(feeds, env, hooks);
+    if (hooks.observer != nullptr || hooks.progress != nullptr) {
+      GYRE_ASSIGN_OR_RETURN(const RunsOfPlan* const watched, Watched());
+      return watched->Run(feeds, env, hooks);
+    }
+    if (!open_feeds_.empty()) {
+      std::call_once(first_run_, [&] { LookAtFeeds(feeds); });
+      const auto is_scalar = [&](int i) { return feeds[i].shape().IsScalar(); };
+      if (with_scalars_ != nullptr && absl::c_all_of(scalar_feeds_, is_scalar))
+        return with_scalars_->Run(feeds, env, hooks);
+    }
+    return usual_.Run(feeds, env, hooks);
   }
 
  private:
-  // A plan, and runs of it that wait for the next caller.
-  class RunsOfPlan {
-   public:
-    RunsOfPlan(std::unique_ptr<dataflow::Plan> plan, const dataflow::RunSettings& settings)
-        : plan_(std::move(plan)), settings_(settings) {}
-
-    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
-                                            const RunHooks& hooks) const {
-      std::unique_ptr<dataflow::Run> run = Take();
-      absl::StatusOr<std::vector<Tensor>> results = run->Execute(feeds, env, hooks);
-      Keep(std::move(run));
-      return results;
+  void LookAtFeeds(absl::Span<const Tensor> feeds) const {
+    dataflow::Plan::Options options;
+    for (const int i : open_feeds_) {
+      if (!feeds[i].shape().IsScalar()) continue;
+      scalar_feeds_.push_back(i);
+      options.scalar_feeds.push_back(signature_.feeds[i]);
     }
+    if (scalar_feeds_.empty()) return;
+    auto plan = dataflow::Plan::Make(program_, signature_, options);
+    if (!plan.ok() || (*plan)->num_kept_loops() <= usual_.plan().num_kept_loops()) return;
+    with_scalars_ = std::make_unique<RunsOfPlan>(*std::move(plan), settings_);
+  }
 
-   private:
-    std::unique_ptr<dataflow::Run> Take() const {
-      {
-        const std::lock_guard lock(mutex_);
-        if (!idle_.empty()) {
-          std::unique_ptr<dataflow::Run> run = std::move(idle_.back());
-          idle_.pop_back();
-          return run;
-        }
-      }
-      return std::make_unique<dataflow::Run>(*plan_, settings_);
-    }
-    void Keep(std::unique_ptr<dataflow::Run> run) const {
-      const std::lock_guard lock(mutex_);
-      if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
-    }
-
-    const std::unique_ptr<dataflow::Plan> plan_;
-    const dataflow::RunSettings& settings_;
-    mutable std::mutex mutex_;
-    mutable std::vector<std::unique_ptr<dataflow::Run>> idle_;  // guarded by mutex_
-  };
-
-  // Who watches wants to see all nodes: a plan of tokens alone, made for the first who does.
-  absl::StatusOr<RunsOfPlan*> Watched() const {
+  absl::StatusOr<const RunsOfPlan*> Watched() const {
     const std::lock_guard lock(mutex_);
     if (watched_ == nullptr) {
       GYRE_ASSIGN_OR_RETURN(auto plan,
-                            dataflow::Plan::Make(program_, signature_, /*keeps_loops=*/false));
+                            dataflow::Plan::Make(program_, signature_, {.keeps_loops = false}));
       watched_ = std::make_unique<RunsOfPlan>(std::move(plan), settings_);
     }
     return watched_.get();
@@ -84,10 +126,14 @@ class DataflowExecutable final : public Executable {
   const std::shared_ptr<const Program> program_;
   const RunSignature signature_;
   const dataflow::RunSettings settings_;
-  const RunsOfPlan unwatched_;
+  const RunsOfPlan usual_;
+  const std::vector<int> open_feeds_;  // empty where nothing is to be won
   mutable PoolParallelFor parallel_;
+  mutable std::once_flag first_run_;  // guards these two, which stay as they are then
+  mutable std::vector<int> scalar_feeds_;
+  mutable std::unique_ptr<const RunsOfPlan> with_scalars_;
   mutable std::mutex mutex_;
-  mutable std::unique_ptr<RunsOfPlan> watched_;  // guarded by mutex_; stays once it is there
+  mutable std::unique_ptr<const RunsOfPlan> watched_;  // guarded by mutex_; stays once it is there
 };
 
 class DataflowEngineImpl final : public Engine {
@@ -98,7 +144,8 @@ class DataflowEngineImpl final : public Engine {
                                                       const EngineOptions& options) const override {
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
-    GYRE_ASSIGN_OR_RETURN(auto plan, dataflow::Plan::Make(program, signature, keeps_loops));
+    GYRE_ASSIGN_OR_RETURN(auto plan,
+                          dataflow::Plan::Make(program, signature, {.keeps_loops = keeps_loops}));
     dataflow::RunSettings settings;
     settings.window = options.window;
     settings.threads = options.schedule_seed ? 1 : options.threads;

@@ -426,8 +426,9 @@ bool HasRefs(const Function& function) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> program,
-                                                 const RunSignature& signature, bool keeps_loops) {
-  std::unique_ptr<Plan> plan(new Plan(keeps_loops));
+                                                 const RunSignature& signature,
+                                                 const Options& options) {
+  std::unique_ptr<Plan> plan(new Plan(options));
   plan->program_ = std::move(program);
   GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
   return plan;
@@ -437,6 +438,7 @@ absl::Status Plan::BuildAll(const RunSignature& signature) {
   FunctionPlan& main = plans_.emplace_back();
   main_ = &main;
   lower::ProgramFacts facts(*program_);
+  facts.AssumeScalars(options_.scalar_feeds);
   GYRE_RETURN_IF_ERROR(Build(facts, program_->main(), signature, main));
   while (!to_build_.empty()) {
     FunctionPlan* plan = to_build_.front();
@@ -464,7 +466,7 @@ absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
   plan.source = &function;
   plan.num_args = static_cast<int>(function.args.size());
   LowerOptions options;
-  if (keeps_loops_) {
+  if (options_.keeps_loops) {
     options.keeps = [&](const Function&, const Node& loop) { return KeepsLoop(facts, loop); };
   }
   GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(facts, function, signature, options));
@@ -478,6 +480,11 @@ absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
     plan.nodes[i].step = Step::kUnavailable;  // in a branch that need not be taken
   }
   return absl::OkStatus();
+}
+
+int Plan::num_kept_loops() const {
+  return static_cast<int>(
+      absl::c_count_if(loops_, [](const auto& loop) { return loop.second != nullptr; }));
 }
 
 bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {

@@ -164,11 +164,17 @@ struct FunctionPlan {
 
 class Plan {
  public:
-  // `keeps_loops`: small loops are nodes, not tokens (exec/sequential/loop.h).
+  struct Options {
+    bool keeps_loops = true;  // small ones are nodes, not tokens (exec/sequential/loop.h)
+    std::vector<Endpoint> scalar_feeds = {};  // they are scalars whenever the plan is run
+  };
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
                                                     const RunSignature& signature,
-                                                    bool keeps_loops);
+                                                    const Options& options);
   const FunctionPlan& main() const { return *main_; }
+  // Loops that are nodes, and those that could not be, once for each that the program has.
+  int num_kept_loops() const;
+  int num_other_loops() const { return static_cast<int>(loops_.size()) - num_kept_loops(); }
   // Pools of iterations that a run needs; outputs of the node that has most.
   int num_pools() const { return num_pools_; }
   uint32_t max_outputs() const { return max_outputs_; }
@@ -179,7 +185,7 @@ class Plan {
   void NoteHeavy() const { has_heavy_.store(true, std::memory_order_relaxed); }
 
  private:
-  explicit Plan(bool keeps_loops) : keeps_loops_(keeps_loops) {}
+  explicit Plan(const Options& options) : options_(options) {}
   absl::Status BuildAll(const RunSignature& signature);
   absl::Status Build(lower::ProgramFacts& facts, const Function& function,
                      const RunSignature& signature, FunctionPlan& plan);
@@ -188,7 +194,7 @@ class Plan {
 
   bool KeepsLoop(lower::ProgramFacts& facts, const Node& loop);
 
-  const bool keeps_loops_;
+  const Options options_;
   std::shared_ptr<const Program> program_;
   KeptLoops loops_;
   const FunctionPlan* main_ = nullptr;
