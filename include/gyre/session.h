@@ -26,6 +26,7 @@ namespace gyre {
 
 class Cancellation;
 class Program;
+class ResourceStore;
 
 // Which passes an optimised program goes through, and in which order (`gyre passes` lists them). By
 // default all of them, in the order of their table; the rest is for tests and for finding mistakes.
@@ -137,9 +138,21 @@ class Session {
   // options, variables and queues; each may go before the other. INVALID_ARGUMENT as Create.
   absl::StatusOr<std::unique_ptr<Session>> WithProgram(
       std::shared_ptr<const Program> program) const;
+  // The same with other options. Its runs are counted anew, so that random ops of a session with
+  // a seed draw what they drew when that seed was first set.
+  absl::StatusOr<std::unique_ptr<Session>> WithOptions(std::shared_ptr<const Program> program,
+                                                       const SessionOptions& options) const;
+
+  // For bindings that run ops by themselves, beside programs: the variables and queues, which live
+  // as long as any of the sessions that share them; and the number of a run, no other run's.
+  ResourceStore& resources() const;
+  uint64_t CountRun() const;
 
  private:
   struct State;
+  static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
+                                                         const SessionOptions& options,
+                                                         std::shared_ptr<ResourceStore> resources);
   static absl::StatusOr<std::unique_ptr<Session>> ForProgram(
       std::shared_ptr<State> state, std::shared_ptr<const Program> program);
   explicit Session(std::shared_ptr<State> state);

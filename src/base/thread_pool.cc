@@ -1,6 +1,9 @@
 #include "base/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +21,13 @@ constexpr int64_t kLongestWake = 100'000;
 }  // namespace
 
 ThreadPool& ThreadPool::Shared() {
-  static ThreadPool* const pool = new ThreadPool;
+  static ThreadPool* const pool = [] {
+    static ThreadPool* const made = new ThreadPool;
+    // A child of fork() has none of the threads, and locks as they were held at that moment. What
+    // the pool was made of is abandoned there, and it starts anew at the same address.
+    pthread_atfork(nullptr, nullptr, [] { new (made) ThreadPool; });
+    return made;
+  }();
   return *pool;
 }
 

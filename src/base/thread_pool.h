@@ -25,7 +25,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The process's pool. Lives for ever.
+  // The process's pool. Lives for ever; in a child of fork() it starts anew, without tasks.
   static ThreadPool& Shared();
 
   // Runs `task` on a thread of the pool, soon. A new thread is started if all are busy and there

@@ -1,5 +1,7 @@
 #include "front/error.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace gyre {
@@ -9,7 +11,16 @@ Error::Error(absl::Status status)
 
 namespace internal {
 
+namespace {
+thread_local LineProvider line_provider = nullptr;
+}  // namespace
+
+LineProvider SetLineProvider(LineProvider provider) {
+  return std::exchange(line_provider, provider);
+}
+
 std::string LineOf(const std::source_location& where) {
+  if (line_provider != nullptr) return line_provider();
   return absl::StrCat(where.file_name(), ":", where.line());
 }
 

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "front/import_program.h"
 #include "front/literal.h"
 #include "front/op_call.h"
 #include "gyre/graph.h"
@@ -77,9 +78,10 @@ std::shared_ptr<const Program> TakeFunctions(const Program& program, GraphState&
   return renamed.Build();
 }
 
-// A program as far as it is asked for, with If and While; feeds are the inputs.
+// A program as far as it is asked for; feeds are the inputs.
 absl::StatusOr<Staged> StageAsked(std::shared_ptr<const Program> program,
                                   const std::vector<std::string>& outputs,
+                                  const std::vector<std::string>& targets,
                                   const ImportInputs& inputs) {
   const MainNames names(*program);
   RunSignature signature;
@@ -91,13 +93,18 @@ absl::StatusOr<Staged> StageAsked(std::shared_ptr<const Program> program,
     GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
     signature.fetches.push_back(e);
   }
-  return Raise(MakeStaged(std::move(program), std::move(signature)));
+  for (const std::string& name : targets) {
+    GYRE_ASSIGN_OR_RETURN(const NodeId node, names.FindTarget(name));
+    signature.targets.push_back(node);
+  }
+  return MakeStaged(std::move(program), std::move(signature));
 }
 
 absl::StatusOr<Staged> ReadAsked(const std::string& path, const std::vector<std::string>& outputs,
                                  const ImportInputs& inputs) {
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
-  absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, inputs);
+  absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, {}, inputs);
+  if (staged.ok()) staged = Raise(*std::move(staged));  // with If and While
   if (!staged.ok()) return Annotate(staged.status(), path);
   return staged;
 }
@@ -203,7 +210,34 @@ class Importer {
   std::vector<NodeId> nodes_;  // by node of the file: of the scope; -1: not imported
 };
 
+std::vector<Value> ImportStaged(const Staged& staged, const ImportInputs& inputs,
+                                const std::source_location& where) {
+  std::vector<Value> given;
+  for (const auto& [name, operand] : inputs) {
+    if (!operand.is_literal()) given.push_back(operand.value());
+  }
+  const ScopePtr scope = internal::CurrentScope(given, where);
+  const std::shared_ptr<const Program> program = TakeFunctions(*staged.program, *scope->graph());
+  Importer importer(*program, staged.signature, scope, where);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    importer.Replace(staged.signature.feeds[i], inputs[i].first, inputs[i].second);
+  importer.AddNodes();
+  std::vector<Value> values;
+  for (const Endpoint& e : staged.signature.fetches)
+    values.push_back(scope->ValueAt(importer.Find(e)));
+  return values;
+}
+
 }  // namespace
+
+std::vector<Value> internal::ImportProgram(std::shared_ptr<const Program> program,
+                                           const std::vector<std::string>& outputs,
+                                           const std::vector<std::string>& targets,
+                                           const ImportInputs& inputs,
+                                           const std::source_location& where) {
+  return ImportStaged(ValueOrThrow(StageAsked(std::move(program), outputs, targets, inputs)),
+                      inputs, where);
+}
 
 std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
                                 const ImportInputs& inputs, std::source_location where) {
@@ -214,20 +248,7 @@ std::vector<Value> import_graph(const std::string& path, const std::vector<std::
                                  absl::StrCat(staged.status().message(), "\n  in ", path, "\n  at ",
                                               internal::LineOf(where))));
   }
-  std::vector<Value> given;
-  for (const auto& [name, operand] : inputs) {
-    if (!operand.is_literal()) given.push_back(operand.value());
-  }
-  const ScopePtr scope = internal::CurrentScope(given, where);
-  const std::shared_ptr<const Program> program = TakeFunctions(*staged->program, *scope->graph());
-  Importer importer(*program, staged->signature, scope, where);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    importer.Replace(staged->signature.feeds[i], inputs[i].first, inputs[i].second);
-  importer.AddNodes();
-  std::vector<Value> values;
-  for (const Endpoint& e : staged->signature.fetches)
-    values.push_back(scope->ValueAt(importer.Find(e)));
-  return values;
+  return ImportStaged(*staged, inputs, where);
 }
 
 }  // namespace gyre

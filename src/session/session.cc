@@ -59,7 +59,7 @@ struct Prepared {
 struct Session::State {
   // What outlives a program: sessions for snapshots of one program share it.
   struct Lasting {
-    ResourceStore resources;
+    std::shared_ptr<ResourceStore> resources;  // also of sessions with other options
     std::atomic<uint64_t> runs{0};
   };
 
@@ -211,7 +211,7 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
-  env.resources = &lasting->resources;
+  env.resources = lasting->resources.get();
   env.rendezvous = rendezvous.get();
   env.run_id = lasting->runs.fetch_add(1, std::memory_order_relaxed);
   env.seed = seed;
@@ -236,6 +236,17 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options) {
+  return Create(std::move(program), options, std::make_shared<ResourceStore>());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::WithOptions(
+    std::shared_ptr<const Program> program, const SessionOptions& options) const {
+  return Create(std::move(program), options, state_->lasting->resources);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
+                                                         const SessionOptions& options,
+                                                         std::shared_ptr<ResourceStore> resources) {
   auto state = std::make_shared<State>();
   state->engine = FindEngine(options.engine);
   if (state->engine == nullptr) {
@@ -255,6 +266,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   state->options = options;
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   state->lasting = std::make_shared<State::Lasting>();
+  state->lasting->resources = std::move(resources);
   return ForProgram(std::move(state), std::move(program));
 }
 
@@ -319,7 +331,7 @@ std::vector<Session::VariableInfo> Session::Variables() const {
 absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
     absl::Span<const std::string> names) const {
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                        FindVariables(program(), state_->lasting->resources, names));
+                        FindVariables(program(), *state_->lasting->resources, names));
   return ReadTogether(variables);
 }
 
@@ -327,8 +339,13 @@ absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Te
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                        FindVariables(program(), state_->lasting->resources, names));
+                        FindVariables(program(), *state_->lasting->resources, names));
   return AssignTogether(variables, values);
+}
+
+ResourceStore& Session::resources() const { return *state_->lasting->resources; }
+uint64_t Session::CountRun() const {
+  return state_->lasting->runs.fetch_add(1, std::memory_order_relaxed);
 }
 
 const Program& Session::program() const { return *state_->program; }

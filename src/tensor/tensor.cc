@@ -222,7 +222,8 @@ bool Tensor::IsUnique() const {
       return object_ != nullptr && object_->IsUnique();
     case Kind::kBuffer:
       return !rep_->release && rep_->refs.load(std::memory_order_acquire) == 1 &&
-             (rep_->base == nullptr || rep_->base->refs.load(std::memory_order_acquire) == 1);
+             (rep_->base == nullptr ||
+              (!rep_->base->release && rep_->base->refs.load(std::memory_order_acquire) == 1));
   }
   return false;
 }

@@ -16,7 +16,8 @@ ROWS = [
     ("exec",),
     ("session",),
     ("front", "dist", "compiled"),
-    ("cli", "python"),
+    ("cli",),
+    ("python",),
 ]
 NARROWER = {"devices": {"base", "tensor", "ops"}}
 

@@ -1,0 +1,36 @@
+# The Python module gyre._gyre, of src/python: one for all versions of Python from 3.11 on (abi3).
+# nanobind's own library comes with the package nanobind-backend. gyre_python()
+#
+# Where things lie: the module beside the package's Python files, libgyre.so beside the module
+# (installed), or in the build's lib folder (built).
+option(GYRE_PYTHON "Build the Python module (needs nanobind)" OFF)
+
+function(gyre_python)
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+                  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  find_package(nanobind CONFIG REQUIRED)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/python/*.cc)
+  nanobind_add_module(gyre_python BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11
+                      NB_SUPPRESS_WARNINGS NOMINSIZE ${sources} $<TARGET_OBJECTS:gyre_cli>)
+  target_link_libraries(gyre_python PRIVATE gyre_library)
+  target_compile_definitions(gyre_python PRIVATE GYRE_VERSION="${PROJECT_VERSION}")
+  set_target_properties(gyre_python PROPERTIES
+    OUTPUT_NAME _gyre LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN)
+  # In a wheel: both beside the package's files.
+  install(TARGETS gyre_python LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES $<TARGET_FILE:gyre_library> DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL
+          RENAME $<TARGET_SONAME_FILE_NAME:gyre_library>)
+  if(SKBUILD)
+    return()
+  endif()
+  # For development, Python finds it in the source tree; the loader looks for libgyre.so there, too.
+  set(package ${CMAKE_SOURCE_DIR}/python/gyre)
+  add_custom_command(TARGET gyre_python POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+            $<TARGET_FILE:gyre_python> ${package}/$<TARGET_FILE_NAME:gyre_python>
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+            $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>)
+endfunction()

@@ -1,0 +1,207 @@
+"""The core, bound by nanobind: what the Python package is made of. Users import `gyre`.
+
+Two kinds of Tensor share one class: eager ones hold data; symbolic ones are outputs of a graph that
+is being traced. `execute` runs an op at once, or adds it to the graph that is current.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# Objects with a method `__gyre_tensor__()` (variables) are read wherever a tensor is wanted; those
+# with `__gyre_operand__` and without that method keep their own reflected operators.
+
+Dims = tuple[int | None, ...] | None  # None: the rank is not known
+
+# ---- Types
+
+class DType:
+    """An element type. One object per type: compare with `is` or `==` (also with names and numpy
+    dtypes). float16 … complex128, bool, string, resource, variant, quantized types, and `*_ref`."""
+    name: str
+    size: int                       # bytes of an element; 0 where that makes no sense
+    as_datatype_enum: int
+    is_floating: bool
+    is_integer: bool
+    is_unsigned: bool
+    is_complex: bool
+    is_bool: bool
+    is_numeric: bool
+    is_ref: bool
+    base_dtype: DType
+    real_dtype: DType
+    as_numpy_dtype: Any             # imports numpy, and ml_dtypes for bfloat16
+    min: Any
+    max: Any
+
+def as_dtype(value: Any) -> DType: ...
+float32: DType                       # and so on: each dtype is an attribute of the module
+def all_dtypes() -> dict[str, DType]: ...
+
+# ---- Tensors
+
+class Tensor:
+    """Immutable. `==` and `!=` work element by element; hash by identity is left to `.ref()`."""
+    dtype: DType
+    _dims: Dims
+    is_symbolic: bool
+    id: int                          # unique while the process lives: never given to another tensor
+    name: str                        # symbolic only
+    device: str
+    graph: Graph | None
+    def numpy(self) -> Any: ...      # shares memory, read-only, where the layout allows it
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None): ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    # Operators (+ - * / // % ** @ & | ^ ~ < <= > >= == != unary - abs, reflected ones too),
+    # __getitem__ (ints, slices with steps, ellipsis, newaxis/None, scalar tensors, boolean masks),
+    # __len__, __iter__, __bool__, __int__, __float__, __complex__, __index__, __array__, __repr__,
+    # __reduce__. Symbolic: __bool__, __iter__, __int__ … raise TypeError, saying what to do.
+
+def tensor(value: Any, dtype: DType | None = None, dims: Dims = None) -> Tensor:
+    """An eager tensor of anything: Python scalars and nested lists (float -> float32, int -> int32,
+    or int64 where it does not fit, bool, complex -> complex128, str/bytes -> string), numpy arrays,
+    objects with __dlpack__ or __array__, Tensors (returned as they are). ValueError / TypeError with
+    the place ("element [2][0]") where lists are ragged or types do not fit."""
+
+def from_dlpack(exporter: Any) -> Tensor: ...
+
+def convert(value: Any, dtype: DType | None = None) -> Tensor:
+    """A Tensor as it is (TypeError if dtype differs), a Variable read, everything else by `tensor`.
+    While a graph is current: a symbolic tensor (constants and captures are made as needed)."""
+
+# ---- Executing
+
+def execute(op: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None,
+            name: str | None = None) -> list[Tensor]:
+    """One item of `inputs` per formal input of the op's schema: a Tensor or what converts to one, or
+    a list of them where the schema says so. Python scalars take the dtype of the other operands.
+    Attributes that the inputs tell may be left out; values are Python objects (int, float, bool,
+    str/bytes, DType, Dims, Tensor for tensor attributes, lists of these; a function's name as
+    FunctionRef). Runs at once, or adds a node to the current graph. Returns the outputs, flat."""
+
+def op_info(op: str) -> dict[str, Any]:
+    """{'name','doc','inputs':[{'name','dtype'|'type_attr','number_attr','type_list_attr','doc'}],
+    'outputs':[…],'attrs':[{'name','type','default','allowed','doc'}],'stateful':bool}."""
+def op_names() -> list[str]: ...
+
+def executing_eagerly() -> bool: ...
+def init_scope() -> Any:
+    """Context manager: outside of all graphs while it lasts."""
+
+# Gradient tapes: each active recorder is a callable record(op, inputs, attrs, outputs), called for
+# eager execution of ops when one of the inputs is among the ids it watches (outputs join them).
+class Recorder:
+    """What one tape sees. Entries: (op: str, attrs: dict, inputs: list[Tensor], outputs:
+    list[Tensor]); `op` may also be any object that record() was given."""
+    entries: list                    # inputs as execute takes them; attrs complete
+    watches_variables: bool          # handles that are read become watched; True
+    def __init__(self): ...
+    def watch(self, tensor: Tensor) -> None: ...
+    def is_watched(self, tensor: Tensor) -> bool: ...
+    def start(self) -> None: ...     # becomes active on this thread, innermost
+    def stop(self) -> None: ...
+    def clear(self) -> None: ...
+    variables: list                  # handles (Tensors of dtype resource) that were read while active
+def record(op: Any, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+    """Tells the active recorders of something that execute() does not see: a call of a function."""
+
+# ---- Graphs
+
+class Graph:
+    """A program while it is traced. `with graph:` makes it current on this thread. Nesting works."""
+    def __init__(self, name: str = "graph"): ...
+    def placeholder(self, dtype: DType, dims: Dims, name: str = "") -> Tensor: ...
+    # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and complex
+    # ones, resources and variants become placeholders, so that tapes can see them; others constants.
+    captures: list[tuple[Tensor, Tensor]]
+    def variable(self, handle: Tensor, dtype: DType, dims: Dims) -> Tensor:
+        """The resource of an eager variable, in this graph (the same each time)."""
+    variables: list[tuple[Tensor, Tensor]]   # (eager handle, symbolic handle) used so far
+    def prepare(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Tensor] | None = None,
+                effects: bool = True) -> Executable:
+        """Compiled once. `effects`: all effects of the main graph run, in program order."""
+    def text(self) -> str: ...               # Gyre's text form
+    def shapes(self) -> dict[str, list[tuple[str, Dims]]]:
+        """What is known of each node's outputs: "node" of the main graph, or "function/node"."""
+    def graph_def(self) -> bytes: ...
+    def names_scope(self, name: str) -> Any: ...     # context managers
+    def device_scope(self, name: str) -> Any: ...
+    def control_scope(self, before: list[Tensor]) -> Any: ...
+
+def current_graph() -> Graph | None: ...
+def in_body() -> bool:
+    """Whether a body of a loop, branch or function is being traced."""
+
+class Executable:
+    def __call__(self, feeds: Sequence[Tensor]) -> list[Tensor]:
+        """Without the GIL. Ctrl-C stops it: KeyboardInterrupt within 100 ms."""
+    def run(self, feeds, *, timeout_ms: int = 0, budget_bytes: int = 0, progress=None,
+            trace: bool = False, progress_ms: int = 200,
+            timeline: str | None = None) -> tuple[list[Tensor], dict]:
+        """The dict: what `trace` saw, {"nodes", "loops", "saved", "peak_bytes"}. `progress` is called
+        about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops": [{"name",
+        "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
+
+# ---- Control flow in the graph that is current. Bodies take and return flat lists of Tensors.
+
+def trace_cond(pred: Tensor, then_fn: Callable[[], list], else_fn: Callable[[], list],
+               paths: list[str] | None = None, name: str = "cond") -> list[Tensor]: ...
+def trace_case(index: Tensor, branches: list[Callable[[], list]], name: str = "case") -> list[Tensor]: ...
+def trace_while(cond_fn: Callable[[list[Tensor]], Any], body_fn: Callable[[list[Tensor]], list],
+                initial: list[Tensor], paths: list[str] | None = None, *, name: str = "while",
+                maximum_iterations: Tensor | int | None = None, window: int = 10, memory: str = "",
+                invariants: list[Dims] | None = None) -> list[Tensor]: ...
+def trace_range(start, limit, step, body_fn: Callable[[Tensor, list[Tensor]], list],
+                initial: list[Tensor], paths=None, *, name="for", maximum_iterations=None, window=10,
+                memory="", invariants=None) -> list[Tensor]: ...
+def trace_map(fn: Callable[[list[Tensor]], list], rows: list[Tensor], *, name="map", window=10,
+              memory="", reverse=False) -> list[Tensor]: ...
+def trace_fold(fn: Callable[[list[Tensor], list[Tensor]], list], rows: list[Tensor],
+               initial: list[Tensor], *, keep: bool, reverse=False, name="scan", window=10,
+               memory="") -> list[Tensor]: ...
+
+class GraphFunction:
+    """A function of the graph that is current, traced once per signature; may call itself when
+    declared with result specs."""
+    def __init__(self, name: str, args: list[tuple[DType, Dims]] | None = None,
+                 results: list[tuple[DType, Dims]] | None = None): ...
+    @staticmethod
+    def of_graph(name: str, graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> GraphFunction:
+        """A graph that has been traced, with its effects; calling it adds a call of it."""
+    def define(self, fn: Callable[[list[Tensor]], list]) -> None: ...
+    def __call__(self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None) -> list[Tensor]: ...
+
+# ---- Gradients in the graph that is current
+
+def gradients(ys: list[Tensor], xs: list[Tensor], grad_ys: list[Tensor] | None = None, *,
+              stops: list[Tensor] = ..., unconnected: str = "none", memory: str = "",
+              sparse: bool = False) -> list:
+    """xs: tensors or symbolic variable handles. unconnected: "none" (None in the list), "zero",
+    "error". sparse: items may be (values, indices, dense_shape)."""
+def custom_gradient(xs: list[Tensor], fn: Callable[[list], list],
+                    grad: Callable[[list, list], list]) -> list[Tensor]: ...
+def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
+
+# ---- Variables, host functions, settings
+
+def signature(args: tuple) -> bytes | None:
+    """A key for the dtypes and dims of eager tensors; None if one is none, or a graph is current."""
+def create_variable(initial: Tensor, dims: Dims = None, name: str = "Variable") -> Tensor:
+    """An eager handle: a scalar of dtype resource with a name of its own in the one store that all
+    graphs of the process share. The store forgets it when the last handle is gone."""
+def read_variable(handle: Tensor) -> Tensor: ...
+def assign_variable(handle: Tensor, value: Tensor) -> None: ...
+def register_host_function(fn: Callable[[list[Tensor]], list[Tensor]]) -> str:
+    """The token for PyFunc/EagerPyFunc nodes. Exceptions of fn surface with their traceback."""
+def set_seed(seed: int) -> None: ...
+def set_options(*, threads: int = 0, window: int = 0, engine: str = "", form: str = "") -> None: ...
+def load_plugin(path: str) -> None: ...
+def cli(args: list[str]) -> int: ...
+def check_golden(folder: str, args: list[str]) -> dict: ...
+def import_graph(path: str, outputs: list[str], inputs: dict[str, Any]) -> list[Tensor]: ...
+def version() -> str: ...
+
+# ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding asks
+# this function once, which the package sets: code name ("INVALID_ARGUMENT"), message -> exception.
+def set_error_factory(factory: Callable[[str, str], Exception] | None) -> Any: ...  # the one before
+# The line of the user's code that nodes get: called when a node is added; returns "file.py:12".
+def set_line_provider(provider: Callable[[], str] | None) -> None: ...

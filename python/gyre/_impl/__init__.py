@@ -1,0 +1,1 @@
+"""How the package is made. Everything here may change; what is public is listed in `names/`."""

@@ -1,0 +1,1 @@
+"""Making, reshaping, joining and indexing tensors."""

@@ -1,0 +1,181 @@
+"""Reading and writing by index: gather, scatter, slices, where, sort."""
+
+from typing import NamedTuple
+
+from gyre import _gyre
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, same_dtype
+
+
+class TopK(NamedTuple):
+    """What top_k returns."""
+
+    values: _gyre.Tensor
+    indices: _gyre.Tensor
+
+
+class Unique(NamedTuple):
+    """What unique returns."""
+
+    y: _gyre.Tensor
+    idx: _gyre.Tensor
+
+
+class UniqueWithCounts(NamedTuple):
+    """What unique_with_counts returns."""
+
+    y: _gyre.Tensor
+    idx: _gyre.Tensor
+    count: _gyre.Tensor
+
+
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    """Slices of `params` along `axis` (by default batch_dims), by index.
+
+    Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]. Of a variable
+    with axis 0 only the rows are read, and its gradient is IndexedSlices. InvalidArgumentError for
+    an index out of range.
+    """
+    del validate_indices
+    sparse_read = getattr(params, "sparse_read", None)
+    if sparse_read is not None and not batch_dims and axis in (None, 0):
+        return sparse_read(indices, name=name)
+    axis = batch_dims if axis is None else axis
+    return call("GatherV2", convert_to_tensor(params), indices, axis, batch_dims=int(batch_dims),
+                name=name)
+
+
+def gather_nd(params, indices, batch_dims=0, name=None):
+    """Slices of `params` by index vectors (the last dimension of `indices`) over its leading
+    dimensions. Batch dimensions are put in front of the vectors."""
+    params, indices = convert_to_tensor(params), convert_to_tensor(indices)
+    for axis in reversed(range(batch_dims)):
+        indices = _with_positions(indices, axis)
+    return call("GatherNd", params, indices, name=name)
+
+
+def _with_positions(indices, axis):
+    """Index vectors with their own position along `axis` in front."""
+    shape = call("Shape", indices)
+    last = len(indices._dims) - 1
+    outer = call("StridedSlice", shape, [0], [last], [1])
+    steps = call("Range", 0, call("GatherV2", shape, axis, 0), 1)
+    column = [1] * (last + 1)
+    column[axis] = -1
+    steps = call("Cast", call("Reshape", steps, column), DstT=indices.dtype)
+    one = call("ConcatV2", [outer, dims_tensor([1])], 0)
+    return call("ConcatV2", [call("BroadcastTo", steps, one), indices], -1)
+
+
+def scatter_nd(indices, updates, shape, name=None):
+    """Zeros of a shape with slices added at index vectors; equal ones add up."""
+    indices = convert_to_tensor(indices)
+    shape = dims_tensor(shape, indices.dtype)
+    if shape.dtype != indices.dtype:
+        shape = call("Cast", shape, DstT=indices.dtype)
+    return call("ScatterNd", indices, convert_to_tensor(updates), shape, name=name)
+
+
+def _scatter(op: str, name: str):
+    def function(tensor, indices, updates, name=None):
+        tensor = convert_to_tensor(tensor)
+        return call(op, tensor, indices, _gyre.convert(updates) if is_value(updates)
+                    else _gyre.convert(updates, tensor.dtype), name=name)
+
+    function.__name__ = name
+    function.__doc__ = (f"{_gyre.op_info(op)['doc']}\n\nindices: [n…, k], k leading dimensions of "
+                        "the tensor; updates: [n…] + tensor.shape[k:].")
+    return function
+
+
+tensor_scatter_nd_update = _scatter("TensorScatterUpdate", "tensor_scatter_nd_update")
+tensor_scatter_nd_add = _scatter("TensorScatterAdd", "tensor_scatter_nd_add")
+tensor_scatter_nd_sub = _scatter("TensorScatterSub", "tensor_scatter_nd_sub")
+tensor_scatter_nd_max = _scatter("TensorScatterMax", "tensor_scatter_nd_max")
+tensor_scatter_nd_min = _scatter("TensorScatterMin", "tensor_scatter_nd_min")
+
+
+def slice(input_, begin, size, name=None):
+    """The box of elements that starts at `begin`; a size of -1 means up to the end."""
+    begin, size = dims_tensor(begin), dims_tensor(size)
+    if begin.dtype != size.dtype:
+        begin, size = (call("Cast", t, DstT=_gyre.as_dtype("int64")) for t in (begin, size))
+    return call("Slice", convert_to_tensor(input_), begin, size, name=name)
+
+
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
+                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+    """input_[begin[0]:end[0]:strides[0], …]. Bit i of a mask: no begin, no end, an ellipsis, a new
+    axis, a single index, at place i."""
+    del var
+    begin = dims_tensor(begin)
+    strides = call("OnesLike", begin) if strides is None else dims_tensor(strides)
+    return call("StridedSlice", convert_to_tensor(input_), begin, dims_tensor(end), strides,
+                begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
+                new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name)
+
+
+def where(condition, x=None, y=None, name=None):
+    """x where the condition is true, y elsewhere; all three broadcast.
+
+    Without x and y: the coordinates of the true (not zero) elements, [n, rank] of int64.
+    """
+    if (x is None) != (y is None):
+        raise ValueError("where needs both x and y, or neither.")
+    if x is None:
+        return call("Where", convert_to_tensor(condition), name=name)
+    return call("SelectV2", convert_to_tensor(condition, dtype_hint="bool"), *same_dtype([x, y]),
+                name=name)
+
+
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """The positions along `axis` that sort the values; equal ones keep their order."""
+    del stable
+    values = convert_to_tensor(values)
+    return _sorted(values, axis, direction, name).indices
+
+
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """The values sorted along `axis`."""
+    values = convert_to_tensor(values)
+    return _sorted(values, axis, direction, name).values
+
+
+def _sorted(values, axis, direction, name) -> TopK:
+    """Sorted by TopKV2 along the last dimension; ascending: the largest of the opposites."""
+    direction = direction.upper()
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"direction must be ASCENDING or DESCENDING, got {direction}.")
+    if values._dims is None:
+        raise ValueError("sort needs a tensor of known rank.")
+    rank = len(values._dims)
+    axis = axis + rank if axis < 0 else axis
+    perm = [*range(axis), rank - 1, *range(axis + 1, rank - 1), axis][:rank]
+    swapped = axis != rank - 1
+    if swapped:
+        values = call("Transpose", values, perm)
+    key = _opposite(values) if direction == "ASCENDING" else values
+    count = call("GatherV2", call("Shape", values), rank - 1, 0)
+    found, places = _gyre.execute("TopKV2", [key, count], {"sorted": True}, name)
+    if direction == "ASCENDING":
+        found = _opposite(found)
+    if swapped:
+        found, places = call("Transpose", found, perm), call("Transpose", places, perm)
+    return TopK(found, places)
+
+
+def _opposite(x):
+    """An involution that reverses the order: -x, of integers ~x, which cannot overflow."""
+    return call("Invert", x) if x.dtype.is_integer else call("Neg", x)
+
+
+def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=None):
+    """Where values would have to go to keep rows sorted: sorted_sequence [..., n], values [..., m].
+
+    Counts what is less ("left"), or less or equal ("right"): n comparisons for each value.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f'side must be "left" or "right", got {side!r}.')
+    row, column = same_dtype([sorted_sequence, values])
+    below = call("Less" if side == "left" else "LessEqual", call("ExpandDims", row, -2),
+                 call("ExpandDims", column, -1))
+    return call("Sum", call("Cast", below, DstT=_gyre.as_dtype(out_type)), -1, name=name)

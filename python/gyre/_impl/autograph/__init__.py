@@ -1,0 +1,1 @@
+"""Plain Python control flow, converted."""

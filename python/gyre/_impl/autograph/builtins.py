@@ -1,0 +1,139 @@
+"""Python's built-in functions, where their arguments are traced."""
+
+import builtins
+
+from gyre import _gyre
+from gyre._impl.autograph import rows
+from gyre._impl.autograph.lists import TracedList
+from gyre._impl.autograph.tracing import condition, is_symbolic
+
+
+def _traced(value):
+    return is_symbolic(value) or rows.rows_of(value) is not None
+
+
+def range_(*args):
+    if any(is_symbolic(condition(arg)) for arg in args):
+        args = [condition(arg) for arg in args]
+        start, limit, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        return rows.SymbolicRange(start, limit, step)
+    return range(*args)
+
+
+def len_(value):
+    if isinstance(value, TracedList):
+        return value.length()
+    if isinstance(value, _gyre.Tensor) and value.is_symbolic:
+        dims = value._dims
+        if dims is not None and dims and dims[0] is not None:
+            return dims[0]
+        return rows.Rows(value).length()
+    found = rows.rows_of(value)
+    return len(value) if found is None else found.length()
+
+
+def enumerate_(iterable, start=0):
+    found = rows.rows_of(iterable)
+    if found is None and not is_symbolic(start):
+        return enumerate(iterable, start)
+    return rows.Enumerated(found or rows.rows_or_constant(iterable), start)
+
+
+def zip_(*iterables, strict=False):
+    if any(rows.rows_of(iterable) is not None for iterable in iterables):
+        return rows.Zipped([rows.rows_or_constant(iterable) for iterable in iterables])
+    return zip(*iterables, strict=strict)
+
+
+def reversed_(iterable):
+    found = rows.rows_of(iterable)
+    return reversed(iterable) if found is None else rows.Reversed(found)
+
+
+def _cast(dtype, plain):
+    def convert(*args, **kwargs):
+        if len(args) == 1 and not kwargs:
+            value = condition(args[0])
+            if is_symbolic(value):
+                return _gyre.execute("Cast", [value], {"DstT": _gyre.as_dtype(dtype)})[0]
+        return plain(*args, **kwargs)
+    return convert
+
+
+int_ = _cast("int32", int)
+float_ = _cast("float32", float)
+bool_ = _cast("bool", bool)
+
+
+def _extreme(op, reduce_op, plain):
+    def choose(*args, **kwargs):
+        if kwargs:
+            return plain(*args, **kwargs)
+        if len(args) == 1:
+            if is_symbolic(args[0]):
+                return _reduce(reduce_op, args[0])
+            values = args[0] if hasattr(args[0], "__len__") else list(args[0])
+            if not any(is_symbolic(value) for value in values):
+                return plain(values)
+            args = values
+        if not any(is_symbolic(value) for value in args):
+            return plain(*args)
+        result = args[0]
+        for value in args[1:]:
+            result = _gyre.execute(op, [result, value])[0]
+        return result
+    return choose
+
+
+def _reduce(op, tensor):
+    attributes = {"keep_dims": False}
+    return _gyre.execute(op, [tensor, _gyre.convert(0)], attributes)[0]
+
+
+min_ = _extreme("Minimum", "Min", min)
+max_ = _extreme("Maximum", "Max", max)
+
+
+def sum_(iterable, start=0):
+    if isinstance(iterable, TracedList):
+        iterable = iterable.stack()
+    if is_symbolic(iterable):
+        total = _reduce("Sum", iterable)
+        return total if isinstance(start, int) and start == 0 else total + start
+    return sum(iterable, start)
+
+
+def _all_or_any(op, plain, join):
+    def test(iterable):
+        if is_symbolic(iterable):
+            return _reduce(op, iterable)
+        values = list(iterable)
+        if not any(is_symbolic(value) for value in values):
+            return plain(values)
+        result = values[0]
+        for value in values[1:]:
+            result = _gyre.execute(join, [result, value])[0]
+        return result
+    return test
+
+
+all_ = _all_or_any("All", all, "LogicalAnd")
+any_ = _all_or_any("Any", any, "LogicalOr")
+
+
+def print_(*objects, sep=" ", end="\n", file=None, flush=False):
+    if not any(_traced(leaf) for leaf in objects):
+        from gyre._impl import nest
+        if not any(is_symbolic(leaf) for leaf in nest.flatten(objects)):
+            return print(*objects, sep=sep, end=end, file=file, flush=flush)
+    from gyre._impl.control_flow.print import print as print_traced
+    import sys
+    objects = [item.stack() if isinstance(item, TracedList) else item for item in objects]
+    stream = sys.stderr if file is sys.stderr else sys.stdout
+    return print_traced(*objects, sep=sep, end=end, output_stream=stream)
+
+
+OVERLOADS = {
+    getattr(builtins, name[:-1]): overload for name, overload in list(globals().items())
+    if name.endswith("_") and not name.startswith("_") and callable(overload)
+}

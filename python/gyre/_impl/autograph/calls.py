@@ -1,0 +1,175 @@
+"""Calls in converted code: the function that is called is converted, too, where it is the user's."""
+
+import functools
+import sys
+import types
+
+from gyre._impl.autograph import effects
+from gyre._impl.autograph.builtins import OVERLOADS
+from gyre._impl.autograph.lists import TracedList
+
+_NOT_CONVERTED = frozenset((
+    "gyre", "malt", "numpy", "collections", "copy", "inspect", "re", "pdb", "threading", "functools",
+    "itertools", "contextlib", "dataclasses", "enum", "typing", "abc", "logging", "warnings", "random",
+    "unittest", "pytest", "_pytest", "hypothesis", "torch", "jax", "pandas", "scipy", "matplotlib",
+    "ml_dtypes", "builtins", "operator", "math", "string", "json", "time", "datetime", "os", "sys",
+    "weakref", "types", "ast", "traceback", "io", "pathlib", "argparse", "concurrent", "multiprocessing",
+))
+
+
+
+def converted_call(fn, args, kwargs, scope=None):
+    """fn(*args, **kwargs), of converted code."""
+    kwargs = kwargs or {}
+    kind = type(fn)
+    if kind is types.FunctionType or kind is types.MethodType:
+        return _call_function(fn, args, kwargs)
+    if kind is types.BuiltinFunctionType or kind is type or kind is types.MethodWrapperType:
+        return _call_builtin(fn, args, kwargs, scope)
+    if kind is functools.partial:
+        return converted_call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}, scope)
+    if isinstance(fn, type):
+        return fn(*args, **kwargs)
+    call = getattr(kind, "__call__", None)
+    if type(call) is types.FunctionType:
+        return _call_function(types.MethodType(call, fn), args, kwargs)
+    return fn(*args, **kwargs)
+
+
+def _call_function(fn, args, kwargs):
+    ours = (getattr(fn, "__module__", None) or "").split(".")[0]
+    if ours == "gyre":
+        return _call_gyre(fn, args, kwargs)
+    converted = convert_or_none(fn)
+    return (fn if converted is None else converted)(*args, **kwargs)
+
+
+def convert_or_none(fn):
+    """The converted form of a function or bound method; None if it runs as it is."""
+    function = fn.__func__ if isinstance(fn, types.MethodType) else fn
+    if hasattr(function, "autograph_info__"):
+        return None
+    found = function.__dict__.get("_gyre_converted")
+    if found is None or found[0] is not function.__code__:  # wrappers copy attributes
+        found = function._gyre_converted = (function.__code__, _convert(function))
+    converted = found[1]
+    if converted is not None and function is not fn:
+        return types.MethodType(converted, fn.__self__)
+    return converted
+
+
+def _convert(function):
+    if (function.__module__ or "").split(".")[0] in _NOT_CONVERTED or function.__code__ is None:
+        return None
+    from gyre._impl.autograph import source
+    try:
+        return source.convert(function)
+    except source.Unconvertible as why:
+        return _explaining(function, why)
+
+
+def _explaining(function, why):
+    """The function as it is; the truth of a traced tensor in it is refused with the reason."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if _asks_for_truth(error) and _raised_in(error, function.__code__):
+                raise TypeError(
+                    f"{function.__qualname__} is run as plain Python, since {why}. There the truth of a "
+                    f"tensor that is being traced is not known. Write if and while with gyre.cond and "
+                    f"gyre.while_loop, or move them to a function of their own").with_traceback(
+                        error.__traceback__) from None
+            raise
+    return call
+
+
+def _asks_for_truth(error):
+    text = str(error)
+    return "symbolic" in text or "bool" in text or "traced" in text
+
+
+def _raised_in(error, code):
+    entry = error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code is code:
+            return True
+        entry = entry.tb_next
+    return False
+
+
+def _call_gyre(fn, args, kwargs):
+    """Gyre's own functions are not converted; what they make of ranges and lists is kept."""
+    name = getattr(fn, "__name__", "")
+    if args and isinstance(args[0], TracedList) and name in ("stack", "concat"):
+        if name == "stack" and not kwargs.get("axis") and len(args) == 1:
+            return args[0].stack()
+        if name == "concat" and (args[1:] == (0,) or kwargs.get("axis") == 0):
+            return args[0].concat()
+        return fn(_unstacked(args[0]), *args[1:], **kwargs)
+    return fn(*args, **kwargs)
+
+
+def _unstacked(values):
+    raise TypeError("a list that grew in a traced loop can be stacked and concatenated along axis 0 "
+                    "only; stack() it first")
+
+
+def _call_builtin(fn, args, kwargs, scope):
+    try:
+        overload = OVERLOADS.get(fn)
+    except TypeError:
+        overload = None
+    if overload is not None:
+        return overload(*args, **kwargs)
+    if fn is super and not args:
+        return _super(scope)
+    if fn in (locals, globals, eval, exec, vars) and not kwargs:
+        return _in_frame(fn, args, scope)
+    if fn is map and args:
+        return map(_converting(args[0]), *args[1:])
+    if fn is filter and args:
+        return filter(_converting(args[0]), *args[1:])
+    if fn is sorted and kwargs.get("key") is not None:
+        return sorted(*args, **{**kwargs, "key": _converting(kwargs["key"])})
+    effects.check_method(fn, args)
+    return fn(*args, **kwargs)
+
+
+def _converting(fn):
+    """A function as an argument of a builtin."""
+    if not isinstance(fn, (types.FunctionType, types.MethodType)):
+        return fn
+    return convert_or_none(fn) or fn
+
+
+def _frame_of(scope, innermost):
+    frame, found = sys._getframe(2), None
+    while frame is not None:
+        if scope is not None and frame.f_locals.get(scope.name) is scope:
+            found = frame
+            if innermost:
+                break
+        frame = frame.f_back
+    return found
+
+
+def _super(scope):
+    frame = _frame_of(scope, innermost=False)
+    own = frame.f_locals[frame.f_code.co_varnames[0]]
+    return super(frame.f_locals["__class__"], own)
+
+
+def _in_frame(fn, args, scope):
+    frame = _frame_of(scope, innermost=True)
+    if fn is globals:
+        return frame.f_globals
+    if fn is locals or fn is vars and not args:
+        return {name: value for name, value in frame.f_locals.items() if not name.endswith("scope")}
+    if fn in (eval, exec):
+        return fn(args[0], args[1] if len(args) > 1 else frame.f_globals,
+                  args[2] if len(args) > 2 else frame.f_locals)
+    return fn(*args)
+

@@ -1,0 +1,266 @@
+"""`if`, conditional expressions, `and`, `or`, `not`, chained comparisons and `assert`."""
+
+import operator
+
+from gyre import _gyre
+from gyre._impl.autograph import layout as layouts
+from gyre._impl.autograph.effects import Watch
+from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
+from gyre._impl.autograph.lists import fresh
+from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place,
+                                          state)
+from gyre._impl.autograph.undefined import (PartlyDefined, Undefined,
+                                            UndefinedReturnValue, settled)
+
+
+def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
+    """An if statement. get_state and set_state reach the names that its branches assign; the first
+    `nouts` of them are used afterwards."""
+    cond = condition(cond)
+    if not is_symbolic(cond):
+        if cond:
+            body()
+        else:
+            orelse()
+        return
+    at = place()
+    before = get_state()
+    if state.probing:
+        _first_that_does_not_recurse(before, set_state, body, orelse)
+        return
+
+    def run(block):
+        set_state(fresh(before))
+        block()
+        return get_state()[:nouts]
+
+    after = merge(cond, lambda: run(body), lambda: run(orelse), symbol_names[:nouts], at,
+                  before[:nouts], _branches_of_if)
+    set_state(tuple(after) + tuple(before[nouts:]))
+
+
+def _first_that_does_not_recurse(before, set_state, *blocks):
+    for i, block in enumerate(blocks):
+        set_state(fresh(before))
+        try:
+            block()
+            return
+        except Recursion:
+            if i == len(blocks) - 1:
+                raise
+
+
+def _branches_of_if(name, at, then, otherwise, why):
+    return (f"{name!r} differs in the branches of the if at {at}: {why}. Where its condition is true "
+            f"it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
+            f"decide with a Python value")
+
+
+class _Branches:
+    """One attempt after the other to trace both branches with the same layout."""
+
+    def __init__(self, names, at, before, refusal):
+        self.names, self.at, self.refusal = names, at, refusal
+        self.before = before
+        self.plan = {}
+
+    def then(self, values):
+        self.then_taken = [Taken(value) for value in values]
+        self.layouts, tensors = [], []
+        for i, taken in enumerate(self.then_taken):
+            chosen = self.plan.get(i)
+            if chosen is None:
+                unsure = self.before is not None and not isinstance(
+                    self.before[i], _DEFINED) and not taken.undefined
+                chosen = layouts.layout_of(taken, flagged=unsure)
+            self.layouts.append(chosen)
+            tensors.extend(self._emit(i, chosen, taken))
+        return tensors
+
+    def _emit(self, i, chosen, taken):
+        try:
+            return chosen.emit(taken)
+        except Mismatch:
+            self.refuse(i, taken, taken, "it does not fit")
+
+    def otherwise(self, values):
+        self.else_taken = [Taken(value) for value in values]
+        tensors = []
+        for i, taken in enumerate(self.else_taken):
+            try:
+                tensors.extend(self.layouts[i].emit(taken))
+            except Mismatch:
+                self._join(i)
+                raise Restart(self) from None
+        return tensors
+
+    def _join(self, i):
+        try:
+            joined = layouts.join(self.then_taken[i], self.else_taken[i])
+        except Refusal as why:
+            self.refuse(i, self.then_taken[i], self.else_taken[i], why)
+        if i in self.plan:
+            self.refuse(i, self.then_taken[i], self.else_taken[i], "it cannot be made the same")
+        self.plan[i] = joined
+
+    def refuse(self, i, then, otherwise, why):
+        raise TypeError(self.refusal(self.names[i], self.at, then, otherwise, why)) from None
+
+    def results(self, tensors):
+        tensors = iter(tensors)
+        values = []
+        for i, chosen in enumerate(self.layouts):
+            then, otherwise = self.then_taken[i], self.else_taken[i]
+            if chosen.undefined:
+                values.append(then.value if then.value is not None else Undefined(self.names[i]))
+                continue
+            value, flag = chosen.pack(tensors)
+            plain = self._python_value(then, otherwise)
+            if flag is not None and (then.undefined or otherwise.undefined
+                                     or then.flag is not None or otherwise.flag is not None):
+                run_time = self._decided_at_run_time(i)
+                value = settled(str(self.names[i]), PartlyDefined(
+                    value, flag, self.names[i], self.at, run_time))
+            elif plain is not None:
+                value = plain
+            values.append(value)
+        return values
+
+    def _decided_at_run_time(self, i):
+        """Whether a name that is not on all paths may be read: a loop may have given it a value before,
+        or it is there on one path and perhaps on the other. Else no run could read it in both cases."""
+        if isinstance(self.before and self.before[i], PartlyDefined) and self.before[i].run_time:
+            return True
+        sides = self.then_taken[i], self.else_taken[i]
+        return not any(side.undefined for side in sides)
+
+    @staticmethod
+    def _python_value(then, otherwise):
+        """The Python number that both branches give, if they do."""
+        if (len(then.leaves) == len(otherwise.leaves) == 1 and then.leaves[0].scalar
+                and otherwise.leaves[0].scalar and then.value is then.leaves[0].value
+                and layouts.same(then.value, otherwise.value)):
+            return then.value
+        return None
+
+
+class _Defined(type):
+    def __instancecheck__(cls, value):
+        return not isinstance(value, (Undefined, UndefinedReturnValue, PartlyDefined))
+
+
+class _DEFINED(metaclass=_Defined):
+    """Any value but those that are not (always) there."""
+
+
+def merge(cond, then_fn, else_fn, names, at, before=None, refusal=_branches_of_if, name="cond"):
+    """The values that then_fn() or else_fn() return, by a symbolic condition. Both return equally many;
+    `names` are theirs."""
+    attempt = _Branches(names, at, before, refusal)
+    while True:
+        watch = Watch(then_fn, else_fn, kind="if", at=at)
+
+        def then():
+            with watch:
+                values = then_fn()
+                watch.check(names)
+                return attempt.then(values)
+
+        def otherwise():
+            with watch:
+                values = else_fn()
+                watch.check(names)
+                return attempt.otherwise(values)
+
+        try:
+            return attempt.results(_gyre.trace_cond(cond, then, otherwise, None, name))
+        except Restart as restart:
+            if restart.owner is not attempt:
+                raise
+
+
+def _results_of_expression(name, at, then, otherwise, why):
+    return (f"the two values of {name} at {at} differ: {why}. Where the condition is true it is "
+            f"{then.describe()}, else {otherwise.describe()}")
+
+
+def if_exp(cond, if_true, if_false, expr_repr):
+    """`a if cond else b`."""
+    cond = condition(cond)
+    if not is_symbolic(cond):
+        return if_true() if cond else if_false()
+    if state.probing:
+        try:
+            return if_true()
+        except Recursion:
+            return if_false()
+    return merge(cond, lambda: [if_true()], lambda: [if_false()],
+                 [f"the conditional expression on {expr_repr}"], place(), None,
+                 _results_of_expression)[0]
+
+
+def _boolean(value):
+    value = condition(value)
+    return value if isinstance(value, _gyre.Tensor) else bool(value)
+
+
+def and_(a, b):
+    """`a and b`; b is not computed if a is false."""
+    left = condition(a())
+    if not is_symbolic(left):
+        return left and b()
+    if state.probing:
+        return left
+    return merge(left, lambda: [_boolean(b())], lambda: [False], ["and"], place(), None,
+                 _results_of_expression, "and")[0]
+
+
+def or_(a, b):
+    """`a or b`; b is not computed if a is true."""
+    left = condition(a())
+    if not is_symbolic(left):
+        return left or b()
+    if state.probing:
+        return left
+    return merge(left, lambda: [True], lambda: [_boolean(b())], ["or"], place(), None,
+                 _results_of_expression, "or")[0]
+
+
+def not_(a):
+    """`not a`."""
+    a = condition(a)
+    if is_symbolic(a):
+        return _gyre.execute("LogicalNot", [a])[0]
+    return not a
+
+
+_SIGNS = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
+    "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}
+
+
+def chain(signs, first, second, *rest):
+    """`a < b < c`: each part is computed once, and only as far as the comparison goes."""
+    result = _SIGNS[signs[0]](first, second)
+    if not rest:
+        return result
+    return and_(lambda: result, lambda: chain(signs[1:], second, rest[0](), *rest[1:]))
+
+
+def assert_stmt(expression, message):
+    """`assert expression, message()`."""
+    expression = condition(expression)
+    if not is_symbolic(expression):
+        assert expression, message()
+        return
+    text = message()
+    if text is None:
+        text = "assertion failed"
+    from gyre._impl import nest
+    data = [_gyre.convert(part) for part in nest.flatten(text)]
+    _gyre.execute("Assert", [expression, data])
+
+
+__all__ = ["and_", "assert_stmt", "chain", "if_exp", "if_stmt", "merge", "not_", "or_"]

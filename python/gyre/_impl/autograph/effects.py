@@ -1,0 +1,125 @@
+"""Python side effects in traced blocks: they would happen once, when the block is traced, instead of
+in each iteration or in the taken branch only. Those that involve traced values are refused.
+
+Assignments that the block itself states (`x = …`, `self.x = …`) are part of its state, and fine. What is
+refused is changing an older list, dict or set by a method, an attribute by a call, or a name of an
+enclosing function by a call.
+"""
+
+import threading
+import types
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph.lines import place
+
+_LIMIT = 2000  # objects that are looked at per block
+_CONTAINERS = (list, dict, set)
+_MUTATORS = frozenset((
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard",
+    "update", "setdefault", "popitem", "__setitem__", "__delitem__"))
+
+class _Active(threading.local):
+    def __init__(self):
+        self.watches = []  # of the blocks that are being traced, outermost first
+
+
+_active = _Active()
+
+
+class Watch:
+    """Of one block while it is traced: knows what existed before."""
+
+    def __init__(self, *blocks, kind, at):
+        self.kind, self.at = kind, at
+        self.older = {}    # id -> object: containers that the block can reach
+        self.objects = {}  # id -> (object, its attributes, path)
+        for block in blocks:
+            self._look_into_function(block, "", 0)
+
+    def __enter__(self):
+        self.found = {key: dict(obj.__dict__) for key, (obj, _) in self.objects.items()}
+        _active.watches.append(self)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        _active.watches.remove(self)
+
+    def _look_into_function(self, fn, path, depth):
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self._look(value, name, depth)
+        names = fn.__globals__
+        for name in fn.__code__.co_names:
+            if name in names and isinstance(names[name], _CONTAINERS):
+                self._look(names[name], name, depth)
+
+    def _look(self, value, path, depth):
+        if depth > 4 or len(self.older) + len(self.objects) > _LIMIT:
+            return
+        if isinstance(value, _CONTAINERS):
+            if id(value) in self.older:
+                return
+            self.older[id(value)] = value
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            for key, item in list(items)[:50]:
+                self._look(item, f"{path}[{key!r}]", depth + 1)
+        elif isinstance(value, tuple):
+            for i, item in enumerate(value[:50]):
+                self._look(item, f"{path}[{i}]", depth + 1)
+        elif isinstance(value, types.FunctionType):
+            if not value.__module__ or not value.__module__.startswith(("gyre", "malt", "numpy")):
+                self._look_into_function(value, path, depth + 1)
+        elif isinstance(value, types.MethodType):
+            self._look(value.__self__, path, depth + 1)
+        elif _is_users(value) and id(value) not in self.objects:
+            self.objects[id(value)] = (value, path)
+            for name, item in list(value.__dict__.items())[:100]:
+                self._look(item, f"{path}.{name}", depth + 1)
+
+    def check(self, names):
+        """Refuses attributes that calls in the block gave traced values. `names`: what it states."""
+        allowed = {str(name).rpartition(".")[2] for name in names}
+        for key, (obj, path) in self.objects.items():
+            before = self.found[key]
+            for name, value in list(obj.__dict__.items()):
+                if (name not in allowed and (name not in before or before[name] is not value)
+                        and _holds_traced(value)):
+                    raise TypeError(
+                        f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} by a "
+                        f"call: it would keep a value of the trace. Assign {path}.{name} in the "
+                        f"{self.kind} itself, or make it a gyre.Variable")
+
+
+def _is_users(value):
+    module = type(value).__module__ or ""
+    return (not isinstance(value, (type, types.ModuleType)) and hasattr(value, "__dict__")
+            and module.split(".")[0] not in ("gyre", "malt", "numpy", "builtins", "threading", "weakref"))
+
+
+def _holds_traced(value):
+    try:
+        return any(isinstance(leaf, _gyre.Tensor) and leaf.is_symbolic
+                   for leaf in nest.flatten(value, expand_composites=True))
+    except TypeError:
+        return False
+
+
+def check_method(method, args):
+    """Refuses `older.append(traced)`. `method` is a bound builtin method."""
+    owner = getattr(method, "__self__", None)
+    if not _active.watches or not isinstance(owner, _CONTAINERS) or method.__name__ not in _MUTATORS:
+        return
+    if not _holds_traced(list(args)):
+        return
+    for watch in _active.watches:
+        if id(owner) in watch.older:
+            raise TypeError(
+                f"{method.__name__}() at {place()} changes a Python {type(owner).__name__} that is older "
+                f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
+                f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
+                f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "
+                f"gyre.Variable")

@@ -1,0 +1,368 @@
+"""`while` and `for`.
+
+A loop over Python values runs while tracing, and leaves its body in the graph once per iteration. A
+loop whose test or range is a tensor becomes one loop of the graph: the names that its body assigns, and
+that are used in later iterations or after it, are its state.
+"""
+
+import warnings
+
+from gyre import _gyre
+from gyre._impl.autograph import conditionals
+from gyre._impl.autograph import layout as layouts
+from gyre._impl.autograph.effects import Watch
+from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
+from gyre._impl.autograph.lists import TracedList, fresh
+from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
+from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place, probe,
+                                          state)
+from gyre._impl.autograph.undefined import PartlyDefined, settled
+
+_MANY = 3000  # iterations of a Python loop that are worth a word
+
+
+def _warn_many(count, at):
+    if count == _MANY:
+        warnings.warn(
+            f"the loop at {at} runs over Python values and has made {_MANY} iterations while tracing: "
+            f"each of them adds its body to the graph. Make its test or its range a tensor "
+            f"(gyre.constant, gyre.range) to trace it once", stacklevel=2)
+
+
+class _Loop:
+    """Traces one loop: finds the layout of its state, tracing again where the first guess was wrong."""
+
+    def __init__(self, kind, names, at, get_state, set_state, opts):
+        self.kind, self.names, self.at = kind, [str(name) for name in names], at
+        self.get_state, self.set_state = get_state, set_state
+        self.before = get_state()
+        self.taken = [Taken(value) for value in self.before]
+        self.layouts = [layouts.layout_of(taken) for taken in self.taken]
+        self.joined = set()
+        self.guessed = self.guessed_lists = False
+        self.options = _options(opts)
+        self.invariants = opts.get("shape_invariants") if opts else None
+
+    # ---- Into and out of the body
+
+    def initial(self):
+        tensors = []
+        for i, (chosen, taken) in enumerate(zip(self.layouts, self.taken)):
+            try:
+                tensors.extend(chosen.emit(taken))
+            except Mismatch:
+                self.refuse(i, taken, "it cannot be made the same")
+        return tensors
+
+    def enter(self, tensors):
+        """Gives the names the values that these tensors are."""
+        tensors = iter(tensors)
+        values = []
+        for name, chosen, before in zip(self.names, self.layouts, self.before):
+            if chosen.undefined:
+                values.append(before)
+                continue
+            value, flag = chosen.pack(tensors)
+            values.append(value if flag is None else PartlyDefined(value, flag, name, self.at, True))
+        self.set_state(tuple(values))
+
+    def leave(self):
+        """The tensors of the state at the end of the body."""
+        tensors, wrong = [], False
+        for i, value in enumerate(self.get_state()):
+            taken = Taken(value)
+            try:
+                tensors.extend(self.layouts[i].emit(taken))
+            except Mismatch:
+                self._join(i, taken)
+                wrong = True
+        if wrong:
+            raise Restart(self)
+        return tensors
+
+    def _join(self, i, after):
+        try:
+            joined = layouts.join(self.taken[i], after)
+        except Refusal as why:
+            self.refuse(i, after, why)
+        if i in self.joined and not (joined.flagged and not self.layouts[i].flagged):
+            self.refuse(i, after, "it cannot be made the same")
+        self.joined.add(i)
+        self.layouts[i] = joined
+
+    def refuse(self, i, after, why):
+        raise TypeError(
+            f"{self.names[i]!r} does not stay the same kind of value in the {self.kind} loop at {self.at}: "
+            f"{why}. Before the loop it is {self.taken[i].describe()}, after one iteration it is "
+            f"{after.describe()}. Give it its final kind before the loop") from None
+
+    # ---- Tracing
+
+    def trace(self, build, *blocks):
+        """build(initial tensors, paths, invariants) makes the loop, and returns its results."""
+        while True:
+            watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at)
+            try:
+                with watch:
+                    self.watch = watch
+                    results = build(self.initial(), self.paths(), self.dims())
+                break
+            except Restart as restart:
+                if restart.owner is not self:
+                    raise
+            except Exception:
+                if not self._guess():
+                    raise
+        self.enter(results)
+        self.set_state(tuple(map(settled, self.names, self.get_state())))
+
+    def _guess(self):
+        """After a failure: whether another layout is worth a try."""
+        return self._guess_lists() or self._guess_dtypes()
+
+    def _guess_lists(self):
+        """Whether there are Python lists in the state, which a traced index could not read."""
+        if self.guessed_lists:
+            return False
+        self.guessed_lists = True
+        changed = False
+        for i, taken in enumerate(self.taken):
+            if i in self.joined or type(taken.value) is not list or not taken.value:
+                continue
+            if len({leaf.dtype and leaf.dtype.name for leaf in taken.leaves}) != 1:
+                continue
+            if len(taken.leaves) != len(taken.value) or taken.leaves[0].dtype is None:
+                continue
+            like = Taken(TracedList.like(taken.value[0]))
+            self.layouts[i] = layouts.layout_of(like)
+            self.joined.add(i)
+            changed = True
+        return changed
+
+    def _guess_dtypes(self):
+        """Whether Python numbers of the state become tensors of another dtype, as
+        `s = 0` in `s = s + x`. Tries the body with the Python numbers themselves."""
+        scalars = [i for i, taken in enumerate(self.taken) if len(taken.leaves) == 1
+                   and taken.leaves[0].scalar and i not in self.joined]
+        if self.guessed or not scalars or self.rerun is None:
+            return False
+        self.guessed = True
+        changed = False
+
+        def attempt():
+            self.set_state(fresh(self.before))
+            self.rerun()
+            return [Taken(value) for value in self.get_state()]
+
+        try:
+            found = probe(attempt)
+        except Exception:
+            return False
+        finally:
+            self.set_state(fresh(self.before))
+        for i in scalars:
+            after = found[i]
+            if (len(after.leaves) == 1 and after.leaves[0].dtype is not None
+                    and after.leaves[0].dtype != self.layouts[i].leaves[0].dtype):
+                try:
+                    self.layouts[i] = layouts.join(self.taken[i], after)
+                except Refusal:
+                    continue
+                self.joined.add(i)
+                changed = True
+        return changed
+
+    rerun = None
+
+    def paths(self):
+        return [name for name, chosen in zip(self.names, self.layouts) for _ in range(chosen.count())]
+
+    def dims(self):
+        """Shapes that the user says hold in all iterations; None if there are none."""
+        if not self.invariants:
+            return None
+        from gyre._impl.shape import as_dims
+        from gyre._impl import nest
+        stated = []
+        for value, shape in self.invariants:
+            stated.extend((leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True))
+        dims = []
+        for chosen, taken in zip(self.layouts, self.taken):
+            for leaf in taken.leaves[:]:
+                if leaf.dtype is not None:
+                    found = [d for value, d in stated if value is leaf.value]
+                    dims.append(found[0] if found else leaf.dims)
+            if chosen.undefined or taken.undefined:
+                dims.extend(leaf.dims for leaf in chosen.leaves if leaf.dtype is not None)
+            if chosen.flagged:
+                dims.append(())
+        return dims
+
+
+def _options(opts):
+    opts = opts or {}
+    options = {}
+    if opts.get("parallel_iterations") is not None:
+        options["window"] = int(opts["parallel_iterations"])
+    if opts.get("maximum_iterations") is not None:
+        options["maximum_iterations"] = opts["maximum_iterations"]
+    memory = opts.get("memory") or state.memory
+    if memory:
+        options["memory"] = memory
+    return options
+
+
+def _scalar(value):
+    value = condition(value)
+    if isinstance(value, _gyre.Tensor):
+        return value
+    return _gyre.convert(bool(value))
+
+
+# ---- while
+
+def while_stmt(test, body, get_state, set_state, symbol_names, opts):
+    """A while statement."""
+    if _gyre.current_graph() is None:
+        while test():
+            body()
+        return
+    at = place()
+    count = 0
+    while True:
+        answer = condition(probe(test))
+        if is_symbolic(answer):
+            break
+        if not answer:
+            return
+        body()
+        count += 1
+        _warn_many(count, at)
+    if state.probing:
+        _run_once(body, get_state, set_state)
+        return
+    loop = _Loop("while", symbol_names, at, get_state, set_state, opts)
+    loop.rerun = body
+
+    def holds(tensors):
+        loop.enter(tensors)
+        return _scalar(test())
+
+    def step(tensors):
+        loop.enter(tensors)
+        body()
+        loop.watch.check(symbol_names)
+        return loop.leave()
+
+    loop.trace(lambda initial, paths, dims: _gyre.trace_while(
+        holds, step, initial, paths, name="while", invariants=dims, **loop.options), body, test)
+
+
+def _run_once(body, get_state, set_state):
+    """In a probe for the results of a recursive function: what a body leaves behind, if it does not
+    recurse."""
+    before = get_state()
+    try:
+        body()
+    except Recursion:
+        set_state(before)
+
+
+# ---- for
+
+def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opts):
+    """A for statement. extra_test: whether to go on, where the loop has a break or a return."""
+    rows = rows_of(iterable) if _gyre.current_graph() is not None else None
+    if rows is None:
+        _for_python(iterable, extra_test, body, get_state, set_state, symbol_names)
+        return
+    at = place()
+    if state.probing:
+        _run_once(lambda: body(rows.at(_gyre.convert(0))), get_state, set_state)
+        return
+    loop = _Loop("for", symbol_names, at, get_state, set_state, opts)
+    loop.rerun = lambda: body(rows.at(_gyre.convert(0)))
+
+    def step(target, tensors):
+        loop.enter(tensors)
+        body(target)
+        loop.watch.check(symbol_names)
+        return loop.leave()
+
+    if extra_test is None and "maximum_iterations" not in loop.options and not loop.invariants:
+        build = _for_rows(rows, step, loop)
+    elif extra_test is None:
+        build = _for_indices(rows, step, loop)
+    else:
+        build = _for_while(rows, step, loop, extra_test)
+    loop.trace(build, body, *([extra_test] if extra_test else []))
+
+
+def _for_rows(rows, step, loop):
+    if isinstance(rows, Rows):
+        return lambda initial, paths, dims: _gyre.trace_fold(
+            lambda values, row: step(row[0], values), [rows.tensor], initial, keep=False, name="for",
+            **loop.options) if initial else _for_indices(rows, step, loop)(initial, paths, dims)
+    return _for_indices(rows, step, loop)
+
+
+def _for_indices(rows, step, loop):
+    def build(initial, paths, dims):
+        if isinstance(rows, SymbolicRange):
+            start, limit, stride = rows.bounds()
+            return _gyre.trace_range(start, limit, stride, step, initial, paths, name="for",
+                                     invariants=dims, **loop.options)
+        return _gyre.trace_range(
+            _gyre.convert(0), rows.length(), _gyre.convert(1),
+            lambda i, tensors: step(rows.at(i), tensors), initial, paths, name="for", invariants=dims,
+            **loop.options)
+    return build
+
+
+def _for_while(rows, step, loop, extra_test):
+    """A loop that may end early: counts itself."""
+
+    def build(initial, paths, dims):
+        length = rows.length()
+        zero = _gyre.convert(0, length.dtype)
+
+        def holds(tensors):
+            loop.enter(tensors[1:])
+            more = tensors[0] < length
+            go_on = condition(extra_test())
+            if not isinstance(go_on, _gyre.Tensor):
+                return more if go_on else _gyre.convert(False)
+            return _gyre.execute("LogicalAnd", [more, go_on])[0]
+
+        def advance(tensors):
+            return [tensors[0] + 1, *step(rows.at(tensors[0]), tensors[1:])]
+
+        return _gyre.trace_while(
+            holds, advance, [zero, *initial], ["iteration", *paths], name="for",
+            invariants=None if dims is None else [(), *dims], **loop.options)[1:]
+    return build
+
+
+def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
+    """Over Python values. A break that depends on a tensor turns the rest into ifs."""
+    if extra_test is None:
+        tracing = _gyre.current_graph() is not None
+        for count, target in enumerate(iterable):
+            body(target)
+            if tracing and count == _MANY:
+                _warn_many(count, place())
+        return
+    go_on = condition(extra_test())
+    for target in iterable:
+        if is_symbolic(go_on):
+            def block(target=target):
+                body(target)
+            conditionals.if_stmt(go_on, block, lambda: None, get_state, set_state, symbol_names,
+                                 len(symbol_names))
+        elif go_on:
+            body(target)
+        else:
+            break
+        go_on = condition(extra_test())
+
+

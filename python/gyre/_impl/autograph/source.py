@@ -1,0 +1,224 @@
+"""From a Python function to its converted form: control flow turned into calls of operators.
+
+The rewriting of `break`, `continue`, `return` and variables is diastatic-malt's (AutoGraph as a
+library); the order of passes, the compiled form and all operators are Gyre's. Converted code is
+compiled under the user's file name and line numbers, so that tracebacks, warnings and the lines that
+nodes carry are the user's own without any translation.
+"""
+
+import ast
+import functools
+import importlib.util  # noqa: F401  malt needs it imported
+import inspect
+import re
+import threading
+import types
+import weakref
+
+from malt.converters import (asserts, break_statements, call_trees, continue_statements,
+                             control_flow, functions, logical_expressions, return_statements,
+                             variables)
+from malt.core import converter
+from malt.impl import api
+from malt.pyct import anno, ast_util, errors, parser, transpiler
+
+from gyre._impl.autograph import passes
+
+_FACTORY = "inner_factory"
+_GENERATED = re.compile(
+    r"(ag__)?(if_body|else_body|loop_body|loop_test|extra_test|get_state|set_state)(_\d+)?$")
+
+# Code objects of blocks (bodies of ifs and loops) that conversion made functions of.
+block_codes = set()
+
+
+class Unconvertible(Exception):
+    """Why a function runs as it is. `args`: (what, file, line)."""
+
+    def __str__(self):
+        what, file, line = self.args
+        return f"{what} ({file}:{line})"
+
+
+class _Converter(api.PyToPy):
+    """Malt's transpiler with Gyre's passes."""
+
+    def transform_ast(self, node, ctx):
+        node = passes.lower_else_of_loops(node, ctx)
+        node = passes.lower_match(node, ctx)
+        node = passes.chain_comparisons(node)
+        node = self.initial_analysis(node, ctx)
+        node = functions.transform(node, ctx)
+        node = passes.take_directives(node, ctx)
+        node = break_statements.transform(node, ctx)
+        node = asserts.transform(node, ctx)
+        node = continue_statements.transform(node, ctx)
+        node = return_statements.transform(node, ctx)
+        node = passes.convert_lists(node, ctx)
+        node = call_trees.transform(node, ctx)
+        node = control_flow.transform(node, ctx)
+        node = passes.convert_conditional_expressions(node)
+        node = logical_expressions.transform(node, ctx)
+        return variables.transform(node, ctx)
+
+    def convert(self, fn):
+        """(AST of the converted function, context)."""
+        return transpiler.GenericTranspiler.transform_function(self, fn, _context())
+
+
+@functools.cache
+def _context():
+    features = (converter.Feature.BUILTIN_FUNCTIONS, converter.Feature.ASSERT_STATEMENTS)
+    return converter.ProgramContext(options=converter.ConversionOptions(
+        recursive=True, user_requested=True, optional_features=features))
+
+
+_converter = _Converter()
+_factories = weakref.WeakKeyDictionary()  # code of a function -> (code of the factory, free names)
+_lock = threading.RLock()
+
+
+def convert(fn):
+    """The converted form of a Python function: same signature, closure, globals and defaults.
+    Raises Unconvertible."""
+    code = fn.__code__
+    found = _factories.get(code)
+    if found is None:
+        with _lock:
+            found = _factories.get(code)
+            if found is None:
+                try:
+                    found = _make_factory(fn)
+                except Unconvertible as error:
+                    found = error
+                _factories[code] = found
+    if isinstance(found, Unconvertible):
+        raise Unconvertible(*found.args)
+    return _instantiate(found, fn)
+
+
+def _instantiate(factory_code, fn):
+    from gyre._impl.autograph import operators
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+    closure = tuple(cells.get(name) or types.CellType() for name in factory_code.co_freevars)
+    factory = types.FunctionType(factory_code, fn.__globals__, fn.__name__, None, closure)
+    converted = factory(operators)
+    converted.__defaults__ = fn.__defaults__
+    converted.__kwdefaults__ = fn.__kwdefaults__
+    converted.__name__ = fn.__name__
+    converted.__qualname__ = fn.__qualname__
+    converted.autograph_info__ = {}
+    return converted
+
+
+def _refuse_early(fn):
+    code = fn.__code__
+    place = (code.co_filename, code.co_firstlineno)
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "an async function"
+        raise Unconvertible(f"{fn.__qualname__} is {kind}, which cannot be traced", *place)
+
+
+def _make_factory(fn):
+    _refuse_early(fn)
+    place = (fn.__code__.co_filename, fn.__code__.co_firstlineno)
+    try:
+        nodes, ctx = _converter.convert(fn)
+    except passes.NotConverted as error:
+        raise Unconvertible(error.args[0], place[0], place[1] + error.args[1] - 1) from None
+    except (errors.InaccessibleSourceCodeError, OSError):
+        raise Unconvertible(f"the source of {fn.__qualname__} cannot be read", *place) from None
+    except errors.UnsupportedLanguageElementError as error:
+        raise Unconvertible(f"{fn.__qualname__}: {error}", *place) from None
+    except (AssertionError, NotImplementedError, ValueError, KeyError, AttributeError,
+            SyntaxError) as error:
+        raise Unconvertible(f"{fn.__qualname__} uses what conversion does not know "
+                            f"({type(error).__name__}: {error})", *place) from None
+    if isinstance(nodes, ast.Lambda):
+        nodes = ast.Assign(targets=[ast.Name(ctx.info.name, ctx=ast.Store())], value=nodes)
+    else:
+        nodes.name = ctx.info.name
+    wrapped = transpiler._wrap_into_factory(
+        nodes, ctx.info.name, _FACTORY, "outer_factory", fn.__code__.co_freevars, ["ag__"],
+        ctx.info.future_features)
+    return _compile(wrapped, fn)
+
+
+def _compile(nodes, fn):
+    """The code object of the inner factory, with the lines of the original."""
+    source = parser.unparse(nodes, include_encoding_marker=False)
+    tree = ast.parse(source)
+    last = source.count("\n") + 1
+    lines = _line_map(nodes, tree, last, fn.__code__.co_firstlineno)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = lines[node.lineno]
+            node.col_offset = node.end_col_offset = -1  # columns are not the original's
+    module = compile(tree, fn.__code__.co_filename, "exec", dont_inherit=True)
+    code = _rename(module, fn.__code__.co_name, fn.__code__.co_qualname)
+    return _find(code, _FACTORY)
+
+
+def _line_map(nodes, tree, last, first):
+    """Line of the converted source -> line of the original. What has none takes the next one's."""
+    lines, columns = [0] * (last + 1), {}
+    for before, after in ast_util.parallel_walk(nodes, tree.body):
+        origin = anno.getanno(before, anno.Basic.ORIGIN, default=None)
+        number = getattr(after, "lineno", None)
+        if origin is None or number is None:
+            continue
+        if after.col_offset < columns.get(number, 1 << 30):  # the outermost node of the line
+            columns[number] = after.col_offset
+            lines[number] = origin.loc.lineno
+    stated = sorted(set(lines) - {0})
+    if len(stated) > 1:  # what malt adds has the line of the def: it belongs to what stands around it
+        lines = [0 if number == stated[0] else number for number in lines]
+    following = 0
+    for number in range(last, -1, -1):
+        following = lines[number] = lines[number] or following
+    for number in range(last + 1):  # the tail: takes the one before
+        first = lines[number] = lines[number] or first
+    return lines
+
+
+def _rename(code, name, qualname):
+    """Gives generated blocks the name of the function that they are of."""
+    constants = []
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if _GENERATED.match(constant.co_name):
+                constant = _rename(constant, name, qualname)
+                constant = constant.replace(co_name=name, co_qualname=qualname)
+                block_codes.add(constant)
+            elif constant.co_name.startswith("ag__"):
+                constant = _rename(constant, name, qualname)
+                constant = constant.replace(co_name=name, co_qualname=qualname)
+            elif constant.co_name.startswith("<"):
+                constant = _rename(constant, name, qualname)
+                if constant.co_name == "<lambda>" and name != "<lambda>":
+                    constant = constant.replace(co_name=name, co_qualname=qualname)
+            elif constant.co_name in (_FACTORY, "outer_factory"):
+                constant = _rename(constant, name, qualname)
+            else:
+                inner = f"{qualname}.<locals>.{constant.co_name}"
+                constant = _rename(constant, constant.co_name, inner)
+                constant = constant.replace(co_qualname=inner)
+        constants.append(constant)
+    return code.replace(co_consts=tuple(constants))
+
+
+def _find(code, name):
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name:
+                return constant
+            found = _find(constant, name)
+            if found:
+                return found
+    return None
+
+
+def to_code(fn):
+    """The converted source, to be read."""
+    nodes, _ = _converter.convert(fn)
+    return parser.unparse(nodes, include_encoding_marker=False)

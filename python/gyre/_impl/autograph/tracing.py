@@ -1,0 +1,69 @@
+"""What operators ask of the graph that is being traced."""
+
+import threading
+
+from gyre import _gyre
+from gyre._impl.autograph.lines import place
+
+_Tensor = _gyre.Tensor
+
+
+class _State(threading.local):
+    def __init__(self):
+        self.probing = 0      # depth of probes for the results of recursive functions
+        self.memory = ""      # what gradients of loops keep, where a loop does not say
+
+
+state = _State()
+
+
+class Restart(Exception):
+    """A construct has to be traced again, with another layout. `owner`: whose tracing."""
+
+    def __init__(self, owner):
+        self.owner = owner
+
+
+class Recursion(BaseException):
+    """A function called itself while its results are not known. `keys`: of the functions between."""
+
+    def __init__(self, entry):
+        self.entry = entry
+        self.between = []
+
+
+def is_symbolic(value):
+    """Whether a value is known at run time only."""
+    return isinstance(value, _Tensor) and value.is_symbolic
+
+
+def condition(value):
+    """What a test means: reads variables while a graph is traced, leaves everything else."""
+    if isinstance(value, _Tensor):
+        return value
+    if hasattr(value, "__gyre_tensor__") and _gyre.current_graph() is not None:
+        return _gyre.convert(value)
+    return value
+
+
+class _Answer(Exception):
+    pass
+
+
+def probe(fn):
+    """fn() in a body that is thrown away. Exceptions of fn come out."""
+    answer = []
+
+    def body():
+        answer.append(fn())
+        raise _Answer
+
+    try:
+        _gyre.trace_cond(_gyre.convert(True), body, lambda: [])
+    except _Answer:
+        pass
+    return answer[0]
+
+
+
+__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "state"]

@@ -1,0 +1,35 @@
+"""What the constructs share: how they call the functions that they are given."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph.calls import convert_or_none
+
+
+def callable_of(fn, what):
+    """A branch or body, with its plain Python control flow converted while a graph is traced."""
+    if not callable(fn):
+        raise TypeError(f"{what} must be callable, not {type(fn).__name__}")
+    if _gyre.current_graph() is None:
+        return fn
+    kind = type(fn)
+    if kind.__name__ in ("function", "method"):
+        module = (getattr(fn, "__module__", None) or "").split(".")[0]
+        return fn if module == "gyre" else convert_or_none(fn) or fn
+    return fn
+
+
+def as_tensor(value):
+    """Numbers and arrays become tensors; tensors, lists of tensors and so on stay."""
+    if isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(value, "__array__") or (
+            hasattr(value, "__gyre_tensor__")):
+        return _gyre.convert(value)
+    return value
+
+
+def as_tensors(structure):
+    return nest.map_structure(as_tensor, structure, expand_composites=True)
+
+
+def is_static(predicate):
+    """Whether Python can decide."""
+    return not (isinstance(predicate, _gyre.Tensor) and predicate.is_symbolic)

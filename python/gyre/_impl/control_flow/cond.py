@@ -1,0 +1,32 @@
+"""cond: one of two branches, by a bool."""
+
+from gyre._impl.autograph.conditionals import merge
+from gyre._impl.autograph.tracing import condition, place, state, Recursion
+from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
+
+
+def _differ(name, at, then, otherwise, why):
+    return (f"the branches of {name} at {at} must return values of the same structure and dtypes: {why}. "
+            f"true_fn returns {then.describe()}, false_fn returns {otherwise.describe()}")
+
+
+def cond(pred, true_fn=None, false_fn=None, name=None):
+    """true_fn() if `pred` is true, else false_fn(). Only that branch runs.
+
+    pred: a bool scalar. A Python bool or an eager tensor decides at once.
+    Both branches return equal structures with equal dtypes; shapes may differ.
+    TypeError if they do not, or if a branch is not callable."""
+    if true_fn is None or false_fn is None:
+        raise TypeError("cond needs both true_fn and false_fn")
+    true_fn, false_fn = callable_of(true_fn, "true_fn"), callable_of(false_fn, "false_fn")
+    pred = condition(pred)
+    if is_static(pred):
+        return as_tensors(true_fn() if pred else false_fn())
+    if state.probing:
+        try:
+            return true_fn()
+        except Recursion:
+            return false_fn()
+    label = f"cond {name!r}" if name else "cond"
+    return merge(pred, lambda: [as_tensors(true_fn())], lambda: [as_tensors(false_fn())], [label], place(),
+                 None, _differ, name or "cond")[0]

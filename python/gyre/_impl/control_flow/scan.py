@@ -1,0 +1,94 @@
+"""scan, foldl, foldr: what becomes of a value that each row changes."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
+from gyre._impl.autograph.tracing import place, state
+from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.control_flow.map_fn import _rows
+from gyre._impl.control_flow.while_loop import _check, _next
+
+
+def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+         infer_shape=True, reverse=False, name="scan", memory=None):
+    """The values of `state = fn(state, row)` after each row of `elems`, stacked.
+
+    Starts with `initializer`; without one, with the first row, which then is the first result (elems
+    and what fn returns have one structure then).  reverse: from the last row to the first; each result
+    stays where its row is. ValueError where the tensors have unequal numbers of rows."""
+    del back_prop, swap_memory, infer_shape
+    return _fold(fn, elems, initializer, True, reverse, parallel_iterations, name or "scan", memory)
+
+
+def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+          name="foldl", memory=None):
+    """`state = fn(state, row)` for the rows from first to last; the last state."""
+    del back_prop, swap_memory
+    return _fold(fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory)
+
+
+def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+          name="foldr", memory=None):
+    """`state = fn(state, row)` for the rows from last to first; the last state."""
+    del back_prop, swap_memory
+    return _fold(fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory)
+
+
+def _fold(fn, elems, initializer, keep, reverse, window, name, memory):
+    fn = callable_of(fn, "fn")
+    elems = as_tensors(elems)
+    rows = _rows(elems)
+    first = None
+    if initializer is None:
+        at = -1 if reverse else 0
+        first = initializer = nest.map_structure(lambda row: row[at], elems, expand_composites=True)
+        rest = slice(None, -1) if reverse else slice(1, None)
+        rows = [row[rest] for row in rows]
+    initializer = as_tensors(initializer)
+    if _gyre.current_graph() is None:
+        results = _run(fn, elems, rows, initializer, keep, reverse, name)
+    else:
+        results = _trace(fn, elems, rows, initializer, keep, reverse, window, name, memory)
+    if keep and first is not None:
+        def join(one, others):
+            parts = [others, one[None]] if reverse else [one[None], others]
+            return _gyre.execute("ConcatV2", [parts, 0])[0]
+        results = nest.map_structure(join, first, results, expand_composites=True)
+    return results
+
+
+def _trace(fn, elems, rows, initializer, keep, reverse, window, name, memory):
+    layout = layout_of(Taken(initializer))
+    at = place()
+
+    def body(values, row):
+        value = layout.pack(iter(values))[0]
+        after = _next(initializer, fn(value, nest.pack_sequence_as(elems, row, True)))
+        _check(initializer, after, name, at)
+        try:
+            return layout.emit(Taken(after))
+        except Mismatch:
+            raise TypeError(f"fn of {name} at {at} returns {Taken(after).describe()}") from None
+
+    options = {"memory": memory or state.memory} if memory or state.memory else {}
+    results = _gyre.trace_fold(body, rows, layout.emit(Taken(initializer)), keep=keep, reverse=reverse,
+                               name=name, window=window, **options)
+    return layout.pack(iter(results))[0]
+
+
+def _run(fn, elems, rows, value, keep, reverse, name):
+    count = rows[0]._dims[0]
+    kept = []
+    for i in reversed(range(count)) if reverse else range(count):
+        after = _next(value, fn(value, nest.pack_sequence_as(elems, [row[i] for row in rows], True)))
+        _check(value, after, name, None)
+        value = after
+        kept.append(value)
+    if not keep:
+        return value
+    if reverse:
+        kept.reverse()
+    if not kept:
+        return nest.map_structure(lambda leaf: leaf[None][:0], value, expand_composites=True)
+    return nest.map_structure(lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *kept,
+                              expand_composites=True)

@@ -1,0 +1,323 @@
+"""TensorArray: tensors of one dtype by index, each written once and read, or taken all at once."""
+
+from gyre import _gyre
+from gyre._impl import errors, nest
+from gyre._impl.shape import TensorShape, as_dims
+
+
+def _int32(value):
+    return value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, _gyre.as_dtype("int32"))
+
+
+class TensorArray:
+    """Holds `size` tensors of `dtype`, which may have different shapes.
+
+    In a function that is traced it is a value: use what write, scatter, unstack and split return. It
+    may be part of the state of loops, and of what functions take and return.
+
+    dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
+    clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
+    element_shape: of all elements; what is not stated is found out from what is written, where
+    infer_shape is true: ValueError for a value that does not fit.
+    Elements that were not written read as zeros, if their shape is known."""
+
+    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None,
+                 tensor_array_name=None, handle=None, flow=None, infer_shape=True, element_shape=None,
+                 colocate_with_first_write_call=True, name=None):
+        del handle, tensor_array_name, colocate_with_first_write_call, name
+        self._dtype = _gyre.as_dtype(dtype)
+        self._dynamic = bool(dynamic_size)
+        self._clear = clear_after_read is None or bool(clear_after_read)
+        self._infer = infer_shape
+        self._dims = as_dims(element_shape)
+        self._values = None
+        self._flow = flow
+        if flow is not None:
+            return
+        if _gyre.current_graph() is None:
+            self._values = [None] * int(size if size is not None else 0)
+            self._cleared = set()
+        else:
+            self._flow = _gyre.execute("TensorListReserve", [
+                self._shape(), _int32(0 if size is None else size)], {"element_dtype": self._dtype})[0]
+
+    # ---- Properties
+
+    @property
+    def dtype(self):
+        """Of the elements."""
+        return self._dtype
+
+    @property
+    def flow(self):
+        """What stands for the array in a graph; in eager mode a scalar that says nothing."""
+        return self._flow if self._flow is not None else _gyre.convert(0.0)
+
+    handle = flow
+
+    @property
+    def dynamic_size(self):
+        """Whether writing may make it larger."""
+        return self._dynamic
+
+    @property
+    def element_shape(self):
+        """What is known of the shapes of elements."""
+        return TensorShape(self._dims)
+
+    @property
+    def _gyre_eager(self):
+        return self._values is not None
+
+    def _shape(self, dims=...):
+        dims = self._dims if dims is ... else dims
+        if dims is None:
+            return _gyre.convert(-1)
+        return _gyre.convert([-1 if d is None else d for d in dims], _gyre.as_dtype("int32"))
+
+    def _with_flow(self, flow, dims=...):
+        made = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic,
+                           clear_after_read=self._clear, infer_shape=self._infer)
+        made._dims = self._dims if dims is ... else dims
+        return made
+
+    def _staged(self):
+        """Itself; of an eager one while a graph is traced: what holds its values there."""
+        if self._values is None or _gyre.current_graph() is None:
+            return self
+        made = TensorArray(self._dtype, len(self._values), self._dynamic, self._clear,
+                           infer_shape=self._infer, element_shape=self._dims)
+        for i, value in enumerate(self._values):
+            if value is not None:
+                made = made.write(i, value)
+        return made
+
+    def _value(self, value):
+        tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(value, self._dtype)
+        if tensor.dtype != self._dtype:
+            raise ValueError(f"a TensorArray of {self._dtype.name} cannot hold a {tensor.dtype.name} tensor")
+        return tensor
+
+    def _check_shape(self, dims):
+        """The dims of elements, knowing that one has `dims`."""
+        if self._dims is not None and dims is not None and not TensorShape(
+                self._dims).is_compatible_with(dims):
+            raise ValueError(f"a value of shape {TensorShape(dims)} does not fit the element shape "
+                             f"{TensorShape(self._dims)} of the TensorArray")
+        if not self._infer or dims is None:
+            return self._dims
+        return dims if self._dims is None else tuple(
+            a if a is not None else b for a, b in zip(self._dims, dims))
+
+    # ---- Single elements
+
+    def write(self, index, value, name=None):
+        """The array with `value` at `index`. OutOfRangeError outside of a fixed size."""
+        self = self._staged()
+        tensor = self._value(value)
+        dims = self._check_shape(tensor._dims)
+        if self._gyre_eager:
+            self._write(int(index), tensor, dims)
+            return self
+        flow = _gyre.execute("TensorListSetItem", [self._flow, _int32(index), tensor],
+                             {"resize_if_index_out_of_bounds": self._dynamic})[0]
+        return self._with_flow(flow, dims)
+
+    def _write(self, index, tensor, dims):
+        if index < 0:
+            raise errors.OutOfRangeError(None, None, f"Writing to negative index {index} of a TensorArray.")
+        if index >= len(self._values):
+            if not self._dynamic:
+                raise errors.OutOfRangeError(
+                    None, None,
+                    f"Tried to write to index {index} but array is not resizeable and size is: "
+                    f"{len(self._values)}")
+            self._values.extend([None] * (index + 1 - len(self._values)))
+        self._dims = dims
+        self._values[index] = tensor
+        self._cleared.discard(index)
+
+    def read(self, index, name=None):
+        """The element at `index`. OutOfRangeError outside; in eager mode InvalidArgumentError for an
+        element that a read has cleared."""
+        self = self._staged()
+        if self._gyre_eager:
+            return self._read(int(index))
+        return _gyre.execute("TensorListGetItem", [self._flow, _int32(index), self._shape()],
+                             {"element_dtype": self._dtype})[0]
+
+    def _read(self, index):
+        if not 0 <= index < len(self._values):
+            raise errors.OutOfRangeError(
+                    None, None,
+                f"Tried to read from index {index} but array size is: {len(self._values)}")
+        if index in self._cleared:
+            raise errors.InvalidArgumentError(
+                    None, None,
+                f"Could not read index {index} twice because it was cleared after a previous read "
+                f"(perhaps try setting clear_after_read = false?)")
+        value = self._value_or_zeros(index)
+        if self._clear:
+            self._values[index] = None
+            self._cleared.add(index)
+        return value
+
+    def _value_or_zeros(self, index):
+        value = self._values[index]
+        if value is not None:
+            return value
+        if index in self._cleared:
+            raise errors.InvalidArgumentError(
+                    None, None,
+                f"Could not read index {index} twice because it was cleared after a previous read "
+                f"(perhaps try setting clear_after_read = false?)")
+        if self._dims is None or None in self._dims:
+            raise errors.InvalidArgumentError(
+                    None, None,
+                f"Could not read index {index} of a TensorArray: nothing was written there, and the "
+                f"element shape is not known")
+        zero = _gyre.convert(0 if self._dtype.is_numeric else ("" if self._dtype.name == "string" else False),
+                            self._dtype)
+        if not self._dims:
+            return zero
+        return _gyre.execute("Fill", [list(self._dims), zero])[0]
+
+    # ---- All of them
+
+    def _all(self):
+        return [self._value_or_zeros(i) for i in range(len(self._values))]
+
+    def stack(self, name=None):
+        """All elements, as the rows of a tensor."""
+        self = self._staged()
+        if self._gyre_eager:
+            if not self._values:
+                dims = [0, *(self._dims or ())]
+                return _gyre.execute("Fill", [[d or 0 for d in dims], _gyre.convert(0, self._dtype)])[0]
+            return _gyre.execute("Pack", [self._all()])[0]
+        return _gyre.execute("TensorListStack", [self._flow, self._shape()],
+                             {"element_dtype": self._dtype, "num_elements": -1})[0]
+
+    def gather(self, indices, name=None):
+        """The elements at `indices`, as rows."""
+        self = self._staged()
+        if self._gyre_eager:
+            indices = [int(i) for i in _gyre.convert(indices).numpy()] if not isinstance(
+                indices, (list, tuple, range)) else indices
+            return _gyre.execute("Pack", [[self._value_or_zeros(int(i)) for i in indices]])[0]
+        return _gyre.execute("TensorListGather", [self._flow, _int32(indices), self._shape()],
+                             {"element_dtype": self._dtype})[0]
+
+    def concat(self, name=None):
+        """The elements one after the other, along their axis 0; sizes may differ there."""
+        self = self._staged()
+        if self._gyre_eager:
+            parts = self._all()
+            return parts[0] if len(parts) == 1 else _gyre.execute("ConcatV2", [parts, 0])[0]
+        dims = None if self._dims is None else (None, *self._dims[1:])
+        empty = _gyre.convert([], _gyre.as_dtype("int64"))
+        return _gyre.execute("TensorListConcatV2", [self._flow, self._shape(dims), empty],
+                             {"element_dtype": self._dtype})[0]
+
+    def unstack(self, value, name=None):
+        """An array of the rows of `value`."""
+        tensor = self._value(value)
+        if tensor._dims == ():
+            raise ValueError("unstack needs a tensor with at least one axis")
+        dims = self._check_shape(None if tensor._dims is None else tensor._dims[1:])
+        if self._gyre_eager and _gyre.current_graph() is None:
+            rows = [tensor[i] for i in range(tensor._dims[0])]
+            if len(rows) != len(self._values) and not self._dynamic and self._values:
+                raise ValueError(f"unstack of {len(rows)} rows into a TensorArray of size "
+                                 f"{len(self._values)}")
+            self._values, self._dims, self._cleared = rows, dims, set()
+            return self
+        flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
+        return self._with_flow(flow, dims)
+
+    def scatter(self, indices, value, name=None):
+        """The array with the rows of `value` at `indices`."""
+        self = self._staged()
+        tensor = self._value(value)
+        dims = self._check_shape(None if tensor._dims is None else tensor._dims[1:])
+        if self._gyre_eager:
+            positions = _gyre.convert(indices).numpy() if not isinstance(indices, (list, tuple, range)) else indices
+            for row, index in enumerate(positions):
+                self._write(int(index), tensor[row], dims)
+            return self
+        flow = _gyre.execute("TensorListScatterIntoExistingList", [self._flow, tensor, _int32(indices)],
+                             {"element_dtype": self._dtype})[0]
+        return self._with_flow(flow, dims)
+
+    def split(self, value, lengths, name=None):
+        """An array of pieces of `value` along axis 0, of these lengths."""
+        tensor = self._value(value)
+        dims = None if tensor._dims is None else (None, *tensor._dims[1:])
+        if self._gyre_eager and _gyre.current_graph() is None:
+            sizes = [int(n) for n in (lengths if isinstance(lengths, (list, tuple)) else
+                                      _gyre.convert(lengths).numpy())]
+            if sum(sizes) != tensor._dims[0]:
+                raise errors.InvalidArgumentError(
+                    None, None,
+                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} rows")
+            starts = [sum(sizes[:i]) for i in range(len(sizes))]
+            self._values = [tensor[start:start + size] for start, size in zip(starts, sizes)]
+            self._cleared = set()
+            return self
+        int64 = _gyre.as_dtype("int64")
+        if isinstance(lengths, _gyre.Tensor):
+            lengths = _gyre.execute("Cast", [lengths], {"DstT": int64})[0]
+        else:
+            lengths = _gyre.convert(lengths, int64)
+        flow = _gyre.execute("TensorListSplit", [tensor, self._shape(dims), lengths])[0]
+        return self._with_flow(flow, dims)
+
+    def size(self, name=None):
+        """How many elements there are: an int32 scalar."""
+        self = self._staged()
+        if self._gyre_eager:
+            return _gyre.convert(len(self._values))
+        return _gyre.execute("TensorListLength", [self._flow])[0]
+
+    def identity(self):
+        """The array itself."""
+        return self if self._gyre_eager else self._with_flow(self._flow)
+
+    def grad(self, source, flow=None, name=None):
+        """Not here: gradients of arrays are found by themselves."""
+        raise NotImplementedError("gradients of a TensorArray are computed by gyre.GradientTape")
+
+    def close(self, name=None):
+        """Lets the elements go."""
+        if self._gyre_eager:
+            self._values = []
+
+    def _gyre_rows(self):
+        """For the for statements of converted code."""
+        from gyre._impl.autograph.rows import Items
+        staged = self._staged()
+        return Items(staged.size, staged.read)
+
+    def __iter__(self):
+        if not self._gyre_eager:
+            raise TypeError("a traced TensorArray cannot be iterated by Python: use stack(), or a for "
+                            "statement in converted code")
+        return (self._value_or_zeros(i) for i in range(len(self._values)))
+
+    def __repr__(self):
+        return f"<gyre.TensorArray of {self._dtype.name}, element shape {TensorShape(self._dims)}>"
+
+
+def _parts(array):
+    return [(".flow", array._staged()._flow if array._flow is None and _gyre.current_graph() is not None
+             else array._flow if array._flow is not None else _gyre.convert(0.0))]
+
+
+def _build(like, children):
+    flow, = children
+    if like._values is not None and not (isinstance(flow, _gyre.Tensor) and flow.dtype.name == "variant"):
+        return like
+    return like._with_flow(flow)
+
+
+nest.register_composite(TensorArray, _parts, _build)

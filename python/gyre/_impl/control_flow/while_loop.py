@@ -1,0 +1,147 @@
+"""while_loop: the state of a loop, replaced as long as a condition holds."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
+from gyre._impl.autograph.tracing import Recursion, condition, place, state
+from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.shape import as_dims
+
+
+def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True,
+               swap_memory=False, maximum_iterations=None, name="while", memory=None,
+               return_same_structure=True):
+    """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
+
+    loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a single
+    variable, it alone will do); dtypes stay, shapes may change.
+    shape_invariants: shapes that hold in all iterations, structured as loop_vars. Else found out.
+    parallel_iterations: how many iterations may be in flight at once.
+    maximum_iterations: the loop ends after this many.
+    memory: what a gradient keeps of iterations: "save", "recompute(k)", "checkpoint(bytes)".
+    back_prop=False: no gradient goes through. swap_memory has no effect.
+    Returns the last loop_vars. TypeError if the body changes structure or dtypes."""
+    del swap_memory, return_same_structure
+    cond, body = callable_of(cond, "cond"), callable_of(body, "body")
+    if not nest.is_nested(loop_vars):
+        raise ValueError("while_loop needs loop_vars: a tuple or list of at least one variable")
+    if not loop_vars:
+        raise ValueError("while_loop needs at least one loop variable")
+    if isinstance(parallel_iterations, int) and parallel_iterations < 1:
+        raise ValueError("parallel_iterations must be positive")
+    loop_vars = as_tensors(loop_vars)
+    if not back_prop:
+        loop_vars = nest.map_structure(_stop, loop_vars, expand_composites=True)
+    call = _calls(loop_vars)
+    if _gyre.current_graph() is None:
+        return _run(cond, body, call, loop_vars, maximum_iterations)
+    if state.probing:
+        try:
+            return _next(loop_vars, call(body, loop_vars))
+        except Recursion:
+            return loop_vars
+    return _trace(cond, body, call, loop_vars, shape_invariants, parallel_iterations,
+                  maximum_iterations, name, memory, place(), back_prop)
+
+
+def _stop(leaf):
+    if isinstance(leaf, _gyre.Tensor) and (leaf.dtype.is_floating or leaf.dtype.is_complex):
+        return _gyre.execute("StopGradient", [leaf])[0]
+    return leaf
+
+
+def _calls(loop_vars):
+    if isinstance(loop_vars, (tuple, list)):
+        return lambda fn, values: fn(*values)
+    return lambda fn, values: fn(values)
+
+
+def _next(before, after):
+    """The new state in the structure of the old."""
+    if isinstance(before, (tuple, list)):
+        if len(before) == 1 and not (isinstance(after, (tuple, list)) and len(after) == 1):
+            after = (after,)
+        if isinstance(after, (tuple, list)) and type(after) is not type(before) and (
+                len(after) == len(before)):
+            after = before._make(after) if hasattr(before, "_make") else type(before)(after)
+    return as_tensors(after)
+
+
+def _check(before, after, name, at):
+    why = nest.difference(before, after)
+    if why is None:
+        for i, (x, y) in enumerate(zip(nest.flatten(before, True), nest.flatten(after, True))):
+            if isinstance(x, _gyre.Tensor) and isinstance(y, _gyre.Tensor) and x.dtype != y.dtype:
+                why = f"variable {i} enters as {x.dtype.name} and becomes {y.dtype.name}"
+                break
+    if why:
+        where = f" at {at}" if at else ""
+        raise TypeError(f"the body of {name}{where} must return values of the structure and dtypes of its "
+                        f"loop variables: {why}. Before the loop they are {Taken(before).describe()}, after "
+                        f"one iteration {Taken(after).describe()}")
+
+
+def _run(cond, body, call, values, maximum_iterations):
+    count = 0
+    while (maximum_iterations is None or count < maximum_iterations) and call(cond, values):
+        after = _next(values, call(body, values))
+        _check(values, after, "while_loop", place())
+        values = after
+        count += 1
+    return values
+
+
+def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, memory, at,
+           back_prop):
+    layout = layout_of(Taken(loop_vars))
+    paths = [f"loop_vars{path}" for (path, _), leaf in zip(
+        nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves) if leaf.dtype is not None]
+
+    def unpack(tensors):
+        return layout.pack(iter(tensors))[0]
+
+    def holds(tensors):
+        answer = condition(call(cond, unpack(tensors)))
+        answer = answer if isinstance(answer, _gyre.Tensor) else _gyre.convert(bool(answer))
+        if answer._dims not in ((), None):
+            answer = _gyre.execute("Squeeze", [answer])[0]
+        return answer
+
+    def step(tensors):
+        values = unpack(tensors)
+        after = _next(loop_vars, call(body, values))
+        _check(loop_vars, after, name, at)
+        try:
+            return layout.emit(Taken(after))
+        except Mismatch:
+            raise TypeError(f"a Python object among the loop variables of {name} at {at} changes: "
+                            f"{Taken(after).describe()}") from None
+
+    options = {"memory": memory or state.memory} if memory or state.memory else {}
+    results = unpack(_gyre.trace_while(
+        holds, step, layout.emit(Taken(loop_vars)), paths, name=name, window=window,
+        maximum_iterations=maximum_iterations,
+        invariants=None if shape_invariants is None else _invariants(shape_invariants, layout), **options))
+    if not back_prop:
+        results = nest.map_structure(_stop, results, expand_composites=True)
+    return results
+
+
+def _invariants(shapes, layout):
+    flat = []
+
+    def walk(part, like):
+        if hasattr(part, "shape") and not hasattr(part, "as_list"):
+            part = part.shape  # a TensorSpec
+        if not nest.is_nested(like) or hasattr(part, "as_list"):
+            flat.append(as_dims(part))
+            return
+        children = nest._kind_of(like, False).items(like)
+        parts = [part[key] for key in sorted(part)] if isinstance(part, dict) else list(part)
+        if len(parts) != len(children):
+            raise ValueError(f"shape_invariants must be structured as loop_vars: {len(parts)} shapes for "
+                             f"{len(children)} variables")
+        for one, (_, child) in zip(parts, children):
+            walk(one, child)
+    walk(shapes, layout.template)
+    return flat

@@ -1,0 +1,146 @@
+"""From Python values to tensors, and the two ways in which all ops are called: `call`, `calls`."""
+
+from gyre import _gyre
+from gyre._impl.shape import TensorShape
+
+Tensor = _gyre.Tensor
+
+
+def call(op: str, *inputs, name: str | None = None, **attrs) -> Tensor:
+    """The one result of an op. Inputs and attributes in the order, and by the names, of its schema;
+    attributes that are None are left out."""
+    return calls(op, *inputs, name=name, **attrs)[0]
+
+
+def calls(op: str, *inputs, name: str | None = None, **attrs) -> list[Tensor]:
+    """All results of an op."""
+    return _gyre.execute(op, inputs, {k: v for k, v in attrs.items() if v is not None}, name)
+
+
+def call_list(op: str, values, *rest, name: str | None = None, **attrs) -> Tensor:
+    """The one result of an op whose first input is a list of tensors."""
+    attrs = {k: v for k, v in attrs.items() if v is not None}
+    return _gyre.execute(op, [same_dtype(values), *rest], attrs, name)[0]
+
+
+def is_value(value) -> bool:
+    """Whether it is a tensor, or converts by its own means: a variable, a composite."""
+    return isinstance(value, Tensor) or hasattr(value, "__gyre_tensor__")
+
+
+def _holds_tensor(value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_tensor(item) for item in value)
+    return is_value(value)
+
+
+def packed_list(value, dtype=None):
+    """A (nested) list that holds tensors as one tensor; everything else as it is."""
+    if not _holds_tensor(value):
+        return value
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = [packed_list(item, dtype) for item in value]
+    return _gyre.execute("Pack", [same_dtype(items, dtype)], {"axis": 0})[0]
+
+
+def same_dtype(values, dtype=None) -> list:
+    """Values as tensors of one dtype: numbers and lists take that of the first tensor."""
+    values = [packed_list(v) if type(v) in (list, tuple) else v for v in values]
+    if dtype is None:
+        dtype = next((v.dtype for v in values if is_value(v)), None)
+    if dtype is None:
+        first = [_gyre.convert(v) for v in values]
+        kinds = {t.dtype.name for t in first}
+        if len(kinds) <= 1:
+            return first
+        dtype = next((t.dtype for t in first if t.dtype.is_floating or t.dtype.is_complex),
+                     first[0].dtype)
+    return [v if isinstance(v, Tensor) else _gyre.convert(v) if is_value(v)
+            else _gyre.convert(v, dtype) for v in values]
+
+
+def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = None) -> Tensor:
+    """A tensor of a tensor, variable, number, string, (nested) list of these, numpy array, or what
+    has __dlpack__ or __array__.
+
+    `dtype` is the type that it must have; `dtype_hint` one that it gets if it can. Without either,
+    Python's floats become float32, its ints int32 (int64 where they do not fit).
+    ValueError / TypeError if it does not convert, or a tensor is of another dtype.
+    """
+    del name
+    dtype = None if dtype is None else _gyre.as_dtype(dtype)
+    if isinstance(value, TensorShape):
+        value = shape_as_list(value)
+    if type(value) in (list, tuple):
+        value = packed_list(value, dtype)
+    if dtype is None and dtype_hint is not None and not is_value(value):
+        try:
+            return _gyre.convert(value, _gyre.as_dtype(dtype_hint))
+        except (TypeError, ValueError):
+            return _gyre.convert(value)
+    if is_value(value):
+        tensor = _gyre.convert(value)
+        if dtype is not None and tensor.dtype != dtype:
+            raise ValueError(f"A tensor of dtype {tensor.dtype.name} was given where {dtype.name} "
+                             f"is asked for; gyre.cast converts.")
+        return tensor
+    return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
+
+
+def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
+    """A tensor of a Python value or numpy array; `shape` reshapes it, or repeats a scalar.
+
+    ValueError if the number of elements does not fit. In a graph: a constant of it.
+    """
+    tensor = convert_to_tensor(value, dtype, name=name)
+    if shape is None:
+        return tensor
+    dims = shape_as_list(TensorShape(shape))
+    if tensor._dims == () and dims != []:
+        return call("Fill", dims_tensor(dims), tensor)
+    return call("Reshape", tensor, dims_tensor(dims))
+
+
+def shape_as_list(shape: TensorShape) -> list[int]:
+    """The sizes of a shape that must be known. ValueError if it is not."""
+    if not shape.is_fully_defined():
+        raise ValueError(f"The shape {shape} is not fully known here; use gyre.shape(x) for shapes "
+                         f"that are known when the program runs.")
+    return shape.as_list()
+
+
+def dims_tensor(shape, dtype="int32") -> Tensor:
+    """A shape, list of sizes (some of them tensors), or size, as a vector of integers."""
+    if is_value(shape):
+        return _gyre.convert(shape)
+    if isinstance(shape, TensorShape):
+        shape = shape_as_list(shape)
+    if hasattr(shape, "__index__"):
+        shape = [shape.__index__()]
+    if isinstance(shape, (list, tuple)):
+        shape = [s if is_value(s) else -1 if s is None else s for s in shape]
+        if not any(is_value(s) for s in shape):
+            return _gyre.convert(list(shape), _gyre.as_dtype(dtype))
+        shape = _cast_all(shape)
+        return _gyre.execute("Pack", [shape], {"axis": 0})[0]
+    return _gyre.convert(shape)
+
+
+def _cast_all(sizes: list) -> list[Tensor]:
+    """Sizes as scalars of one integer type: int64 if one of the tensors is."""
+    tensors = [_gyre.convert(s) if is_value(s) else s for s in sizes]
+    wide = any(is_value(t) and t.dtype.name == "int64" for t in tensors)
+    dtype = _gyre.as_dtype("int64" if wide else "int32")
+    return [t if is_value(t) and t.dtype == dtype
+            else call("Cast", t, DstT=dtype) if is_value(t) else _gyre.convert(t, dtype)
+            for t in tensors]
+
+
+def static_value(value):
+    """The value as numpy, if it is known now: of eager tensors and Python values; else None."""
+    if isinstance(value, Tensor):
+        return None if value.is_symbolic else value.numpy()
+    if is_value(value):
+        return static_value(_gyre.convert(value))
+    return _gyre.tensor(value).numpy()

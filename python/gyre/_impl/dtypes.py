@@ -1,0 +1,11 @@
+"""Element types: `float32`, `int32`, `bool`, `string`, `resource`, … and `as_dtype`."""
+
+from gyre import _gyre
+
+DType = _gyre.DType
+as_dtype = _gyre.as_dtype
+
+globals().update(_gyre.all_dtypes())
+half = _gyre.as_dtype("float16")
+double = _gyre.as_dtype("float64")
+

@@ -1,0 +1,88 @@
+"""Finds public names where they are defined, when they are first asked for."""
+
+import importlib
+import os
+import sys
+import types
+
+_NAMES: dict[str, str] = {}
+# Namespaces that are modules of their own.
+_PACKAGES = ("nn", "optimizers", "raw_ops")
+
+
+def names() -> dict[str, str]:
+    """All public names (below `gyre`, with dots), and where each is defined."""
+    if not _NAMES:
+        package = importlib.import_module("gyre._impl.names")
+        modules = {
+            entry.split(".")[0]
+            for path in package.__path__
+            for entry in os.listdir(path)
+            if entry.endswith(".py") and not entry.startswith("_")
+        }
+        for module in sorted(modules):
+            _NAMES.update(importlib.import_module(f"gyre._impl.names.{module}").NAMES)
+    return _NAMES
+
+
+def resolve(place: str):
+    """The object at "module:attribute.path"."""
+    module, _, path = place.partition(":")
+    value = importlib.import_module(module)
+    for attribute in path.split(".") if path else ():
+        value = getattr(value, attribute)
+    return value
+
+
+def _members(prefix: str) -> list[str]:
+    """What stands directly below a namespace."""
+    start = prefix + "." if prefix else ""
+    return sorted({n[len(start):].split(".")[0] for n in names() if n.startswith(start)})
+
+
+def namespace(prefix: str, module: types.ModuleType) -> None:
+    """Makes `module` answer for the names below `prefix`."""
+    start = prefix + "." if prefix else ""
+
+    def find(name: str):
+        if name.startswith("__"):
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        full = start + name
+        if full in names():
+            value = resolve(names()[full])
+        elif full in _PACKAGES:
+            value = importlib.import_module("gyre." + full)
+        elif any(n.startswith(full + ".") for n in names()):
+            value = _make(full)
+        else:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        setattr(module, name, value)
+        return value
+
+    module.__getattr__ = find
+    module.__dir__ = lambda: sorted({*vars(module), *_members(prefix)})
+    module.__all__ = [name for name in _members(prefix) if not name.startswith("_")]
+
+
+def _make(prefix: str) -> types.ModuleType:
+    """The module of a namespace that is not a folder; `import gyre.math` finds it, too."""
+    name = "gyre." + prefix
+    if name not in sys.modules:
+        module = types.ModuleType(name, f"Names below {name}.")
+        module.__path__ = []
+        sys.modules[name] = module
+        namespace(prefix, module)
+    return sys.modules[name]
+
+
+def install(module: types.ModuleType) -> None:
+    """Makes the package answer for all public names, and the namespaces importable."""
+    namespace("", module)
+    parents = {n.rsplit(".", 1)[0] for n in names() if "." in n}
+    for parent in sorted(parents):
+        parts = parent.split(".")
+        for length in range(1, len(parts) + 1):
+            prefix = ".".join(parts[:length])
+            if prefix not in _PACKAGES and prefix not in names():
+                _make(prefix)
+    importlib.import_module("gyre._impl.setup")

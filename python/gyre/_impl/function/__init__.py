@@ -1,0 +1,1 @@
+"""`gyre.function`: traces of Python functions, kept by signature."""

@@ -1,0 +1,170 @@
+"""ConcreteFunction: one trace of a Python function, compiled."""
+
+from gyre import _gyre
+from gyre._impl import nest, tape
+from gyre._impl.autograph import calls
+from gyre._impl.autograph.lists import TracedList
+from gyre._impl.variable import variable_of
+
+_Tensor = _gyre.Tensor
+
+
+class ConcreteFunction:
+    """A graph with inputs and outputs. Calling it with tensors of its signature runs it; so does
+    handing it all arguments as the Python function takes them.
+
+    graph: what was traced.  inputs: its placeholders, those of captured tensors last.
+    outputs: flat tensors of the graph.  structured_outputs: as the Python function returned them.
+    captured_inputs: eager tensors of outside that it uses.  variables: handles of those it uses."""
+
+    def __init__(self, name, graph, leaves, placeholders, structured_outputs, parameters=None):
+        self.name, self.graph, self.parameters = name, graph, parameters
+        self.structured_outputs = structured_outputs
+        self._leaves = leaves
+        self._arguments = placeholders
+        self.outputs = nest.flatten(structured_outputs, expand_composites=True)
+        captures = graph.captures
+        self.captured_inputs = [eager for eager, _ in captures]
+        self.inputs = placeholders + [inside for _, inside in captures]
+        self.variables = [eager for eager, _ in graph.variables]
+        self._executable = graph.prepare(self.inputs, self.outputs)
+        self._pack = _packer(structured_outputs)
+
+    @property
+    def structured_input_signature(self):
+        """(args, kwargs) with a TensorSpec for each tensor."""
+        from gyre._impl.spec import TensorSpec
+        return self._leaves.rebuild(
+            [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments])
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or len(args) != len(self._arguments) or not all(
+                isinstance(arg, _Tensor) for arg in args):
+            args = self._bind(args, kwargs)
+        return self.run(list(args))
+
+    def _bind(self, args, kwargs):
+        from gyre._impl.function.signature import Leaves
+        if self.parameters is None:
+            raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
+        leaves = Leaves(*self.parameters.bind(args, kwargs))
+        if leaves.token != self._leaves.token:
+            tensors = [leaf if isinstance(leaf, _Tensor) else _gyre.convert(leaf)
+                       for leaf in nest.flatten((args, kwargs), expand_composites=True)
+                       if isinstance(leaf, _Tensor) or isinstance(leaf, (int, float))]
+            if len(tensors) != len(self._arguments):
+                raise TypeError(f"{self.name} was traced for other arguments: "
+                                f"{self.structured_input_signature}")
+            return tensors
+        return leaves.tensors
+
+    def run(self, tensors):
+        """Of the tensors among the arguments, in order: the structured results."""
+        if self.captured_inputs:
+            tensors = tensors + self.captured_inputs
+        if _gyre.current_graph() is not None:
+            return self._pack(self.replay(tensors))
+        outputs = self._executable(tensors)
+        if tape.recording():
+            self._record(tensors, outputs)
+        return self._pack(outputs)
+
+    def run_tuple(self, tensors):
+        """As run, of eager tensors in a tuple while no graph is current: the quick way."""
+        tensors = [*tensors, *self.captured_inputs]
+        outputs = self._executable(tensors)
+        if tape.recording():
+            self._record(tensors, outputs)
+        return self._pack(outputs)
+
+    def _record(self, tensors, outputs):
+        """Tells the tapes, which know variables by their handles."""
+        for handle in self.variables:
+            variable = variable_of(handle)
+            if variable is not None and variable.trainable:
+                tape.accessed(handle)
+        _gyre.record(self, [*tensors, *self.variables], outputs)
+
+    def replay(self, inputs):
+        """Adds a call to the graph that is current. `inputs`: arguments, captured inputs, and
+        handles of variables, which the graph finds by itself."""
+        inputs = inputs[:len(self.inputs)]
+        graph = _gyre.current_graph()
+        key = id(self)
+        table = vars(graph).setdefault("_gyre_replayed", {})
+        if key not in table or _gyre.in_body():
+            function = _gyre.GraphFunction.of_graph(self.name, self.graph, self.inputs, self.outputs)
+            if _gyre.in_body():
+                return function(inputs)
+            table[key] = function, self
+        return table[key][0](inputs)
+
+    def run_with_options(self, tensors, **options):
+        """(results, what Executable.run tells) of a run with a deadline, a budget, a trace, ….
+        Takes the options of `_gyre.Executable.run`."""
+        outputs, told = self._executable.run(list(tensors) + self.captured_inputs, **options)
+        return self._pack(outputs), told
+
+    def __repr__(self):
+        return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
+
+
+def _packer(structure):
+    """From flat results to the structure; quick for what is common."""
+    if isinstance(structure, _Tensor):
+        return lambda outputs: outputs[0]
+    if structure is None:
+        return lambda outputs: None
+    if type(structure) in (tuple, list) and all(isinstance(part, _Tensor) for part in structure):
+        return tuple if type(structure) is tuple else lambda outputs: outputs
+    holds_lists = _any_list(structure)
+
+    def pack(outputs):
+        values = nest.pack_sequence_as(structure, outputs, expand_composites=True)
+        if holds_lists and _gyre.current_graph() is None:
+            return nest.map_structure(
+                lambda value: value.to_list() if isinstance(value, TracedList) else value, values)
+        return values
+    return pack
+
+
+def _any_list(structure):
+    return any(isinstance(leaf, TracedList) for leaf in nest.flatten(structure))
+
+
+def flat_results(name, results):
+    """(structure whose leaves are tensors of the current graph, those leaves)."""
+    def convert(path, leaf):
+        if isinstance(leaf, _Tensor):
+            return _gyre.convert(leaf)
+        if isinstance(leaf, (bool, int, float, complex, str, bytes)) or hasattr(leaf, "__array__") or (
+                hasattr(leaf, "__gyre_tensor__")):
+            return _gyre.convert(leaf)
+        place = f" at {path}" if path else ""
+        raise TypeError(f"{name} returns a {type(leaf).__name__}{place}: a gyre.function returns tensors, "
+                        f"and structures of them")
+    structure = nest.map_structure_with_paths(convert, results, expand_composites=True)
+    return structure, nest.flatten(structure, expand_composites=True)
+
+
+def trace(function, leaves, dims, python):
+    """Traces python(*args, **kwargs) with placeholders of these dims for the tensors."""
+    graph = _gyre.Graph(function.name)
+    with graph:
+        placeholders = [
+            graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
+            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())]
+        args, kwargs = leaves.rebuild(placeholders)
+        structure, _ = flat_results(function.name, python(*args, **kwargs))
+        return ConcreteFunction(function.name, graph, leaves, placeholders, structure,
+                                function.parameters)
+
+
+def _identifier(name):
+    cleaned = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return cleaned.strip("_") or "x"
+
+
+def converted(fn, autograph):
+    """What is traced: the converted function, or the function itself."""
+    return (calls.convert_or_none(fn) or fn) if autograph else fn

@@ -1,0 +1,280 @@
+"""`gyre.function`: a Python function, traced once per signature and run as a graph."""
+
+import functools
+import inspect
+import threading
+import types
+import weakref
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph import lines
+from gyre._impl.function import concrete, recursion, retracing
+from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
+from gyre._impl.function.variables import Creation
+
+_signature = _gyre.signature
+
+
+class _Trace:
+    """A concrete function, and the dims that it takes."""
+
+    __slots__ = ("leaves", "dims", "concrete")
+
+    def __init__(self, leaves, dims, made):
+        self.leaves, self.dims, self.concrete = leaves, dims, made
+
+
+class Function:
+    """What `gyre.function` makes. Call it like the Python function.
+
+    python_function: what it was made of.  name: of its graphs."""
+
+    def __init__(self, python_function, name=None, input_signature=None, autograph=True,
+                 reduce_retracing=True, memory=None, owner=None):
+        self.python_function = python_function
+        self.name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.autograph, self.reduce_retracing, self.memory = autograph, reduce_retracing, memory
+        self._owner = None if owner is None else weakref.ref(owner)
+        self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
+        self._lock = threading.RLock()
+        self._traces = {}  # token -> [_Trace]
+        self._exact = {}   # (token, dims) -> ConcreteFunction
+        self._fast = {}    # key of tensors -> runs
+        self._created = False  # whether the first trace is over
+        self._count = 0
+        for attribute in ("__module__", "__qualname__", "__doc__"):
+            setattr(self, attribute, getattr(python_function, attribute, None))
+        self.__wrapped__ = python_function
+        if inspect.iscoroutinefunction(python_function) or inspect.isasyncgenfunction(python_function):
+            code = python_function.__code__
+            raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is async: a graph "
+                            f"has no event loop. Make it a plain function; gyre runs in parallel what "
+                            f"does not depend on each other")
+
+    @functools.cached_property
+    def parameters(self):
+        """The parameters that calls hand over."""
+        return Parameters(self.python_function, skip_first=self._owner is not None)
+
+    @functools.cached_property
+    def _python(self):
+        return concrete.converted(self.python_function, self.autograph)
+
+    def _traced(self):
+        """What is traced, bound to its instance."""
+        if self._owner is None:
+            return self._python
+        owner = self._owner()
+        if owner is None:
+            raise ReferenceError(f"the object of the method {self.name} is gone")
+        return types.MethodType(self._python, owner)
+
+    # ---- Calls
+
+    def __call__(self, *args, **kwargs):
+        try:
+            if not kwargs:
+                run = self._fast.get(_signature(args))
+                if run is not None:
+                    return run(args)
+            return self._call(args, kwargs)
+        except Exception as error:
+            raise lines.strip(error)
+
+    def _call(self, args, kwargs):
+        leaves = self._leaves(args, kwargs)
+        if _gyre.current_graph() is not None:
+            return recursion.call(self, self._traced(), leaves)
+        tensors = leaves.tensors
+        found = self._find_or_trace(leaves)
+        key = _signature(args) if not kwargs and not self._owner_gone() else None
+        if key is not None and len(args) == len(tensors):
+            self._fast[key] = found.run_tuple
+        return found.run(tensors)
+
+    def _owner_gone(self):
+        return self._owner is not None and self._owner() is None
+
+    def _leaves(self, args, kwargs):
+        args, kwargs = self.parameters.bind(args, kwargs)
+        if self.input_signature is not None:
+            args = self._fit(args, kwargs)
+            kwargs = {}
+        return Leaves(args, kwargs)
+
+    def _fit(self, args, kwargs):
+        """Arguments as the input signature has them."""
+        from gyre._impl.spec import TensorSpec
+        values = (*args, *kwargs.values())
+        if len(values) > len(self.input_signature):
+            given = values[len(self.input_signature):]
+            defaults = [parameter.default for parameter in
+                        self.parameters.signature.parameters.values()][len(self.input_signature):]
+            if any(a is not b for a, b in zip(given, defaults)) or len(defaults) < len(given):
+                raise TypeError(f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                                f"input_signature says, but was given {len(values)}")
+        head = tuple(values[:len(self.input_signature)])
+        if len(head) < len(self.input_signature):
+            raise TypeError(f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                            f"input_signature says, but was given {len(head)}")
+
+        def fit(spec, value):
+            if nest.is_nested(spec):
+                if isinstance(spec, dict):
+                    return {key: fit(part, value[key]) for key, part in spec.items()}
+                parts = [fit(*pair) for pair in zip(spec, value, strict=True)]
+                return type(spec)(*parts) if hasattr(spec, "_fields") else type(spec)(parts)
+            if not isinstance(spec, TensorSpec) or isinstance(value, TensorSpec):
+                return value
+            tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(
+                value, spec.dtype)
+            if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
+                raise TypeError(f"{self.name} was given a {tensor.dtype.name} tensor of shape "
+                                f"{tensor.shape} where its input_signature says {spec}")
+            return tensor
+        return fit(self.input_signature, head) + tuple(values[len(self.input_signature):])
+
+    # ---- Traces
+
+    def _find_or_trace(self, leaves):
+        found = self._exact.get((leaves.token, leaves.dims))
+        if found is not None:
+            return found
+        with self._lock:
+            for trace in self._traces.get(leaves.token, ()):
+                if all(map(covers, trace.dims, leaves.dims)):
+                    self._exact[leaves.token, leaves.dims] = trace.concrete
+                    return trace.concrete
+            return self._trace(leaves)
+
+    def _trace(self, leaves):
+        dims = self._dims(leaves)
+        retracing.note(self, leaves, self._traces)
+        with Creation(self) as creation, retracing.memory(self.memory):
+            made = concrete.trace(self, leaves, dims, self._traced())
+        if creation.variables:  # those must be the last: they are not made again
+            with Creation(self), retracing.memory(self.memory):
+                made = concrete.trace(self, leaves, dims, self._traced())
+        leaves.forget()
+        self._count += 1
+        self._traces.setdefault(leaves.token, []).append(_Trace(leaves, dims, made))
+        self._exact[leaves.token, leaves.dims] = made
+        return made
+
+    def _dims(self, leaves):
+        """The dims to trace for: those given, left open where an earlier trace had others."""
+        if self.input_signature is not None:
+            from gyre._impl.spec import TensorSpec
+            specs = [spec for spec in nest.flatten(self.input_signature) if isinstance(spec, TensorSpec)]
+            if len(specs) == len(leaves.dims):
+                return tuple(spec._dims for spec in specs)
+        dims = leaves.dims
+        if self.reduce_retracing is not False:
+            for trace in self._traces.get(leaves.token, ()):
+                if same_ranks(trace.dims, dims):
+                    dims = tuple(map(generalise, trace.dims, dims))
+        return dims
+
+    def get_concrete_function(self, *args, **kwargs):
+        """The trace for these arguments: tensors, TensorSpecs for tensors, or what else calls take.
+        With an input_signature no arguments are needed."""
+        from gyre._impl.spec import TensorSpec
+        if not args and not kwargs and self.input_signature is not None:
+            args = self.input_signature
+        specs = []
+
+        def example(value):
+            if not isinstance(value, TensorSpec):
+                return value
+            specs.append(value)
+            with _gyre.Graph("signature") as graph:
+                return graph.placeholder(value.dtype, value._dims, value.name or "")
+        args, kwargs = nest.map_structure(example, (args, kwargs))
+        if self.input_signature is not None and specs:
+            leaves = Leaves(*self.parameters.bind(args, kwargs))
+        else:
+            leaves = self._leaves(args, kwargs)
+        with self._lock, _gyre.init_scope():
+            found = self._exact.get((leaves.token, leaves.dims))
+            for trace in self._traces.get(leaves.token, ()):
+                if trace.dims == leaves.dims:
+                    found = trace.concrete
+            return found or self._trace_exactly(leaves)
+
+    def _trace_exactly(self, leaves):
+        relax, self.reduce_retracing = self.reduce_retracing, False
+        try:
+            return self._trace(leaves)
+        finally:
+            self.reduce_retracing = relax
+
+    def experimental_get_tracing_count(self):
+        """How many traces there are."""
+        return self._count
+
+    def pretty_printed_concrete_signatures(self, verbose=True):
+        """The signatures that were traced, a line each."""
+        return "\n".join(
+            f"{self.name}{trace.concrete.structured_input_signature}"
+            for traces in self._traces.values() for trace in traces)
+
+    # ---- Methods
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        try:
+            return self._bound[instance]
+        except KeyError:
+            pass
+        except TypeError:  # not hashable, or not weakly referable
+            kept = getattr(instance, "__dict__", {}).get(f"_gyre_{id(self)}")
+            if kept is not None:
+                return kept
+        bound = Function(self.python_function, self.name, self.input_signature, self.autograph,
+                         self.reduce_retracing, self.memory, owner=instance)
+        bound.__dict__["_python"] = self._python
+        try:
+            self._bound[instance] = bound
+        except TypeError:
+            object.__setattr__(instance, f"_gyre_{id(self)}", bound)
+        return bound
+
+    def __repr__(self):
+        return f"<gyre.function {self.name}>"
+
+
+def function(func=None, input_signature=None, autograph=True, reduce_retracing=True, name=None,
+             memory=None, jit_compile=None, experimental_implements=None,
+             experimental_autograph_options=None, experimental_relax_shapes=None):
+    """Makes a Python function run as a graph: traced when it is first called with arguments of a new
+    kind, run without Python from then on.
+
+    Tensors (and numpy arrays) are arguments of the graph: there is one trace per dtype and rank, and
+    shape; the second shape that differs from an earlier one leaves the differing sizes open. Python
+    numbers, strings and so on are part of the signature by value, objects by identity. Variables may
+    be created by the first call only.
+
+    input_signature: TensorSpecs of the arguments: then there is one trace.
+    autograph: whether plain Python `if`, `while`, `for` on tensors become part of the graph.
+    memory: what gradients keep of loops that do not say themselves: "save", "recompute(k)", …
+    jit_compile and the experimental arguments are taken, and of no effect.
+
+    As a decorator, with or without arguments, on functions and methods. TypeError for async ones."""
+    del jit_compile, experimental_implements, experimental_autograph_options
+    if experimental_relax_shapes is not None:
+        reduce_retracing = experimental_relax_shapes
+    if func is None:
+        return functools.partial(function, input_signature=input_signature, autograph=autograph,
+                                 reduce_retracing=reduce_retracing, name=name, memory=memory)
+    if isinstance(func, Function):
+        func = func.python_function
+    if isinstance(func, types.MethodType):
+        made = Function(func.__func__, name, input_signature, autograph, reduce_retracing, memory)
+        return made.__get__(func.__self__)
+    if not callable(func):
+        raise TypeError(f"gyre.function takes a callable, not a {type(func).__name__}")
+    lines.install()
+    return Function(func, name, input_signature, autograph, reduce_retracing, memory)

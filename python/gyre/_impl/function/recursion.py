@@ -1,0 +1,169 @@
+"""Calls of functions inside a trace: each is a call in the graph, so that a function may call itself.
+
+A function that calls itself needs the types of its results before they are traced. They are found by
+a trial that is thrown away: the function runs with every traced `if` taking a branch that does not call
+the function again. The function is then declared with these types and traced in full; sizes that turn
+out to differ are left open.
+"""
+
+import threading
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.autograph.tracing import Recursion, probe, state
+from gyre._impl.function.concrete import flat_results
+from gyre._impl.function.signature import covers, generalise, same_ranks
+
+
+class _Stack(threading.local):
+    def __init__(self):
+        self.entries = []  # calls that are being traced, outermost first
+
+
+_stack = _Stack()
+
+
+class _Entry:
+    """One function that is being traced into a graph."""
+
+    def __init__(self, function, leaves, dims, graph):
+        self.function, self.leaves, self.dims, self.graph = function, leaves, dims, graph
+        self.callee = None    # once it is declared
+        self.template = None  # structure of the results
+        self.specs = None     # their types, as declared
+
+    def is_of(self, function, leaves, graph):
+        return (self.function is function and self.graph is graph and self.leaves.token == leaves.token
+                and same_ranks(self.dims, leaves.dims))
+
+    def body(self, python):
+        """What the graph's function does."""
+        def run(tensors):
+            args, kwargs = self.leaves.rebuild(tensors)
+            self.template, flat = flat_results(self.function.name, python(*args, **kwargs))
+            self._check(flat)
+            return flat
+        return run
+
+    def _check(self, flat):
+        """Whether results are what they are declared to be; leaves open what differs."""
+        if self.specs is None or len(self.specs) != len(flat):
+            return
+        if all(covers(dims, tensor._dims) for (_, dims), tensor in zip(self.specs, flat)):
+            return
+        raise _SizesDiffer([(dtype, generalise(dims, tensor._dims))
+                            for (dtype, dims), tensor in zip(self.specs, flat)])
+
+    def call(self, tensors):
+        return self.pack(self.callee(tensors))
+
+    def pack(self, results):
+        return nest.pack_sequence_as(self.template, results, expand_composites=True)
+
+
+def call(function, python, leaves):
+    """A call of function in the graph that is current. `python`: what is traced."""
+    graph = _gyre.current_graph()
+    leaves.tensors = [_gyre.convert(tensor) for tensor in leaves.tensors]
+    leaves.dims = tuple(tensor._dims for tensor in leaves.tensors)
+    for entry in reversed(_stack.entries):
+        if entry.is_of(function, leaves, graph):
+            return _call_again(entry, leaves)
+    entry = _Entry(function, leaves, leaves.dims, graph)
+    if state.probing:
+        return _in_trial(entry, python)
+    known = None if _gyre.in_body() or _depends_on_trace(python) else (
+        vars(graph).setdefault("_gyre_functions", {}))
+    key = (function, leaves.token, leaves.dims)
+    if known is not None and key in known:
+        return known[key].call(leaves.tensors)
+    _stack.entries.append(entry)
+    try:
+        callee = _gyre.GraphFunction(function.name)
+        results = callee(leaves.tensors, entry.body(python))
+        entry.callee = callee
+    except Recursion as recursion:
+        if recursion.entry is not entry:
+            raise
+        results = _declare_and_call(entry, python)
+    finally:
+        _stack.entries.remove(entry)
+    if known is not None:
+        known[key] = entry
+    return entry.pack(results)
+
+
+def _depends_on_trace(python):
+    """Whether a function uses tensors of the code around it, which may differ from call to call."""
+    fn = getattr(python, "__func__", python)
+    for cell in getattr(fn, "__closure__", None) or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(value, _gyre.Tensor) and value.is_symbolic or nest.is_nested(value):
+            return True
+    return False
+
+
+def _call_again(entry, leaves):
+    """A call of what is being traced."""
+    if entry.callee is not None and all(map(covers, entry.dims, leaves.dims)):
+        return entry.call(leaves.tensors)
+    entry.dims = tuple(map(generalise, entry.dims, leaves.dims))
+    raise Recursion(entry)
+
+
+def _in_trial(entry, python):
+    _stack.entries.append(entry)
+    try:
+        args, kwargs = entry.leaves.rebuild(entry.leaves.tensors)
+        return python(*args, **kwargs)
+    finally:
+        _stack.entries.remove(entry)
+
+
+def _declare_and_call(entry, python):
+    """Of a function that calls itself."""
+    specs = _results_of_trial(entry, python)
+    arguments = entry.leaves.tensors
+    for _ in range(8):
+        entry.specs = specs
+        entry.callee = _gyre.GraphFunction(
+            entry.function.name, [(tensor.dtype, dims) for tensor, dims in zip(arguments, entry.dims)],
+            specs)
+        try:
+            entry.callee.define(entry.body(python))
+            return entry.callee(arguments)
+        except Recursion as recursion:  # called itself with other sizes
+            if recursion.entry is not entry:
+                raise
+        except _SizesDiffer as found:
+            specs = found.specs
+        entry.callee = None
+    raise TypeError(f"{entry.function.name} calls itself with arguments of ever other shapes")
+
+
+class _SizesDiffer(Exception):
+    """The results have other shapes than the trial's. `specs`: that hold for both."""
+
+    def __init__(self, specs):
+        self.specs = specs
+
+
+def _results_of_trial(entry, python):
+    def run():
+        args, kwargs = entry.leaves.rebuild(entry.leaves.tensors)
+        entry.template, flat = flat_results(entry.function.name, python(*args, **kwargs))
+        return [(tensor.dtype, tensor._dims) for tensor in flat]
+
+    state.probing += 1
+    try:
+        return probe(run)
+    except Recursion as recursion:
+        if recursion.entry is not entry:
+            raise
+        raise TypeError(f"{entry.function.name} calls itself on all paths: the types of its results "
+                        f"cannot be told. Return without calling it in one branch of an if") from None
+    finally:
+        state.probing -= 1

@@ -1,0 +1,57 @@
+"""A word to those whose functions are traced again and again."""
+
+import contextlib
+import warnings
+
+from gyre._impl import nest
+from gyre._impl.autograph.tracing import place, state
+
+_MANY = 5
+
+
+def note(function, leaves, traces):
+    """Before a trace is made. Warns from the fifth on, saying what differs from the one before."""
+    made = [trace for group in traces.values() for trace in group]
+    if len(made) < _MANY - 1 or len(made) % (_MANY - 1):
+        return
+    warnings.warn(
+        f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
+        f"{_difference(function, leaves, made[-1])}."
+        f" Each trace costs far more than a run. Hand over Python numbers that change as tensors "
+        f"(gyre.constant), keep structures and dtypes the same, and make functions once, not in loops",
+        stacklevel=5)
+
+
+def _difference(function, leaves, last):
+    pairs = nest.flatten_with_paths(leaves.structure, expand_composites=True)
+    before = nest.flatten_with_paths(last.leaves.structure, expand_composites=True)
+    if [path for path, _ in pairs] != [path for path, _ in before]:
+        return "the structure of its arguments changed"
+    for (path, new), (_, old) in zip(pairs, before):
+        name = function.parameters.name_of(path)
+        if hasattr(new, "_dims") and hasattr(old, "_dims"):
+            if new.dtype != old.dtype:
+                return f"the dtype of {name} changed from {old.dtype.name} to {new.dtype.name}"
+            if new._dims != old._dims:
+                return f"the shape of {name} changed from {old._dims} to {new._dims}"
+        elif new is not old and new != old:
+            return f"{name} changed from {_short(old)} to {_short(new)}"
+    return "an argument is another object than before"
+
+
+def _short(value):
+    if hasattr(value, "_dims"):
+        return f"a {value.dtype.name} tensor"
+    text = repr(value)
+    return f"the Python {type(value).__name__} {text[:40]}"
+
+
+@contextlib.contextmanager
+def memory(policy):
+    """Loops that are traced meanwhile keep this for gradients, where they do not say."""
+    before = state.memory
+    state.memory = policy or before
+    try:
+        yield
+    finally:
+        state.memory = before

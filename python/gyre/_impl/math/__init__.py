@@ -1,0 +1,1 @@
+"""gyre.math: by kinds, elementwise, reductions, segments."""

@@ -1,0 +1,63 @@
+"""Reductions of rows by the segment that each belongs to."""
+
+from gyre import _gyre
+from gyre._impl.convert import call, convert_to_tensor
+
+_SORTED = {"sum": "SegmentSum", "mean": "SegmentMean", "max": "SegmentMax", "min": "SegmentMin",
+           "prod": "SegmentProd"}
+_UNSORTED = {"sum": "UnsortedSegmentSum", "max": "UnsortedSegmentMax",
+             "min": "UnsortedSegmentMin", "prod": "UnsortedSegmentProd"}
+
+
+def _sorted(what: str, op: str):
+    def function(data, segment_ids, name=None):
+        return call(op, convert_to_tensor(data), segment_ids, name=name)
+
+    function.__name__ = f"segment_{what}"
+    function.__doc__ = (
+        f"{_gyre.op_info(op)['doc']}\n\ndata: [n, …]; segment_ids: [n], sorted. Result: [last id + "
+        "1, …]. InvalidArgumentError for ids that are not sorted, or negative.")
+    return function
+
+
+def _unsorted(what: str, op: str):
+    def function(data, segment_ids, num_segments, name=None):
+        return call(op, convert_to_tensor(data), segment_ids, num_segments, name=name)
+
+    function.__name__ = f"unsorted_segment_{what}"
+    function.__doc__ = (
+        f"{_gyre.op_info(op)['doc']}\n\nsegment_ids: the leading dimensions of data, in any order. "
+        "Result: [num_segments, …].")
+    return function
+
+
+for _what, _op in _SORTED.items():
+    globals()[f"segment_{_what}"] = _sorted(_what, _op)
+for _what, _op in _UNSORTED.items():
+    globals()[f"unsorted_segment_{_what}"] = _unsorted(_what, _op)
+
+
+def _counts(data, segment_ids, num_segments):
+    """How many rows each segment has, at least 1, shaped to divide the sums by."""
+    ids = convert_to_tensor(segment_ids)
+    ones = call("Fill", call("Shape", ids), _gyre.convert(1, data.dtype))
+    count = call("Maximum", call("UnsortedSegmentSum", ones, ids, num_segments),
+                 _gyre.convert(1, data.dtype))
+    extra = len(data._dims) - len(ids._dims)
+    for _ in range(extra):
+        count = call("ExpandDims", count, -1)
+    return count
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """The mean of each segment's rows, zeros for segments without rows."""
+    data = convert_to_tensor(data)
+    total = call("UnsortedSegmentSum", data, segment_ids, num_segments)
+    return call("RealDiv", total, _counts(data, segment_ids, num_segments), name=name)
+
+
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """The sum of each segment's rows, divided by the root of their number."""
+    data = convert_to_tensor(data)
+    total = call("UnsortedSegmentSum", data, segment_ids, num_segments)
+    return call("RealDiv", total, call("Sqrt", _counts(data, segment_ids, num_segments)), name=name)

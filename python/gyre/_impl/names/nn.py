@@ -1,0 +1,25 @@
+"""Neural networks, optimizers."""
+
+_N, _O, _M = "gyre.nn.", "gyre.optimizers.", "gyre._impl.math."
+_FUNCTIONS = (
+    "batch_normalization", "bias_add", "crelu", "dropout", "elu", "embedding_lookup", "gelu",
+    "l2_loss", "leaky_relu", "log_poisson_loss", "log_softmax", "moments", "relu", "relu6", "selu",
+    "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign",
+    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
+    "weighted_cross_entropy_with_logits")
+_LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Sequential")
+NAMES = {
+    **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
+    **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k", "zero_fraction")},
+    "nn.l2_normalize": "gyre._impl.linalg:l2_normalize",
+    **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
+    **{f"nn.{name}": f"{_N}recurrent:{name}" for name in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNN")},
+    **{f"nn.{name}": f"{_N}attention:{name}" for name in (
+        "scaled_dot_product_attention", "MultiHeadAttention")},
+    "nn.losses": "gyre.nn.losses",
+    "nn.initializers": "gyre.nn.initializers",
+    **{f"optimizers.{name}": f"{_O}{module}:{name}" for name, module in (
+        ("Optimizer", "optimizer"), ("SGD", "sgd"), ("Adam", "adam"))},
+    "optimizers.schedules": "gyre.optimizers.schedules",
+}

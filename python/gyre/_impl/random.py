@@ -1,0 +1,185 @@
+"""Random numbers: new ones each time (normal, …), or determined by a seed (stateless_*)."""
+
+from gyre import _gyre
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
+from gyre._impl.math.elementwise import cast
+
+set_seed = _gyre.set_seed
+
+
+def _scaled(numbers, mean, stddev, name):
+    if isinstance(mean, (int, float)) and isinstance(stddev, (int, float)):
+        if stddev != 1:
+            numbers = call("Mul", numbers, stddev)
+        return numbers if mean == 0 else call("AddV2", numbers, mean, name=name)
+    return call("AddV2", call("Mul", numbers, stddev), mean, name=name)
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+    """Normally distributed numbers of a shape; mean and stddev broadcast."""
+    numbers = call("RandomStandardNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
+                   seed=seed or 0, name=name)
+    return _scaled(numbers, mean, stddev, name)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+    """Normally distributed numbers, drawn again where more than two stddev from the mean."""
+    numbers = call("TruncatedNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
+                   seed=seed or 0, name=name)
+    return _scaled(numbers, mean, stddev, name)
+
+
+def _interval(numbers, minval, maxval, name):
+    """Numbers of [0, 1) as numbers of [minval, maxval)."""
+    if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
+        if maxval != 1 or minval != 0:
+            numbers = call("Mul", numbers, maxval - minval)
+        return numbers if minval == 0 else call("AddV2", numbers, minval, name=name)
+    low, high = (cast(v, numbers.dtype) for v in same_dtype([minval, maxval], None))
+    return call("AddV2", call("Mul", numbers, call("Sub", high, low)), low, name=name)
+
+
+def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
+    """Evenly distributed numbers of [minval, maxval). maxval is 1 for floating types, and must be
+    given for integers (ValueError)."""
+    kind = _gyre.as_dtype(dtype)
+    if kind.is_integer:
+        if maxval is None:
+            raise ValueError(f"uniform of {kind.name} needs maxval.")
+        low, high = same_dtype([minval, maxval], kind)
+        return call("RandomUniformInt", dims_tensor(shape), low, high, seed=seed or 0, name=name)
+    numbers = call("RandomUniform", dims_tensor(shape), dtype=kind, seed=seed or 0, name=name)
+    return _interval(numbers, minval, 1 if maxval is None else maxval, name)
+
+
+def shuffle(value, seed=None, name=None):
+    """The rows of a tensor in random order."""
+    return call("RandomShuffle", convert_to_tensor(value), seed=seed or 0, name=name)
+
+
+def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
+    """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes].
+
+    The largest of logits + Gumbel noise (Gumbel, 1954; Maddison et al., A* sampling, 2014).
+    """
+    logits = convert_to_tensor(logits)
+    shape = call("Shape", logits)
+    batch, classes = (call("GatherV2", shape, i, 0) for i in (0, 1))
+    wanted = call("Pack", [batch, cast(num_samples, "int32"), classes])
+    noise = uniform(wanted, minval=1e-30, dtype=logits.dtype, seed=seed)
+    gumbel = call("Neg", call("Log", call("Neg", call("Log", noise))))
+    drawn = call("ArgMax", call("AddV2", call("ExpandDims", logits, 1), gumbel), 2)
+    return cast(drawn, dtype, name)
+
+
+def _seed(seed):
+    return convert_to_tensor(seed, dtype_hint="int64")
+
+
+def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None):
+    """As normal, determined by a seed: two integers."""
+    del alg
+    numbers = call("StatelessRandomNormal", dims_tensor(shape), _seed(seed),
+                   dtype=_gyre.as_dtype(dtype), name=name)
+    return _scaled(numbers, mean, stddev, name)
+
+
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None,
+                               alg=None):
+    """As truncated_normal, determined by a seed: two integers."""
+    del alg
+    numbers = call("StatelessTruncatedNormal", dims_tensor(shape), _seed(seed),
+                   dtype=_gyre.as_dtype(dtype), name=name)
+    return _scaled(numbers, mean, stddev, name)
+
+
+def stateless_uniform(shape, seed, minval=0, maxval=None, dtype="float32", name=None, alg=None):
+    """As uniform, determined by a seed: two integers."""
+    del alg
+    kind = _gyre.as_dtype(dtype)
+    if kind.is_integer:
+        if maxval is None:
+            raise ValueError(f"stateless_uniform of {kind.name} needs maxval.")
+        low, high = same_dtype([minval, maxval], kind)
+        return call(
+            "StatelessRandomUniformInt", dims_tensor(shape), _seed(seed), low, high, name=name
+        )
+    numbers = call("StatelessRandomUniform", dims_tensor(shape), _seed(seed), dtype=kind, name=name)
+    return _interval(numbers, minval, 1 if maxval is None else maxval, name)
+
+
+def split(seed, num=2):
+    """`num` new seeds of one: [num, 2] of int64."""
+    numbers = call("StatelessRandomUniformInt", dims_tensor([num, 2]), _seed(seed),
+                   _gyre.convert(-2**62, _gyre.as_dtype("int64")),
+                   _gyre.convert(2**62, _gyre.as_dtype("int64")))
+    return numbers
+
+
+def fold_in(seed, data):
+    """A new seed of a seed and an integer."""
+    seed = cast(_seed(seed), "int64")
+    return call("AddV2", split(seed, 1)[0], call("Pack", [cast(data, "int64"), cast(0, "int64")]))
+
+
+def stateless_shuffle(value, seed, name=None):
+    """The rows of a tensor in an order that a seed determines."""
+    from gyre._impl.array.select import argsort
+
+    value = convert_to_tensor(value)
+    rows = call("GatherV2", call("Shape", value), 0, 0)
+    keys = stateless_uniform(call("Reshape", rows, [1]), seed)
+    return call("GatherV2", value, argsort(keys), 0, name=name)
+
+
+class Generator:
+    """A sequence of random numbers of its own: its state, a seed and a counter, is a Variable, so
+    that it can be used in functions, saved and restored."""
+
+    def __init__(self, seed: int):
+        from gyre._impl.variable import Variable
+
+        self.state = Variable([int(seed), 0], trainable=False, dtype="int64", name="generator")
+
+    @classmethod
+    def from_seed(cls, seed: int, alg=None) -> "Generator":
+        """The sequence that a seed determines."""
+        del alg
+        return cls(seed)
+
+    @classmethod
+    def from_non_deterministic_state(cls, alg=None) -> "Generator":
+        """A sequence that nobody can foretell."""
+        del alg
+        import secrets
+
+        return cls(secrets.randbits(62))
+
+    def reset_from_seed(self, seed: int) -> None:
+        """Starts the sequence of another seed."""
+        self.state.assign([int(seed), 0])
+
+    def _next(self):
+        seed = self.state.read_value()
+        self.state.assign_add([0, 1])
+        return seed
+
+    def make_seeds(self, count: int = 1):
+        """[2, count] seeds for stateless functions."""
+        return call("Transpose", split(self._next(), count), [1, 0])
+
+    def split(self, count: int = 1) -> list["Generator"]:
+        """Generators of their own, determined by this one."""
+        return [Generator(int(row[0])) for row in split(self._next(), count)]
+
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
+        """Normally distributed numbers."""
+        return stateless_normal(shape, self._next(), mean, stddev, dtype, name)
+
+    def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
+        """Normally distributed numbers within two stddev of the mean."""
+        return stateless_truncated_normal(shape, self._next(), mean, stddev, dtype, name)
+
+    def uniform(self, shape, minval=0, maxval=None, dtype="float32", name=None):
+        """Evenly distributed numbers of [minval, maxval)."""
+        return stateless_uniform(shape, self._next(), minval, maxval, dtype, name)

@@ -1,0 +1,62 @@
+"""What Tensor has beside what the binding defines."""
+
+from gyre import _gyre
+from gyre._impl.shape import TensorShape
+
+Tensor = _gyre.Tensor
+
+
+class Reference:
+    """Stands for one tensor or variable where something hashable is wanted: `deref()` gives it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value):
+        self._value = value
+
+    def deref(self):
+        """What it stands for."""
+        return self._value
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Reference) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+    def __repr__(self) -> str:
+        return f"<Reference to {self._value!r}>"
+
+
+def _shape(self) -> TensorShape:
+    """What is known of the shape."""
+    return TensorShape(self._dims)
+
+
+def _ndim(self) -> int | None:
+    """The number of dimensions; None if unknown."""
+    return None if self._dims is None else len(self._dims)
+
+
+def _ref(self) -> Reference:
+    """A hashable stand-in: tensors themselves compare element by element."""
+    return Reference(self)
+
+
+def _eval(self):
+    """Its value as a numpy array."""
+    return self.numpy()
+
+
+def install() -> None:
+    """Sets the members on the class."""
+    Tensor.shape = property(_shape)
+    Tensor.get_shape = lambda self: TensorShape(self._dims)
+    Tensor.ndim = property(_ndim)
+    Tensor.ref = _ref
+    Tensor.eval = _eval
+
+
+def is_tensor(value) -> bool:
+    """Whether a value is a tensor, or stands for tensors: a variable, a composite."""
+    return isinstance(value, Tensor) or hasattr(value, "__gyre_operand__")

@@ -1,0 +1,152 @@
+"""What optimizers have in common."""
+
+from gyre import _gyre
+from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.tape import GradientTape
+from gyre._impl.variable import Variable
+
+
+class Optimizer:
+    """Changes variables by gradients, eagerly or in a function.
+
+    What it remembers of a variable (slots) and the number of steps are Variables, made with the
+    first step; a checkpoint of the optimizer has them all. The learning rate is a number (kept in a
+    Variable, so that it can be set later), a Variable, or a schedule: a function of the number of
+    steps taken before. Subclasses define `_slots` and `_update`.
+    """
+
+    # Names of slots, each of the variable's dtype and shape, zeros at first.
+    _slots: tuple[str, ...] = ()
+
+    def __init__(self, learning_rate, name: str):
+        self.name = name
+        self.iterations = Variable(0, trainable=False, name=f"{name}/iterations", dtype="int64")
+        self._slot_variables: dict[str, dict[int, tuple[Variable, Variable]]] = {}
+        if callable(learning_rate) or isinstance(learning_rate, Variable):
+            self._rate = learning_rate
+        else:
+            self._rate = Variable(float(learning_rate), trainable=False,
+                                  name=f"{name}/learning_rate", dtype="float64")
+
+    @property
+    def learning_rate(self):
+        """The rate: a Variable, or the schedule."""
+        return self._rate
+
+    @learning_rate.setter
+    def learning_rate(self, value) -> None:
+        if isinstance(self._rate, Variable) and not callable(value):
+            value = convert_to_tensor(value, dtype_hint="float64")
+            self._rate.assign(call("Cast", value, DstT=self._rate.dtype))
+        else:
+            self._rate = value
+
+    def _current_rate(self):
+        """The rate of this step, float64."""
+        rate = self._rate
+        if callable(rate) and not isinstance(rate, Variable):
+            rate = rate(self.iterations.read_value())
+        rate = convert_to_tensor(rate, dtype_hint="float64")
+        return (
+            rate
+            if rate.dtype.name == "float64"
+            else call("Cast", rate, DstT=_gyre.as_dtype("float64"))
+        )
+
+    def slot(self, name: str, variable: Variable) -> Variable:
+        """What is remembered of a variable, made with zeros at first."""
+        slots = self._slot_variables.setdefault(name, {})
+        found = slots.get(variable.handle.id)
+        if found is None:
+            with _gyre.init_scope():
+                value = call("ZerosLike", _gyre.read_variable(variable.handle))
+                made = Variable(value, trainable=False, name=f"{variable._name}/{name}")
+            found = slots[variable.handle.id] = (made, variable)
+        return found[0]
+
+    def build(self, var_list) -> None:
+        """Makes the slots of variables, as the first step would: before a restore, say."""
+        for variable in var_list:
+            for name in self._slots:
+                self.slot(name, variable)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The number of steps, the rate, and all slots."""
+        return list(self._variables_by_name().values())
+
+    def _variables_by_name(self) -> dict[str, Variable]:
+        """Names for checkpoints: slots are numbered in the order of the variables' first steps."""
+        named = {"iterations": self.iterations}
+        if isinstance(self._rate, Variable):
+            named["learning_rate"] = self._rate
+        for name, slots in sorted(self._slot_variables.items()):
+            for i, (made, _) in enumerate(slots.values()):
+                named[f"{name}/{i}"] = made
+        return named
+
+    def minimize(self, loss, var_list, tape: GradientTape | None = None) -> Variable:
+        """A step down the gradient of `loss`, a function without arguments (or a tensor, with the
+        tape that saw it), by variables (or a function that lists them). Returns `iterations`."""
+        if callable(loss):
+            with GradientTape() as tape:
+                loss = loss()
+        elif tape is None and _gyre.current_graph() is None:
+            raise ValueError("minimize needs the tape where the loss is a tensor.")
+        if callable(var_list):
+            var_list = var_list()
+        var_list = list(var_list)
+        tape = GradientTape() if tape is None else tape
+        return self.apply_gradients(zip(tape.gradient(loss, var_list), var_list, strict=True))
+
+    def apply_gradients(self, grads_and_vars, name: str | None = None) -> Variable:
+        """A step with pairs (gradient, variable); pairs with None are passed over. Gradients may be
+        IndexedSlices. Returns `iterations`, after the step.
+
+        ValueError: no gradient at all, a variable twice, a gradient of another dtype.
+        """
+        del name
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        if not pairs:
+            raise ValueError("No gradients were given for any variable.")
+        if len({v.handle.id for _, v in pairs}) != len(pairs):
+            raise ValueError("A variable was given twice.")
+        for gradient, variable in pairs:
+            if gradient.dtype != variable.dtype:
+                raise ValueError(
+                    f"The gradient of {variable.name!r} is of dtype {gradient.dtype.name}, "
+                    f"not {variable.dtype.name}."
+                )
+        self.build(v for _, v in pairs)
+        rate = self._current_rate()
+        shared = self._shared()
+        for gradient, variable in pairs:
+            self._update(gradient, variable, call("Cast", rate, DstT=variable.dtype), shared)
+            if variable.constraint is not None:
+                variable.assign(variable.constraint(variable.read_value()))
+        return self.iterations.assign_add(1)
+
+    def _shared(self):
+        """What is the same for all variables of a step."""
+
+    def _update(self, gradient, variable: Variable, rate, shared) -> None:
+        """Changes one variable and its slots."""
+        raise NotImplementedError
+
+
+def resource(variable: Variable):
+    """The handle of a variable for an op that changes it."""
+    graph = _gyre.current_graph()
+    if graph is None:
+        return variable.handle
+    return graph.variable(variable.handle, variable.dtype, variable._dims)
+
+
+def dense(gradient):
+    """A gradient as a tensor: equal rows of IndexedSlices added up."""
+    return convert_to_tensor(gradient)
+
+
+def is_sparse(gradient) -> bool:
+    """Whether it is IndexedSlices."""
+    return not isinstance(gradient, _gyre.Tensor) and hasattr(gradient, "indices")

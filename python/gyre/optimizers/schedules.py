@@ -1,0 +1,112 @@
+"""Schedules: functions from the number of steps taken before to the learning rate, in float64."""
+
+import math
+
+from gyre import _gyre
+from gyre._impl.convert import call, convert_to_tensor
+
+
+def _double(value):
+    value = convert_to_tensor(value, dtype_hint="float64")
+    return call("Cast", value, DstT=_gyre.as_dtype("float64"))
+
+
+class Schedule:
+    """`schedule(step)` is the rate, a float64 scalar."""
+
+    def __call__(self, step):
+        raise NotImplementedError
+
+
+class ExponentialDecay(Schedule):
+    """r · decay_rate^(step / decay_steps); with staircase the exponent is rounded down."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False):
+        self._rate, self._steps = initial_learning_rate, decay_steps
+        self._decay, self._staircase = decay_rate, staircase
+
+    def __call__(self, step):
+        exponent = call("RealDiv", _double(step), float(self._steps))
+        if self._staircase:
+            exponent = call("Floor", exponent)
+        return call("Mul", call("Pow", _double(self._decay), exponent), float(self._rate))
+
+
+class InverseTimeDecay(Schedule):
+    """r / (1 + decay_rate · step / decay_steps); with staircase the quotient is rounded down."""
+
+    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False):
+        self._rate, self._steps = initial_learning_rate, decay_steps
+        self._decay, self._staircase = decay_rate, staircase
+
+    def __call__(self, step):
+        part = call("RealDiv", _double(step), float(self._steps))
+        if self._staircase:
+            part = call("Floor", part)
+        return call("RealDiv", _double(self._rate),
+                    call("AddV2", call("Mul", part, float(self._decay)), 1.0))
+
+
+class PiecewiseConstantDecay(Schedule):
+    """values[i] up to and including step boundaries[i]; the last value after all of them."""
+
+    def __init__(self, boundaries, values):
+        if len(values) != len(boundaries) + 1:
+            raise ValueError(
+                f"{len(boundaries)} boundaries need one value more, got {len(values)}."
+            )
+        self._boundaries, self._values = list(boundaries), [float(v) for v in values]
+
+    def __call__(self, step):
+        rate = _double(self._values[-1])
+        for boundary, value in reversed(
+            list(zip(self._boundaries, self._values[:-1], strict=True))
+        ):
+            rate = call(
+                "SelectV2", call("LessEqual", _double(step), float(boundary)), _double(value), rate
+            )
+        return rate
+
+
+class PolynomialDecay(Schedule):
+    """(r - end) · (1 - step / decay_steps)^power + end, and end after decay_steps."""
+
+    def __init__(self, initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0):
+        self._rate, self._steps = initial_learning_rate, decay_steps
+        self._end, self._power = end_learning_rate, power
+
+    def __call__(self, step):
+        part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
+        left = call("Pow", call("Sub", 1.0, part), float(self._power))
+        return call("AddV2", call("Mul", left, float(self._rate - self._end)), float(self._end))
+
+
+class CosineDecay(Schedule):
+    """r · ((1 - alpha) (1 + cos(π step / decay_steps)) / 2 + alpha); r · alpha after decay_steps.
+    Source: Loshchilov and Hutter, SGDR (2016)."""
+
+    def __init__(self, initial_learning_rate, decay_steps, alpha=0.0):
+        self._rate, self._steps, self._alpha = initial_learning_rate, decay_steps, alpha
+
+    def __call__(self, step):
+        part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
+        wave = call("Mul", call("AddV2", call("Cos", call("Mul", part, math.pi)), 1.0), 0.5)
+        scaled = call("AddV2", call("Mul", wave, 1.0 - self._alpha), float(self._alpha))
+        return call("Mul", scaled, float(self._rate))
+
+
+class Warmup(Schedule):
+    """Grows in even steps from 0 to what `after` (a number or a schedule of the steps that follow)
+    begins with, reached at step `steps`; then `after`."""
+
+    def __init__(self, after, steps: int):
+        self._after, self._steps = after, steps
+
+    def _later(self, step):
+        return _double(self._after(step) if callable(self._after) else self._after)
+
+    def __call__(self, step):
+        step = _double(step)
+        later = self._later(call("Maximum", call("Sub", step, float(self._steps)), 0.0))
+        part = call("Minimum", call("RealDiv", step, float(self._steps)), 1.0)
+        return call("Mul", later, part)

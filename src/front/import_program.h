@@ -1,0 +1,23 @@
+// A program that is there already comes into the graph that is current, as import_graph brings one
+// from a file. Stateless; one thread.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "gyre/graph.h"
+#include "ir/program.h"
+
+namespace gyre::internal {
+
+// Adds what `outputs` and `targets` (names of nodes that run for their effects) of the program's
+// main graph need, and returns the outputs. What `inputs` name is replaced. Errors are thrown, as
+// import_graph's. The program has If and While in place of primitives.
+std::vector<Value> ImportProgram(std::shared_ptr<const Program> program,
+                                 const std::vector<std::string>& outputs,
+                                 const std::vector<std::string>& targets,
+                                 const ImportInputs& inputs, const std::source_location& where);
+
+}  // namespace gyre::internal

@@ -1,0 +1,177 @@
+#include "python/executable.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "base/cancellation.h"
+#include "front/graph_state.h"
+#include "python/graph.h"
+#include "python/interrupt.h"
+#include "python/settings.h"
+#include "python/tensor.h"
+#include "python/watched_run.h"
+
+namespace gyre::python {
+namespace {
+
+// May be run from many threads at once. Keeps the graph's variables alive, but not the graph.
+struct PyExecutable {
+  std::shared_ptr<const Program> program;
+  std::vector<std::string> feeds, fetches, targets;
+  std::vector<nb::object> variables;  // handles
+
+  // With the GIL held. Shared with the runs that it is used by.
+  std::shared_ptr<const Session::Callable> callable;
+  uint64_t version = 0;  // of the options that it was compiled with
+
+  std::shared_ptr<const Session::Callable> Compiled() {
+    if (version == OptionsVersion()) [[likely]]
+      return callable;
+    const std::shared_ptr<Session> root = RootSession();
+    const uint64_t made_with = OptionsVersion();
+    std::shared_ptr<const Session::Callable> made;
+    {
+      const nb::gil_scoped_release release;
+      const std::unique_ptr<Session> session = ValueOf(root->WithProgram(program));
+      made = std::make_shared<const Session::Callable>(
+          ValueOf(session->Prepare(feeds, fetches, targets)));
+    }
+    callable = made;
+    version = made_with;
+    return made;
+  }
+};
+
+std::vector<nb::handle> Items(nb::handle list, absl::string_view what) {
+  PyObject* const o = list.ptr();
+  const bool is_list = PyList_Check(o) != 0;
+  if (!is_list && PyTuple_Check(o) == 0)
+    ThrowTypeError(absl::StrCat(what, " must be a list or a tuple, not ", TypeNameOf(list)));
+  std::vector<nb::handle> items;
+  const Py_ssize_t size = PySequence_Size(o);
+  for (Py_ssize_t i = 0; i < size; ++i)
+    items.emplace_back(is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i));
+  return items;
+}
+
+std::vector<Tensor> FeedsOf(const PyExecutable& self, nb::handle feeds) {
+  const std::vector<nb::handle> items = Items(feeds, "feeds");
+  if (items.size() != self.feeds.size()) {
+    ThrowTypeError(
+        absl::StrCat("this executable takes ", self.feeds.size(), " feeds, not ", items.size()));
+  }
+  std::vector<Tensor> tensors;
+  tensors.reserve(items.size());
+  for (const nb::handle item : items) tensors.push_back(RequireEager(item, "a feed"));
+  return tensors;
+}
+
+absl::StatusOr<std::vector<Tensor>> RunWithoutGil(PyExecutable& self,
+                                                  const std::vector<Tensor>& feeds,
+                                                  RunOptions options, Cancellation& cancellation) {
+  const std::shared_ptr<const Session::Callable> callable = self.Compiled();
+  options.cancellation = &cancellation;
+  absl::StatusOr<std::vector<Tensor>> results = absl::UnknownError("has not run");
+  {
+    const Interruptible interruptible(cancellation);
+    const nb::gil_scoped_release release;
+    results = callable->Run(feeds, options);
+  }
+  if (cancellation.IsCancelled()) ThrowIfInterrupted();
+  return results;
+}
+
+nb::list ResultsOf(absl::StatusOr<std::vector<Tensor>> results) {
+  std::vector<Tensor> tensors = ValueOf(std::move(results));
+  nb::object list = Own(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].has_value())
+      ThrowStatus(
+          absl::FailedPreconditionError("a result was not computed: its branch was not "
+                                        "taken"));
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i),
+                   WrapEager(std::move(tensors[i])).release().ptr());
+  }
+  return nb::borrow<nb::list>(list);
+}
+
+nb::list Call(PyExecutable& self, nb::handle feeds) {
+  Cancellation cancellation;
+  return ResultsOf(RunWithoutGil(self, FeedsOf(self, feeds), RunOptions(), cancellation));
+}
+
+nb::object Run(PyExecutable& self, nb::handle feeds, int64_t timeout_ms, int64_t budget_bytes,
+               nb::handle progress, bool trace, int64_t progress_ms, nb::handle timeline) {
+  if (timeout_ms < 0 || budget_bytes < 0)
+    ThrowValueError("timeout_ms and budget_bytes must not be negative");
+  if (progress_ms < 1) ThrowValueError("progress_ms must be at least 1");
+  WatchedRun::Wishes wishes{.statistics = trace, .progress_ms = progress_ms};
+  if (!progress.is_none()) {
+    if (PyCallable_Check(progress.ptr()) == 0) ThrowTypeError("progress must be callable");
+    wishes.progress = nb::borrow(progress);
+  }
+  if (!timeline.is_none()) wishes.timeline = std::string(TextOf(timeline, "timeline"));
+  const std::vector<Tensor> tensors = FeedsOf(self, feeds);
+  Cancellation cancellation;
+  WatchedRun watched(std::move(wishes), cancellation);
+  RunOptions options{.timeout_ms = timeout_ms, .budget_bytes = budget_bytes};
+  watched.AddTo(options);
+  auto results = RunWithoutGil(self, tensors, options, cancellation);
+  watched.Finish();
+  nb::object list = ResultsOf(std::move(results));
+  return nb::make_tuple(list, watched.statistics());
+}
+
+std::string NameIn(GraphCore& graph, nb::handle tensor, absl::string_view what) {
+  const Value value = ValueIn(graph, tensor);
+  const auto& scope = value.scope();
+  if (scope != graph.state()->main()) {
+    ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+        what, " '", value.name(), "' is a value of ", scope->description().what, " at ",
+        scope->description().line, ", of no use outside of it unless the body returns it")));
+  }
+  return value.name();
+}
+
+}  // namespace
+
+nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, nb::handle targets,
+                        bool effects) {
+  GraphCore& core = *ToGraph(graph);
+  PyExecutable made;
+  for (const nb::handle feed : Items(feeds, "feeds"))
+    made.feeds.push_back(NameIn(core, feed, "the feed"));
+  for (const nb::handle fetch : Items(fetches, "fetches"))
+    made.fetches.push_back(NameIn(core, fetch, "the fetch"));
+  const gyre::internal::Scope& main = *core.state()->main();
+  if (!targets.is_none()) {
+    for (const nb::handle target : Items(targets, "targets")) {
+      const std::string name = NameIn(core, target, "the target");
+      made.targets.push_back(name.substr(0, name.find(':')));
+    }
+  }
+  if (effects) {
+    for (const NodeId id : main.last_effects())
+      made.targets.push_back(main.function().node(id).name);
+  }
+  for (const GraphCore::Captured& variable : core.variables())
+    made.variables.push_back(variable.outer);
+  made.program = core.graph().program();
+  made.Compiled();
+  return nb::cast(std::move(made));
+}
+
+void BindExecutables(nb::module_& m) {
+  nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),
+                           "A signature of a graph, compiled once and run often.")
+      .def("__call__", &Call, nb::arg("feeds"))
+      .def("run", &Run, nb::arg("feeds"), nb::kw_only(), nb::arg("timeout_ms") = 0,
+           nb::arg("budget_bytes") = 0, nb::arg("progress") = nb::none(), nb::arg("trace") = false,
+           nb::arg("progress_ms") = 200, nb::arg("timeline") = nb::none());
+}
+
+}  // namespace gyre::python

@@ -1,0 +1,387 @@
+#include "python/execute.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "front/op_call.h"
+#include "ops/registry.h"
+#include "python/arrays/convert.h"
+#include "python/attrs.h"
+#include "python/dtype.h"
+#include "python/eager.h"
+#include "python/graph.h"
+#include "python/lines.h"
+#include "python/recorder.h"
+
+namespace gyre::python {
+namespace {
+
+// One input, flat: a Tensor, or a value that is yet to get its dtype.
+struct Input {
+  nb::object object;
+  PyTensor* tensor = nullptr;  // null: `literal`
+  Tensor literal;
+  int formal = 0;
+
+  DType dtype() const { return tensor != nullptr ? tensor->dtype() : literal.dtype(); }
+};
+using Inputs = absl::InlinedVector<Input, 4>;
+
+bool TakesList(const ArgDef& arg) {
+  return !arg.number_attr.empty() || !arg.type_list_attr.empty();
+}
+
+Input ToInput(nb::handle value, int formal) {
+  Input input{.formal = formal};
+  input.tensor = AsTensor(value);
+  if (input.tensor != nullptr) {
+    input.object = nb::borrow(value);
+    return input;
+  }
+  input.object = Unwrapped(value);
+  if (AsTensor(input.object) == nullptr && HoldsTensors(input.object))
+    input.object = Convert(input.object);
+  input.tensor = AsTensor(input.object);
+  return input;
+}
+
+Inputs Flatten(const OpDef& op, absl::Span<const nb::handle> inputs) {
+  if (inputs.size() != op.inputs.size()) {
+    ThrowTypeError(
+        absl::StrCat(op.name, " takes ", op.inputs.size(), " inputs, not ", inputs.size()));
+  }
+  Inputs flat;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int formal = static_cast<int>(i);
+    if (!TakesList(op.inputs[i])) {
+      flat.push_back(ToInput(inputs[i], formal));
+      continue;
+    }
+    if (PyList_Check(inputs[i].ptr()) == 0 && PyTuple_Check(inputs[i].ptr()) == 0) {
+      ThrowTypeError(absl::StrCat("input '", op.inputs[i].name, "' of ", op.name,
+                                  " is a list of tensors, not ", TypeNameOf(inputs[i])));
+    }
+    for (const nb::handle item : nb::iter(inputs[i])) flat.push_back(ToInput(item, formal));
+  }
+  return flat;
+}
+
+int RankOf(DType dtype) {
+  if (IsComplex(dtype)) return 3;
+  if (IsFloating(dtype)) return 2;
+  return IsInteger(dtype) ? 1 : 0;
+}
+
+// The dtype that all inputs of a type attribute have: what is given, what its tensors say, or what
+// its literals have in common. Tensors of different dtypes are an error that names both.
+class TypeAttrs {
+ public:
+  TypeAttrs(const OpDef& op, const AttrMap& attrs, Inputs& inputs)
+      : op_(op), attrs_(attrs), inputs_(inputs) {}
+
+  void Resolve() {
+    CheckTensors();
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].tensor == nullptr) Convert(i);
+    }
+  }
+
+ private:
+  const ArgDef& ArgOf(const Input& input) const { return op_.inputs[input.formal]; }
+
+  void CheckTensors() const {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const std::string& attr = ArgOf(inputs_[i]).type_attr;
+      if (attr.empty() || inputs_[i].tensor == nullptr) continue;
+      for (size_t j = 0; j < i; ++j) {
+        if (inputs_[j].tensor == nullptr || ArgOf(inputs_[j]).type_attr != attr ||
+            inputs_[i].dtype() == inputs_[j].dtype()) {
+          continue;
+        }
+        ThrowTypeError(absl::StrCat(
+            op_.name, " takes tensors of one dtype: '", ArgOf(inputs_[j]).name, "' is ",
+            DTypeName(inputs_[j].dtype()), ", but '", ArgOf(inputs_[i]).name, "' is ",
+            DTypeName(inputs_[i].dtype()), "; convert one of them with cast"));
+      }
+    }
+  }
+
+  // nullopt: the literal decides.
+  std::optional<DType> Wanted(size_t i) const {
+    const ArgDef& arg = ArgOf(inputs_[i]);
+    if (arg.dtype != DType::kInvalid) return arg.dtype;
+    if (!arg.type_list_attr.empty()) {
+      const auto* types = attrs_.Get<std::vector<DType>>(arg.type_list_attr);
+      size_t place = 0;
+      for (size_t j = 0; j < i; ++j) place += inputs_[j].formal == inputs_[i].formal ? 1 : 0;
+      if (types == nullptr || place >= types->size()) return std::nullopt;
+      return (*types)[place];
+    }
+    if (const DType* given = attrs_.Get<DType>(arg.type_attr)) return *given;
+    for (const Input& input : inputs_) {
+      if (input.tensor != nullptr && ArgOf(input).type_attr == arg.type_attr) return input.dtype();
+    }
+    return CommonOfLiterals(arg.type_attr);
+  }
+
+  std::optional<DType> CommonOfLiterals(const std::string& attr) const {
+    std::optional<DType> common;
+    bool is_alone = true;
+    bool all_integers = true;
+    for (const Input& input : inputs_) {
+      if (ArgOf(input).type_attr != attr || input.tensor != nullptr) continue;
+      const DType own = ToTensor(input.object).dtype();
+      is_alone &= !common.has_value();
+      all_integers &= IsInteger(own);
+      if (!common || RankOf(own) > RankOf(*common)) common = own;
+      if (IsInteger(own) && IsInteger(*common) && own == DType::kInt64) common = own;
+    }
+    const AttrDef* def = op_.FindAttr(attr);
+    const DType* fallback =
+        def != nullptr && def->default_value ? std::get_if<DType>(&*def->default_value) : nullptr;
+    // "an index is int32 unless it says otherwise"
+    if (fallback != nullptr && all_integers && IsInteger(*fallback) && common == DType::kInt32)
+      return *fallback;
+    if (is_alone) return std::nullopt;
+    return common;
+  }
+
+  void Convert(size_t i) {
+    Input& input = inputs_[i];
+    try {
+      input.literal = ToTensor(input.object, Wanted(i));
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+      const std::string text = absl::StrCat("input '", ArgOf(input).name, "' of ", op_.name, ": ",
+                                            TextOf(nb::str(error.value()), "an error"));
+      if (error.matches(PyExc_TypeError)) ThrowTypeError(text);
+      ThrowValueError(text);
+    }
+  }
+
+  const OpDef& op_;
+  const AttrMap& attrs_;
+  Inputs& inputs_;
+};
+
+// ---- At once
+
+std::vector<nb::object> ExecuteNow(const OpDef& op, Inputs& inputs, AttrMap attrs) {
+  absl::InlinedVector<Tensor, 4> tensors;
+  for (Input& input : inputs)
+    tensors.push_back(input.tensor != nullptr ? input.tensor->eager : std::move(input.literal));
+  const bool records = HasRecorders();
+  if (records) {  // who plays it back wants tensors
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].tensor != nullptr) continue;
+      inputs[i].object = WrapEager(tensors[i]);
+      inputs[i].tensor = AsTensor(inputs[i].object);
+    }
+  }
+  const std::shared_ptr<EagerOp> found = FindEagerOp(op, tensors, std::move(attrs));
+  EagerOp& eager = *found;
+  absl::InlinedVector<Tensor, 4> results(eager.node.signature.outputs.size());
+  RunEagerOp(eager, absl::MakeSpan(tensors), absl::MakeSpan(results));
+  std::vector<nb::object> outputs;
+  outputs.reserve(results.size());
+  for (Tensor& result : results) {
+    if (!result.has_value())
+      ThrowStatus(absl::FailedPreconditionError(absl::StrCat(op.name, " has computed nothing")));
+    const bool is_handle = result.dtype() == DType::kResource;
+    outputs.push_back(WrapEager(std::move(result)));
+    if (!is_handle) continue;
+    PyTensor& handle = *AsTensor(outputs.back());
+    for (const Input& input : inputs) {  // the same variable, handed on
+      if (input.tensor != nullptr && input.tensor->eager.object() == handle.eager.object())
+        handle.owner = input.tensor->owner;
+    }
+  }
+  if (!records) return outputs;
+  absl::InlinedVector<nb::handle, 4> objects;
+  absl::InlinedVector<int, 4> formals;
+  for (const Input& input : inputs) {
+    objects.push_back(input.object);
+    formals.push_back(input.formal);
+  }
+  RecordOp(op, eager, objects, formals, outputs);
+  return outputs;
+}
+
+// ---- In a graph
+
+std::vector<nb::object> ExecuteInGraph(const OpDef& op, const std::shared_ptr<GraphCore>& graph,
+                                       Inputs& inputs, const AttrMap& attrs,
+                                       absl::string_view name) {
+  UseLineProvider();
+  const std::source_location nowhere;
+  gyre::internal::OpCall call(op.name, nowhere);
+  size_t next = 0;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    std::vector<Operand> operands;
+    for (; next < inputs.size() && inputs[next].formal == static_cast<int>(i); ++next) {
+      const Input& input = inputs[next];
+      if (input.tensor != nullptr) {
+        operands.emplace_back(ValueIn(*graph, input.object), nowhere);
+      } else {
+        operands.emplace_back(input.literal, nowhere);
+      }
+    }
+    call.In(operands);
+  }
+  for (const auto& [attr, value] : attrs) call.Attr(attr, value);
+  if (!name.empty()) call.Name(std::string(name));
+  const CurrentGraphScope current(graph);
+  std::vector<nb::object> outputs;
+  for (const Value& value : call.All()) outputs.push_back(WrapSymbolic(value, graph));
+  return outputs;
+}
+
+// The graph that the op belongs to; null: none, it runs at once.
+std::shared_ptr<GraphCore> GraphFor(const Inputs& inputs) {
+  if (CurrentGraph() != nullptr) return SharedCurrentGraph();
+  for (const Input& input : inputs) {
+    if (input.tensor != nullptr && input.tensor->is_symbolic()) return input.tensor->graph;
+  }
+  return nullptr;
+}
+
+// Lists whose elements are tensors become one by Pack, level by level.
+nb::object Pack(nb::handle list, std::optional<DType> dtype) {
+  nb::list parts;
+  for (const nb::handle item : nb::iter(list)) {
+    const nb::object value = Unwrapped(item);
+    if (!dtype && AsTensor(value) != nullptr) dtype = AsTensor(value)->dtype();
+    const bool is_nested = AsTensor(value) == nullptr && HoldsTensors(value);
+    parts.append(is_nested ? Pack(value, dtype) : value);
+    if (is_nested && !dtype) dtype = AsTensor(parts[nb::len(parts) - 1])->dtype();
+  }
+  AttrMap attrs;
+  attrs.Set("N", static_cast<int64_t>(nb::len(parts)));
+  if (dtype) attrs.Set("T", *dtype);
+  return Execute1("Pack", {parts}, std::move(attrs));
+}
+
+nb::list ExecuteFromPython(nb::handle op_name, nb::handle inputs, nb::handle attrs,
+                           nb::handle name) {
+  const OpDef& op = FindOp(TextOf(op_name, "the name of an op"));
+  absl::InlinedVector<nb::handle, 4> list;
+  PyObject* const o = inputs.ptr();
+  if (PyList_Check(o) == 0 && PyTuple_Check(o) == 0)
+    ThrowTypeError(absl::StrCat("inputs must be a list or a tuple, not ", TypeNameOf(inputs)));
+  const bool is_list = PyList_Check(o) != 0;
+  const Py_ssize_t size = PySequence_Size(o);
+  for (Py_ssize_t i = 0; i < size; ++i)
+    list.push_back(is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i));
+  nb::list outputs;
+  for (nb::object& output :
+       Execute(op, list, ToAttrs(op, attrs), name.is_none() ? "" : TextOf(name, "a name"))) {
+    outputs.append(std::move(output));
+  }
+  return outputs;
+}
+
+// Types and dims of eager tensors as bytes; None if one is none, or a graph is current.
+nb::object Signature(nb::handle args) {
+  if (PyTuple_Check(args.ptr()) == 0) ThrowTypeError("a tuple is wanted");
+  if (CurrentGraph() != nullptr) return nb::none();
+  absl::InlinedVector<char, 128> bytes;
+  const Py_ssize_t size = PyTuple_Size(args.ptr());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const PyTensor* tensor = AsTensor(PyTuple_GetItem(args.ptr(), i));
+    if (tensor == nullptr || tensor->is_symbolic()) return nb::none();
+    const auto dims = tensor->eager.shape().dims();
+    bytes.push_back(static_cast<char>(tensor->eager.dtype()));
+    bytes.push_back(static_cast<char>(dims.size()));
+    const char* from = reinterpret_cast<const char*>(dims.data());
+    bytes.insert(bytes.end(), from, from + dims.size() * sizeof(int64_t));
+  }
+  return Own(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+}
+
+}  // namespace
+
+const OpDef& FindOp(absl::string_view name) {
+  const OpDef* op = Ops().Find(name);
+  if (op == nullptr) ThrowStatus(absl::NotFoundError(absl::StrCat("there is no op called ", name)));
+  return *op;
+}
+
+std::vector<nb::object> Execute(const OpDef& op, absl::Span<const nb::handle> inputs, AttrMap attrs,
+                                absl::string_view name) {
+  Inputs flat = Flatten(op, inputs);
+  TypeAttrs(op, attrs, flat).Resolve();
+  if (const std::shared_ptr<GraphCore> graph = GraphFor(flat))
+    return ExecuteInGraph(op, graph, flat, attrs, name);
+  return ExecuteNow(op, flat, std::move(attrs));
+}
+
+nb::object Execute1(absl::string_view op, std::initializer_list<nb::handle> inputs, AttrMap attrs) {
+  return Execute(FindOp(op), {inputs.begin(), inputs.size()}, std::move(attrs)).at(0);
+}
+
+nb::object Unwrapped(nb::handle value) {
+  PyObject* const o = value.ptr();
+  if (AsTensor(value) != nullptr || IsPythonNumber(value) || PyList_Check(o) != 0 ||
+      PyTuple_Check(o) != 0 || PyUnicode_Check(o) != 0 || !nb::hasattr(value, "__gyre_tensor__")) {
+    return nb::borrow(value);
+  }
+  nb::object tensor = value.attr("__gyre_tensor__")();
+  RequireTensor(tensor, "what __gyre_tensor__ returns");
+  return tensor;
+}
+
+bool HoldsTensors(nb::handle list) {
+  PyObject* const o = list.ptr();
+  const bool is_list = PyList_Check(o) != 0;
+  if (!is_list && PyTuple_Check(o) == 0) return false;
+  const Py_ssize_t size = PySequence_Size(o);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const item = is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
+    if (item == nullptr) throw nb::python_error();
+    if (IsPythonNumber(item)) continue;
+    if (AsTensor(item) != nullptr || HoldsTensors(item)) return true;
+    if (!PyList_Check(item) && !PyTuple_Check(item) && nb::hasattr(item, "__gyre_tensor__"))
+      return true;
+  }
+  return false;
+}
+
+nb::object Convert(nb::handle given, std::optional<DType> dtype) {
+  const nb::object value = Unwrapped(given);
+  if (const PyTensor* tensor = AsTensor(value)) {
+    if (dtype && tensor->dtype() != *dtype) {
+      ThrowTypeError(absl::StrCat("a tensor of ", Describe(*tensor), " is no ", DTypeName(*dtype),
+                                  "; convert it with cast if that is meant"));
+    }
+    if (CurrentGraph() == nullptr) return value;
+    if (tensor->is_symbolic() && tensor->graph.get() == CurrentGraph()) return value;
+    const auto& graph = SharedCurrentGraph();
+    ValueIn(*graph, value);  // throws for values that are out of reach
+    const auto [inner, id] = graph->CaptureWithId(value);
+    return WrapSymbolic(inner, graph, id);
+  }
+  if (HoldsTensors(value)) {
+    nb::object packed = Pack(value, dtype);
+    return CurrentGraph() == nullptr ? packed : Convert(packed, dtype);
+  }
+  Tensor tensor = ToTensor(value, dtype);
+  if (CurrentGraph() == nullptr) return WrapEager(std::move(tensor));
+  UseLineProvider();
+  return WrapSymbolic(constant(tensor), SharedCurrentGraph());
+}
+
+void BindExecute(nb::module_& m) {
+  m.def("execute", &ExecuteFromPython, nb::arg("op"), nb::arg("inputs"),
+        nb::arg("attrs") = nb::none(), nb::arg("name") = nb::none(),
+        "Runs an op at once, or adds it to the graph that is current; returns the outputs.");
+  m.def("signature", &Signature, nb::arg("args"),
+        "A key for the dtypes and dims of eager tensors; None where there is none.");
+  m.def(
+      "convert",
+      [](nb::handle value, nb::handle dtype) { return Convert(value, ToOptionalDType(dtype)); },
+      nb::arg("value").none(), nb::arg("dtype") = nb::none(),
+      "A Tensor of anything; symbolic while a graph is current.");
+}
+
+}  // namespace gyre::python

@@ -1,0 +1,33 @@
+// execute(): one op, at once or as a node of the graph that is current.
+#pragma once
+
+#include <optional>
+
+#include "absl/types/span.h"
+#include "ir/attr.h"
+#include "ir/op_def.h"
+#include "python/python.h"
+#include "python/tensor.h"
+
+namespace gyre::python {
+
+// NOT_FOUND, thrown, when there is none.
+const OpDef& FindOp(absl::string_view name);
+
+// One object per formal input: a Tensor, what becomes one, or a list of these where the schema says
+// so. Returns the outputs, new Tensors.
+std::vector<nb::object> Execute(const OpDef& op, absl::Span<const nb::handle> inputs, AttrMap attrs,
+                                absl::string_view name = "");
+// The first output.
+nb::object Execute1(absl::string_view op, std::initializer_list<nb::handle> inputs,
+                    AttrMap attrs = {});
+
+// A Tensor of anything, symbolic while a graph is current. TypeError if it has another dtype.
+nb::object Convert(nb::handle value, std::optional<DType> dtype = std::nullopt);
+
+// The value of `__gyre_tensor__()` for what has that (variables); the object itself otherwise.
+nb::object Unwrapped(nb::handle value);
+// Lists with tensors among their elements, at any depth.
+bool HoldsTensors(nb::handle list);
+
+}  // namespace gyre::python

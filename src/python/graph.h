@@ -1,0 +1,80 @@
+// Graphs while Python traces them: which one is current, and what they capture of outside.
+//
+// A Graph object of Python shares its GraphCore with the symbolic tensors made in it. The core
+// knows the object, but does not own it: else graph and tensors would keep each other alive.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "gyre/graph.h"
+#include "python/python.h"
+#include "python/tensor.h"
+
+namespace gyre::python {
+
+class GraphCore {
+ public:
+  explicit GraphCore(std::string name) : name_(std::move(name)) {}
+
+  Graph& graph() { return graph_; }
+  const std::shared_ptr<gyre::internal::GraphState>& state() const { return graph_.state(); }
+  const std::string& name() const { return name_; }
+
+  // What stands for a tensor of outside in this graph. Values that may be differentiated, resources
+  // and variants become placeholders of the main graph; handles of variables a resource of the same
+  // name: each once. All others become constants, where they are used.
+  Value Capture(nb::handle outer) { return CaptureWithId(outer).first; }
+  // The same with the id that its objects in Python have.
+  std::pair<Value, uint64_t> CaptureWithId(nb::handle outer);
+  // The resource of an eager variable.
+  std::pair<Value, uint64_t> VariableHandle(nb::handle handle, DType dtype,
+                                            const PartialShape& shape);
+
+  // Tensors of outside with what stands for them, in the order of their use.
+  struct Captured {
+    nb::object outer;
+    Value inner;
+    uint64_t inner_id;
+  };
+  const std::vector<Captured>& captures() const { return captures_; }
+  const std::vector<Captured>& variables() const { return variables_; }
+
+  // The Graph object; null when there is none any more. Borrowed.
+  PyObject* object = nullptr;
+
+ private:
+  Graph graph_;
+  const std::string name_;
+  std::vector<Captured> captures_;
+  std::vector<Captured> variables_;
+  absl::flat_hash_map<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside
+};
+
+// The graph that is current on this thread; null: ops run at once.
+GraphCore* CurrentGraph();
+const std::shared_ptr<GraphCore>& SharedCurrentGraph();  // Requirement: there is one.
+// Makes a graph current while it lives; null: none.
+class CurrentGraphScope {
+ public:
+  explicit CurrentGraphScope(std::shared_ptr<GraphCore> graph);
+  ~CurrentGraphScope();
+  CurrentGraphScope(const CurrentGraphScope&) = delete;
+  CurrentGraphScope& operator=(const CurrentGraphScope&) = delete;
+};
+
+// The Graph object.
+nb::object ToPython(const std::shared_ptr<GraphCore>& graph);
+// TypeError for all else.
+const std::shared_ptr<GraphCore>& ToGraph(nb::handle graph);
+
+// `tensor` as a value that can be used in `graph`.
+Value ValueIn(GraphCore& graph, nb::handle tensor);
+// New objects for values of the graph.
+nb::list WrapAll(const std::vector<Value>& values, const std::shared_ptr<GraphCore>& graph);
+// The device that a node was made for.
+std::string DeviceOf(const Value& value);
+
+}  // namespace gyre::python

@@ -1,0 +1,16 @@
+// Host functions: callables of Python that graphs call, and how their exceptions find back to the
+// caller of the run that they ended.
+#pragma once
+
+#include "absl/status/status.h"
+#include "python/python.h"
+
+namespace gyre::python {
+
+// Keeps an exception until the run that it ends has ended; the status to end it with. With the GIL
+// held.
+absl::Status KeepException(nb::handle exception);
+// Raises the exception that a host function has ended a run with, if `status` is about one.
+bool RaiseHostException(const absl::Status& status);
+
+}  // namespace gyre::python

@@ -1,0 +1,25 @@
+// The module `gyre._gyre`: what the Python package is made of. python/gyre/_gyre.pyi says what is
+// in it.
+#include "python/python.h"
+
+NB_MODULE(_gyre, m) {
+  using namespace gyre::python;  // NOLINT: one name per file
+  // Ops, kernels and cached objects live as long as the process.
+  nb::set_leak_warnings(false);
+  BindErrors(m);
+  BindDTypes(m);
+  BindTensors(m);
+  BindDLPack(m);
+  BindExecute(m);
+  BindOpInfo(m);
+  BindRecorder(m);
+  BindGraphs(m);
+  BindExecutables(m);
+  BindControlFlow(m);
+  BindFunctions(m);
+  BindGradients(m);
+  BindVariables(m);
+  BindHostFunctions(m);
+  BindSettings(m);
+  BindTools(m);
+}

@@ -1,0 +1,270 @@
+// An operator of two eager tensors of one dtype finds its kernel in a table and runs it: nothing
+// is looked up by name. All else goes the way of execute().
+#include "python/operators.h"
+
+#include <array>
+
+#include "python/arrays/convert.h"
+#include "python/dtype.h"
+#include "python/eager.h"
+#include "python/execute.h"
+#include "python/graph.h"
+#include "python/recorder.h"
+
+namespace gyre::python {
+namespace {
+
+constexpr size_t kNumTypes = 32;
+
+// One op of the registry behind an operator. Filled with the GIL held; lives for ever.
+struct Op {
+  const char* name;
+  const OpDef* def = nullptr;
+  std::array<EagerOp*, kNumTypes> by_type = {};
+
+  const OpDef& Def() {
+    if (def == nullptr) def = &FindOp(name);
+    return *def;
+  }
+};
+
+enum class Operator {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kMatMul,
+  kAnd,
+  kOr,
+  kXor,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kEqual,
+  kNotEqual,
+};
+
+Op& OpOf(Operator which) {
+  static Op ops[] = {{"AddV2"},      {"Sub"},       {"Mul"},          {"RealDiv"},
+                     {"FloorDiv"},   {"FloorMod"},  {"Pow"},          {"BatchMatMulV2"},
+                     {"BitwiseAnd"}, {"BitwiseOr"}, {"BitwiseXor"},   {"Less"},
+                     {"LessEqual"},  {"Greater"},   {"GreaterEqual"}, {"Equal"},
+                     {"NotEqual"}};
+  return ops[static_cast<size_t>(which)];
+}
+
+const char* SymbolOf(Operator which) {
+  static const char* const symbols[] = {"+", "-", "*", "/",  "//", "%",  "**", "@", "&",
+                                        "|", "^", "<", "<=", ">",  ">=", "==", "!="};
+  return symbols[static_cast<size_t>(which)];
+}
+
+// ---- The fast way
+
+bool IsFast(const PyTensor& a, const PyTensor& b) {
+  return a.eager.has_value() && b.eager.has_value() && a.eager.dtype() == b.eager.dtype() &&
+         CurrentGraph() == nullptr && !HasRecorders();
+}
+
+nb::object RunNow(Op& op, const Tensor& a, const Tensor& b) {
+  Tensor inputs[] = {a, b};
+  EagerOp*& known = op.by_type[static_cast<size_t>(a.dtype()) % kNumTypes];
+  if (known == nullptr) [[unlikely]] {
+    bool is_cached = false;
+    const std::shared_ptr<EagerOp> found = FindEagerOp(op.Def(), inputs, AttrMap(), &is_cached);
+    if (!is_cached) ThrowStatus(absl::InternalError("an operator's kernel was not kept"));
+    known = found.get();
+  }
+  Tensor result;
+  RunEagerOp(*known, absl::MakeSpan(inputs), absl::MakeSpan(&result, 1));
+  return WrapEager(std::move(result));
+}
+
+// ---- Operands
+
+// Whether `value` leaves operators to its own reflected methods.
+bool IsForOthers(nb::handle value) {
+  if (AsTensor(value) != nullptr || IsPythonNumber(value)) return false;
+  if (nb::hasattr(value, "__gyre_tensor__")) return false;
+  return nb::hasattr(value, "__gyre_operand__") || !MayBeTensor(value);
+}
+
+// `value` beside a tensor of `dtype`: numbers and lists take its dtype, arrays have their own.
+nb::object OperandOf(nb::handle value, DType dtype) {
+  if (AsTensor(value) != nullptr) return nb::borrow(value);
+  nb::object unwrapped = Unwrapped(value);
+  PyObject* const o = unwrapped.ptr();
+  if (AsTensor(unwrapped) != nullptr) return unwrapped;
+  const bool has_own = !IsPythonNumber(unwrapped) && PyList_Check(o) == 0 &&
+                       PyTuple_Check(o) == 0 && PyUnicode_Check(o) == 0 && PyBytes_Check(o) == 0;
+  return Convert(unwrapped, has_own ? std::nullopt : std::optional<DType>(dtype));
+}
+
+bool IsBool(nb::handle tensor) { return AsTensor(tensor)->dtype() == DType::kBool; }
+
+nb::object Cast(nb::handle tensor, DType dtype) {
+  return Execute1("Cast", {tensor}, {{"DstT", dtype}});
+}
+
+// As TensorFlow divides: integers become floating-point numbers first.
+nb::object Divide(nb::handle a, nb::handle b) {
+  const DType dtype = AsTensor(a)->dtype();
+  if (!IsInteger(dtype) || AsTensor(b)->dtype() != dtype) return Execute1("RealDiv", {a, b});
+  const DType real = DTypeSize(dtype) <= 2 ? DType::kFloat : DType::kDouble;
+  return Execute1("RealDiv", {Cast(a, real), Cast(b, real)});
+}
+
+nb::object MatMul(nb::handle a, nb::handle b) {
+  const PartialShape x = AsTensor(a)->shape();
+  const PartialShape y = AsTensor(b)->shape();
+  const bool are_matrices = x.has_rank() && y.has_rank() && x.rank() == 2 && y.rank() == 2;
+  return Execute1(are_matrices ? "MatMul" : "BatchMatMulV2", {a, b});
+}
+
+nb::object Apply(Operator which, nb::handle a, nb::handle b) {
+  switch (which) {
+    case Operator::kDiv:
+      return Divide(a, b);
+    case Operator::kMatMul:
+      return MatMul(a, b);
+    case Operator::kAnd:
+      if (IsBool(a)) return Execute1("LogicalAnd", {a, b});
+      break;
+    case Operator::kOr:
+      if (IsBool(a)) return Execute1("LogicalOr", {a, b});
+      break;
+    case Operator::kXor:
+      if (IsBool(a)) return Execute1("NotEqual", {a, b});
+      break;
+    default:
+      break;
+  }
+  const nb::handle inputs[] = {a, b};
+  return Execute(OpOf(which).Def(), inputs, AttrMap())[0];
+}
+
+// Whether the table's kernel is what the operator means for the dtype.
+bool IsPlain(Operator which, DType dtype) {
+  switch (which) {
+    case Operator::kDiv:
+      return !IsInteger(dtype);
+    case Operator::kMatMul:
+      return false;
+    case Operator::kAnd:
+    case Operator::kOr:
+    case Operator::kXor:
+      return dtype != DType::kBool;
+    default:
+      return true;
+  }
+}
+
+nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
+  const PyTensor* x = AsTensor(a);
+  const PyTensor* y = AsTensor(b);
+  if (x != nullptr && y != nullptr) {
+    if (IsFast(*x, *y) && IsPlain(which, x->eager.dtype()))
+      return RunNow(OpOf(which), x->eager, y->eager);
+    if (x->dtype() != y->dtype()) {
+      ThrowTypeError(absl::StrCat("the operands of ", SymbolOf(which), " are of dtypes ",
+                                  DTypeName(x->dtype()), " and ", DTypeName(y->dtype()),
+                                  "; convert one of them with cast"));
+    }
+    return Apply(which, a, b);
+  }
+  const nb::handle other = x == nullptr ? a : b;
+  const PyTensor& tensor = x == nullptr ? *y : *x;
+  if (tensor.eager.has_value() && IsPythonNumber(other) && CurrentGraph() == nullptr &&
+      !HasRecorders() && IsPlain(which, tensor.eager.dtype())) {
+    const Tensor number = ToTensor(other, tensor.eager.dtype());
+    return x == nullptr ? RunNow(OpOf(which), number, tensor.eager)
+                        : RunNow(OpOf(which), tensor.eager, number);
+  }
+  if (IsForOthers(other)) return nb::borrow(Py_NotImplemented);
+  // An operand that becomes a constant belongs to the graph of the symbolic one.
+  std::optional<CurrentGraphScope> scope;
+  if (CurrentGraph() == nullptr && tensor.is_symbolic()) scope.emplace(tensor.graph);
+  const nb::object converted = OperandOf(other, tensor.dtype());
+  return x == nullptr ? ApplyAny(which, converted, b) : ApplyAny(which, a, converted);
+}
+
+template <Operator which>
+PyObject* Binary(PyObject* a, PyObject* b) {
+  return Guarded([&] { return ApplyAny(which, a, b); });
+}
+
+PyObject* Power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() of tensors takes no modulus");
+    return nullptr;
+  }
+  return Binary<Operator::kPow>(a, b);
+}
+
+PyObject* Compare(PyObject* a, PyObject* b, int which) {
+  return Guarded([&] {
+    if ((which == Py_EQ || which == Py_NE) && b == Py_None) return nb::borrow(Py_NotImplemented);
+    switch (which) {
+      case Py_LT:
+        return ApplyAny(Operator::kLess, a, b);
+      case Py_LE:
+        return ApplyAny(Operator::kLessEqual, a, b);
+      case Py_GT:
+        return ApplyAny(Operator::kGreater, a, b);
+      case Py_GE:
+        return ApplyAny(Operator::kGreaterEqual, a, b);
+      case Py_EQ:
+        return ApplyAny(Operator::kEqual, a, b);
+      default:
+        return ApplyAny(Operator::kNotEqual, a, b);
+    }
+  });
+}
+
+PyObject* Negative(PyObject* a) {
+  return Guarded([&] { return Execute1("Neg", {a}); });
+}
+PyObject* Positive(PyObject* a) {
+  return Guarded([&] { return nb::borrow(a); });
+}
+PyObject* Absolute(PyObject* a) {
+  return Guarded([&] {
+    const DType dtype = AsTensor(a)->dtype();
+    if (!IsComplex(dtype)) return Execute1("Abs", {a});
+    const DType real = dtype == DType::kComplex64 ? DType::kFloat : DType::kDouble;
+    return Execute1("ComplexAbs", {a}, {{"Tout", real}});
+  });
+}
+PyObject* Invert(PyObject* a) {
+  return Guarded([&] { return Execute1(IsBool(a) ? "LogicalNot" : "Invert", {a}); });
+}
+
+}  // namespace
+
+void AppendOperatorSlots(std::vector<PyType_Slot>& slots) {
+  const auto add = [&](int slot, auto* function) {
+    slots.push_back({slot, reinterpret_cast<void*>(function)});
+  };
+  add(Py_nb_add, &Binary<Operator::kAdd>);
+  add(Py_nb_subtract, &Binary<Operator::kSub>);
+  add(Py_nb_multiply, &Binary<Operator::kMul>);
+  add(Py_nb_true_divide, &Binary<Operator::kDiv>);
+  add(Py_nb_floor_divide, &Binary<Operator::kFloorDiv>);
+  add(Py_nb_remainder, &Binary<Operator::kMod>);
+  add(Py_nb_power, &Power);
+  add(Py_nb_matrix_multiply, &Binary<Operator::kMatMul>);
+  add(Py_nb_and, &Binary<Operator::kAnd>);
+  add(Py_nb_or, &Binary<Operator::kOr>);
+  add(Py_nb_xor, &Binary<Operator::kXor>);
+  add(Py_nb_negative, &Negative);
+  add(Py_nb_positive, &Positive);
+  add(Py_nb_absolute, &Absolute);
+  add(Py_nb_invert, &Invert);
+  add(Py_tp_richcompare, &Compare);
+}
+
+}  // namespace gyre::python

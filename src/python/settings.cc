@@ -1,0 +1,95 @@
+#include "python/settings.h"
+
+#include <iostream>
+
+#include "front/error.h"
+#include "gyre/graph.h"
+#include "ir/program.h"
+#include "ops/registry.h"
+#include "python/dtype.h"
+#include "python/python.h"
+
+namespace gyre::python {
+namespace {
+
+struct Settings {
+  SessionOptions options;
+  std::shared_ptr<Session> root;
+  uint64_t version = 1;
+};
+
+std::shared_ptr<const Program> EmptyProgram() {
+  ProgramBuilder builder(Ops());
+  builder.SetMain(Function());
+  return builder.Build();
+}
+
+// What Print and its kin write goes where Python's streams go.
+void Print(absl::string_view stream, absl::string_view text) {
+  const nb::gil_scoped_acquire gil;
+  try {
+    const nb::object file =
+        nb::module_::import_("sys").attr(stream == "stdout" ? "stdout" : "stderr");
+    if (file.is_none()) return;
+    file.attr("write")(ToStr(text));
+    file.attr("flush")();
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("printing of a Gyre program");
+  }
+}
+
+Settings& TheSettings() {
+  static Settings* const settings = [] {
+    auto* made = new Settings;
+    made->options.print = &Print;
+    made->root = ValueOf(Session::Create(EmptyProgram(), made->options));
+    return made;
+  }();
+  return *settings;
+}
+
+void Change(const SessionOptions& options) {
+  Settings& settings = TheSettings();
+  settings.root = ValueOf(settings.root->WithOptions(EmptyProgram(), options));
+  settings.options = options;
+  ++settings.version;
+}
+
+void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
+  SessionOptions options = Options();
+  if (threads < 0 || window < 0) ThrowValueError("threads and window must not be negative");
+  options.threads = threads;
+  options.window = window;
+  options.engine = std::string(TextOf(engine, "an engine"));
+  options.form = std::string(TextOf(form, "a form"));
+  Change(options);
+}
+
+void SetSeed(uint64_t seed) {
+  SessionOptions options = Options();
+  options.seed = seed;
+  Change(options);
+}
+
+}  // namespace
+
+ResourceStore& Resources() {
+  static ResourceStore* const store = &RootSession()->resources();
+  return *store;
+}
+
+const std::shared_ptr<Session>& RootSession() { return TheSettings().root; }
+const SessionOptions& Options() { return TheSettings().options; }
+uint64_t OptionsVersion() { return TheSettings().version; }
+
+void BindSettings(nb::module_& m) {
+  m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
+        nb::arg("engine") = "", nb::arg("form") = "",
+        "How programs run from now on; 0 and \"\" mean the defaults.");
+  m.def("set_seed", &SetSeed, nb::arg("seed"),
+        "The seed of random ops, whose numbers start anew. 0: another one each time.");
+  m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });
+  m.def("version", [] { return GYRE_VERSION; });
+}
+
+}  // namespace gyre::python

@@ -1,0 +1,21 @@
+// What holds for the whole process: the root session, whose variables all graphs and eager ops
+// share, and its options. Changed with the GIL held.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gyre/session.h"
+#include "ops/resource_store.h"
+
+namespace gyre::python {
+
+// Lives for ever.
+ResourceStore& Resources();
+// Of an empty program; others are made from it. Replaced when options change.
+const std::shared_ptr<Session>& RootSession();
+const SessionOptions& Options();
+// Changes with each change of options.
+uint64_t OptionsVersion();
+
+}  // namespace gyre::python

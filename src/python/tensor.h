@@ -1,0 +1,71 @@
+// Tensor in Python: an eager value, or an output of a graph that is being traced.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gyre/tensor.h"
+#include "gyre/value.h"
+#include "python/python.h"
+
+namespace gyre::python {
+
+class GraphCore;
+
+// Keeps a variable findable by name in the store; forgets it there when the last handle is gone.
+class VariableOwner {
+ public:
+  explicit VariableOwner(std::string name) : name_(std::move(name)) {}
+  ~VariableOwner();
+  VariableOwner(const VariableOwner&) = delete;
+  VariableOwner& operator=(const VariableOwner&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  const std::string name_;
+};
+
+// Immutable. Owned by Python.
+struct PyTensor {
+  Tensor eager;                                // no value: symbolic
+  Value symbolic;                              // no value: eager
+  uint64_t id = 0;                             // never given to another tensor
+  std::shared_ptr<GraphCore> graph;            // of a symbolic one
+  std::shared_ptr<const VariableOwner> owner;  // of the handle of a variable
+
+  bool is_symbolic() const { return symbolic.has_value(); }
+  DType dtype() const { return is_symbolic() ? symbolic.dtype() : eager.dtype(); }
+  PartialShape shape() const {
+    return is_symbolic() ? symbolic.shape() : PartialShape(eager.shape());
+  }
+};
+
+uint64_t NewTensorId();
+
+// New objects.
+nb::object WrapEager(Tensor tensor);
+nb::object WrapEager(Tensor tensor, std::shared_ptr<const VariableOwner> owner);
+nb::object WrapSymbolic(const Value& value, std::shared_ptr<GraphCore> graph,
+                        uint64_t id = NewTensorId());
+
+namespace internal {
+extern PyTypeObject* tensor_type;  // set when the module is made
+}
+
+// The tensor that `object` is; null for all else.
+inline PyTensor* AsTensor(nb::handle object) {
+  return Py_TYPE(object.ptr()) == internal::tensor_type ? nb::inst_ptr<PyTensor>(object) : nullptr;
+}
+// TypeError, which calls it `what`, for all but tensors (and symbolic ones).
+PyTensor& RequireTensor(nb::handle object, absl::string_view what);
+const Tensor& RequireEager(nb::handle object, absl::string_view what);
+
+// "float32 [2,?]": for messages.
+std::string Describe(const PyTensor& tensor);
+
+// A numpy array that shares the elements, read-only; a numpy scalar of a scalar; bytes, or an array
+// of them, of strings.
+nb::object ToNumpy(const PyTensor& tensor, nb::handle self);
+
+}  // namespace gyre::python

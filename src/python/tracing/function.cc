@@ -1,0 +1,155 @@
+// GraphFunction: a function of the graph that is current, traced once per signature.
+#include <optional>
+#include <vector>
+
+#include "front/graph_state.h"
+#include "front/import_program.h"
+#include "gyre/control_flow.h"
+#include "python/dtype.h"
+#include "python/graph.h"
+#include "python/tracing/body.h"
+#include "python/variable_store.h"
+
+namespace gyre::python {
+namespace {
+
+const std::source_location kNowhere;
+
+// A graph that has been traced, as the body of a function of another one.
+struct Template {
+  std::shared_ptr<const Program> program;
+  std::vector<std::string> feeds, fetches, effects;
+  // Variables: their handle in the template, and the eager one.
+  std::vector<std::pair<std::string, nb::object>> variables;
+  std::vector<std::pair<DType, PartialShape>> variable_types;
+};
+
+struct PyFunction {
+  std::shared_ptr<GraphCore> graph;
+  std::shared_ptr<gyre::internal::TracedFunction> traced;
+  std::shared_ptr<const Template> made_of;  // null: of a callable
+};
+
+std::vector<TensorSpec> SpecsOf(nb::handle specs) {
+  std::vector<TensorSpec> list;
+  for (const nb::handle spec : nb::iter(specs)) {
+    if (PyTuple_Check(spec.ptr()) == 0 || nb::len(spec) != 2)
+      ThrowTypeError("a spec is a pair of dtype and dims");
+    list.push_back({ToDType(nb::object(spec[0])), ToPartialShape(nb::object(spec[1]))});
+  }
+  return list;
+}
+
+gyre::internal::BodyFn BodyOf(nb::handle fn, const std::shared_ptr<GraphCore>& graph) {
+  return [fn, graph](absl::Span<const Value> args) {
+    nb::list list;
+    for (const Value& arg : args) list.append(WrapSymbolic(arg, graph));
+    return LeavesOf(ResultsOfBody(fn(list), "a function"), nb::none());
+  };
+}
+
+std::string NameOf(GraphCore& graph, nb::handle tensor) {
+  const Value value = ValueIn(graph, tensor);
+  if (value.scope() != graph.state()->main())
+    ThrowValueError(absl::StrCat("'", value.name(), "' is no value of the main graph"));
+  return value.name();
+}
+
+std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, nb::handle fetches) {
+  auto made = std::make_shared<Template>();
+  for (const nb::handle feed : nb::iter(feeds)) made->feeds.push_back(NameOf(graph, feed));
+  for (const nb::handle fetch : nb::iter(fetches)) made->fetches.push_back(NameOf(graph, fetch));
+  const gyre::internal::Scope& main = *graph.state()->main();
+  for (const NodeId id : main.last_effects())
+    made->effects.push_back(main.function().node(id).name);
+  for (const GraphCore::Captured& variable : graph.variables()) {
+    made->variables.emplace_back(variable.inner.name(), variable.outer);
+    const auto type = VariableBehind(AsTensor(variable.outer)->eager);
+    made->variable_types.emplace_back(type->dtype, type->shape);
+  }
+  made->program = graph.graph().program();
+  return made;
+}
+
+// The body that adds the template's nodes.
+gyre::internal::BodyFn BodyOf(const Template& made_of, const std::shared_ptr<GraphCore>& graph) {
+  return [&made_of, graph](absl::Span<const Value> args) {
+    ImportInputs inputs;
+    for (size_t i = 0; i < args.size(); ++i)
+      inputs.emplace_back(made_of.feeds[i], Operand(args[i], kNowhere));
+    for (size_t i = 0; i < made_of.variables.size(); ++i) {
+      const auto& [dtype, shape] = made_of.variable_types[i];
+      const Value handle = graph->VariableHandle(made_of.variables[i].second, dtype, shape).first;
+      inputs.emplace_back(made_of.variables[i].first, Operand(handle, kNowhere));
+    }
+    return LeavesOf(gyre::internal::ImportProgram(made_of.program, made_of.fetches, made_of.effects,
+                                                  inputs, kNowhere),
+                    nb::none());
+  };
+}
+
+PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches) {
+  PyFunction made{RequireGraph("a function"), nullptr, nullptr};
+  made.traced = gyre::internal::MakeFunction(std::string(TextOf(name, "a name")), kNowhere);
+  made.made_of = TemplateOf(*ToGraph(graph), feeds, fetches);
+  return made;
+}
+
+PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results) {
+  PyFunction made{RequireGraph("a function"), nullptr, nullptr};
+  const std::string name(TextOf(name_object, "a name"));
+  if (args.is_none() != results.is_none())
+    ThrowTypeError("a function is declared with args and results, or with neither");
+  made.traced = args.is_none()
+                    ? gyre::internal::MakeFunction(name, kNowhere)
+                    : gyre::internal::Declare(name, SpecsOf(args), SpecsOf(results), kNowhere);
+  return made;
+}
+
+nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
+  if (CurrentGraph() != self.graph.get())
+    ThrowStatus(absl::FailedPreconditionError("a function is called in the graph it was made in"));
+  gyre::internal::BodyFn body;
+  if (!fn.is_none()) body = BodyOf(fn, self.graph);
+  if (self.made_of != nullptr) {
+    if (nb::len(args) != self.made_of->feeds.size()) {
+      ThrowTypeError(absl::StrCat("this function takes ", self.made_of->feeds.size(),
+                                  " tensors, not ", nb::len(args)));
+    }
+    body = BodyOf(*self.made_of, self.graph);
+  }
+  if (!body) {
+    body = [](absl::Span<const Value>) -> gyre::internal::Leaves {
+      ThrowValueError("this function has no body yet: declare and define it, or give fn");
+    };
+  }
+  return WrapAll(gyre::internal::CallFunction(
+                     *self.traced, LeavesOf(ValuesOf(args, "args"), nb::none()), body, kNowhere)
+                     .first,
+                 self.graph);
+}
+
+}  // namespace
+
+void BindFunctions(nb::module_& m) {
+  nb::class_<PyFunction>(m, "GraphFunction", nb::is_final(), nb::is_weak_referenceable(),
+                         "A function of the graph that is current.")
+      .def(
+          "__init__",
+          [](nb::handle self, nb::handle name, nb::handle args, nb::handle results) {
+            if (nb::inst_ready(self)) ThrowTypeError("a GraphFunction is initialised once");
+            new (nb::inst_ptr<PyFunction>(self)) PyFunction(Make(name, args, results));
+            nb::inst_mark_ready(self);
+          },
+          nb::arg("name"), nb::arg("args") = nb::none(), nb::arg("results") = nb::none())
+      .def_static("of_graph", &OfGraph, nb::arg("name"), nb::arg("graph"), nb::arg("feeds"),
+                  nb::arg("fetches"), "A graph that has been traced, with its effects.")
+      .def("define",
+           [](PyFunction& self, nb::callable fn) {
+             RequireGraph("a function");
+             gyre::internal::Define(*self.traced, BodyOf(fn, self.graph), kNowhere);
+           })
+      .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none());
+}
+
+}  // namespace gyre::python

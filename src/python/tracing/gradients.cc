@@ -1,0 +1,97 @@
+// Gradients in the graph that is current.
+#include "gyre/gradients.h"
+
+#include <vector>
+
+#include "python/graph.h"
+#include "python/tracing/body.h"
+
+namespace gyre::python {
+namespace {
+
+const std::source_location kNowhere;
+
+GradientOptions ToOptions(nb::handle grad_ys, nb::handle stops, nb::handle unconnected,
+                          nb::handle memory) {
+  GradientOptions options;
+  if (!grad_ys.is_none()) options.grad_ys = ValuesOf(grad_ys, "grad_ys");
+  if (!stops.is_none()) options.stops = ValuesOf(stops, "stops");
+  options.memory = std::string(TextOf(memory, "memory"));
+  const absl::string_view what = TextOf(unconnected, "unconnected");
+  if (what == "none") {
+    options.unconnected = Unconnected::kNothing;
+  } else if (what == "zero") {
+    options.unconnected = Unconnected::kZero;
+  } else if (what == "error") {
+    options.unconnected = Unconnected::kError;
+  } else {
+    ThrowValueError(
+        absl::StrCat("unconnected is \"none\", \"zero\" or \"error\", not \"", what, "\""));
+  }
+  return options;
+}
+
+nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle stops,
+                   nb::handle unconnected, nb::handle memory, bool sparse) {
+  const auto graph = RequireGraph("gradients");
+  std::vector<Source> sources;
+  for (const Value& x : ValuesOf(xs, "xs")) sources.emplace_back(x);
+  const GradientOptions options = ToOptions(grad_ys, stops, unconnected, memory);
+  const std::vector<Value> of = ValuesOf(ys, "ys");
+  if (!sparse) return WrapAll(gradients(of, sources, options, kNowhere), graph);
+  nb::list list;
+  for (const SparseGradient& g : sparse_gradients(of, sources, options, kNowhere)) {
+    if (!g.values.has_value()) {
+      list.append(nb::none());
+    } else if (!g.is_sparse()) {
+      list.append(WrapSymbolic(g.values, graph));
+    } else {
+      list.append(nb::make_tuple(WrapSymbolic(g.values, graph), WrapSymbolic(g.indices, graph),
+                                 WrapSymbolic(g.shape, graph)));
+    }
+  }
+  return list;
+}
+
+nb::list CustomGradientOf(nb::handle xs, nb::callable fn, nb::callable grad) {
+  const auto graph = RequireGraph("custom_gradient");
+  const auto list_of = [&](const std::vector<Value>& values) { return WrapAll(values, graph); };
+  const std::vector<Value> results = custom_gradient(
+      ValuesOf(xs, "xs"),
+      [&](const std::vector<Value>& args) {
+        return ResultsOfBody(fn(list_of(args)), "the function of custom_gradient");
+      },
+      [&](const std::vector<Value>& args, const std::vector<Value>& dys) {
+        const nb::object dxs = grad(list_of(args), list_of(dys));
+        if (PyList_Check(dxs.ptr()) == 0 && PyTuple_Check(dxs.ptr()) == 0)
+          ThrowTypeError("the gradient of custom_gradient must return a list");
+        std::vector<Value> values;
+        for (const nb::handle dx : nb::iter(dxs)) {
+          nb::list one;
+          one.append(dx);
+          values.push_back(dx.is_none() ? Value() : ResultsOfBody(one, "a gradient")[0]);
+        }
+        return values;
+      },
+      kNowhere);
+  return WrapAll(results, graph);
+}
+
+nb::object Jvp(nb::handle y, nb::handle x, nb::handle direction) {
+  const auto graph = RequireGraph("jvp");
+  return WrapSymbolic(
+      jvp(ValueIn(*graph, y), Source(ValueIn(*graph, x)), ValueIn(*graph, direction), kNowhere),
+      graph);
+}
+
+}  // namespace
+
+void BindGradients(nb::module_& m) {
+  m.def("gradients", &Gradients, nb::arg("ys"), nb::arg("xs"), nb::arg("grad_ys") = nb::none(),
+        nb::kw_only(), nb::arg("stops") = nb::none(), nb::arg("unconnected") = "none",
+        nb::arg("memory") = "", nb::arg("sparse") = false);
+  m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"));
+  m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
+}
+
+}  // namespace gyre::python

@@ -1,0 +1,22 @@
+// The variables of the one store, seen from a binding. (Apart from the rest, since the front end
+// and the core each have a class called Variable.)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gyre/tensor.h"
+
+namespace gyre::python {
+
+struct VariableType {
+  DType dtype;
+  PartialShape shape;
+};
+// What the variable behind a handle holds; nothing for what is no handle of a variable.
+std::optional<VariableType> VariableBehind(const Tensor& handle);
+
+// A handle of a new variable in the store, whose name must be new, with this value.
+Tensor MakeVariable(const std::string& name, const Tensor& initial, const PartialShape& shape);
+
+}  // namespace gyre::python

@@ -1,0 +1,18 @@
+"""Errors of the core as one exception that tests can look into, whatever the package sets."""
+
+import pytest
+
+from gyre import _gyre
+
+
+class CoreError(Exception):
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+@pytest.fixture(autouse=True)
+def core_errors():
+    before = _gyre.set_error_factory(CoreError)
+    yield
+    _gyre.set_error_factory(before)

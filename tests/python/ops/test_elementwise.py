@@ -1,0 +1,135 @@
+"""Elementwise functions against numpy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gyre
+
+X = np.array([[-2.5, -1.0, -0.3], [0.2, 1.0, 3.7]])
+POSITIVE = np.array([0.1, 1.0, 2.5, 40.0])
+UNIT = np.array([-0.9, -0.2, 0.0, 0.3, 0.8])
+
+UNARY = [
+    ("abs", np.abs, X), ("negative", np.negative, X), ("ceil", np.ceil, X), ("floor", np.floor, X),
+    ("cos", np.cos, X), ("sin", np.sin, X), ("tan", np.tan, X), ("cosh", np.cosh, X),
+    ("sinh", np.sinh, X), ("tanh", np.tanh, X), ("exp", np.exp, X), ("expm1", np.expm1, X),
+    ("square", np.square, X), ("sign", np.sign, X), ("rint", np.rint, X), ("round", np.round, X),
+    ("reciprocal", np.reciprocal, X), ("atan", np.arctan, X), ("asinh", np.arcsinh, X),
+    ("log", np.log, POSITIVE), ("log1p", np.log1p, POSITIVE), ("sqrt", np.sqrt, POSITIVE),
+    ("rsqrt", lambda x: 1 / np.sqrt(x), POSITIVE), ("acosh", np.arccosh, POSITIVE + 1),
+    ("acos", np.arccos, UNIT), ("asin", np.arcsin, UNIT), ("atanh", np.arctanh, UNIT),
+    ("erf", np.vectorize(math.erf), X), ("erfc", np.vectorize(math.erfc), X),
+    ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), X), ("softplus", lambda x: np.log1p(np.exp(x)), X),
+    ("log_sigmoid", lambda x: -np.log1p(np.exp(-x)), X),
+]
+
+
+@pytest.mark.parametrize("name, expected, x", UNARY, ids=[row[0] for row in UNARY])
+def test_unary(name, expected, x):
+    result = getattr(gyre.math, name)(gyre.constant(x))
+    assert result.dtype == gyre.float64
+    np.testing.assert_allclose(result.numpy(), expected(x), rtol=1e-13, atol=1e-15)
+
+
+A = np.array([[7.0, -7.0, 2.5], [0.5, -1.5, 3.0]])
+B = np.array([2.0, 3.0, -2.0])
+BINARY = [
+    ("add", np.add), ("subtract", np.subtract), ("multiply", np.multiply), ("divide", np.divide),
+    ("floordiv", np.floor_divide), ("floormod", np.mod), ("maximum", np.maximum),
+    ("minimum", np.minimum), ("squared_difference", lambda a, b: (a - b) ** 2),
+    ("atan2", np.arctan2), ("less", np.less), ("less_equal", np.less_equal),
+    ("greater", np.greater), ("greater_equal", np.greater_equal), ("equal", np.equal),
+    ("not_equal", np.not_equal), ("truncatemod", np.fmod),
+]
+
+
+@pytest.mark.parametrize("name, expected", BINARY, ids=[row[0] for row in BINARY])
+def test_binary_broadcasts(name, expected):
+    function = getattr(gyre.math, name, None) or getattr(gyre, name)
+    result = function(gyre.constant(A), gyre.constant(B))
+    np.testing.assert_allclose(result.numpy(), expected(A, B), rtol=1e-14)
+
+
+def test_python_numbers_take_the_dtype_of_the_tensor():
+    for dtype in (gyre.float16, gyre.float64, gyre.int8, gyre.int64):
+        x = gyre.constant([1, 2], dtype)
+        assert gyre.add(x, 1).dtype == dtype
+        assert gyre.multiply(2, x).dtype == dtype
+        assert (x - 1).dtype == dtype
+
+
+def test_numbers_without_tensors():
+    assert gyre.add(1, 2).dtype == gyre.int32
+    assert gyre.add(1.0, 2.0).dtype == gyre.float32
+
+
+def test_dtypes_that_differ_are_refused():
+    with pytest.raises((gyre.errors.InvalidArgumentError, TypeError)):
+        gyre.add(gyre.constant(1), gyre.constant(1.0))
+
+
+def test_truediv_of_integers():
+    result = gyre.truediv(gyre.constant([7, -7]), 2)
+    assert result.dtype == gyre.float64
+    np.testing.assert_array_equal(result.numpy(), [3.5, -3.5])
+    assert (
+        gyre.truediv(gyre.constant([1], gyre.int8), gyre.constant([2], gyre.int8)).dtype
+        == gyre.float32
+    )
+
+
+def test_functions_that_pass_over_zeros():
+    x, y = gyre.constant([0.0, 2.0, 3.0]), gyre.constant([0.0, 0.0, 2.0])
+    np.testing.assert_array_equal(gyre.math.divide_no_nan(x, y).numpy(), [0, 0, 1.5])
+    np.testing.assert_array_equal(
+        gyre.math.multiply_no_nan(gyre.constant([np.inf, 2.0]), gyre.constant([0.0, 3.0])).numpy(),
+        [0, 6],
+    )
+    zeros = gyre.constant([0.0, 0.0])
+    np.testing.assert_array_equal(gyre.math.xlogy(zeros, gyre.constant([0.0, 1.0])).numpy(), [0, 0])
+    np.testing.assert_array_equal(gyre.math.xdivy(zeros, zeros).numpy(), [0, 0])
+
+
+def test_logic():
+    a, b = gyre.constant([True, True, False]), gyre.constant([True, False, False])
+    np.testing.assert_array_equal(gyre.logical_and(a, b).numpy(), [True, False, False])
+    np.testing.assert_array_equal(gyre.math.logical_xor(a, b).numpy(), [False, True, False])
+    np.testing.assert_array_equal(gyre.logical_not(a).numpy(), [False, False, True])
+
+
+def test_bits():
+    a, b = gyre.constant([12, 7]), gyre.constant([10, 1])
+    np.testing.assert_array_equal(gyre.bitwise.bitwise_and(a, b).numpy(), [8, 1])
+    np.testing.assert_array_equal(gyre.bitwise.bitwise_xor(a, b).numpy(), [6, 6])
+    np.testing.assert_array_equal(gyre.bitwise.left_shift(a, b).numpy(), [12 << 10, 14])
+    np.testing.assert_array_equal(gyre.bitwise.invert(a).numpy(), [~12, ~7])
+
+
+def test_complex():
+    z = gyre.complex(gyre.constant([3.0, 0.0]), gyre.constant([4.0, -2.0]))
+    assert z.dtype == gyre.complex64
+    np.testing.assert_allclose(gyre.abs(z).numpy(), [5, 2])
+    np.testing.assert_array_equal(gyre.math.conj(z).numpy(), [3 - 4j, 2j])
+    np.testing.assert_allclose(gyre.math.angle(z).numpy(), np.angle([3 + 4j, -2j]), rtol=1e-6)
+    np.testing.assert_array_equal(gyre.math.imag(gyre.constant([1.0])).numpy(), [0])
+
+
+def test_cast():
+    np.testing.assert_array_equal(gyre.cast([1.9, -1.9], "int32").numpy(), [1, -1])
+    assert gyre.cast(gyre.constant(3), gyre.float16).dtype == gyre.float16
+    x = gyre.constant(1.0)
+    assert gyre.cast(x, gyre.float32) is x
+    np.testing.assert_array_equal(
+        gyre.saturate_cast(gyre.constant([-5.0, 300.0, 7.0]), gyre.uint8).numpy(), [0, 255, 7])
+
+
+def test_clip_and_sums():
+    np.testing.assert_array_equal(
+        gyre.clip_by_value(gyre.range(6), 1, 3).numpy(), [1, 1, 2, 3, 3, 3]
+    )
+    np.testing.assert_array_equal(gyre.add_n([gyre.constant([1, 2])] * 3).numpy(), [3, 6])
+    with pytest.raises(ValueError):
+        gyre.add_n([])
+    assert float(gyre.math.polyval([1.0, 2.0, 3.0], 2.0)) == 11

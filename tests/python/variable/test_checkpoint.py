@@ -1,0 +1,96 @@
+"""Checkpoints: saved, restored, damaged, read by others."""
+
+import os
+
+import numpy as np
+import pytest
+
+import gyre
+
+
+def make():
+    return {
+        "w": gyre.Variable([[1.0, 2.0]]),
+        "n": gyre.Variable(3),
+        "half": gyre.Variable([1.5], dtype=gyre.bfloat16),
+        "deep": [gyre.Variable(True, trainable=False)],
+    }
+
+
+def test_round_trip(tmp_path):
+    saved, other = make(), make()
+    file = gyre.save_variables(tmp_path, saved)
+    other["w"].assign([[0.0, 0.0]])
+    other["n"].assign(0)
+    assert gyre.restore_variables(tmp_path, other) == ["deep/0", "half", "n", "w"]
+    np.testing.assert_array_equal(other["w"].numpy(), [[1, 2]])
+    assert int(other["n"]) == 3
+    assert os.listdir(tmp_path) == [os.path.basename(file)]
+
+
+def test_others_read_it(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    file = gyre.save_variables(
+        tmp_path / "x.safetensors", {"w": gyre.Variable([[1.0, 2.0]]), "n": gyre.Variable(3)}
+    )
+    found = load_file(file)
+    np.testing.assert_array_equal(found["w"], [[1, 2]])
+    save_file({"w": np.array([[5.0, 6.0]], "float32")}, tmp_path / "y.safetensors")
+    v = gyre.Variable([[0.0, 0.0]])
+    gyre.restore_variables(tmp_path / "y.safetensors", {"w": v})
+    np.testing.assert_array_equal(v.numpy(), [[5, 6]])
+
+
+def test_what_does_not_fit(tmp_path):
+    gyre.save_variables(tmp_path, {"a": gyre.Variable([1.0]), "b": gyre.Variable([2.0])})
+    a = gyre.Variable([9.0])
+    with pytest.raises(gyre.errors.NotFoundError, match="'c'"):
+        gyre.restore_variables(tmp_path, {"a": a, "c": gyre.Variable(1.0)})
+    assert gyre.restore_variables(tmp_path, {"a": a, "c": gyre.Variable(1.0)}, partial=True) == [
+        "a"
+    ]
+    a.assign([9.0])
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="b: float32"):
+        gyre.restore_variables(tmp_path, {"a": a, "b": gyre.Variable([[1.0]])})
+    assert float(a[0]) == 9
+    with pytest.raises(gyre.errors.NotFoundError):
+        gyre.restore_variables(tmp_path / "nowhere", {"a": a})
+    with pytest.raises(ValueError, match="string"):
+        gyre.save_variables(tmp_path, {"s": gyre.Variable("text")})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda c: c[:-1], lambda c: c[:-4] + b"\0\0\0\1", lambda c: b"", lambda c: b"\xff" * 64],
+)
+def test_damage_is_noticed(tmp_path, change):
+    file = gyre.save_variables(tmp_path, {"a": gyre.Variable([1.0, 2.0])})
+    with open(file, "rb") as source:
+        content = source.read()
+    with open(file, "wb") as out:
+        out.write(change(content))
+    with pytest.raises(gyre.errors.DataLossError):
+        gyre.restore_variables(tmp_path, {"a": gyre.Variable([0.0, 0.0])})
+
+
+def test_training_goes_on_as_if_nothing_had_happened(tmp_path):
+    def start():
+        w = gyre.Variable([1.0, -2.0])
+        optimizer = gyre.optimizers.Adam(0.1)
+        optimizer.build([w])
+        return w, optimizer, gyre.train.Checkpoint(w=w, optimizer=optimizer)
+
+    def train(w, optimizer, steps):
+        for _ in range(steps):
+            optimizer.minimize(lambda: gyre.reduce_sum(w**4), [w])
+
+    w, optimizer, checkpoint = start()
+    train(w, optimizer, 3)
+    file = checkpoint.save(tmp_path / "run")
+    train(w, optimizer, 3)
+    again, other, restored = start()
+    restored.restore(file)
+    assert int(other.iterations) == 3
+    train(again, other, 3)
+    np.testing.assert_array_equal(again.numpy(), w.numpy())
