@@ -15,9 +15,11 @@ function(gyre_python)
   nanobind_add_module(gyre_python BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11
                       NB_SUPPRESS_WARNINGS NOMINSIZE ${sources} $<TARGET_OBJECTS:gyre_cli>)
   target_link_libraries(gyre_python PRIVATE gyre_library)
+  set(symbols ${CMAKE_SOURCE_DIR}/cmake/python.map)
+  target_link_options(gyre_python PRIVATE -Wl,--version-script=${symbols})
   target_compile_definitions(gyre_python PRIVATE GYRE_VERSION="${PROJECT_VERSION}")
   set_target_properties(gyre_python PROPERTIES
-    OUTPUT_NAME _gyre LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    LINK_DEPENDS ${symbols} OUTPUT_NAME _gyre LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
     BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN)
   # In a wheel: both beside the package's files.
   install(TARGETS gyre_python LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
