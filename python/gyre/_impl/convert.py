@@ -4,17 +4,18 @@ from gyre import _gyre
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
+_execute = _gyre.execute
 
 
 def call(op: str, *inputs, name: str | None = None, **attrs) -> Tensor:
     """The one result of an op. Inputs and attributes in the order, and by the names, of its schema;
     attributes that are None are left out."""
-    return calls(op, *inputs, name=name, **attrs)[0]
+    return calls(op, *inputs, name=name, **attrs)[0] if attrs else _execute(op, inputs, None, name)[0]
 
 
 def calls(op: str, *inputs, name: str | None = None, **attrs) -> list[Tensor]:
     """All results of an op."""
-    return _gyre.execute(op, inputs, {k: v for k, v in attrs.items() if v is not None}, name)
+    return _execute(op, inputs, {k: v for k, v in attrs.items() if v is not None}, name)
 
 
 def call_list(op: str, values, *rest, name: str | None = None, **attrs) -> Tensor:
@@ -47,6 +48,8 @@ def packed_list(value, dtype=None):
 def same_dtype(values, dtype=None) -> list:
     """Values as tensors of one dtype: numbers and lists take that of the first tensor."""
     values = [packed_list(v) if type(v) in (list, tuple) else v for v in values]
+    if all([isinstance(v, Tensor) for v in values]):
+        return values
     if dtype is None:
         dtype = next((v.dtype for v in values if is_value(v)), None)
     if dtype is None:

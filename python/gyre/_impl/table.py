@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from gyre import _gyre
-from gyre._impl.convert import call
+
+_execute = _gyre.execute
 
 
 def _finish(function: Callable, name: str, op: str, doc: str | None, rest: str) -> Callable:
@@ -17,7 +18,7 @@ def unary(name: str, op: str, doc: str | None = None) -> Callable:
     """A function of one tensor, element by element."""
 
     def function(x, name=None):
-        return call(op, x, name=name)
+        return _execute(op, (x,), None, name)[0]
 
     return _finish(function, name, op, doc, "Element by element: the result has the shape of x.")
 
@@ -26,7 +27,7 @@ def binary(name: str, op: str, doc: str | None = None) -> Callable:
     """A function of two tensors, element by element, that broadcast."""
 
     def function(x, y, name=None):
-        return call(op, x, y, name=name)
+        return _execute(op, (x, y), None, name)[0]
 
     return _finish(
         function,

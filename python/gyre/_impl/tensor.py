@@ -48,6 +48,13 @@ def _eval(self):
     return self.numpy()
 
 
+def _repr_html_(self) -> str:
+    """What notebooks show."""
+    from gyre._impl.show import reprs
+
+    return reprs.of_tensor(self)
+
+
 def install() -> None:
     """Sets the members on the class."""
     Tensor.shape = property(_shape)
@@ -55,6 +62,7 @@ def install() -> None:
     Tensor.ndim = property(_ndim)
     Tensor.ref = _ref
     Tensor.eval = _eval
+    Tensor._repr_html_ = _repr_html_
 
 
 def is_tensor(value) -> bool:

@@ -13,7 +13,14 @@ from gyre._impl.tensor import Reference
 
 _by_handle: "weakref.WeakValueDictionary[int, Variable]" = weakref.WeakValueDictionary()
 _creators = threading.local()
-_reads = threading.local()
+
+
+class _Reads(threading.local):
+    def __init__(self):
+        self.stack = []  # of ReadsAsArguments
+
+
+_reads = _Reads()
 
 
 def variable_of(handle) -> "Variable | None":
@@ -47,7 +54,7 @@ class ReadsAsArguments:
         self.found: dict[int, tuple[Variable, object]] = {}
 
     def __enter__(self) -> "ReadsAsArguments":
-        _reads.__dict__.setdefault("stack", []).append(self)
+        _reads.stack.append(self)
         return self
 
     def __exit__(self, *error) -> None:
@@ -195,7 +202,7 @@ class Variable(metaclass=_Creating):
 
     def _argument(self):
         """What is read instead of the variable, where ReadsAsArguments says so."""
-        stack = getattr(_reads, "stack", None)
+        stack = _reads.stack
         return stack[-1].get(self) if stack else None
 
     value = read_value
@@ -227,7 +234,7 @@ class Variable(metaclass=_Creating):
 
     def _checked(self, value):
         value = self._operand(value)
-        if not TensorShape(self._dims).is_compatible_with(value._dims):
+        if value._dims != self._dims and not TensorShape(self._dims).is_compatible_with(value._dims):
             raise ValueError(
                 f"Variable {self._name!r} of shape {self.shape} cannot take a value of "
                 f"shape {TensorShape(value._dims)}."
@@ -339,6 +346,11 @@ class Variable(metaclass=_Creating):
 
     def __reduce__(self):
         return _restored, (self.numpy(), self._trainable, self._name, self._dtype.name, self._dims)
+
+    def _repr_html_(self) -> str:
+        from gyre._impl.show import reprs
+
+        return reprs.of_variable(self)
 
     def __repr__(self) -> str:
         about = f"{self.name!r} shape={self.shape} dtype={self._dtype.name}"

@@ -171,18 +171,26 @@ class Orthogonal(_Random):
         self._gain = gain
 
     def __call__(self, shape, dtype="float32"):
-        import numpy
-
         shape = list(shape)
         if len(shape) < 2:
             raise ValueError(f"Orthogonal needs at least two dimensions, got {shape}.")
         rows, columns = math.prod(shape[:-1]), shape[-1]
         size = [max(rows, columns), min(rows, columns)]
-        q, r = numpy.linalg.qr(self._normal(size, "float64").numpy())
-        q = q * numpy.sign(numpy.diag(r))
+        q = _orthonormal(self._normal(size, "float64").numpy())
         q = q.T if rows < columns else q
         matrix = _gyre.tensor(self._gain * q.reshape(shape))
         return call("Cast", matrix, DstT=_gyre.as_dtype(dtype))
+
+
+def _orthonormal(columns):
+    """Gram and Schmidt's, modified. (LAPACK's threads can take seconds over this.)"""
+    columns = columns.copy()
+    for k in range(columns.shape[1]):
+        unit = columns[:, k]
+        unit /= (unit * unit).sum() ** 0.5
+        rest = columns[:, k + 1:]
+        rest -= unit[:, None] * (unit[:, None] * rest).sum(0)
+    return columns
 
 
 _BY_NAME = {

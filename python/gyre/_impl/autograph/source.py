@@ -22,7 +22,7 @@ from malt.core import converter
 from malt.impl import api
 from malt.pyct import anno, ast_util, errors, parser, transpiler
 
-from gyre._impl.autograph import passes
+from gyre._impl.autograph import needs, passes
 
 _FACTORY = "inner_factory"
 _GENERATED = re.compile(
@@ -40,6 +40,16 @@ class Unconvertible(Exception):
         return f"{what} ({file}:{line})"
 
 
+class _Reads(variables.VariableAccessTransformer):
+    """Malt's last pass, without a template for each name that is read."""
+
+    def visit_Name(self, node):
+        if not isinstance(node.ctx, ast.Load) or not anno.hasanno(node, anno.Static.ORIG_DEFINITIONS):
+            return node
+        operator = ast.Attribute(ast.Name("ag__", ctx=ast.Load()), "ld", ctx=ast.Load())
+        return ast.Call(func=operator, args=[node], keywords=[])
+
+
 class _Converter(api.PyToPy):
     """Malt's transpiler with Gyre's passes."""
 
@@ -47,29 +57,48 @@ class _Converter(api.PyToPy):
         node = passes.lower_else_of_loops(node, ctx)
         node = passes.lower_match(node, ctx)
         node = passes.chain_comparisons(node)
+        node = passes.fill_bodies(node)
+        kinds = needs.kinds(node)
         node = self.initial_analysis(node, ctx)
-        node = functions.transform(node, ctx)
+        node = functions.FunctionTransformer(ctx).visit(node)
         node = passes.take_directives(node, ctx)
-        node = break_statements.transform(node, ctx)
-        node = asserts.transform(node, ctx)
-        node = continue_statements.transform(node, ctx)
-        node = return_statements.transform(node, ctx)
-        node = passes.convert_lists(node, ctx)
+        if ast.Break in kinds:
+            node = break_statements.transform(node, ctx)
+        if ast.Assert in kinds:
+            node = asserts.transform(node, ctx)
+        if ast.Break in kinds or ast.Continue in kinds:
+            node = continue_statements.transform(node, ctx)
+        if not needs.return_at_end(node):
+            node = return_statements.transform(node, ctx)
+        if needs.grows_lists(node):
+            node = passes.convert_lists(node, ctx)
         node = call_trees.transform(node, ctx)
         node = control_flow.transform(node, ctx)
-        node = passes.convert_conditional_expressions(node)
-        node = logical_expressions.transform(node, ctx)
-        return variables.transform(node, ctx)
+        if ast.IfExp in kinds:
+            node = passes.convert_conditional_expressions(node)
+        if not needs.kinds(node).isdisjoint((ast.BoolOp, ast.Not)):
+            node = logical_expressions.transform(node, ctx)
+        return _Reads(ctx).visit(node)
 
     def convert(self, fn):
         """(AST of the converted function, context)."""
         return transpiler.GenericTranspiler.transform_function(self, fn, _context())
 
 
+class _Options(converter.ConversionOptions):
+    """Gyre has one set of options: converted code need not say it."""
+
+    def to_ast(self):
+        return ast.Constant(None)
+
+    def call_options(self):
+        return self
+
+
 @functools.cache
 def _context():
     features = (converter.Feature.BUILTIN_FUNCTIONS, converter.Feature.ASSERT_STATEMENTS)
-    return converter.ProgramContext(options=converter.ConversionOptions(
+    return converter.ProgramContext(options=_Options(
         recursive=True, user_requested=True, optional_features=features))
 
 
@@ -138,10 +167,18 @@ def _make_factory(fn):
         nodes = ast.Assign(targets=[ast.Name(ctx.info.name, ctx=ast.Store())], value=nodes)
     else:
         nodes.name = ctx.info.name
-    wrapped = transpiler._wrap_into_factory(
-        nodes, ctx.info.name, _FACTORY, "outer_factory", fn.__code__.co_freevars, ["ag__"],
-        ctx.info.future_features)
-    return _compile(wrapped, fn)
+    return _compile(_wrapped(nodes, ctx, fn.__code__.co_freevars), fn)
+
+
+def _wrapped(node, ctx, free_names):
+    """The statements of a module: in a factory, so that free names are free in what it makes."""
+    declared = "".join(f" {name} = None\n" for name in free_names)
+    module = ast.parse(
+        "".join(f"from __future__ import {feature}\n" for feature in ctx.info.future_features)
+        + f"def outer_factory():\n{declared} def {_FACTORY}(ag__):\n  return {ctx.info.name}\n"
+        f" return {_FACTORY}")
+    module.body[-1].body[-2].body.insert(0, node)
+    return module.body
 
 
 def _compile(nodes, fn):

@@ -4,6 +4,7 @@ from gyre import _gyre
 from gyre._impl import nest, tape
 from gyre._impl.autograph import calls
 from gyre._impl.autograph.lists import TracedList
+from gyre._impl.function import watching
 from gyre._impl.variable import variable_of
 
 _Tensor = _gyre.Tensor
@@ -38,10 +39,14 @@ class ConcreteFunction:
             [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments])
 
     def __call__(self, *args, **kwargs):
+        return self.run(self.tensors_of(args, kwargs))
+
+    def tensors_of(self, args, kwargs):
+        """The tensors among the arguments of a call, in order."""
         if kwargs or len(args) != len(self._arguments) or not all(
                 isinstance(arg, _Tensor) for arg in args):
             args = self._bind(args, kwargs)
-        return self.run(list(args))
+        return list(args)
 
     def _bind(self, args, kwargs):
         from gyre._impl.function.signature import Leaves
@@ -64,15 +69,18 @@ class ConcreteFunction:
             tensors = tensors + self.captured_inputs
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
-        outputs = self._executable(tensors)
+        by = watching.current()
+        outputs = self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
         if tape.recording():
             self._record(tensors, outputs)
         return self._pack(outputs)
 
     def run_tuple(self, tensors):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
-        tensors = [*tensors, *self.captured_inputs]
-        outputs = self._executable(tensors)
+        if self.captured_inputs:
+            tensors = (*tensors, *self.captured_inputs)
+        by = watching.current()
+        outputs = self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
         if tape.recording():
             self._record(tensors, outputs)
         return self._pack(outputs)
@@ -104,6 +112,10 @@ class ConcreteFunction:
         Takes the options of `_gyre.Executable.run`."""
         outputs, told = self._executable.run(list(tensors) + self.captured_inputs, **options)
         return self._pack(outputs), told
+
+    def _repr_html_(self):
+        from gyre._impl.show import reprs
+        return reprs.of_function(self)
 
     def __repr__(self):
         return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"

@@ -17,12 +17,12 @@ _signature = _gyre.signature
 
 
 class _Trace:
-    """A concrete function, and the dims that it takes."""
+    """A concrete function, the dims that it takes, and the how-manieth it is."""
 
-    __slots__ = ("leaves", "dims", "concrete")
+    __slots__ = ("leaves", "dims", "concrete", "number")
 
-    def __init__(self, leaves, dims, made):
-        self.leaves, self.dims, self.concrete = leaves, dims, made
+    def __init__(self, leaves, dims, made, number):
+        self.leaves, self.dims, self.concrete, self.number = leaves, dims, made, number
 
 
 class Function:
@@ -159,7 +159,7 @@ class Function:
                 made = concrete.trace(self, leaves, dims, self._traced())
         leaves.forget()
         self._count += 1
-        self._traces.setdefault(leaves.token, []).append(_Trace(leaves, dims, made))
+        self._traces.setdefault(leaves.token, []).append(_Trace(leaves, dims, made, self._count))
         self._exact[leaves.token, leaves.dims] = made
         return made
 
@@ -209,6 +209,18 @@ class Function:
             return self._trace(leaves)
         finally:
             self.reduce_retracing = relax
+
+    @property
+    def latest(self):
+        """The newest concrete function; None if it was never traced."""
+        traces = [trace for traces in self._traces.values() for trace in traces]
+        return max(traces, key=lambda trace: trace.number).concrete if traces else None
+
+    def traced(self, args, kwargs):
+        """(concrete function, the tensors to run it with) of a call with these arguments."""
+        leaves = self._leaves(args, kwargs)
+        tensors = list(leaves.tensors)
+        return self._find_or_trace(leaves), tensors
 
     def experimental_get_tracing_count(self):
         """How many traces there are."""

@@ -1,0 +1,15 @@
+"""What watches the runs of functions in this context: see gyre.progress."""
+
+import contextvars
+
+# Has `options`, for Executable.run, and `finished()`; None: nobody watches.
+watcher = contextvars.ContextVar("gyre_watcher", default=None)
+current = watcher.get
+
+
+def run(executable, tensors, by):
+    """The results of a run that is watched."""
+    try:
+        return executable.run(tensors, **by.options)[0]
+    finally:
+        by.finished()

@@ -1,0 +1,1 @@
+"""Seeing programs: pictures, pages, counts of traced runs, progress and timelines."""

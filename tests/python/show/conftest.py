@@ -1,0 +1,6 @@
+"""Tests here import their helpers from this folder."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
