@@ -2,7 +2,7 @@
 import dataclasses
 
 import medians
-from workers import GYRE, ONE_FREE
+from workers import GYRE, GYRE_PYTHON, ONE_FREE
 
 HOW_TO_READ = """\
 Everything was measured in one run, interleaved: a round takes one short sample of every case from every party, every
@@ -15,7 +15,12 @@ between. Where others kept cores busy (see above) figures are inflated, those of
   process of one thread has both CPUs too.
 - Every case's result is checked before it is timed.
 - Gyre is called from C++ through `Session::Callable`; the peers from Python, as their users do, with their arguments
-  made ready beforehand. The rows of the null step say how much of a peer's run that is.
+  made ready beforehand. The rows of the null step say how much of a peer's run that is. Where it says "from Python",
+  Gyre is, too.
+- From Python: traces and first runs begin with the Python function. Where it is new, so are its source and its code
+  each time: Gyre and TensorFlow have to convert it, while JAX has its control flow written out. JAX's trace ends with
+  the program that XLA is to compile. An import is a process that imports the package and ends, less one that imports
+  nothing, with what it imports compiled before. Memory: the most that such a process had.
 - TensorFlow: `tf.function`, called as a concrete function. *TensorFlow v1*: a callable of a `Session`, on a graph whose
   loops are primitives. Grappler is on; inputs are fed, so that nothing can be computed ahead. The null step fetches an
   Identity, here and in the other peers.
@@ -34,10 +39,13 @@ between. Where others kept cores busy (see above) figures are inflated, those of
 """
 
 WHERE_IT_IS = """\
-The cases are programs in `bench/*_cases.h`, the limits are in `bench/limits.json`, the peers' programs in
-`bench/peers/`. One case alone: `./dev bench --case while_loop`. Under a profiler:
-`build/bench/bin/bench/loops_bench --benchmark_filter=while_loop`; `bench/register.h` says how to choose engine and
-threads."""
+The cases are programs in `bench/*_cases.h`, those from Python in `bench/peers/python_cases.py`; the limits are in
+`bench/limits.json`, the peers' programs in `bench/peers/`. One case alone: `./dev bench --case while_loop`. Under a
+profiler: `build/bench/bin/bench/loops_bench --benchmark_filter=while_loop`; `bench/register.h` says how to choose
+engine and threads."""
+
+
+MEMORY = "MB, at most"  # the unit of figures that are no times
 
 
 @dataclasses.dataclass
@@ -45,6 +53,7 @@ class Row:
     """One line of the limits: a case, perhaps less or over another one, or how much longer peers take (limits.json)."""
     what: str
     case: str
+    party: str = GYRE
     unit: str = ""
     threads: int = 1
     less: str = ""
@@ -67,6 +76,12 @@ class Row:
     def is_ratio(self):
         return bool(self.over or self.peers)
 
+    def is_memory(self):
+        return self.unit == MEMORY
+
+    def show(self, value):
+        return f"{value:.3g} MB" if self.is_memory() else f"{value:.2f}" if self.is_ratio() else nanoseconds(value)
+
     def series(self, samples, party):
         """Its value by round; None where a sample is missing."""
         if self.peers:
@@ -82,7 +97,7 @@ class Row:
         if self.at_most_ns is not None:
             return f"≤ {nanoseconds(self.at_most_ns)}"
         if self.at_most is not None:
-            return f"≤ {self.at_most:g}"
+            return f"≤ {self.at_most:g}{' MB' * self.is_memory()}"
         return f"≥ {self.at_least:g}" if self.at_least is not None else "–"
 
     def bounds(self):
@@ -91,14 +106,15 @@ class Row:
 
 
 def rows_of(limits, cpus):
-    """The rows of limits.json, those that compare two threads with one, and those that compare with peers; only such as
-    `cpus` CPUs can measure."""
+    """The rows of limits.json, those that compare two threads with one, those that compare with peers, and those of
+    Gyre's Python; only such as `cpus` CPUs can measure."""
     rows = [Row(**entry) for entry in limits["rows"]]
     beside = [Row(**entry) for entry in limits["times_of_peers"]]
     rule = limits["no_slower_on_two_threads"]
     two = [Row(what=case, case=case, threads=2, over=case, over_threads=ONE_FREE, at_most=rule["at_most"])
            for case in rule["cases"]]
-    return [[row for row in table if row.threads <= cpus] for table in (rows, two, beside)]
+    python = [Row(party=GYRE_PYTHON, **entry) for entry in limits["from_python"]]
+    return [[row for row in table if row.threads <= cpus] for table in (rows, two, beside, python)]
 
 
 def nanoseconds(value):
@@ -117,13 +133,12 @@ def present(series):
 
 
 def cell(row, median):
-    show = (lambda value: f"{value:.2f}") if row.is_ratio() else nanoseconds
-    return f"{show(median.value)} [{show(median.low)}, {show(median.high)}]"
+    return f"{row.show(median.value)} [{row.show(median.low)}, {row.show(median.high)}]"
 
 
 def judge(row, samples):
     """(median or None, verdict) of Gyre's figure."""
-    series = present(row.series(samples, GYRE))
+    series = present(row.series(samples, row.party))
     if not series:
         return None, "no result" if row.bounds() else "–"
     median = medians.median_of(series)
@@ -162,21 +177,22 @@ def peer_cell(row, samples, peer):
         return f"{median.value:.2f}"
     if row.less:  # differences of noisy figures may be near zero in some rounds: no ratios of those
         return nanoseconds(median.value)
-    pairs = [their / own for their, own in zip(theirs, row.series(samples, GYRE)) if their is not None and own]
+    pairs = [their / own for their, own in zip(theirs, row.series(samples, row.party)) if their is not None and own]
     if not pairs:
-        return nanoseconds(median.value)
+        return row.show(median.value)
     ratio = medians.median_of(pairs)
-    return f"{nanoseconds(median.value)}, {times(ratio.value)}× [{times(ratio.low)}, {times(ratio.high)}]"
+    return f"{row.show(median.value)}, {times(ratio.value)}× [{times(ratio.low)}, {times(ratio.high)}]"
 
 
 def peers_table(rows, samples, peers):
-    lines = [["measured", "threads", "unit", "Gyre"] + list(peers)]
+    peers = [peer for peer in peers if any(present(row.series(samples, peer)) for row in rows)]
+    lines = [["measured", "threads", "unit", "Gyre"] + peers]
     for row in rows:
         cells = [peer_cell(row, samples, peer) for peer in peers]
         median, _ = judge(row, samples)
         if median and any(text != "–" for text in cells):
-            value = f"{median.value:.2f}" if row.is_ratio() else nanoseconds(median.value)
-            lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit, value] + cells)
+            unit = "ratio" if row.is_ratio() else row.unit
+            lines.append([row.what, str(row.threads), unit, row.show(median.value)] + cells)
     return aligned(lines)
 
 
@@ -190,14 +206,18 @@ def aligned(lines):
 
 def sections(tables, samples, peers):
     """(title, text) of what was measured."""
-    rows, two, beside = tables
+    rows, two, beside, python = tables
     found = [("Limits", limits_table(rows, samples))] if rows else []
     if two:
         found.append(("Two threads over one: no case may be slower", limits_table(two, samples)))
     if beside:
         found.append(("Limits beside peers: the time of the fastest of them over Gyre's", times_table(beside, samples)))
-    if peers:
+    if python:
+        found.append(("Limits, from Python", limits_table(python, samples)))
+    if peers and rows:
         found.append(("Peers: time, and how many times Gyre's", peers_table(rows, samples, peers)))
+    if peers and python:
+        found.append(("Peers, from Python", peers_table(python, samples, peers)))
     return found
 
 

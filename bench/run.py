@@ -3,7 +3,8 @@
 
     ./dev bench [--peers] [--quick] [--case NAME]... [--rounds N] [--engine NAME] [--write FILE]
 
-Needs the build of the preset `bench`, and for --peers the virtual environment build/bench-venv; ./dev bench makes both.
+Needs the build of the preset `bench`, the Python module in build/venv, and for --peers the virtual environment
+build/bench-venv; ./dev bench makes them.
 Ends with 1 where a limit is not met (by 30 rounds or more) or a case fails.
 """
 import argparse
@@ -17,7 +18,7 @@ sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import report  # noqa: E402
 import workers  # noqa: E402
-from workers import GYRE, PEERS  # noqa: E402
+from workers import GYRE, GYRE_PYTHON, PEERS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS, SAMPLE_MS = 31, 30
@@ -62,11 +63,14 @@ def chosen_rows(options):
 
 
 def plan(tables):
-    """The (case, threads) to measure, neighbours where a row compares them; those in which the peers take part."""
+    """The (case, threads) to measure, neighbours where a row compares them, each with the party of Gyre's that has it;
+    those in which the peers take part."""
     order = list(dict.fromkeys(key for table in tables for row in table for key in row.keys()))
     position = {case: number for number, (case, _) in reversed(list(enumerate(order)))}
     order.sort(key=lambda key: (position[key[0]], key[1]))
-    return order, {key for table in (tables[0], tables[2]) for row in table for key in row.keys()}
+    own = {key: row.party for table in tables for row in table for key in row.keys()}
+    with_peers = {key for table in (tables[0], tables[2], tables[3]) for row in table for key in row.keys()}
+    return {key: own[key] for key in order}, with_peers
 
 
 def start_workers(options, peers):
@@ -76,10 +80,12 @@ def start_workers(options, peers):
         command = workers.gyre_command(ROOT / "build/bench", options.engine, threads, options.sample_ms)
         parties[GYRE, threads] = workers.Worker(command, threads)
         for peer in peers:
-            command = workers.peer_command(ROOT, peer, threads, options.sample_ms)
+            command = workers.python_command(ROOT, peer, threads, options.sample_ms)
             parties[peer, threads] = workers.Worker(command, threads)
     command = workers.gyre_command(ROOT / "build/bench", options.engine, 1, options.sample_ms)
     parties[GYRE, workers.ONE_FREE] = workers.Worker(command, 2)
+    command = workers.python_command(ROOT, GYRE_PYTHON, 1, options.sample_ms)
+    parties[GYRE_PYTHON, 1] = workers.Worker(command, 1)
     missing = {worker.command[0] for worker in parties.values() if not os.access(worker.command[0], os.X_OK)}
     if missing:
         sys.exit(f"there is no {' nor '.join(sorted(missing))}; ./dev bench {'--peers ' if peers else ''}makes it")
@@ -99,7 +105,7 @@ def main():
     parties = start_workers(options, peers)
     order, with_peers = plan(tables)
     samples = workers.Samples(parties, options.rounds)
-    samples.take(order, lambda case, threads: [GYRE] + (peers if (case, threads) in with_peers else []))
+    samples.take(order, lambda *key: [order[key]] + (peers if key in with_peers else []))
     for worker in parties.values():
         worker.stop()
 

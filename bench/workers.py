@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-GYRE = "Gyre"
+GYRE, GYRE_PYTHON = "Gyre", "Gyre Python"
 PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "TensorFlow XLA": "tensorflow_xla", "JAX": "jax",
          "ONNX Runtime": "onnxruntime"}
 # A sample of a peer that takes longer than this is taken in every fifth round only.
@@ -54,7 +54,7 @@ class Worker:
         return self.process.stdout.readline().split()
 
     def sample(self, case):
-        """Nanoseconds per unit; None where the party has no such case or fails at it (then `failures` says why)."""
+        """Nanoseconds per unit, or another figure; None where the party has no such case or fails at it (then `failures` says why)."""
         if self.process is None and not self.is_broken:
             self.start()
         if self.is_broken or case in self.missing or case in self.failures:
@@ -102,14 +102,15 @@ def gyre_command(folder, engine, threads, sample_ms):
             f"--sample-ms={sample_ms}"]
 
 
-def peer_command(root, name, threads, sample_ms):
-    python = root / "build/bench-venv/bin/python"
-    return [str(python), str(root / "bench/peers/worker.py"), PEERS[name], "--threads", str(threads), "--sample-ms",
-            str(sample_ms)]
+def python_command(root, party, threads, sample_ms):
+    """Of a peer, or of Gyre's own Python."""
+    venv, name = ("venv", "gyre") if party == GYRE_PYTHON else ("bench-venv", PEERS[party])
+    return [str(root / "build" / venv / "bin/python"), str(root / "bench/peers/worker.py"), name, "--threads",
+            str(threads), "--sample-ms", str(sample_ms)]
 
 
 class Samples:
-    """What was measured: (party, case, threads) → nanoseconds per unit by round, None where there was no sample."""
+    """What was measured: (party, case, threads) → nanoseconds per unit (or another figure) by round, None where there was no sample."""
 
     def __init__(self, workers, rounds):
         self.workers, self.rounds, self.taken = workers, rounds, {}
@@ -133,14 +134,14 @@ class Samples:
 
     def begin_anew(self):
         for (party, _), worker in self.workers.items():
-            if party == GYRE:
+            if party in (GYRE, GYRE_PYTHON):
                 worker.stop()
 
     def take_one(self, number, key):
         party, case, threads = key
         worker = self.workers[party, threads]
         series = self.taken.setdefault(key, [None] * self.rounds)
-        if party == GYRE or number % SLOW_ROUNDS == 0 or not worker.is_slow(case):
+        if party in (GYRE, GYRE_PYTHON) or number % SLOW_ROUNDS == 0 or not worker.is_slow(case):
             series[number] = worker.sample(case)
 
     def show_progress(self, begin, number, part, key):

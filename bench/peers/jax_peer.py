@@ -8,6 +8,7 @@ import jax.export
 import jax.numpy as jnp
 from jax import lax
 
+import python_cases
 import values as v
 from values import Case
 
@@ -159,6 +160,65 @@ def matmul():
     return Case(jitted(jnp.matmul, *args), v.MATRIX)
 
 
+def eager_add():
+    a, b = jnp.float32(1), jnp.float32(2)
+    return python_cases.repeated(lambda: a + b, v.EAGER_TIMES, 3)
+
+
+def eager_gradient():
+    def function(y):
+        for _ in range(v.EAGER_STEPS):
+            y = jnp.sin(y * v.SINE_W)
+        return y
+
+    x = jnp.float32(v.SINE_X)
+    return Case(lambda: jax.block_until_ready(jax.grad(function)(x)), v.sine_slope(v.EAGER_STEPS), error=1e-5)
+
+
+def call_of_scalars():
+    function = jax.jit(lambda x, y, z: x * y + z)
+    args = [jnp.float32(value) for value in (2, 3, 4)]
+    return python_cases.repeated(lambda: function(*args), v.EAGER_TIMES, 10)
+
+
+def loop_through_jit():
+    function, args = jax.jit(add_loop), [jnp.int32(v.LOOP_TRIPS), jnp.float32(0), jnp.float32(1)]
+    return Case(lambda: jax.block_until_ready(function(*args)), v.LOOP_TRIPS, v.LOOP_TRIPS)
+
+
+def new_function():
+    """python_cases.FUNCTION, as JAX wants it."""
+    def function(n, x):
+        def step(state):
+            i, x, total, best = state
+            y = jnp.sin(x) * 2.0
+            total = lax.cond(y > 0.0, lambda: total + y, lambda: total - y * 0.5)
+            return i + 1, x + 0.1, total, jnp.maximum(best, y)
+
+        _, _, total, best = lax.while_loop(lambda state: state[0] < n, step, (0, x, x * 0.0, x))
+        z = total / best
+        z = lax.cond(z > 10.0, lambda: jnp.sqrt(z), lambda: z)
+        for _ in range(3):
+            z = z + jnp.exp(-z)
+        return total, best, z * z
+
+    return function
+
+
+def trace():
+    """The program before XLA compiles it; checked by a run of one."""
+    n, x = python_cases.FUNCTION_ARGS
+    args = [jnp.int32(n), jnp.float32(x)]
+    return Case(lambda: jax.jit(new_function()).lower(*args), python_cases.function_results(), error=1e-4,
+                results_of=lambda lowered: lowered.compile()(*args))
+
+
+def first_call(make, args, want, error=0.0):
+    """From the Python function to its first result."""
+    args = [jnp.asarray(arg) for arg in args]
+    return Case(lambda: jax.block_until_ready(jax.jit(make())(*args)), want, error=error)
+
+
 SAVED_ARGS = (jnp.int32, jnp.float32, jnp.float32)
 
 
@@ -200,4 +260,15 @@ def cases(threads):
         "matmul/1024": matmul,
         "loop_of_100/one_client": lambda: while_case(add_loop, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(add_loop, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),
+        "python/eager_add": eager_add,
+        "python/eager_gradient": eager_gradient,
+        "python/call_of_scalars": call_of_scalars,
+        "python/loop": loop_through_jit,
+        "python/trace": trace,
+        "python/trace_new": trace,
+        "python/first_run": lambda: first_call(new_function, python_cases.FUNCTION_ARGS,
+                                               python_cases.function_results(), 1e-4),
+        "python/first_run_1000": lambda: first_call(lambda: lambda x, c: python_cases.thousand_ops(x, c), (1.0, 2.0),
+                                                    1 + 2 * v.CHAIN_OPS),
+        **python_cases.process_cases("jax"),
     }

@@ -4,6 +4,7 @@ from functools import partial
 
 import tensorflow as tf
 
+import python_cases
 import tensorflow_gradients as gradients
 import values as v
 from values import Case
@@ -161,4 +162,5 @@ def cases(threads):
         "matmul/1024": matmul,
         "loop_of_100/one_client": lambda: while_case(lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),
+        **python_cases.cases(tf, "tensorflow"),
     }

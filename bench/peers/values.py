@@ -15,6 +15,7 @@ MATRIX = 1024
 HEAVY_TRIPS, HEAVY_SIZE, HEAVY_PRODUCTS = 32, 128, 8
 SINE_TRIPS, SINE_X, SINE_W = 10_000, 0.5, 1.1
 LOOPS, ROW_TRIPS = 10, 2
+EAGER_TIMES, EAGER_STEPS = 100, 10
 MLP_STEPS, MLP_BATCH, MLP_INPUTS, MLP_HIDDEN, MLP_CLASSES, MLP_RATE = 1000, 64, 64, 64, 10, 0.1
 
 
@@ -22,18 +23,23 @@ MLP_STEPS, MLP_BATCH, MLP_INPUTS, MLP_HIDDEN, MLP_CLASSES, MLP_RATE = 1000, 64, 
 class Case:
     """A prepared case: run() does the work and returns its result; `clients` threads call it at the same time.
 
-    `want`: of the first result, or a tuple, one for each; single numbers are those of all elements."""
+    `want`: of the first result, or a tuple, one for each; single numbers are those of all elements.
+    `results_of`: what is compared with it, of what run() returns.  `is_figure`: what run() returns is measured, not how
+    long it takes."""
     run: Callable[[], Any]
     want: Any
     units: int = 1
     error: float = 0.0
     clients: int = 1
+    results_of: Callable[[Any], Any] = lambda got: got
+    is_figure: bool = False
 
     def check(self):
         """What is wrong with the result, or None."""
         got = self.run()
         if self.want is None:  # the process it starts has checked
             return None
+        got = self.results_of(got)
         got = got if isinstance(got, (list, tuple)) else [got]
         for result, want in zip(got, self.want if isinstance(self.want, tuple) else [self.want]):
             wrong = self.compare(np.asarray(result), want)
@@ -72,6 +78,15 @@ def sine_gradient(steps):
         dw = math.cos(x * SINE_W) * (x + SINE_W * dw)
         x = math.sin(x * SINE_W)
     return dw
+
+
+def sine_slope(steps):
+    """The derivative by x of the same."""
+    x, dx = SINE_X, 1.0
+    for _ in range(steps):
+        dx *= SINE_W * math.cos(x * SINE_W)
+        x = math.sin(x * SINE_W)
+    return dx
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Measures a peer's cases one at a time, as it is told: what bench/run.py interleaves with Gyre.
 
-    worker.py PEER [--threads N] [--sample-ms N]    PEER: tensorflow[_v1|_xla], jax, onnxruntime
+    worker.py PEER [--threads N] [--sample-ms N]    PEER: gyre, tensorflow[_v1|_xla], jax, onnxruntime
     worker.py PEER --run-saved PATH                 loads a saved graph, runs it once, checks what comes out
 
 Speaks as bench/worker_bench.cc does: reads names of cases, one a line, and answers `ok NANOSECONDS` per unit, or `none`.
@@ -32,7 +32,7 @@ class Sampler:
         if wrong:
             raise RuntimeError(wrong)
         self.case, self.times = case, 1
-        while (ns := self.time()) < sample_ns / 2:
+        while not case.is_figure and (ns := self.time()) < sample_ns / 2:
             self.times = min(int(self.times * sample_ns / max(ns, 1)) + 1, 10 * self.times)
 
     def time(self):
@@ -50,6 +50,8 @@ class Sampler:
         return time.perf_counter_ns() - begin
 
     def sample(self):
+        if self.case.is_figure:
+            return self.case.run()
         return self.time() / (self.times * self.case.clients * self.case.units)
 
 

@@ -1,5 +1,10 @@
 """Functions for which conversion leaves out what they do not need."""
 
+import importlib.util
+from pathlib import Path
+
+import pytest
+
 import gyre
 
 X = gyre.constant(-3.0)
@@ -93,3 +98,23 @@ def test_deleted_names():
         return z
 
     assert float(f(X)) == -9
+
+
+def test_equal_functions_of_two_files_keep_their_own_lines(tmp_path):
+    program = """import gyre
+
+@gyre.function
+def f(x):
+    while x > 0:
+        x = x + gyre.constant('a')
+    return x
+"""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(program)
+        spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with pytest.raises(TypeError) as caught:
+            module.f(gyre.constant(1))
+        files = {Path(str(entry.path)).name for entry in caught.traceback}
+        assert f"{name}.py" in files and not files & {"one.py", "two.py"} - {f"{name}.py"}

@@ -103,7 +103,8 @@ def _context():
 
 
 _converter = _Converter()
-_factories = weakref.WeakKeyDictionary()  # code of a function -> (code of the factory, free names)
+# By the identity of a function's code: codes of equal text at equal lines of two files are equal.
+_factories = {}  # id -> (the code, weakly; the code of the factory, or why there is none)
 _lock = threading.RLock()
 
 
@@ -111,19 +112,25 @@ def convert(fn):
     """The converted form of a Python function: same signature, closure, globals and defaults.
     Raises Unconvertible."""
     code = fn.__code__
-    found = _factories.get(code)
+    found = _known(code)
     if found is None:
         with _lock:
-            found = _factories.get(code)
+            found = _known(code)
             if found is None:
                 try:
                     found = _make_factory(fn)
                 except Unconvertible as error:
                     found = error
-                _factories[code] = found
+                key = id(code)
+                _factories[key] = weakref.ref(code, lambda _: _factories.pop(key, None)), found
     if isinstance(found, Unconvertible):
         raise Unconvertible(*found.args)
     return _instantiate(found, fn)
+
+
+def _known(code):
+    known, found = _factories.get(id(code), (None, None))
+    return found if known is not None and known() is code else None
 
 
 def _instantiate(factory_code, fn):
