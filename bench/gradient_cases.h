@@ -17,7 +17,9 @@
 namespace gyre::bench {
 
 // `work` with the gradients of its first fetch by these placeholders as its fetches.
-inline Workload GradientOf(Workload work, const std::vector<std::string>& xs) {
+// `memory`: the policy of its loops.
+inline Workload GradientOf(Workload work, const std::vector<std::string>& xs,
+                           const std::string& memory = "") {
   const Function& main = work.program->main();
   const auto find = [&](absl::string_view name) {
     const Node* node = main.FindNode(name.substr(0, name.find(':')));
@@ -25,6 +27,7 @@ inline Workload GradientOf(Workload work, const std::vector<std::string>& xs) {
     return Endpoint{node->id, 0};
   };
   GradientRequest request{.ys = {find(work.fetches[0])}};
+  request.memory = memory;
   for (const std::string& x : xs) request.xs.push_back(find(x));
   const GradientResult result = OrDie(DenseGradients(work.program, request));
   work.fetches.clear();
@@ -77,13 +80,13 @@ inline Workload WithSineValues(Workload loop, int steps) {
   return loop;
 }
 
-inline Workload SineGradient(Workload loop, int steps) {
-  return GradientOf(WithSineValues(std::move(loop), steps), {"c"});
+inline Workload SineGradient(Workload loop, int steps, const std::string& memory = "") {
+  return GradientOf(WithSineValues(std::move(loop), steps), {"c"}, memory);
 }
 
-inline Workload SineLoop(int trips) {
+inline Workload SineLoop(int trips, const std::string& memory = "") {
   return SineGradient(LoopWorkload(trips, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar()),
-                      trips);
+                      trips, memory);
 }
 
 // Written as primitives. Its gradient is a structured program, like any.
@@ -193,6 +196,9 @@ inline std::vector<Case> GradientCases() {
   return {
       {.name = "gradient/scalar_loop", .make = [] { return SineLoop(10'000); }},
       {.name = "gradient/scalar_loop_primitives", .make = [] { return SinePrimitives(10'000); }},
+      {.name = "gradient/saved", .make = [] { return SineLoop(1'000'000); }},
+      {.name = "gradient/checkpointed",
+       .make = [] { return SineLoop(1'000'000, "checkpoint(1048576)"); }},
       {.name = "gradient/lstm_50", .make = lstm({.steps = 50})},
       {.name = "gradient/lstm_200", .make = lstm({.steps = 200})},
       {.name = "gradient/lstm_small", .make = lstm({.steps = 200, .batch = 1, .hidden = 32})},
