@@ -203,5 +203,9 @@ def version() -> str: ...
 # ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding asks
 # this function once, which the package sets: code name ("INVALID_ARGUMENT"), message -> exception.
 def set_error_factory(factory: Callable[[str, str], Exception] | None) -> Any: ...  # the one before
+class QuietCallable:
+    """A base of callable classes: calls run their method `_call(args, kwargs or None)`; what it raises
+    goes through the traceback filter, so that no frame of the package need stay."""
+def set_traceback_filter(filter: Callable[[BaseException], None] | None) -> None: ...
 # The line of the user's code that nodes get: called when a node is added; returns "file.py:12".
 def set_line_provider(provider: Callable[[], str] | None) -> None: ...

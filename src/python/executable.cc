@@ -10,6 +10,7 @@
 #include "base/cancellation.h"
 #include "front/graph_state.h"
 #include "python/graph.h"
+#include "python/host_function.h"
 #include "python/interrupt.h"
 #include "python/settings.h"
 #include "python/tensor.h"
@@ -75,13 +76,17 @@ absl::StatusOr<std::vector<Tensor>> RunWithoutGil(PyExecutable& self,
                                                   RunOptions options, Cancellation& cancellation) {
   const std::shared_ptr<const Session::Callable> callable = self.Compiled();
   options.cancellation = &cancellation;
+  const uint64_t before = LastHostException();
   absl::StatusOr<std::vector<Tensor>> results = absl::UnknownError("has not run");
   {
     const Interruptible interruptible(cancellation);
     const nb::gil_scoped_release release;
     results = callable->Run(feeds, options);
   }
-  if (cancellation.IsCancelled()) ThrowIfInterrupted();
+  if (cancellation.IsCancelled()) {
+    ThrowIfInterrupted();
+    if (!results.ok() && RaiseHostExceptionAfter(before)) throw nb::python_error();
+  }
   return results;
 }
 

@@ -1,10 +1,10 @@
 #include "python/host_function.h"
 
-#include <atomic>
+#include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "ops/text/host_functions.h"
 #include "python/arrays/convert.h"
@@ -19,10 +19,18 @@ namespace {
 // run holds the number as a mark in its text, which survives what the engine adds to it.
 constexpr absl::string_view kMark = "[Python exception ";
 
-// With the GIL held.
-absl::flat_hash_map<uint64_t, nb::object>& Pending() {
-  static auto* const pending = new absl::flat_hash_map<uint64_t, nb::object>;
+struct Kept {
+  nb::object exception;
+  std::thread::id thread;  // where it was raised
+};
+// By number, which grows. With the GIL held.
+std::map<uint64_t, Kept>& Pending() {
+  static auto* const pending = new std::map<uint64_t, Kept>;
   return *pending;
+}
+uint64_t& LastNumber() {
+  static uint64_t last = 0;
+  return last;
 }
 // A run may fail with another error first; its exceptions must not pile up.
 constexpr size_t kMaxPending = 64;
@@ -30,13 +38,13 @@ constexpr size_t kMaxPending = 64;
 }  // namespace
 
 absl::Status KeepException(nb::handle exception) {
-  static uint64_t last = 0;
   auto& pending = Pending();
   if (pending.size() >= kMaxPending) pending.erase(pending.begin());
-  pending.emplace(++last, nb::borrow(exception));
+  const uint64_t number = ++LastNumber();
+  pending.emplace(number, Kept{nb::borrow(exception), std::this_thread::get_id()});
   const nb::object text = nb::str(exception);
   return absl::UnknownError(absl::StrCat(TypeNameOf(exception), ": ", TextOf(text, "an exception"),
-                                         " ", kMark, last, "]"));
+                                         " ", kMark, number, "]"));
 }
 
 namespace {
@@ -63,6 +71,13 @@ absl::StatusOr<std::vector<Tensor>> CallPython(nb::handle fn, absl::Span<const T
   }
 }
 
+// Sets one of the exceptions as Python's error, and forgets it.
+void Raise(std::map<uint64_t, Kept>::iterator it) {
+  const nb::object exception = std::move(it->second.exception);
+  Pending().erase(it);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
 nb::str Register(nb::callable fn) {
   static uint64_t last = 0;
   const std::string token = absl::StrCat("pyfunc_", ++last);
@@ -75,6 +90,17 @@ nb::str Register(nb::callable fn) {
 
 }  // namespace
 
+uint64_t LastHostException() { return LastNumber(); }
+
+bool RaiseHostExceptionAfter(uint64_t number) {
+  for (auto it = Pending().upper_bound(number); it != Pending().end(); ++it) {
+    if (it->second.thread != std::this_thread::get_id()) continue;
+    Raise(it);
+    return true;
+  }
+  return false;
+}
+
 bool RaiseHostException(const absl::Status& status) {
   const absl::string_view text = status.message();
   const size_t mark = text.find(kMark);
@@ -84,9 +110,7 @@ bool RaiseHostException(const absl::Status& status) {
   if (!absl::SimpleAtoi(rest.substr(0, rest.find(']')), &number)) return false;
   const auto it = Pending().find(number);
   if (it == Pending().end()) return false;
-  const nb::object exception = std::move(it->second);
-  Pending().erase(it);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  Raise(it);
   return true;
 }
 

@@ -33,10 +33,14 @@ struct InterruptState {
   }
   void Unlock() { lock.clear(std::memory_order_release); }
 
+  // Runs that have begun since the last signal go on: Python has acted on it before them.
   void CancelAll() {
     Lock();
-    for (Interruptible* run = innermost; run != nullptr; run = run->outer_)
-      run->cancellation_.Cancel(absl::CancelledError("interrupted (Ctrl-C)"));
+    const uint32_t now = signals.load(std::memory_order_relaxed);
+    for (Interruptible* run = innermost; run != nullptr; run = run->outer_) {
+      if (run->signals_before_ != now)
+        run->cancellation_.Cancel(absl::CancelledError("interrupted (Ctrl-C)"));
+    }
     Unlock();
   }
 };
@@ -138,6 +142,7 @@ Interruptible::Interruptible(Cancellation& cancellation) : cancellation_(cancell
   if (!IsMainThread(state)) return;
   InstallHandler(state);
   is_registered_ = true;
+  signals_before_ = state.signals.load(std::memory_order_relaxed);
   state.Lock();
   outer_ = state.innermost;
   state.innermost = this;

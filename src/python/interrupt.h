@@ -3,6 +3,8 @@
 // signals cancels it.
 #pragma once
 
+#include <cstdint>
+
 #include "base/cancellation.h"
 
 namespace gyre::python {
@@ -22,6 +24,7 @@ class Interruptible {
 
   Cancellation& cancellation_;
   Interruptible* outer_ = nullptr;  // of runs within runs
+  uint32_t signals_before_ = 0;
   bool is_registered_ = false;
   friend struct InterruptState;
 };

@@ -21,5 +21,6 @@ NB_MODULE(_gyre, m) {
   BindVariables(m);
   BindHostFunctions(m);
   BindSettings(m);
+  BindQuietCallable(m);
   BindTools(m);
 }

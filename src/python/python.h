@@ -84,6 +84,7 @@ void BindGradients(nb::module_& m);
 void BindVariables(nb::module_& m);
 void BindHostFunctions(nb::module_& m);
 void BindSettings(nb::module_& m);
+void BindQuietCallable(nb::module_& m);
 void BindTools(nb::module_& m);
 
 }  // namespace gyre::python

@@ -132,7 +132,9 @@ PyObject* TensorNumber(PyObject* self) {
 
 PyObject* TensorIndex(PyObject* self) {
   return Guarded([&] {
-    const Tensor& one = OnlyElement(*AsTensor(self), "its value", "index with gyre.gather");
+    const Tensor& one = OnlyElement(*AsTensor(self), "its value",
+                                    "read with gyre.gather, write with "
+                                    "gyre.tensor_scatter_nd_update, instead of a Python list");
     if (!IsInteger(one.dtype()) || one.rank() != 0) {
       ThrowTypeError(absl::StrCat("only scalar integer tensors can be an index, not ",
                                   Describe(*AsTensor(self))));

@@ -1,7 +1,7 @@
 """What the binding must know of the package before the first use."""
 
 from gyre import _gyre
-from gyre._impl import tensor
+from gyre._impl import tensor, tracebacks
 
 
 def _error(code: str, message: str) -> Exception:
@@ -12,3 +12,4 @@ def _error(code: str, message: str) -> Exception:
 
 _gyre.set_error_factory(_error)
 tensor.install()
+tracebacks.install()

@@ -43,6 +43,26 @@ def _ref(self) -> Reference:
     return Reference(self)
 
 
+def _hash(self):
+    raise TypeError("a Tensor cannot be a key of a dict or a member of a set: tensors compare element by "
+                    "element. Use tensor.ref(), or look rows up with gyre.gather")
+
+
+def _setitem(self, index, value):
+    raise TypeError("a Tensor cannot be changed: make a new one with gyre.tensor_scatter_nd_update or "
+                    "gyre.where, or write rows to a gyre.TensorArray")
+
+
+def _format(self, spec):
+    """Of a scalar with a value: as Python's numbers. Of all others: as str()."""
+    if self.is_symbolic or self._dims != ():
+        return format(str(self), spec)
+    if not spec:
+        return str(self)
+    value = self.numpy()
+    return format(value.decode(errors="replace") if isinstance(value, bytes) else value.item(), spec)
+
+
 def _eval(self):
     """Its value as a numpy array."""
     return self.numpy()
@@ -63,6 +83,9 @@ def install() -> None:
     Tensor.ref = _ref
     Tensor.eval = _eval
     Tensor._repr_html_ = _repr_html_
+    Tensor.__hash__ = _hash
+    Tensor.__format__ = _format
+    Tensor.__setitem__ = _setitem
 
 
 def is_tensor(value) -> bool:

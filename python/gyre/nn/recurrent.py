@@ -11,7 +11,8 @@ from gyre.nn.layers import Layer, find_activation
 
 
 class Cell(Layer):
-    """One step: `step(x, states)` gives (output, new states). Sizes of states in `state_sizes`."""
+    """One step: `cell(x, states)` gives (output, new states). Sizes of states in `state_sizes`. A cell
+    of one state also takes it without a list, and then gives it so."""
 
     state_sizes: tuple[int, ...] = ()
 
@@ -27,7 +28,13 @@ class Cell(Layer):
     def __call__(self, inputs, states):
         inputs = convert_to_tensor(inputs)
         self.prepare(inputs._dims)
-        return self.step(inputs, list(states))
+        single = len(self.state_sizes) == 1 and not isinstance(states, (list, tuple))
+        states = [states] if single else list(states)
+        if len(states) != len(self.state_sizes):
+            raise ValueError(f"{type(self).__name__} takes {len(self.state_sizes)} states in a list, but was "
+                             f"given {len(states)}")
+        output, states = self.step(inputs, states)
+        return output, states[0] if single else states
 
     def prepare(self, dims) -> None:
         """Makes the variables, once."""

@@ -1,28 +1,11 @@
 """What cannot be traced is refused: with the line, the names, the reason, and a way out."""
 
-import inspect
 import traceback
 
 import pytest
+from refusing import line, refused
 
 import gyre
-
-
-def refused(fn, *args, error=TypeError):
-    """The message; the last frame of the traceback is of this file, and one frame at most is Gyre's."""
-    with pytest.raises(error) as caught:
-        gyre.function(fn)(*(gyre.constant(arg) for arg in args))
-    frames = traceback.extract_tb(caught.value.__traceback__)
-    assert frames[-1].filename == __file__
-    assert sum("/gyre/_impl/" in frame.filename for frame in frames) <= 1
-    return str(caught.value)
-
-
-def line(fn, text):
-    """ "test_refusals.py:12" of the line of fn that holds a text."""
-    lines, first = inspect.getsourcelines(fn)
-    number = next(i for i, part in enumerate(lines) if text in part)
-    return f"test_refusals.py:{first + number}"
 
 
 def test_name_in_one_branch_only():
@@ -164,21 +147,6 @@ def test_match_over_classes():
         __file__, "test_refusals.py")
 
 
-def test_generator():
-    def numbers(n):
-        if n > 0:
-            yield 1
-        yield 2
-
-    def f(n):
-        s = 0
-        for i in numbers(n):
-            s += i
-        return s
-    with pytest.raises(TypeError):
-        gyre.function(f)(gyre.constant(1))
-
-
 def test_async():
     async def f(x):
         return x
@@ -230,6 +198,63 @@ def test_result_that_is_no_tensor():
         return object()
     with pytest.raises(TypeError, match="returns a object"):
         gyre.function(f)(gyre.constant(1))
+
+
+def test_items_of_tensors():
+    def f(v):
+        v[0] = 1.0
+        return v
+    message = refused(f, [1.0, 2.0])
+    assert "tensor_scatter_nd_update" in message and "TensorArray" in message
+
+
+def test_tensors_as_keys():
+    def f(n):
+        return {1: 10, 2: 20}[n]
+    assert "key of a dict" in refused(f, 2) and "gyre.gather" in refused(f, 2)
+
+
+def test_comprehension_over_a_traced_range():
+    def f(n):
+        return [i * i for i in range(n)]
+    message = refused(f, 3)
+    assert "comprehensions" in message and "append()" in message
+
+
+def test_match_that_binds_with_a_guard():
+    def f(n):
+        match n:
+            case x if x > 3:
+                return 1
+            case _:
+                return 2
+    message = refused(f, 3)
+    assert "match" in message and "guard" in message and "if and elif" in message
+    assert line(f, "match n").partition(":")[2] in message
+
+
+def test_loop_over_a_function_object():
+    def f(n):
+        last = None
+        for i in range(n):
+            last = lambda: i  # noqa: E731
+        return last()
+    message = refused(f, 3)
+    assert "'last'" in message and line(f, "for i") in message and "a function" in message
+
+
+def test_structure_of_while_else():
+    def f(n):
+        k = 0
+        while k < n:
+            k += 1
+            if k == 5:
+                break
+        else:
+            k = (1, 2)
+        return k
+    message = refused(f, 3)
+    assert "'k'" in message and "a tuple of 2" in message and line(f, "while k") in message
 
 
 def test_assert_statement():
@@ -357,3 +382,35 @@ def test_tensors_of_a_body_stay_there():
         return kept + 1
     message = refused(f, 3, error=gyre.errors.InvalidArgumentError)
     assert line(f, "kept = i * 2") in message and line(f, "gyre.while_loop") in message
+
+
+def test_raise_where_a_tensor_decides():
+    def f(x):
+        if x > 0:
+            raise ValueError("positive")
+        return x
+    with pytest.raises(ValueError, match="positive") as caught:
+        gyre.function(f)(gyre.constant(-1.0))
+    (note,) = caught.value.__notes__
+    assert line(f, "if x > 0") in note and "assert" in note
+
+    def g(n):
+        while n > 0:
+            if n > 3:
+                raise KeyError(n)
+            n -= 1
+        return n
+    with pytest.raises(KeyError) as caught:
+        gyre.function(g)(gyre.constant(1))
+    (note,) = caught.value.__notes__
+    assert line(g, "if n > 3") in note
+
+
+def test_items_of_python_lists_at_a_traced_index():
+    def f(n):
+        table = [0, 0, 0]
+        for i in range(n):
+            table[i] = i
+        return table
+    message = refused(f, 3)
+    assert "not known while a graph is traced" in message and "tensor_scatter_nd_update" in message

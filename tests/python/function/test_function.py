@@ -162,7 +162,7 @@ def test_methods():
             return x
     a, b = Model(2.0), Model(3.0)
     assert [float(m.scale(gyre.constant(1.0))) for m in (a, b, a)] == [2, 3, 2]
-    assert a.scale is a.scale
+    assert a.scale == a.scale != b.scale
     gone = weakref.ref(a)
     del a
     gc.collect()
@@ -178,7 +178,7 @@ def test_method_of_unhashable():
             return x * 2
     m = Model()
     assert float(m.twice(gyre.constant(1.0))) == 2
-    assert m.twice is m.twice
+    assert m.twice == m.twice and hash(m.twice) == hash(m.twice)
 
 
 def test_variables():
@@ -466,3 +466,14 @@ def test_attributes():
         return x
     f = gyre.function(fn)
     assert f.python_function is fn and f.__doc__ == "Doc." and f.__wrapped__ is fn and f.name == "fn"
+
+
+def test_method_of_a_temporary_object():
+    class Model:
+        @gyre.function
+        def twice(self, x):
+            return x * 2
+    assert float(Model().twice(gyre.constant(1.0))) == 2
+    method = Model().twice
+    assert float(method(gyre.constant(2.0))) == 4 and method.name == "twice"
+    assert method.get_concrete_function(gyre.constant(1.0))(gyre.constant(3.0)).numpy() == 6

@@ -181,3 +181,14 @@ def test_initializers():
     assert not np.array_equal(init.RandomNormal()([3]).numpy(), init.RandomNormal()([3]).numpy())
     with pytest.raises(ValueError, match="glorot"):
         init.get("nothing")
+
+
+def test_states_of_cells():
+    x, h = floats(2, 3), floats(2, 4)
+    cell = gyre.nn.GRUCell(4)
+    output, state = cell(x, h)
+    listed, states = cell(x, [h])
+    np.testing.assert_array_equal(output.numpy(), listed.numpy())
+    np.testing.assert_array_equal(state.numpy(), states[0].numpy())
+    with pytest.raises(ValueError, match="LSTMCell takes 2 states in a list, but was given 1"):
+        gyre.nn.LSTMCell(4)(x, [h])

@@ -63,3 +63,17 @@ def test_references_hash():
     x = gyre.constant([1, 2])
     assert x.ref() == x.ref() and x.ref().deref() is x and len({x.ref(), x.ref()}) == 1
     assert gyre.is_tensor(x) and gyre.is_tensor(gyre.Variable(1)) and not gyre.is_tensor(1)
+
+
+def test_format():
+    assert f"{gyre.constant(1.25):.1f} {gyre.constant(7):>3d} {gyre.constant('a'):>2}" == "1.2   7  a"
+    x = gyre.constant([1, 2])
+    assert f"{x}" == str(x) and f"{gyre.constant(2)}" == str(gyre.constant(2))
+    assert gyre.function(lambda v: len(f"{v}") * v)(gyre.constant(0)).numpy() == 0
+
+
+def test_tensors_are_no_keys_and_do_not_change():
+    with pytest.raises(TypeError, match=r"tensor.ref\(\)"):
+        {gyre.constant(1): 2}
+    with pytest.raises(TypeError, match="tensor_scatter_nd_update"):
+        gyre.constant([1, 2])[0] = 3

@@ -182,9 +182,9 @@ def test_saving(tmp_path):
 def test_thousand_nodes_are_quick():
     page = gyre.show(programs.long, gyre.constant(1.0))
     assert sum(1 for _ in page.root.walk()) > 1000
-    begun = time.perf_counter()
+    begun = time.thread_time()
     place.layout(page.root)
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 def test_wide_programs_are_quick_and_not_too_wide():
@@ -195,9 +195,9 @@ def test_wide_programs_are_quick_and_not_too_wide():
         gyre.add_n(last)
     functions = text.parse(graph.text())
     root = model.Builder(functions).build("wide")
-    begun = time.perf_counter()
+    begun = time.thread_time()
     place.layout(root)
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
     bends = layers.CROWD * (place.BEND + place.COLUMN_GAP)
     assert root.width < layers.WIDEST + bends + 100
 

@@ -28,9 +28,9 @@ def frames_of(run):
 def fastest(run, times=5):
     best = float("inf")
     for _ in range(times):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         run()
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, time.thread_time() - begin)
     return best
 
 

@@ -47,7 +47,7 @@ def _call_function(fn, args, kwargs):
 def convert_or_none(fn):
     """The converted form of a function or bound method; None if it runs as it is."""
     function = fn.__func__ if isinstance(fn, types.MethodType) else fn
-    if hasattr(function, "autograph_info__"):
+    if not isinstance(function, types.FunctionType) or hasattr(function, "autograph_info__"):
         return None
     found = function.__dict__.get("_gyre_converted")
     if found is None or found[0] is not function.__code__:  # wrappers copy attributes
@@ -134,7 +134,7 @@ def _call_builtin(fn, args, kwargs, scope):
         return filter(_converting(args[0]), *args[1:])
     if fn is sorted and kwargs.get("key") is not None:
         return sorted(*args, **{**kwargs, "key": _converting(kwargs["key"])})
-    effects.check_method(fn, args)
+    effects.check_method(fn, (*args, *kwargs.values()))
     return fn(*args, **kwargs)
 
 

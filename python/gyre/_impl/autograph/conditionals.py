@@ -4,6 +4,7 @@ import operator
 
 from gyre import _gyre
 from gyre._impl.autograph import layout as layouts
+from gyre._impl.autograph import raising
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
 from gyre._impl.autograph.lists import fresh
@@ -177,6 +178,9 @@ def merge(cond, then_fn, else_fn, names, at, before=None, refusal=_branches_of_i
         except Restart as restart:
             if restart.owner is not attempt:
                 raise
+        except Exception as error:
+            raising.explain(error, "if", at)
+            raise
 
 
 def _results_of_expression(name, at, then, otherwise, why):

@@ -6,6 +6,8 @@ refused is changing an older list, dict or set by a method, an attribute by a ca
 enclosing function by a call.
 """
 
+import dis
+import functools
 import threading
 import types
 
@@ -33,12 +35,14 @@ class Watch:
     def __init__(self, *blocks, kind, at):
         self.kind, self.at = kind, at
         self.older = {}    # id -> object: containers that the block can reach
-        self.objects = {}  # id -> (object, its attributes, path)
+        self.objects = {}  # id -> (object, path)
+        self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
         for block in blocks:
             self._look_into_function(block, "", 0)
 
     def __enter__(self):
         self.found = {key: dict(obj.__dict__) for key, (obj, _) in self.objects.items()}
+        self.values = {key: read() for key, (read, _, _) in self.assigned.items()}
         _active.watches.append(self)
         return self
 
@@ -46,6 +50,8 @@ class Watch:
         _active.watches.remove(self)
 
     def _look_into_function(self, fn, path, depth):
+        if depth > 0:
+            self._look_at_assigned(fn)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
             try:
                 value = cell.cell_contents
@@ -56,6 +62,20 @@ class Watch:
         for name in fn.__code__.co_names:
             if name in names and isinstance(names[name], _CONTAINERS):
                 self._look(names[name], name, depth)
+
+    def _look_at_assigned(self, fn):
+        """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
+        from gyre._impl.autograph.source import block_codes
+        if fn.__code__ in block_codes:
+            return
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        for kind, name in _assigned_outside(fn.__code__):
+            if kind == "STORE_GLOBAL":
+                read = functools.partial(fn.__globals__.get, name)
+                self.assigned[id(fn.__globals__), name] = read, name, fn.__name__
+            elif name in cells:
+                read = functools.partial(_contents, cells[name])
+                self.assigned[id(cells[name]), name] = read, name, fn.__name__
 
     def _look(self, value, path, depth):
         if depth > 4 or len(self.older) + len(self.objects) > _LIMIT:
@@ -81,8 +101,16 @@ class Watch:
                 self._look(item, f"{path}.{name}", depth + 1)
 
     def check(self, names):
-        """Refuses attributes that calls in the block gave traced values. `names`: what it states."""
+        """Refuses attributes, and names of functions around, that calls in the block gave traced values.
+        `names`: what it states."""
         allowed = {str(name).rpartition(".")[2] for name in names}
+        for key, (read, name, function) in self.assigned.items():
+            value = read()
+            if name not in allowed and value is not self.values[key] and _holds_traced(value):
+                raise TypeError(
+                    f"the traced {self.kind} at {self.at} calls {function}, which assigns {name!r} of the "
+                    f"code around it: that would happen once, while tracing. Return the value from "
+                    f"{function}, and assign {name} in the {self.kind} itself")
         for key, (obj, path) in self.objects.items():
             before = self.found[key]
             for name, value in list(obj.__dict__.items()):
@@ -92,6 +120,26 @@ class Watch:
                         f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} by a "
                         f"call: it would keep a value of the trace. Assign {path}.{name} in the "
                         f"{self.kind} itself, or make it a gyre.Variable")
+
+
+def _contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=1000)
+def _assigned_outside(code):
+    """(kind of store, name) of what a function, or one inside of it, assigns of scopes around it."""
+    found = {(step.opname, step.argval) for step in dis.get_instructions(code)
+             if step.opname == "STORE_GLOBAL"
+             or step.opname == "STORE_DEREF" and step.argval in code.co_freevars}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= {(kind, name) for kind, name in _assigned_outside(inner)
+                      if kind == "STORE_GLOBAL" or name in code.co_freevars}
+    return frozenset(found)
 
 
 def _is_users(value):

@@ -131,6 +131,8 @@ class Layout:
             raise Mismatch
         tensors = []
         for want, have in zip(self.leaves, taken.leaves):
+            if want.dtype is not None:
+                have = read(have)
             if want.dtype is None:
                 if have.dtype is not None or not same(want.value, have.value):
                     raise Mismatch
@@ -217,7 +219,18 @@ def join(a, b):
     return Layout(b.value, leaves, flagged)
 
 
+def read(leaf):
+    """A variable where something else is a tensor: its value."""
+    if leaf.dtype is None and hasattr(leaf.value, "__gyre_tensor__"):
+        return leaf_of(_gyre.convert(leaf.value))
+    return leaf
+
+
 def _join_leaves(x, y):
+    if x.dtype is None and y.dtype is not None:
+        x = read(x)
+    elif y.dtype is None and x.dtype is not None:
+        y = read(y)
     if x.dtype is None or y.dtype is None:
         if x.dtype is None and y.dtype is None and same(x.value, y.value):
             return x

@@ -1,8 +1,7 @@
-"""Where in the user's code we are, and tracebacks that end there."""
+"""Where in the user's code we are."""
 
 import os
 import sys
-import types
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _SKIPPED_PARTS = (os.sep + "malt" + os.sep, os.sep + "contextlib.py", os.sep + "functools.py",
@@ -29,30 +28,17 @@ def place():
     return ""
 
 
+def stack_level():
+    """What warnings.warn calls the stacklevel of that line, for the caller's own warnings."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def is_ours(filename):
     """Whether code of this file is Gyre's or the converter's, not the user's."""
     return (_shown[filename] if filename in _shown else _show(filename)) is None
-
-
-def strip(error):
-    """Takes Gyre's frames, and the outer halves of converted blocks, out of the error's traceback. If
-    only Gyre's frames are there, it is left as it is. Returns the error."""
-    from gyre._impl.autograph.source import block_codes
-    kept = []
-    entry = error.__traceback__
-    while entry is not None:
-        code = entry.tb_frame.f_code
-        if not is_ours(code.co_filename):
-            if code in block_codes and kept and kept[-1].tb_frame.f_code.co_name == code.co_name:
-                kept.pop()  # the statement whose block this is
-            kept.append(entry)
-        entry = entry.tb_next
-    if kept:
-        chain = None
-        for entry in reversed(kept):
-            chain = types.TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-        error.__traceback__ = chain
-    return error
 
 
 def install():

@@ -8,10 +8,11 @@ that are used in later iterations or after it, are its state.
 import warnings
 
 from gyre import _gyre
-from gyre._impl.autograph import conditionals
+from gyre._impl.autograph import conditionals, raising
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
+from gyre._impl.autograph.lines import stack_level
 from gyre._impl.autograph.lists import TracedList, fresh
 from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
 from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place, probe,
@@ -26,7 +27,7 @@ def _warn_many(count, at):
         warnings.warn(
             f"the loop at {at} runs over Python values and has made {_MANY} iterations while tracing: "
             f"each of them adds its body to the graph. Make its test or its range a tensor "
-            f"(gyre.constant, gyre.range) to trace it once", stacklevel=2)
+            f"(gyre.constant, gyre.range) to trace it once", stacklevel=stack_level())
 
 
 class _Loop:
@@ -110,8 +111,9 @@ class _Loop:
             except Restart as restart:
                 if restart.owner is not self:
                     raise
-            except Exception:
+            except Exception as error:
                 if not self._guess():
+                    raising.explain(error, f"{self.kind} loop", self.at)
                     raise
         self.enter(results)
         self.set_state(tuple(map(settled, self.names, self.get_state())))

@@ -2,6 +2,7 @@
 
 from gyre._impl.autograph.calls import converted_call
 from gyre._impl.autograph.conditionals import (and_, assert_stmt, chain, if_exp, if_stmt, not_, or_)
+from gyre._impl.autograph.generators import generator_test
 from gyre._impl.autograph.lists import list_append, list_pop
 from gyre._impl.autograph.loops import for_stmt, while_stmt
 from gyre._impl.autograph.scopes import (ConversionOptions, Feature, FunctionScope,
@@ -17,6 +18,7 @@ def autograph_artifact(fn):
 
 __all__ = [
     "ConversionOptions", "Feature", "FunctionScope", "Undefined", "UndefinedReturnValue", "and_",
-    "assert_stmt", "autograph_artifact", "chain", "converted_call", "for_stmt", "if_exp", "if_stmt",
-    "ld", "ldu", "list_append", "list_pop", "not_", "or_", "while_stmt", "with_function_scope",
+    "assert_stmt", "autograph_artifact", "chain", "converted_call", "for_stmt",
+    "generator_test", "if_exp", "if_stmt", "ld", "ldu",
+    "list_append", "list_pop", "not_", "or_", "while_stmt", "with_function_scope",
 ]

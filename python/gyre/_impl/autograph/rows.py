@@ -40,8 +40,9 @@ class SymbolicRange:
         return start + index * step
 
     def __iter__(self):
-        raise TypeError("a range of a tensor cannot be iterated by Python: it works in the for "
-                        "statements of converted code")
+        raise TypeError("a range of a tensor cannot be iterated by Python, which runs comprehensions and "
+                        "generators while tracing: use a for statement, with append() for a list, or "
+                        "gyre.map_fn")
 
     def __len__(self):
         raise TypeError("the length of a range of a tensor is known at run time only")

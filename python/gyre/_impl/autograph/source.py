@@ -15,14 +15,13 @@ import threading
 import types
 import weakref
 
-from malt.converters import (asserts, break_statements, call_trees, continue_statements,
-                             control_flow, functions, logical_expressions, return_statements,
-                             variables)
+from malt.converters import (asserts, break_statements, call_trees, continue_statements, functions,
+                             logical_expressions, return_statements, variables)
 from malt.core import converter
 from malt.impl import api
 from malt.pyct import anno, ast_util, errors, parser, transpiler
 
-from gyre._impl.autograph import needs, passes
+from gyre._impl.autograph import blocks, generators, needs, passes
 
 _FACTORY = "inner_factory"
 _GENERATED = re.compile(
@@ -54,6 +53,11 @@ class _Converter(api.PyToPy):
     """Malt's transpiler with Gyre's passes."""
 
     def transform_ast(self, node, ctx):
+        if generators.is_generator(node):
+            node.decorator_list = []
+            return generators.rewrite(node)
+        aside = generators.SetAside()
+        node = aside.take(node)
         node = passes.lower_else_of_loops(node, ctx)
         node = passes.lower_match(node, ctx)
         node = passes.chain_comparisons(node)
@@ -73,12 +77,12 @@ class _Converter(api.PyToPy):
         if needs.grows_lists(node):
             node = passes.convert_lists(node, ctx)
         node = call_trees.transform(node, ctx)
-        node = control_flow.transform(node, ctx)
+        node = blocks.transform(node, ctx)
         if ast.IfExp in kinds:
             node = passes.convert_conditional_expressions(node)
         if not needs.kinds(node).isdisjoint((ast.BoolOp, ast.Not)):
             node = logical_expressions.transform(node, ctx)
-        return _Reads(ctx).visit(node)
+        return aside.put_back(_Reads(ctx).visit(node))
 
     def convert(self, fn):
         """(AST of the converted function, context)."""
@@ -150,9 +154,8 @@ def _instantiate(factory_code, fn):
 def _refuse_early(fn):
     code = fn.__code__
     place = (code.co_filename, code.co_firstlineno)
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "an async function"
-        raise Unconvertible(f"{fn.__qualname__} is {kind}, which cannot be traced", *place)
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Unconvertible(f"{fn.__qualname__} is an async function, which cannot be traced", *place)
 
 
 def _make_factory(fn):

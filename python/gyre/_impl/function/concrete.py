@@ -1,5 +1,7 @@
 """ConcreteFunction: one trace of a Python function, compiled."""
 
+import types
+
 from gyre import _gyre
 from gyre._impl import nest, tape
 from gyre._impl.autograph import calls
@@ -10,7 +12,7 @@ from gyre._impl.variable import variable_of
 _Tensor = _gyre.Tensor
 
 
-class ConcreteFunction:
+class ConcreteFunction(_gyre.QuietCallable):
     """A graph with inputs and outputs. Calling it with tensors of its signature runs it; so does
     handing it all arguments as the Python function takes them.
 
@@ -38,14 +40,14 @@ class ConcreteFunction:
         return self._leaves.rebuild(
             [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments])
 
-    def __call__(self, *args, **kwargs):
+    def _call(self, args, kwargs):
         return self.run(self.tensors_of(args, kwargs))
 
     def tensors_of(self, args, kwargs):
         """The tensors among the arguments of a call, in order."""
         if kwargs or len(args) != len(self._arguments) or not all(
                 isinstance(arg, _Tensor) for arg in args):
-            args = self._bind(args, kwargs)
+            args = self._bind(args, kwargs or {})
         return list(args)
 
     def _bind(self, args, kwargs):
@@ -179,4 +181,8 @@ def _identifier(name):
 
 def converted(fn, autograph):
     """What is traced: the converted function, or the function itself."""
-    return (calls.convert_or_none(fn) or fn) if autograph else fn
+    if not autograph:
+        return fn
+    if not isinstance(fn, types.FunctionType):  # a partial, an object with __call__, a built-in function
+        return lambda *args, **kwargs: calls.converted_call(fn, args, kwargs)
+    return calls.convert_or_none(fn) or fn

@@ -12,6 +12,7 @@ from gyre._impl.autograph import lines
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
 from gyre._impl.function.variables import Creation
+from gyre._impl.tracebacks import quiet
 
 _signature = _gyre.signature
 
@@ -25,7 +26,7 @@ class _Trace:
         self.leaves, self.dims, self.concrete, self.number = leaves, dims, made, number
 
 
-class Function:
+class Function(_gyre.QuietCallable):
     """What `gyre.function` makes. Call it like the Python function.
 
     python_function: what it was made of.  name: of its graphs."""
@@ -52,11 +53,15 @@ class Function:
             raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is async: a graph "
                             f"has no event loop. Make it a plain function; gyre runs in parallel what "
                             f"does not depend on each other")
+        if inspect.isgeneratorfunction(python_function):
+            code = python_function.__code__
+            raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is a generator: a run "
+                            f"of a graph has its results at once. Return a list, or append to one in a loop")
 
     @functools.cached_property
     def parameters(self):
         """The parameters that calls hand over."""
-        return Parameters(self.python_function, skip_first=self._owner is not None)
+        return Parameters(self.python_function, self.name, skip_first=self._owner is not None)
 
     @functools.cached_property
     def _python(self):
@@ -73,17 +78,15 @@ class Function:
 
     # ---- Calls
 
-    def __call__(self, *args, **kwargs):
-        try:
-            if not kwargs:
-                run = self._fast.get(_signature(args))
-                if run is not None:
-                    return run(args)
-            return self._call(args, kwargs)
-        except Exception as error:
-            raise lines.strip(error)
-
     def _call(self, args, kwargs):
+        if not kwargs:
+            run = self._fast.get(_signature(args))
+            if run is not None:
+                return run(args)
+            kwargs = {}
+        return self._run(args, kwargs)
+
+    def _run(self, args, kwargs):
         leaves = self._leaves(args, kwargs)
         if _gyre.current_graph() is not None:
             return recursion.call(self, self._traced(), leaves)
@@ -177,6 +180,7 @@ class Function:
                     dims = tuple(map(generalise, trace.dims, dims))
         return dims
 
+    @quiet
     def get_concrete_function(self, *args, **kwargs):
         """The trace for these arguments: tensors, TensorSpecs for tensors, or what else calls take.
         With an input_signature no arguments are needed."""
@@ -237,6 +241,10 @@ class Function:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
+        return Method(self._of(instance), instance)
+
+    def _of(self, instance):
+        """The function of one instance: it has traces of its own, and does not keep the instance."""
         try:
             return self._bound[instance]
         except KeyError:
@@ -256,6 +264,31 @@ class Function:
 
     def __repr__(self):
         return f"<gyre.function {self.name}>"
+
+
+class Method(_gyre.QuietCallable):
+    """A function of an instance: what `instance.name` gives, as Python's bound methods. Keeps the
+    instance; everything else is the function's, traces and all, which are there as long as it is."""
+
+    __slots__ = ("function", "__self__")
+
+    def __init__(self, function, instance):
+        self.function, self.__self__ = function, instance
+
+    def _call(self, args, kwargs):
+        return self.function._call(args, kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+    def __eq__(self, other):
+        return isinstance(other, Method) and self.function is other.function
+
+    def __hash__(self):
+        return hash(self.function)
+
+    def __repr__(self):
+        return f"{self.function!r} of {self.__self__!r}"
 
 
 def function(func=None, input_signature=None, autograph=True, reduce_retracing=True, name=None,
@@ -281,7 +314,7 @@ def function(func=None, input_signature=None, autograph=True, reduce_retracing=T
     if func is None:
         return functools.partial(function, input_signature=input_signature, autograph=autograph,
                                  reduce_retracing=reduce_retracing, name=name, memory=memory)
-    if isinstance(func, Function):
+    if isinstance(func, (Function, Method)):
         func = func.python_function
     if isinstance(func, types.MethodType):
         made = Function(func.__func__, name, input_signature, autograph, reduce_retracing, memory)

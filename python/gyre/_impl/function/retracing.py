@@ -4,7 +4,8 @@ import contextlib
 import warnings
 
 from gyre._impl import nest
-from gyre._impl.autograph.tracing import place, state
+from gyre._impl.autograph.lines import place, stack_level
+from gyre._impl.autograph.tracing import state
 
 _MANY = 5
 
@@ -19,7 +20,7 @@ def note(function, leaves, traces):
         f"{_difference(function, leaves, made[-1])}."
         f" Each trace costs far more than a run. Hand over Python numbers that change as tensors "
         f"(gyre.constant), keep structures and dtypes the same, and make functions once, not in loops",
-        stacklevel=5)
+        stacklevel=stack_level())
 
 
 def _difference(function, leaves, last):

@@ -41,8 +41,9 @@ class _Identity:
 class Parameters:
     """The parameters of a Python function; a bound method has all but its first."""
 
-    def __init__(self, fn, skip_first=False):
-        found = list(inspect.signature(fn).parameters.values())
+    def __init__(self, fn, name, skip_first=False):
+        self.function = name
+        found = list(_signature(fn).parameters.values())
         if skip_first and found:
             found = found[1:]
         self.signature = inspect.Signature(found)
@@ -56,7 +57,12 @@ class Parameters:
         """(args, kwargs) with defaults, each argument in its one place."""
         if self.simple and not kwargs and len(args) == self.count:
             return args, {}
-        bound = self.signature.bind(*args, **kwargs)
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.function}{self.signature} was called with "
+                            f"{len(args)} positional arguments"
+                            f"{' and ' + ', '.join(kwargs) if kwargs else ''}: {error}") from None
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
@@ -71,6 +77,14 @@ class Parameters:
         if index < len(self.names) and self.simple:
             return self.names[index] + rest
         return f"argument {index}{rest}"
+
+
+def _signature(fn):
+    """What a callable itself takes, whatever it wraps; of some built-in functions that is not known."""
+    try:
+        return inspect.signature(fn, follow_wrapped=False)
+    except ValueError:
+        return inspect.signature(lambda *args, **kwargs: None)
 
 
 class Leaves:

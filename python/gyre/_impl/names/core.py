@@ -46,6 +46,9 @@ NAMES = {
     "grad_pass_through": _I + "custom_gradient:grad_pass_through",
     **{f"errors.{name}": f"{_I}errors:{name}" for name in (*_ERRORS, *_CODES)},
     "debugging.check_numerics": _I + "debugging:check_numerics",
+    **{f"debugging.{name}": f"{_I}tracebacks:{name}" for name in (
+        "enable_traceback_filtering", "disable_traceback_filtering",
+        "is_traceback_filtering_enabled")},
     "debugging.is_numeric_tensor": _I + "debugging:is_numeric_tensor",
     **{f"config.{name}": f"{_I}device:{name}" for name in _CONFIG},
     **{f"config.experimental.{name}": f"{_I}device:{name}" for name in (
@@ -68,4 +71,6 @@ NAMES = {
     "executing_eagerly": "gyre._gyre:executing_eagerly",
     "load_plugin": "gyre._gyre:load_plugin",
     "import_graph": "gyre._gyre:import_graph",
+    "check": _I + "golden:check",
+    "CheckReport": _I + "golden:CheckReport",
 }

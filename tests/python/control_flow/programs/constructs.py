@@ -1,4 +1,4 @@
-"""Programs of the control flow API: name, what gyre does with tensors, what Python or numpy gives."""
+"""Each construct of the control flow API, in small programs."""
 
 import collections
 
@@ -6,17 +6,9 @@ import numpy as np
 
 import gyre
 
-PROGRAMS = []
+from . import program
+
 Point = collections.namedtuple("Point", "x y")
-
-
-def program(expected, *sets):
-    """Registers a function of tensors; expected(*args) is what it must give, for each set of arguments."""
-    def register(fn):
-        for args in sets:
-            PROGRAMS.append((fn, expected, args))
-        return fn
-    return register
 
 
 # ---- cond
