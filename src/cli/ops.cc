@@ -7,33 +7,12 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/suggest.h"
+#include "ir/attr_kind.h"
 #include "ops/families.h"
 #include "ops/registry.h"
 
 namespace gyre::cli {
 namespace {
-
-absl::string_view KindName(AttrKind kind) {
-  switch (kind) {
-    case AttrKind::kString:
-      return "string";
-    case AttrKind::kInt:
-      return "int";
-    case AttrKind::kFloat:
-      return "float";
-    case AttrKind::kBool:
-      return "bool";
-    case AttrKind::kType:
-      return "type";
-    case AttrKind::kShape:
-      return "shape";
-    case AttrKind::kTensor:
-      return "tensor";
-    case AttrKind::kFunc:
-      return "function";
-  }
-  return "";
-}
 
 absl::string_view EffectText(Effect effect) {
   switch (effect) {
@@ -66,7 +45,7 @@ std::string ArgText(const ArgDef& arg) {
 
 std::string AttrText(const AttrDef& attr) {
   std::string text =
-      absl::StrCat(attr.name, ": ", attr.is_list ? "list of " : "", KindName(attr.kind));
+      absl::StrCat(attr.name, ": ", attr.is_list ? "list of " : "", AttrKindName(attr.kind));
   if (attr.minimum)
     absl::StrAppend(&text, ", ", attr.is_list ? "length " : "", "at least ", *attr.minimum);
   if (!attr.allowed_types.empty()) {
@@ -82,10 +61,15 @@ std::string AttrText(const AttrDef& attr) {
   return text;
 }
 
-std::string GradientText(const Gradient& gradient) {
-  if (!gradient.not_differentiable.empty())
-    return absl::StrCat("none: ", gradient.not_differentiable);
-  return gradient.rule != nullptr ? "has a rule" : "no rule yet";
+// Control flow has no rules: the gradient of a program is made of its structure (src/grad).
+std::string GradientText(const OpDef& op) {
+  if (!op.gradient.not_differentiable.empty())
+    return absl::StrCat("none: ", op.gradient.not_differentiable);
+  if (op.gradient.rule != nullptr) return "has a rule";
+  if (IsStructured(op.kind)) return "through the functions that it calls";
+  if (IsPrimitive(op.kind)) return "as part of the loop or conditional that it is raised to";
+  if (op.kind == OpKind::kSymbolicGradient) return "as the gradient that it stands for";
+  return "as part of the function whose argument or result it is";
 }
 
 std::string TraitsText(const OpTraits& traits) {
@@ -105,7 +89,7 @@ void PrintOp(const OpRegistry& ops, const OpDef& op, std::ostream& out) {
   out << "  effect     " << EffectText(op.traits.effect) << "\n";
   if (const std::string traits = TraitsText(op.traits); !traits.empty())
     out << "  traits     " << traits << "\n";
-  out << "  gradient   " << GradientText(op.gradient) << "\n";
+  out << "  gradient   " << GradientText(op) << "\n";
   out << "  executed   " << (ops.HasKernel(op.name) ? "by a kernel" : "by the engines themselves")
       << "\n";
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
+#include "ir/attr_kind.h"
 #include "ir/op_def.h"
 
 namespace gyre {
@@ -34,21 +35,12 @@ const std::map<std::string, std::vector<DType>>& NamedTypeSets() {
 }
 
 std::optional<AttrKind> ParseKind(absl::string_view word) {
-  if (word == "string") return AttrKind::kString;
-  if (word == "int") return AttrKind::kInt;
-  if (word == "float") return AttrKind::kFloat;
-  if (word == "bool") return AttrKind::kBool;
-  if (word == "type") return AttrKind::kType;
-  if (word == "shape") return AttrKind::kShape;
-  if (word == "tensor") return AttrKind::kTensor;
-  if (word == "func") return AttrKind::kFunc;
+  for (const AttrKind kind :
+       {AttrKind::kString, AttrKind::kInt, AttrKind::kFloat, AttrKind::kBool, AttrKind::kType,
+        AttrKind::kShape, AttrKind::kTensor, AttrKind::kFunc}) {
+    if (word == AttrKindName(kind)) return kind;
+  }
   return std::nullopt;
-}
-
-absl::string_view KindName(AttrKind kind) {
-  static constexpr absl::string_view kNames[] = {"string", "int",   "float",  "bool",
-                                                 "type",   "shape", "tensor", "func"};
-  return kNames[static_cast<int>(kind)];
 }
 
 // Recursive descent over one line; the first mistake is kept in `error`.
@@ -319,7 +311,7 @@ std::string FormatArg(const ArgDef& arg) {
 }
 
 std::string FormatAttr(const AttrDef& attr) {
-  std::string kind(KindName(attr.kind));
+  std::string kind(AttrKindName(attr.kind));
   if (!attr.allowed_types.empty()) {
     kind = absl::StrCat(
         "{",
@@ -350,6 +342,12 @@ std::string JoinMapped(const std::vector<T>& items, absl::string_view separator,
 }
 
 }  // namespace
+
+absl::string_view AttrKindName(AttrKind kind) {
+  static constexpr absl::string_view kNames[] = {"string", "int",   "float",  "bool",
+                                                 "type",   "shape", "tensor", "func"};
+  return kNames[static_cast<int>(kind)];
+}
 
 absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema) {
   return SchemaParser(schema).Parse();

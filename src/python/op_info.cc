@@ -1,4 +1,5 @@
 // What the registry knows of ops, as dicts.
+#include "ir/attr_kind.h"
 #include "ir/op_def.h"
 #include "ops/registry.h"
 #include "python/attrs.h"
@@ -19,33 +20,11 @@ nb::dict ArgInfo(const ArgDef& arg) {
   return info;
 }
 
-const char* NameOf(AttrKind kind) {
-  switch (kind) {
-    case AttrKind::kString:
-      return "string";
-    case AttrKind::kInt:
-      return "int";
-    case AttrKind::kFloat:
-      return "float";
-    case AttrKind::kBool:
-      return "bool";
-    case AttrKind::kType:
-      return "type";
-    case AttrKind::kShape:
-      return "shape";
-    case AttrKind::kTensor:
-      return "tensor";
-    case AttrKind::kFunc:
-      return "func";
-  }
-  return "";
-}
-
 nb::dict AttrInfo(const AttrDef& attr) {
   nb::dict info;
   info["name"] = ToStr(attr.name);
-  info["type"] = ToStr(attr.is_list ? absl::StrCat("list(", NameOf(attr.kind), ")")
-                                    : std::string(NameOf(attr.kind)));
+  info["type"] = ToStr(attr.is_list ? absl::StrCat("list(", AttrKindName(attr.kind), ")")
+                                    : std::string(AttrKindName(attr.kind)));
   if (attr.default_value) info["default"] = ToPython(*attr.default_value);
   nb::list allowed;
   for (const DType dtype : attr.allowed_types) allowed.append(ToPython(dtype));

@@ -223,6 +223,10 @@ TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
   EXPECT_THAT(one.out, StartsWith("MatMul(a: T, b: T) -> product: T"));
   EXPECT_THAT(one.out, HasSubstr("attribute  transpose_a: bool, default false"));
   EXPECT_THAT(one.out, HasSubstr("effect     none"));
+  EXPECT_THAT(one.out, HasSubstr("gradient   has a rule"));
+  EXPECT_THAT(Gyre({"ops", "While"}).out,
+              HasSubstr("gradient   through the functions that it calls"));
+  EXPECT_THAT(Gyre({"ops", "ArgMax"}).out, HasSubstr("gradient   none: "));
   const Ran none = Gyre({"ops", "Matmul"});
   EXPECT_EQ(none.code, kMisuse);
   EXPECT_THAT(none.err, HasSubstr("there is no op 'Matmul'; did you mean 'MatMul'"));

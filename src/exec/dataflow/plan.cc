@@ -165,7 +165,7 @@ class Builder {
       }
     }
     if (node.kind() == OpKind::kSymbolicGradient) {
-      info.unavailable = absl::UnimplementedError("gradients are not part of this version of Gyre");
+      info.unavailable = BugError("a SymbolicGradient was not expanded");
     }
     if (p.step == Step::kUnavailable && info.unavailable.ok())
       info.unavailable = BugError(absl::StrCat(node.op_name, " was not lowered"));

@@ -132,8 +132,7 @@ void Machine::Execute(const Ready& ready) {
     case OpKind::kRetval:
       return Finish(ready, {}, false);
     case OpKind::kSymbolicGradient:
-      return Fail(absl::UnimplementedError("gradients are not part of this version of Gyre"),
-                  ready);
+      return Fail(BugError("a SymbolicGradient was not expanded"), ready);
     default:
       return RunKernel(ready, p, std::move(inputs));
   }
