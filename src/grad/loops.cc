@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "grad/memory_policy.h"
+#include "grad/product_sums.h"
 #include "grad/saved_values.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
@@ -360,7 +361,7 @@ class Loop {
     for (const Expr& e : saved) values.push_back(e.endpoint());
     const std::vector<Endpoint> results = Splice(gradient_->backward, values, builder);
     for (size_t a = 0; a < adjoints_.size(); ++a)
-      Accumulate(adjoints_[a], results, FirstResult(a), exprs);
+      GYRE_RETURN_IF_ERROR(Accumulate(adjoints_[a], results, FirstResult(a), exprs, builder));
     GYRE_RETURN_IF_ERROR(exprs.status());
     for (const Var& var : vars_) builder.Return(var.name, var.next.endpoint());
     return builder.Build();
@@ -403,20 +404,26 @@ class Loop {
     return given.listed[at - listed.begin()];
   }
 
-  void Accumulate(const Adjoint& adjoint, const std::vector<Endpoint>& results, size_t at,
-                  ExprBuilder& exprs) {
+  absl::Status Accumulate(const Adjoint& adjoint, const std::vector<Endpoint>& results, size_t at,
+                          ExprBuilder& exprs, FunctionBuilder& builder) {
     Var& var = vars_[adjoint.first];
     const bool is_sum = invariant_[adjoint.var] && !seeded_[adjoint.var];
     if (adjoint.form == Form::kDense) {
       const Expr result = exprs.At(results[at]);
-      var.next = !is_sum                             ? result
-                 : result.dtype() == DType::kVariant ? exprs.Op("AddN", {var.arg, result})
+      if (!is_sum || IsProductForOne(results[at], results, builder.function())) {
+        if (is_sum)
+          GYRE_RETURN_IF_ERROR(AddProductTo(var.arg.endpoint(), results[at].node, builder));
+        var.next = result;
+      } else {
+        var.next = result.dtype() == DType::kVariant ? exprs.Op("AddN", {var.arg, result})
                                                      : var.arg + result;
+      }
     } else if (adjoint.form == Form::kSlices) {
       Var& indices = vars_[adjoint.first + 1];
       var.next = exprs.Op("TensorListPushBack", {var.arg, exprs.At(results[at])});
       indices.next = exprs.Op("TensorListPushBack", {indices.arg, exprs.At(results[at + 1])});
     }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<Function> BackwardCondition() {

@@ -30,6 +30,14 @@ TEST(LinalgRules, MatMul) {
   ExpectOpGradient({"MatMul", {draw({2, 0}), draw({0, 3})}});
 }
 
+TEST(LinalgRules, MatMulAdd) {
+  Draw draw;
+  ExpectOpGradient({"_MatMulAdd", {draw({2, 3}), draw({3, 4}), draw({2, 4})}});
+  ExpectOpGradient({"_MatMulAdd",
+                    {draw.Complex({3, 2}), draw.Complex({4, 3}), draw.Complex({2, 4})},
+                    Flags("transpose_a", true, "transpose_b", true)});
+}
+
 TEST(LinalgRules, BatchMatMul) {
   Draw draw;
   for (const std::string op : {"BatchMatMul", "BatchMatMulV2"}) {

@@ -81,7 +81,8 @@ TEST(MatMul, FewRowsTimesSomeVectors) {
 
 TEST(MatMul, LargeAndLopsidedSizes) {
   const std::vector<std::array<int64_t, 3>> sizes = {
-      {100, 300, 260}, {1, 1000, 700}, {1000, 1, 700}, {3, 5, 2000}, {130, 70, 515}, {64, 64, 65}};
+      {100, 300, 260}, {1, 1000, 700}, {1000, 1, 700},  {3, 5, 2000},
+      {130, 70, 515},  {64, 64, 65},   {20, 130, 1100}, {33, 700, 300}};
   CheckProducts<double>(sizes);
   CheckProducts<float>(sizes);
 }
@@ -106,6 +107,43 @@ TEST(MatMul, SmallIntegersWrapAndSmallFloatsAreComputedAsFloat) {
   EXPECT_EQ(static_cast<float>(
                 Eval("MatMul", {b16, b16}, Attrs({{"transpose_a", true}})).values<BFloat16>()[3]),
             16.0f);
+}
+
+// Random<T> gives small integers, which all of these types add without rounding.
+template <typename T>
+void CheckSums(const std::vector<std::array<int64_t, 3>>& sizes) {
+  for (const auto& [m, n, k] : sizes) {
+    for (int t = 0; t < 4; ++t) {
+      const bool ta = (t & 1) != 0, tb = (t & 2) != 0;
+      const Tensor a = Random<T>(ta ? std::vector<int64_t>{k, m} : std::vector<int64_t>{m, k}, 1);
+      const Tensor b = Random<T>(tb ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n}, 2);
+      const Tensor sum = Random<T>({m, n}, 3);
+      const AttrMap attrs = Attrs({{"transpose_a", ta}, {"transpose_b", tb}});
+      std::vector<T> want = NaiveProduct<T>(a, ta, b, tb);
+      for (size_t i = 0; i < want.size(); ++i) want[i] += sum.values<T>()[i];
+      ASSERT_EQ(Values<T>(Eval("_MatMulAdd", {a, b, sum}, attrs)), want)
+          << m << "x" << n << "x" << k << " " << t;
+    }
+  }
+}
+
+TEST(MatMulAdd, IsTheSumAndTheProduct) {
+  CheckSums<float>({{1, 1, 1}, {3, 4, 5}, {0, 3, 2}, {20, 130, 1100}, {300, 600, 33}, {2, 3, 0}});
+  CheckSums<double>({{3, 4, 5}, {40, 90, 300}});
+  CheckSums<complex64>({{3, 4, 5}, {40, 90, 130}});
+  const Tensor one = Tensor::FromValues<Half>({Half(1)}, ShapeOf({1, 1}));
+  const Tensor sum = Tensor::FromValues<Half>({Half(2048)}, ShapeOf({1, 1}));
+  EXPECT_EQ(static_cast<float>(Eval("_MatMulAdd", {one, one, sum}).values<Half>()[0]), 2048.0f);
+}
+
+TEST(MatMulAdd, LeavesASumThatOthersSeeAsItIs) {
+  const Tensor a = Random<float>({2, 3}, 1), b = Random<float>({3, 2}, 2);
+  const Tensor sum = Random<float>({2, 2}, 3);
+  const std::vector<float> before = Values<float>(sum);
+  Eval("_MatMulAdd", {a, b, sum});
+  EXPECT_EQ(Values<float>(sum), before);
+  EXPECT_THAT(Message(EvalError("_MatMulAdd", {a, b, a})),
+              HasSubstr("the product has shape [2,2], but it is added to [2,3]"));
 }
 
 TEST(MatMul, EmptySizes) {

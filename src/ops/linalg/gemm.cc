@@ -60,10 +60,36 @@ void UseOneThread() {
   (void)done;
 }
 
+void RunLargeTile(const GemmTile<float>& tile);
+
 // Above this number of multiplications oneDNN's packing pays.
 constexpr double kLargeProduct = 64 * 64 * 64;
 
+// oneDNN packs all of b for the few rows of a. Where b is transposed that takes as long as the
+// product; the transpose of c is a product that packs a instead.
+bool PaysTransposed(const GemmTile<float>& tile) {
+  return tile.b_column != 1 && tile.m >= 16 && tile.m <= 48 && tile.n >= 128 && tile.k >= 256;
+}
+
+void RunTransposed(const GemmTile<float>& tile) {
+  std::vector<float> transposed(tile.n * tile.m);
+  RunLargeTile({tile.n, tile.m, tile.k, tile.b, tile.b_column, tile.b_row, tile.a, tile.a_column,
+                tile.a_row, transposed.data(), tile.m, /*accumulate=*/false});
+  constexpr int64_t kColumns = 16;  // a cache line of c
+  for (int64_t begin = 0; begin < tile.n; begin += kColumns) {
+    const int64_t end = std::min(begin + kColumns, tile.n);
+    for (int64_t i = 0; i < tile.m; ++i) {
+      float* const c = tile.c + i * tile.c_row;
+      for (int64_t j = begin; j < end; ++j) {
+        const float value = transposed[j * tile.m + i];
+        c[j] = tile.accumulate ? c[j] + value : value;
+      }
+    }
+  }
+}
+
 void RunLargeTile(const GemmTile<float>& tile) {
+  if (PaysTransposed(tile)) return RunTransposed(tile);
   UseOneThread();
   // A factor with contiguous rows is as it is; the other kind has contiguous columns: its transpose
   // has. A single row may be both, with a distance to the next one that oneDNN would refuse.
@@ -165,7 +191,7 @@ class Multiplication {
       tile.k = std::min(blocking_.k, batch_.k - p);
       tile.a = a + p * tile.a_column;
       tile.b = b + p * tile.b_row;
-      tile.accumulate = p > 0;
+      tile.accumulate = batch_.add || p > 0;
       run(tile);
     }
   }
@@ -177,6 +203,10 @@ class Multiplication {
     float* a_buffer = buffer.data();
     float* b_buffer = a_buffer + tile.m * k;
     float* c_buffer = b_buffer + k * tile.n;
+    for (int64_t i = 0; batch_.add && i < tile.m; ++i) {
+      for (int64_t j = 0; j < tile.n; ++j)
+        c_buffer[i * tile.n + j] = static_cast<float>(tile.c[i * tile.c_row + j]);
+    }
     ForBlocksOfK(tile, a, b, [&](const GemmTile<T>& block) {
       for (int64_t i = 0; i < block.m; ++i) {
         for (int64_t p = 0; p < block.k; ++p) {
@@ -245,6 +275,7 @@ absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch) {
   for (const GemmBatch::Dim& dim : batch.batch) elements *= dim.size;
   if (elements == 0) return absl::OkStatus();
   if (batch.k == 0) {
+    if (batch.add) return absl::OkStatus();
     std::memset(batch.c, 0, elements * DTypeSize(batch.dtype));
     return absl::OkStatus();
   }

@@ -21,7 +21,7 @@ struct GemmFactor {
   bool conjugated = false;  // matters for complex numbers alone
 };
 
-// c[m, n] = a[m, k] b[k, n], for every element of a batch.
+// c[m, n] = a[m, k] b[k, n], or c += a b, for every element of a batch.
 struct GemmBatch {
   // One dimension of the batch, and how far apart its matrices are, in elements; 0 where a factor
   // is broadcast.
@@ -39,6 +39,7 @@ struct GemmBatch {
   GemmFactor b;
   void* c;                            // batch after batch, row-major, contiguous
   absl::InlinedVector<Dim, 4> batch;  // outermost first
+  bool add = false;                   // to what c holds
 };
 
 // Computes the products. Floating-point numbers are added in blocks along k; half and bfloat16 are

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
@@ -16,9 +18,13 @@ struct MatMulAttrs {
   bool transpose_b;
 };
 
-absl::Status MatMul(KernelContext& ctx, const MatMulAttrs& attrs) {
-  const Tensor& a = ctx.input(0);
-  const Tensor& b = ctx.input(1);
+struct Sizes {
+  int64_t m;
+  int64_t n;
+  int64_t k;
+};
+
+absl::StatusOr<Sizes> SizesOf(const Tensor& a, const Tensor& b, const MatMulAttrs& attrs) {
   if (a.rank() != 2 || b.rank() != 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("a and b must be matrices, but their shapes are ", a.shape().ToString(),
@@ -31,22 +37,53 @@ absl::Status MatMul(KernelContext& ctx, const MatMulAttrs& attrs) {
                      attrs.transpose_a ? " (transposed)" : "", ", b is ", b.shape().ToString(),
                      attrs.transpose_b ? " (transposed)" : ""));
   }
-  const int64_t m = a.dim(attrs.transpose_a ? 1 : 0);
-  const int64_t n = b.dim(attrs.transpose_b ? 0 : 1);
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({m, n}));
-  GYRE_ASSIGN_OR_RETURN(Tensor product, ctx.Allocate(a.dtype(), shape));
-  GYRE_RETURN_IF_ERROR(Multiply(ctx, {.dtype = a.dtype(),
-                                      .m = m,
-                                      .n = n,
-                                      .k = k,
-                                      .a = {a.raw_data(), a.dim(1), attrs.transpose_a},
-                                      .b = {b.raw_data(), b.dim(1), attrs.transpose_b},
-                                      .c = product.mutable_raw_data()}));
+  return Sizes{a.dim(attrs.transpose_a ? 1 : 0), b.dim(attrs.transpose_b ? 0 : 1), k};
+}
+
+// Writes the product of inputs 0 and 1 to c, or adds it.
+absl::Status MultiplyInputs(const KernelContext& ctx, const MatMulAttrs& attrs, const Sizes& sizes,
+                            bool add, Tensor& c) {
+  const Tensor& a = ctx.input(0);
+  const Tensor& b = ctx.input(1);
+  return Multiply(ctx, {.dtype = a.dtype(),
+                        .m = sizes.m,
+                        .n = sizes.n,
+                        .k = sizes.k,
+                        .a = {a.raw_data(), a.dim(1), attrs.transpose_a},
+                        .b = {b.raw_data(), b.dim(1), attrs.transpose_b},
+                        .c = c.mutable_raw_data(),
+                        .batch = {},
+                        .add = add});
+}
+
+absl::Status MatMul(KernelContext& ctx, const MatMulAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(ctx.input(0), ctx.input(1), attrs));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({sizes.m, sizes.n}));
+  GYRE_ASSIGN_OR_RETURN(Tensor product, ctx.Allocate(ctx.input(0).dtype(), shape));
+  GYRE_RETURN_IF_ERROR(MultiplyInputs(ctx, attrs, sizes, /*add=*/false, product));
   ctx.set_output(0, std::move(product));
   return absl::OkStatus();
 }
 
-absl::Status MatMulShape(ShapeContext& c) {
+absl::Status MatMulAdd(KernelContext& ctx, const MatMulAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(ctx.input(0), ctx.input(1), attrs));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({sizes.m, sizes.n}));
+  if (ctx.input(2).shape() != shape) {
+    return absl::InvalidArgumentError(absl::StrCat("the product has shape ", shape.ToString(),
+                                                   ", but it is added to ",
+                                                   ctx.input(2).shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(2, ctx.input(2).dtype(), shape));
+  if (sum.raw_data() != ctx.input(2).raw_data()) {
+    std::memcpy(sum.mutable_raw_data(), ctx.input(2).raw_data(),
+                shape.num_elements() * DTypeSize(sum.dtype()));
+  }
+  GYRE_RETURN_IF_ERROR(MultiplyInputs(ctx, attrs, sizes, /*add=*/true, sum));
+  ctx.set_output(0, std::move(sum));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PartialShape> ProductShape(const ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(0, 2));
   GYRE_RETURN_IF_ERROR(c.RequireRank(1, 2));
   const MatMulAttrs attrs(c.node());
@@ -59,8 +96,19 @@ absl::Status MatMulShape(ShapeContext& c) {
         "matrix sizes do not match: a is ", a.ToString(), attrs.transpose_a ? " (transposed)" : "",
         ", b is ", b.ToString(), attrs.transpose_b ? " (transposed)" : ""));
   }
-  c.set_output(
-      0, PartialShape(Dims{a.dim(attrs.transpose_a ? 1 : 0), b.dim(attrs.transpose_b ? 0 : 1)}));
+  return PartialShape(Dims{a.dim(attrs.transpose_a ? 1 : 0), b.dim(attrs.transpose_b ? 0 : 1)});
+}
+
+absl::Status MatMulShape(ShapeContext& c) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, ProductShape(c));
+  c.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+absl::Status MatMulAddShape(ShapeContext& c) {
+  GYRE_ASSIGN_OR_RETURN(const PartialShape product, ProductShape(c));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, product.Intersect(c.input(2)));
+  c.set_output(0, std::move(shape));
   return absl::OkStatus();
 }
 
@@ -75,6 +123,11 @@ void MatMulGradient(GradientContext& g) {
   }
 }
 
+void MatMulAddGradient(GradientContext& g) {
+  MatMulGradient(g);
+  if (g.wants(2)) g.Add(2, g.grad());
+}
+
 }  // namespace
 
 void RegisterMatMul(OpRegistry& ops) {
@@ -87,6 +140,16 @@ void RegisterMatMul(OpRegistry& ops) {
       .shape = MatMulShape,
       .gradient = {MatMulGradient},
       .kernel = Compute<&MatMul>(),
+  });
+  ops.Add({
+      .schema = "_MatMulAdd(a: T, b: T, sum: T) -> output: T {transpose_a: bool = false; "
+                "transpose_b: bool = false; T: {bfloat16, half, float, double, complex64, "
+                "complex128}}",
+      .doc = "`sum` with the product of two matrices, each transposed first if asked for, added "
+             "to it.",
+      .shape = MatMulAddShape,
+      .gradient = {MatMulAddGradient},
+      .kernel = Compute<&MatMulAdd>(),
   });
 }
 
