@@ -139,6 +139,16 @@ Kinds::Kinds(const Program& program) : program_(program), has_any_(HasKinds(prog
 }
 
 std::vector<KindRow> Kinds::Of(const Function& function, const KindRow& args) {
+  while (true) {
+    is_stale_ = false;
+    evaluated_.clear();
+    std::vector<KindRow> kinds = Evaluate(function, args);
+    if (!is_stale_) return kinds;
+    for (Entry* const entry : evaluated_) entry->state = Entry::State::kOld;
+  }
+}
+
+std::vector<KindRow> Kinds::Evaluate(const Function& function, const KindRow& args) {
   std::vector<KindRow> kinds;
   for (const Node& node : function.nodes) kinds.emplace_back(node.num_outputs());
   if (!has_any_) return kinds;
@@ -203,32 +213,23 @@ KindRow Kinds::OutputsOfSite(const Node& node, const KindRow& args) {
 KindRow Kinds::Results(const std::string& name, const KindRow& args) {
   const Function* function = program_.FindFunction(name);
   if (function == nullptr) return {};
-  const Key key{name, args};
-  const auto [known, is_new] = results_.try_emplace(key);
-  if (!is_new) {
-    known->second.is_asked = true;
-    return known->second.kinds;
+  Entry& entry = results_[{name, args}];
+  if (entry.state != Entry::State::kOld) {
+    entry.was_guessed |= entry.state == Entry::State::kInWork;
+    return entry.kinds;
   }
-  for (bool changed = true; changed;) {
-    const size_t num_found = found_.size();
-    const KindRow results = ResultsOnce(*function, args);
-    Entry& entry = results_[key];
-    changed = entry.is_asked && results != entry.kinds;
-    entry.kinds = results;
-    if (!changed) break;
-    // What was found on the way rests on less than is known now.
-    for (; found_.size() > num_found; found_.pop_back()) results_.erase(found_.back());
-  }
-  found_.push_back(key);
-  return results_[key].kinds;
-}
-
-KindRow Kinds::ResultsOnce(const Function& function, const KindRow& args) {
-  const std::vector<KindRow> kinds = Of(function, args);
+  entry.state = Entry::State::kInWork;
+  entry.was_guessed = false;
+  evaluated_.push_back(&entry);
+  const std::vector<KindRow> kinds = Evaluate(*function, args);
   KindRow results;
-  for (const FunctionResult& result : function.results)
+  for (const FunctionResult& result : function->results)
     results.push_back(kinds[result.value.node][result.value.slot]);
-  return results;
+  JoinRow(results, entry.kinds);
+  is_stale_ |= entry.was_guessed && results != entry.kinds;
+  entry.kinds = std::move(results);
+  entry.state = Entry::State::kKnown;
+  return entry.kinds;
 }
 
 }  // namespace gyre::grad

@@ -53,18 +53,23 @@ class Kinds {
   KindRow Outputs(const Node& node, const KindRow& inputs);
   KindRow OutputsOfSite(const Node& node, const KindRow& args);
   KindRow Results(const std::string& function, const KindRow& args);
-  KindRow ResultsOnce(const Function& function, const KindRow& args);
+  // As Of, from what is known of the functions that it calls.
+  std::vector<KindRow> Evaluate(const Function& function, const KindRow& args);
+
+  // A function's results, given the kinds of its arguments. One that calls itself gets what has
+  // been found so far; where that was too little, all that rests on it is evaluated again.
+  struct Entry {
+    enum class State : uint8_t { kOld, kInWork, kKnown };
+    State state = State::kOld;
+    KindRow kinds;
+    bool was_guessed = false;  // `kinds` were used while it was in work
+  };
 
   const Program& program_;
   bool has_any_ = false;
-  // A function's results, given the kinds of its arguments.
-  struct Entry {
-    KindRow kinds;
-    bool is_asked = false;  // by a recursive call, while it is being found: it gets what is known
-  };
-  using Key = std::pair<std::string, KindRow>;
-  std::map<Key, Entry> results_;
-  std::vector<Key> found_;  // in order
+  std::map<std::pair<std::string, KindRow>, Entry> results_;
+  std::vector<Entry*> evaluated_;  // in this round
+  bool is_stale_ = false;          // a guess of this round was wrong
 };
 
 }  // namespace gyre::grad

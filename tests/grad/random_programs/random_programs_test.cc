@@ -21,6 +21,7 @@ constexpr int kProgramsOfLongTest = 2000;
 constexpr int kAllEnginesEvery = 8;  // programs
 // Of seeds: so that those of one day are not those of the next.
 constexpr uint64_t kSeedStep = 1'000'000'000;
+constexpr int kProgressEvery = 500;
 constexpr int kMaxShrinkTries = 1000;
 
 // At which step something went wrong.
@@ -66,7 +67,7 @@ TEST(RandomPrograms, HaveTheGradientsOfTheUnrolledProgramAndOfDifferences) {
       distribution.AddUnfit(verdict.why);
       continue;
     }
-    ++n;
+    if (++n % kProgressEvery == 0) std::cout << n << " programs" << std::endl;
     distribution.AddProgram(verdict.trace);
     if (verdict.kind == Verdict::Kind::kGood) continue;
     ADD_FAILURE() << "GYRE_TEST_SEED=" << seed << ": " << verdict.why
@@ -74,6 +75,13 @@ TEST(RandomPrograms, HaveTheGradientsOfTheUnrolledProgramAndOfDifferences) {
   }
   distribution.Print(std::cout);
   EXPECT_GE(distribution.ShareOfDataDependent(), 0.6);
+}
+
+// What lists hold is followed through functions that call each other; it once took time
+// exponential in how many there are.
+TEST(RandomPrograms, ManyRecursiveFunctionsTakeNoTime) {
+  const Verdict verdict = CheckProgram(MakeRandomProgram(1'327'020'261'122), {});
+  EXPECT_EQ(verdict.kind, Verdict::Kind::kGood) << verdict.why;
 }
 
 }  // namespace
