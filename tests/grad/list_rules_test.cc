@@ -120,8 +120,43 @@ TEST(ListRules, ListsOfLists) {
               draw({3, 2}));
 }
 
+// On what has been replaced nothing depends, however large what replaced it is.
+TEST(ListRules, ReplacedElementsMayHaveHadAnotherSize) {
+  Draw draw;
+  ExpectRules(List("  %pop = TensorListPopBack(%list, %any) element_dtype=float64\n"
+                   "  %longer = TensorListPushBack(%list, %x0)\n"
+                   "  %outer = EmptyTensorList(%any, %any) element_dtype=variant\n"
+                   "  %o1 = TensorListPushBack(%outer, %pop)\n"
+                   "  %o2 = TensorListSetItem(%o1, %n0, %longer)\n"
+                   "  %inner = TensorListGetItem(%o2, %n0, %any) element_dtype=variant\n"
+                   "  %all = TensorListStack(%inner, %any) element_dtype=float64\n"
+                   "  %y = Mul(%all, %pop:1)"),
+              draw({3, 2}));
+  const std::string replaced =
+      "  %none = EmptyTensorList(%any, %any) element_dtype=float64\n"
+      "  %l0 = TensorListPushBack(%none, %x0)\n"
+      "  %l1 = TensorListSetItem(%l0, %n0, %x)\n";
+  ExpectRules(replaced +
+                  "  %whole = TensorListGetItem(%l1, %n0, %any) element_dtype=float64\n"
+                  "  %y = Mul(%whole, %x0)",
+              draw({3, 2}));
+  ExpectRules(replaced +
+                  "  %one = Const() value=int32[1]{0} : int32\n"
+                  "  %none_yet = ExpandDims(%x1, %n0)\n"
+                  "  %l2 = TensorListScatterIntoExistingList(%l1, %none_yet, %one)\n"
+                  "  %row = TensorListGetItem(%l2, %n0, %any) element_dtype=float64\n"
+                  "  %y = Mul(%row, %x0)",
+              draw({3, 2}));
+}
+
 TEST(ListRules, AdjointsOfListsAreListsToo) {
   Draw draw;
+  ExpectRules(List("  %at = Const() value=int32[3]{7, 1, 1} : int32\n"
+                   "  %cleared = _TensorListClearAt(%list, %at)\n"
+                   "  %dims = Const() value=int32[2]{3, 2} : int32\n"
+                   "  %all = Const() value=int32[3]{0, 1, 2} : int32\n"
+                   "  %y = _TensorListItemsOrZeros(%cleared, %all, %dims) T=float64"),
+              draw({3, 2}));
   ExpectRules(List("  %a = _TensorListAddAt(%list, %n1, %x0)\n"
                    "  %at = Const() value=int32[3]{4, 1, 1} : int32\n"
                    "  %b = _TensorListAddAt(%a, %at, %x)\n"

@@ -209,7 +209,7 @@ void SetItemGradient(GradientContext& g) {
                   {{"element_dtype", g.input_dtype(2)}}));
   }
   if (!g.wants(0)) return;
-  const Expr others = g.op("TensorListSetItem", {list, g.input(1), g.zero(2)});
+  const Expr others = g.op("_TensorListClearAt", {list, g.input(1)});
   g.Add(0,
         g.attr<bool>("resize_if_index_out_of_bounds", false) ? ResizedLike(g, others, 0) : others);
 }

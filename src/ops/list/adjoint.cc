@@ -1,5 +1,5 @@
-// _TensorListAddAt, _TensorListItemsOrZeros, _TensorListSum: gradients of lists and of arrays, in
-// which an element that is not there is zero.
+// _TensorListAddAt, _TensorListClearAt, _TensorListItemsOrZeros, _TensorListSum: gradients of lists
+// and of arrays, in which an element that is not there is zero.
 #include <algorithm>
 
 #include "ops/array/layout.h"
@@ -200,6 +200,27 @@ absl::Status ItemsShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Nothing is known to depend on these elements: what is behind the list's end is not there anyway.
+absl::Status ClearAt(KernelContext& ctx) {
+  GYRE_RETURN_IF_ERROR(ListInput(ctx, 0).status());
+  GYRE_ASSIGN_OR_RETURN(const absl::Span<const int32_t> indices, IndicesInput(ctx));
+  const RefPtr<TensorList> list = TakeList(ctx, 0);
+  for (size_t k = 0; k < indices.size(); ++k) {
+    if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    if (indices[k] < list->size())
+      GYRE_RETURN_IF_ERROR(list->elements.Clear(indices[k], ctx.alloc()));
+  }
+  ctx.set_output(0, ListTensor(list));
+  return absl::OkStatus();
+}
+
+absl::Status ClearAtShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
+  c.set_output(0, PartialShape::Scalar());
+  if (c.input_handle(0)) c.set_output_handle(0, *c.input_handle(0));
+  return absl::OkStatus();
+}
+
 absl::Status SumShape(ShapeContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) GYRE_RETURN_IF_ERROR(c.RequireScalar(i));
   c.set_output(0, PartialShape::Scalar());
@@ -230,6 +251,14 @@ void RegisterListAdjoint(OpRegistry& ops) {
            .shape = AddAtShape,
            .gradient = {AddAtGradient},
            .kernel = Compute<AddAt>()});
+  ops.Add({.schema = "_TensorListClearAt(list: variant, indices: int32) -> output: variant",
+           .doc = "The list without its elements at `indices`, a scalar or a vector: it stays as "
+                  "long, and they are not there.",
+           .shape = ClearAtShape,
+           .gradient = {[](GradientContext& g) {
+             g.Add(0, g.op("_TensorListClearAt", {g.grad(), g.input(1)}));
+           }},
+           .kernel = Compute<ClearAt>()});
   ops.Add({.schema = "_TensorListItemsOrZeros(list: variant, indices: int32, dims: int32) -> "
                      "values: T {T: type}",
            .doc = "The list's elements at `indices`, a scalar or a vector, as one tensor of shape "

@@ -291,6 +291,17 @@ absl::StatusOr<ChunkedVector::Place> ChunkedVector::Open(int64_t i, Tensor::Allo
   return leaf->Open(SlotOf(i, 0), alloc, moves_);
 }
 
+absl::Status ChunkedVector::Clear(int64_t i, Tensor::Alloc alloc) {
+  const Leaf* const stored = FindLeaf(i);
+  if (stored == nullptr || !stored->Has(SlotOf(i, 0))) return absl::OkStatus();
+  Leaf* leaf = OwnedLeaf(i);
+  if (leaf == nullptr) {
+    GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
+  }
+  leaf->Clear(SlotOf(i, 0));
+  return absl::OkStatus();
+}
+
 absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {
   GYRE_RETURN_IF_ERROR(Set(size_, std::move(value), alloc));
   ++size_;

@@ -53,6 +53,8 @@ class ChunkedVector {
   absl::StatusOr<Place> Open(int64_t i, Tensor::Alloc alloc);
   // Changes are charged to alloc.budget. After an error the elements are unspecified.
   absl::Status Set(int64_t i, Tensor value, Tensor::Alloc alloc);
+  // Nothing is stored there any more.
+  absl::Status Clear(int64_t i, Tensor::Alloc alloc);
   absl::Status Append(Tensor value, Tensor::Alloc alloc);
   // Takes the last element off, and copies nothing, shared or not. Requirement, not checked: size()
   // > 0.

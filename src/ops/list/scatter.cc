@@ -113,7 +113,7 @@ void ScatterGradient(GradientContext& g) { g.Add(0, GatheredRows(g, 0, 1)); }
 void ScatterIntoGradient(GradientContext& g) {
   if (g.wants(1)) g.Add(1, GatheredRows(g, 1, 2));
   if (!g.wants(0)) return;
-  const Expr others = g.op("TensorListScatterIntoExistingList", {g.grad(), g.zero(1), g.input(2)});
+  const Expr others = g.op("_TensorListClearAt", {g.grad(), g.input(2)});
   // The list may have grown.
   g.Add(0, ResizedLike(g, others, 0));
 }
