@@ -59,6 +59,7 @@ struct Firing {
   bool is_call = false;
   absl::Span<const Surrounding> around;  // outermost first
   int thread = 0;                        // 0: the caller's
+  absl::string_view device;              // that it ran on; empty where there is but one
   bool was_taken = false;                // from another thread's queue
   int64_t start_nanos = 0;               // of the machine's steady clock
   int64_t end_nanos = 0;

@@ -50,6 +50,15 @@ struct SessionOptions {
   // For tests: not 0 runs ready nodes on one thread in an order drawn from this seed, the same each
   // time. (Engines that have but one order ignore it.)
   uint64_t schedule_seed = 0;
+  // Devices of this process, "cpu:4" for four: nodes run where the program asks them to
+  // (/device:CPU:1), the rest on the first. Empty: one device, whatever the program asks for.
+  // (Engines that have but one device ignore them.)
+  std::string devices;
+  // Requests that none of the devices meets are dropped, rather than an error.
+  bool soft_placement = false;
+  // For tests: not 0 draws from this seed which device a node runs on; what must stand together
+  // does.
+  uint64_t spread_seed = 0;
   // The form in which programs run: see FormNames(). Empty: the first. Other forms are made for
   // each signature when it is first run.
   std::string form;

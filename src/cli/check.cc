@@ -18,6 +18,7 @@
 #include "cli/engines.h"
 #include "cli/memory_option.h"
 #include "cli/suggest.h"
+#include "devices/device_set.h"
 #include "session/form.h"
 
 namespace gyre::cli {
@@ -38,6 +39,8 @@ constexpr Option kOptions[] = {
      "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
+    {"--devices", "cpu:N", "run on N devices of this process, nodes where programs ask"},
+    {"--spread", "SEED", "with --devices: nodes go to devices drawn from this seed"},
     {"--form", "NAME",
      "run programs as they are (imported, the default), with If\nand While (raised), with "
      "primitives again (relowered) and\nthe other way once more (reraised), or optimized"},
@@ -77,6 +80,18 @@ absl::Status ReadForm(const Arguments& arguments, SessionOptions& session) {
   return CheckForm(session);
 }
 
+absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
+  session.devices = arguments.Get("--devices").value_or("");
+  // Cases ask for devices of the machine that wrote them.
+  session.soft_placement = true;
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--spread", 1, INT64_MAX, 0));
+  session.spread_seed = static_cast<uint64_t>(seed);
+  if (seed != 0 && session.devices.empty())
+    return absl::InvalidArgumentError("--spread needs --devices, such as --devices cpu:2");
+  if (session.devices.empty()) return absl::OkStatus();
+  return ParseDeviceSet(session.devices).status();
+}
+
 absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
   Settings settings;
@@ -91,6 +106,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   settings.check.session.threads = static_cast<int>(threads);
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--schedule-seed", 1, INT64_MAX, 0));
   settings.check.session.schedule_seed = static_cast<uint64_t>(seed);
+  GYRE_RETURN_IF_ERROR(ReadDevices(arguments, settings.check.session));
   GYRE_RETURN_IF_ERROR(ReadForm(arguments, settings.check.session));
   GYRE_ASSIGN_OR_RETURN(
       settings.check.timeout_ms,

@@ -12,8 +12,8 @@ namespace {
 constexpr absl::string_view kVersion = "gyre 0.1.0";
 
 const Command* const kCommands[] = {&kRunCommand,    &kShowCommand,  &kConvertCommand,
-                                    &kPassesCommand, &kCheckCommand, &kOpsCommand,
-                                    &kTraceCommand};
+                                    &kPassesCommand, &kPlaceCommand, &kCheckCommand,
+                                    &kOpsCommand,    &kTraceCommand};
 
 const Command* FindCommand(absl::string_view name) {
   for (const Command* command : kCommands) {

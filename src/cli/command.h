@@ -28,6 +28,7 @@ extern const Command kShowCommand;
 extern const Command kConvertCommand;
 extern const Command kCheckCommand;
 extern const Command kPassesCommand;
+extern const Command kPlaceCommand;
 extern const Command kOpsCommand;
 extern const Command kTraceCommand;
 

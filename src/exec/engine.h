@@ -15,9 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "devices/device_name.h"
 #include "gyre/observer.h"
 #include "ops/kernel.h"
 #include "passes/prune.h"
+#include "place/placement.h"
 
 namespace gyre {
 
@@ -30,6 +32,10 @@ struct EngineOptions {
   // For tests: one thread, which runs ready nodes in an order drawn from this seed. Engines that
   // have but one order ignore it.
   std::optional<uint64_t> schedule_seed;
+  // Devices of this process that a program is placed on; with fewer than two, it is not cut.
+  // Engines that have but one device ignore them.
+  std::vector<DeviceName> devices;
+  place::PlaceOptions place;
 };
 
 // Who watches a run. Null: nobody.

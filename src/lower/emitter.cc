@@ -29,6 +29,12 @@ bool Emitter::is_ref(Endpoint e) const {
   return e.slot < static_cast<int>(outputs.size()) && outputs[e.slot].is_ref;
 }
 
+void Emitter::SetControls(NodeId node, std::vector<NodeId> controls) {
+  std::sort(controls.begin(), controls.end());
+  controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
+  nodes_[node].control_inputs = std::move(controls);
+}
+
 // Primitives have forms of their own for references.
 bool Emitter::HandsOnReference(absl::string_view op, const std::vector<Endpoint>& inputs) const {
   if (op == "Merge")
@@ -46,14 +52,11 @@ NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
   node.op_name = absl::StrCat(hands_on_reference ? "Ref" : "", op);
   node.op = ops_.Find(node.op_name);
   node.inputs = inputs;
-  std::sort(controls.begin(), controls.end());
-  controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
-  node.control_inputs = std::move(controls);
   std::vector<NodeSignature::Slot> slots;
   for (const Endpoint& input : inputs) slots.push_back({dtype(input), is_ref(input)});
   if (node.op == nullptr) {
     if (status_.ok()) status_ = BugError(absl::StrCat("there is no op ", op));
-    return Add(std::move(node), {where.site, where.scope, true, 0});
+    return AddPlumbing(std::move(node), where, std::move(controls));
   }
   for (const auto& [attr, value] : DeduceTypeAttrs(*node.op, slots, {})) {
     if (!attrs.Has(attr)) attrs.Set(attr, value);
@@ -65,7 +68,13 @@ NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
   } else if (status_.ok()) {
     status_ = BugError(absl::StrCat("plumbing ", node.name, ": ", signature.status().message()));
   }
-  return Add(std::move(node), {where.site, where.scope, true, 0});
+  return AddPlumbing(std::move(node), where, std::move(controls));
+}
+
+NodeId Emitter::AddPlumbing(Node node, Where where, std::vector<NodeId> controls) {
+  const NodeId id = Add(std::move(node), {where.site, where.scope, true, 0});
+  SetControls(id, std::move(controls));
+  return id;
 }
 
 DType Emitter::dtype(Endpoint e) const {

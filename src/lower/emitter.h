@@ -47,6 +47,7 @@ class Emitter {
     return {Plumb(where, op, std::move(name), inputs, std::move(controls), std::move(attrs)), 0};
   }
   void SetInput(NodeId node, int slot, Endpoint input) { nodes_[node].inputs[slot] = input; }
+  void SetControls(NodeId node, std::vector<NodeId> controls);
   // Replaces what was said when the node was made.
   void SetOrigin(NodeId node, NodeOrigin origin) { origins_[node] = origin; }
 
@@ -62,6 +63,7 @@ class Emitter {
   std::vector<NodeOrigin> TakeOrigins() { return std::move(origins_); }
 
  private:
+  NodeId AddPlumbing(Node node, Where where, std::vector<NodeId> controls);
   bool HandsOnReference(absl::string_view op, const std::vector<Endpoint>& inputs) const;
   const OpLookup& ops_;
   std::vector<Node> nodes_;

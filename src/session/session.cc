@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/memory.h"
+#include "devices/device_set.h"
 #include "exec/engine.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
@@ -115,6 +116,11 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
+  if (!options.devices.empty()) {
+    GYRE_ASSIGN_OR_RETURN(engine_options.devices, ParseDeviceSet(options.devices));
+  }
+  engine_options.place.soft = options.soft_placement;
+  if (options.spread_seed != 0) engine_options.place.spread_seed = options.spread_seed;
   GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
   GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
                                                             staged.signature, engine_options));
@@ -263,6 +269,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
         absl::StrCat("a session needs at least one thread, not ", options.threads));
   }
   GYRE_RETURN_IF_ERROR(CheckForm(options));
+  if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
   state->options = options;
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   state->lasting = std::make_shared<State::Lasting>();

@@ -7,53 +7,12 @@
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
-#include "exec/dataflow/run.h"
+#include "exec/dataflow/devices.h"
+#include "exec/dataflow/runs.h"
 #include "exec/parallel_for.h"
 
 namespace gyre {
 namespace {
-
-// Runs that are kept for the next callers; more than this many at once are rare.
-constexpr size_t kKeptRuns = 4;
-
-// A plan, and runs of it that wait for the next caller. Thread-safe.
-class RunsOfPlan {
- public:
-  RunsOfPlan(std::unique_ptr<dataflow::Plan> plan, const dataflow::RunSettings& settings)
-      : plan_(std::move(plan)), settings_(settings) {}
-
-  const dataflow::Plan& plan() const { return *plan_; }
-
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
-                                          const RunHooks& hooks) const {
-    std::unique_ptr<dataflow::Run> run = Take();
-    absl::StatusOr<std::vector<Tensor>> results = run->Execute(feeds, env, hooks);
-    Keep(std::move(run));
-    return results;
-  }
-
- private:
-  std::unique_ptr<dataflow::Run> Take() const {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<dataflow::Run> run = std::move(idle_.back());
-        idle_.pop_back();
-        return run;
-      }
-    }
-    return std::make_unique<dataflow::Run>(*plan_, settings_);
-  }
-  void Keep(std::unique_ptr<dataflow::Run> run) const {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
-  }
-
-  const std::unique_ptr<dataflow::Plan> plan_;
-  const dataflow::RunSettings settings_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<dataflow::Run>> idle_;  // guarded by mutex_
-};
 
 // Feeds of which the program does not say that they are scalars, or what else they are.
 std::vector<int> OpenFeeds(const Program& program, const RunSignature& signature) {
@@ -87,7 +46,7 @@ class DataflowExecutable final : public Executable {
                                           const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
     if (hooks.observer != nullptr || hooks.progress != nullptr) {
-      GYRE_ASSIGN_OR_RETURN(const RunsOfPlan* const watched, Watched());
+      GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched());
       return watched->Run(feeds, env, hooks);
     }
     if (!open_feeds_.empty()) {
@@ -110,15 +69,15 @@ class DataflowExecutable final : public Executable {
     if (scalar_feeds_.empty()) return;
     auto plan = dataflow::Plan::Make(program_, signature_, options);
     if (!plan.ok() || (*plan)->num_kept_loops() <= usual_.plan().num_kept_loops()) return;
-    with_scalars_ = std::make_unique<RunsOfPlan>(*std::move(plan), settings_);
+    with_scalars_ = std::make_unique<dataflow::RunsOfPlan>(*std::move(plan), settings_);
   }
 
-  absl::StatusOr<const RunsOfPlan*> Watched() const {
+  absl::StatusOr<const dataflow::RunsOfPlan*> Watched() const {
     const std::lock_guard lock(mutex_);
     if (watched_ == nullptr) {
       GYRE_ASSIGN_OR_RETURN(auto plan,
                             dataflow::Plan::Make(program_, signature_, {.keeps_loops = false}));
-      watched_ = std::make_unique<RunsOfPlan>(std::move(plan), settings_);
+      watched_ = std::make_unique<dataflow::RunsOfPlan>(std::move(plan), settings_);
     }
     return watched_.get();
   }
@@ -126,14 +85,15 @@ class DataflowExecutable final : public Executable {
   const std::shared_ptr<const Program> program_;
   const RunSignature signature_;
   const dataflow::RunSettings settings_;
-  const RunsOfPlan usual_;
+  const dataflow::RunsOfPlan usual_;
   const std::vector<int> open_feeds_;  // empty where nothing is to be won
   mutable PoolParallelFor parallel_;
   mutable std::once_flag first_run_;  // guards these two, which stay as they are then
   mutable std::vector<int> scalar_feeds_;
-  mutable std::unique_ptr<const RunsOfPlan> with_scalars_;
+  mutable std::unique_ptr<const dataflow::RunsOfPlan> with_scalars_;
   mutable std::mutex mutex_;
-  mutable std::unique_ptr<const RunsOfPlan> watched_;  // guarded by mutex_; stays once it is there
+  mutable std::unique_ptr<const dataflow::RunsOfPlan>
+      watched_;  // guarded by mutex_; stays once it is there
 };
 
 class DataflowEngineImpl final : public Engine {
@@ -142,6 +102,8 @@ class DataflowEngineImpl final : public Engine {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
+    if (options.devices.size() > 1)
+      return dataflow::CompileForDevices(std::move(program), signature, options);
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
     GYRE_ASSIGN_OR_RETURN(auto plan,

@@ -96,6 +96,8 @@ struct Frame {
   bool is_resident = false;
   // Those seen in the newest iteration that have no bit in Iteration::dead_exits.
   std::vector<uint32_t> dead_exits;
+  // NextIterations that were dead in the newest iteration: see PlanNode::carries_death.
+  std::vector<uint32_t> dead_variables;
   std::vector<bool> live_exits;  // by position: have handed out their value. Empty: none has
 
   Frame* next_free = nullptr;

@@ -119,6 +119,19 @@ void Worker::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) {
   if (next != nullptr) Add(*next, DeliverOne(*next, p, value));
 }
 
+// In a frame that other devices run, too: a variable that has died is dead in the iterations to
+// come, if there are any, rather than missing, since they wait for what comes of it.
+void Worker::HandDeathOver(Iteration& from, const PlanNode& p) {
+  Frame& frame = *from.frame;
+  Iteration* next = nullptr;
+  {
+    const auto lock = LockIfShared(frame.mutex);
+    next = from.next.load(std::memory_order_relaxed);
+    if (next == nullptr) frame.dead_variables.push_back(static_cast<uint32_t>(&p - from.nodes));
+  }
+  if (next != nullptr) Add(*next, DeliverDeath(*next, p));
+}
+
 // Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
 // the body runs.
 int64_t Worker::OpenGate(Iteration& iteration, bool alive) {
@@ -203,6 +216,9 @@ Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
   for (Token& token : frame.waiting)
     ready += DeliverOne(*iteration, iteration->nodes[token.source], token.value);
   frame.waiting.clear();
+  for (const uint32_t variable : frame.dead_variables)
+    ready += DeliverDeath(*iteration, iteration->nodes[variable]);
+  frame.dead_variables.clear();
   ready += DeliverInvariants(frame, *iteration);
   iteration->outstanding.store(outstanding + ready, std::memory_order_relaxed);
   if (frame.newest == nullptr) {
@@ -215,10 +231,27 @@ Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
   return iteration;
 }
 
+// Nothing else will happen in the iteration: who waits elsewhere for what was not sent is told.
+// They are transfers now that have died; returns how many.
+int64_t Worker::SendWhatIsLeft(Iteration& iteration) {
+  int64_t ready = 0;
+  for (const auto& [node, count] : iteration.frame->plan->sends) {
+    PendingCounts::Word& word = iteration.counts[count];
+    if (PendingCounts::HasFired(word)) continue;
+    PendingCounts::MarkFired(word);
+    ready += Push(iteration, node, /*dead=*/true);
+  }
+  return ready;
+}
+
 // The iteration is done: so may be the next one, then the frame, then the iteration around it.
 void Worker::EndIteration(Iteration* iteration) {
   while (true) {
     Frame& frame = *iteration->frame;
+    if (const int64_t left = SendWhatIsLeft(*iteration); left > 0) {
+      Change(*iteration, left);
+      return;
+    }
     if (frame.parent == nullptr) {
       ended_.push_back(frame.activation);
       return;

@@ -153,6 +153,7 @@ void Worker::Recycle(Frame* frame) {
   KeepSmall(frame->invariants);
   KeepSmall(frame->resident);
   KeepSmall(frame->dead_exits);
+  KeepSmall(frame->dead_variables);
   KeepSmall(frame->live_exits);
   frame->next_free = free_frames_;
   free_frames_ = frame;

@@ -93,6 +93,7 @@ class Builder {
       if (needed_[node.id]) GYRE_RETURN_IF_ERROR(CountArrivals(node));
     }
     FindThroughways();
+    FindCarriersOfDeath();
     CollectEdges();
     GYRE_RETURN_IF_ERROR(AddFetches());
     FindRoots();
@@ -105,8 +106,9 @@ class Builder {
   struct Waits {
     uint64_t data = 0;
     uint64_t control = 0;
-    uint64_t deaths = 0;  // of a Merge: dead inputs that kill it; NextIterations don't count
-    uint32_t count = 0;   // its word among those of its frame
+    uint64_t deaths = 0;      // of a Merge: dead inputs that kill it; NextIterations don't count
+    uint32_t count = 0;       // its word among those of its frame
+    bool is_counted = false;  // an ordinary node that has such a word
     uint64_t all() const { return data + control; }
   };
 
@@ -215,9 +217,12 @@ class Builder {
       }
       plan_.nodes[node.id].count = waits.count;
       frame.initial_counts.push_back(PendingCounts::Merge(waits.control, waits.deaths));
-    } else if (waits.all() > 1) {
-      frame.initial_counts.push_back(PendingCounts::Ordinary(waits.all()));
+      return absl::OkStatus();
     }
+    const bool sends = node.kind() == OpKind::kTransfer && waits.all() > 0 && frame.index > 0;
+    waits.is_counted = waits.all() > 1 || sends;
+    if (sends) frame.sends.emplace_back(static_cast<uint32_t>(node.id), waits.count);
+    if (waits.is_counted) frame.initial_counts.push_back(PendingCounts::Ordinary(waits.all()));
     return absl::OkStatus();
   }
 
@@ -231,6 +236,23 @@ class Builder {
          {OpKind::kMerge, OpKind::kLoopCond, OpKind::kSwitch, OpKind::kNextIteration}) {
       for (const Node& node : function_.nodes) {
         if (node.kind() == kind && needed_[node.id]) is_throughway_[node.id] = IsThroughway(node);
+      }
+    }
+  }
+
+  // In frames with transfers, the variables of loops: a Merge of an Enter and a NextIteration.
+  void FindCarriersOfDeath() {
+    std::vector<bool> has_transfers(plan_.frames.size());
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id] && node.kind() == OpKind::kTransfer)
+        has_transfers[plan_.infos[node.id].frame] = true;
+    }
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id] || node.kind() != OpKind::kMerge || node.inputs.size() != 2) continue;
+      const NodeId next = node.inputs[1].node;
+      if (has_transfers[plan_.infos[node.id].frame] && waits_[node.id].deaths == 1 &&
+          function_.node(next).kind() == OpKind::kNextIteration) {
+        plan_.nodes[next].carries_death = true;
       }
     }
   }
@@ -262,7 +284,7 @@ class Builder {
     edge.kills = node.kind() != OpKind::kControlTrigger;
     if (node.kind() == OpKind::kMerge) {
       edge.arrival = slot == Edge::kControl ? Arrival::kMergeControl : Arrival::kMergeValue;
-    } else if (waits.all() > 1) {
+    } else if (waits.is_counted) {
       edge.arrival = Arrival::kCounted;
     } else {
       edge.arrival = Arrival::kOnly;
@@ -430,20 +452,33 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> 
                                                  const Options& options) {
   std::unique_ptr<Plan> plan(new Plan(options));
   plan->program_ = std::move(program);
-  GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
+  lower::ProgramFacts facts(*plan->program_);
+  facts.AssumeScalars(options.scalar_feeds);
+  GYRE_ASSIGN_OR_RETURN(Lowered main,
+                        plan->LowerFunction(facts, plan->program_->main(), signature));
+  GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(main)));
   return plan;
 }
 
-absl::Status Plan::BuildAll(const RunSignature& signature) {
+absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Program> program,
+                                                     Lowered part) {
+  std::unique_ptr<Plan> plan(new Plan({.keeps_loops = false}));
+  plan->program_ = std::move(program);
+  lower::ProgramFacts facts(*plan->program_);
+  GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(part)));
+  return plan;
+}
+
+absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
   FunctionPlan& main = plans_.emplace_back();
   main_ = &main;
-  lower::ProgramFacts facts(*program_);
-  facts.AssumeScalars(options_.scalar_feeds);
-  GYRE_RETURN_IF_ERROR(Build(facts, program_->main(), signature, main));
+  GYRE_RETURN_IF_ERROR(Build(program_->main(), std::move(lowered), main));
   while (!to_build_.empty()) {
     FunctionPlan* plan = to_build_.front();
     to_build_.pop_front();
-    plan->error = Build(facts, *plan->source, CallSignature(*plan->source), *plan);
+    const Function& source = *plan->source;
+    absl::StatusOr<Lowered> function = LowerFunction(facts, source, CallSignature(source));
+    plan->error = function.ok() ? Build(source, *std::move(function), *plan) : function.status();
   }
   const bool has_refs =
       absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
@@ -461,15 +496,19 @@ absl::Status Plan::BuildAll(const RunSignature& signature) {
   return absl::OkStatus();
 }
 
-absl::Status Plan::Build(lower::ProgramFacts& facts, const Function& function,
-                         const RunSignature& signature, FunctionPlan& plan) {
-  plan.source = &function;
-  plan.num_args = static_cast<int>(function.args.size());
+absl::StatusOr<Lowered> Plan::LowerFunction(lower::ProgramFacts& facts, const Function& function,
+                                            const RunSignature& signature) {
   LowerOptions options;
   if (options_.keeps_loops) {
     options.keeps = [&](const Function&, const Node& loop) { return KeepsLoop(facts, loop); };
   }
-  GYRE_ASSIGN_OR_RETURN(plan.lowered, Lower(facts, function, signature, options));
+  return Lower(facts, function, signature, options);
+}
+
+absl::Status Plan::Build(const Function& source, Lowered lowered, FunctionPlan& plan) {
+  plan.source = &source;
+  plan.num_args = static_cast<int>(source.args.size());
+  plan.lowered = std::move(lowered);
   GYRE_RETURN_IF_ERROR(Builder(plan, loops_, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;

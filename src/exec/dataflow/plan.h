@@ -74,12 +74,13 @@ struct Edge {
 // What firing a node touches: a cache line.
 struct alignas(64) PlanNode {
   Step step = Step::kUnavailable;
-  bool runs_dead : 1 = false;    // a transfer: its kernel runs even when dead
-  bool needs_tag : 1 = false;    // its kernel asks where it runs
-  bool is_fetched : 1 = false;   // NodeInfo::fetched is not empty
-  bool is_constant : 1 = false;  // of an Enter: its value goes to every iteration
-  bool opens_gate : 1 = false;   // of a LoopCond: the one that its frame goes by
-  bool reads_refs : 1 = false;   // an input may be a reference where a value is wanted, or reverse
+  bool runs_dead : 1 = false;      // a transfer: its kernel runs even when dead
+  bool needs_tag : 1 = false;      // its kernel asks where it runs
+  bool is_fetched : 1 = false;     // NodeInfo::fetched is not empty
+  bool is_constant : 1 = false;    // of an Enter: its value goes to every iteration
+  bool opens_gate : 1 = false;     // of a LoopCond: the one that its frame goes by
+  bool carries_death : 1 = false;  // of a NextIteration: to its Merge, if the loop goes on
+  bool reads_refs : 1 = false;  // an input may be a reference where a value is wanted, or reverse
   uint32_t num_inputs = 0;
   uint32_t num_outputs = 0;
   uint32_t first_input = 0;  // offset among the inputs of its iteration
@@ -143,6 +144,9 @@ struct FramePlan {
   std::vector<uint32_t> roots;
   // … or, in a loop's body, once its LoopCond says that the iteration goes on.
   std::vector<uint32_t> gated_roots;
+  // Transfers, with their counts: other devices wait for each in every iteration, even for one that
+  // nothing arrives at.
+  std::vector<std::pair<uint32_t, uint32_t>> sends;
   int pool = 0;  // which of a run's pools its iterations come from: unique in the Plan
   // Learnt: its iterations held work worth overlapping. Relaxed: a hint.
   mutable std::atomic<bool> is_heavy{false};
@@ -171,6 +175,9 @@ class Plan {
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
                                                     const RunSignature& signature,
                                                     const Options& options);
+  // Of the part of the program's main graph that one device runs.
+  static absl::StatusOr<std::unique_ptr<Plan>> MakePart(std::shared_ptr<const Program> program,
+                                                        Lowered part);
   const FunctionPlan& main() const { return *main_; }
   // Loops that are nodes, and those that could not be, once for each that the program has.
   int num_kept_loops() const;
@@ -186,9 +193,11 @@ class Plan {
 
  private:
   explicit Plan(const Options& options) : options_(options) {}
-  absl::Status BuildAll(const RunSignature& signature);
-  absl::Status Build(lower::ProgramFacts& facts, const Function& function,
-                     const RunSignature& signature, FunctionPlan& plan);
+  absl::Status BuildAll(lower::ProgramFacts& facts, Lowered main);
+  // Lowers one of the program's functions.
+  absl::StatusOr<Lowered> LowerFunction(lower::ProgramFacts& facts, const Function& function,
+                                        const RunSignature& signature);
+  absl::Status Build(const Function& source, Lowered lowered, FunctionPlan& plan);
   absl::Status BindCallee(const Node& node, NodeInfo& info);
   absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 

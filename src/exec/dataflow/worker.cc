@@ -301,6 +301,7 @@ void Worker::FireDead(Ready ready, const PlanNode& p) {
     case Step::kExit:
       return FireExit(ready, p, Tensor());
     case Step::kNextIteration:
+      if (p.carries_death) HandDeathOver(iteration, p);
       return Settle(iteration, 0);
     case Step::kLoopCond:
       if (p.opens_gate) Add(iteration, OpenGate(iteration, false));

@@ -100,6 +100,7 @@ class Worker {
   // frames.cc: loops and calls from birth to end.
   void FireEnter(Ready ready, const PlanNode& p, Tensor value);
   void FireExit(Ready ready, const PlanNode& p, Tensor value);
+  void HandDeathOver(Iteration& from, const PlanNode& p);
   void FireNextIteration(Ready ready, const PlanNode& p, Tensor value);
   void HandOver(Iteration& from, const PlanNode& p, Tensor&& value);
   void NoteDeadExit(Iteration& iteration, uint32_t exit);
@@ -108,6 +109,7 @@ class Worker {
   void SettleInvariants(Frame& frame);
   int64_t DeliverInvariants(Frame& frame, Iteration& to);
   Iteration* NewIteration(Frame& frame, int64_t outstanding);
+  int64_t SendWhatIsLeft(Iteration& iteration);
   void EndIteration(Iteration* iteration);
   Iteration* EndFrame(Frame* frame, uint64_t dead_exits, int64_t* change);
   void Widen(Frame* frame);

@@ -1,0 +1,130 @@
+// `gyre place`: which node runs on which device, why, and what each device runs.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "cli/asked.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "devices/device_set.h"
+#include "ir/text/printer.h"
+#include "place/cut_program.h"
+#include "session/program_file.h"
+
+namespace gyre::cli {
+namespace {
+
+constexpr int64_t kMostElements = 16;
+
+constexpr Option kOptions[] = {
+    kAskedFeed,
+    kAskedFetch,
+    kAskedTarget,
+    {"--devices", "cpu:N", "the devices; default: cpu:2"},
+    {"--soft", "", "drop what no device meets"},
+    {"--spread", "SEED", "nodes go to devices drawn from this seed"},
+    {"--explain", "",
+     "say of every node where it runs and why, and of every copy\n"
+     "how often it is made"},
+    {"--text", "", "print what each device runs"},
+};
+
+struct Settings {
+  std::vector<DeviceName> devices;
+  place::PlaceOptions place;
+};
+
+absl::StatusOr<Settings> ReadSettings(const Arguments& arguments) {
+  Settings settings;
+  GYRE_ASSIGN_OR_RETURN(settings.devices,
+                        ParseDeviceSet(arguments.Get("--devices").value_or("cpu:2")));
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--spread", 1, INT64_MAX, 0));
+  if (seed != 0) settings.place.spread_seed = static_cast<uint64_t>(seed);
+  settings.place.soft = arguments.Has("--soft");
+  return settings;
+}
+
+// "2 loops deep": how often what the node sends is sent.
+int DepthOf(const FrameTable& frames, int frame) {
+  int depth = 0;
+  for (; frame > 0; frame = frames.frames[frame].parent) ++depth;
+  return depth;
+}
+
+void PrintWhy(const place::CutProgram& cut, const Settings& settings, std::ostream& out) {
+  Table table({"node", "op", "device", "why"});
+  for (const Node& node : cut.whole.function.nodes) {
+    if (!cut.needed[node.id]) continue;
+    const int device = cut.placement.device[node.id];
+    table.Add({node.name, node.op_name,
+               device < 0 ? "" : absl::StrCat(*settings.devices[device].type, ":", device),
+               cut.placement.why[node.id]});
+  }
+  table.Print(out);
+}
+
+void PrintCopies(const place::CutProgram& cut, std::ostream& out) {
+  Table table({"copied", "from", "to", "how often"});
+  for (const place::Copy& copy : cut.partition.copies) {
+    const int depth = DepthOf(cut.frames, copy.frame);
+    table.Add({copy.edge, absl::StrCat(copy.from), absl::StrCat(copy.to),
+               depth == 0
+                   ? "once"
+                   : absl::StrCat("in every iteration of ", cut.frames.frames[copy.frame].name)});
+  }
+  table.Print(out);
+}
+
+void PrintParts(const place::CutProgram& cut, const Settings& settings, std::ostream& out) {
+  PrintOptions options;
+  options.literals.max_elements = kMostElements;
+  options.wire_extra = false;
+  for (const place::Part& part : cut.partition.parts) {
+    out << "\n"
+        << settings.devices[part.device].ToString() << ":\n"
+        << PrintFunction(part.lowered.function, options);
+  }
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Arguments> arguments = ParseFor(kPlaceCommand, words, 1, 1);
+  if (!arguments.ok()) return Misuse(kPlaceCommand, streams, arguments.status());
+  const absl::StatusOr<Settings> settings = ReadSettings(*arguments);
+  if (!settings.ok()) return Misuse(kPlaceCommand, streams, settings.status());
+  const std::string& path = arguments->positional()[0];
+  auto program = LoadProgramFile(path);
+  if (!program.ok()) return NotLoaded(kPlaceCommand, streams, path, program.status());
+  const auto asked = ReadAsked(*std::move(program), *arguments);
+  if (!asked.ok()) return Misuse(kPlaceCommand, streams, asked.status());
+  const absl::StatusOr<place::CutProgram> cut =
+      place::Cut(*asked->program, asked->signature, settings->devices, settings->place);
+  if (!cut.ok()) return Failure(kPlaceCommand, streams, cut.status());
+  if (arguments->Has("--explain")) {
+    PrintWhy(*cut, *settings, streams.out);
+    streams.out << "\n";
+    PrintCopies(*cut, streams.out);
+  } else {
+    for (const place::Part& part : cut->partition.parts) {
+      streams.out << settings->devices[part.device].ToString() << ": "
+                  << part.lowered.function.nodes.size() << " nodes\n";
+    }
+    streams.out << cut->partition.copies.size() << " values are copied between devices\n";
+  }
+  if (arguments->Has("--text")) PrintParts(*cut, *settings, streams.out);
+  return kSuccess;
+}
+
+}  // namespace
+
+const Command kPlaceCommand = {
+    "place",
+    "GRAPH [OPTION...]",
+    "Says which device runs which node of a graph.",
+    kOptions,
+    "Nodes run where the graph asks them to, also within loops, branches and functions. Copies\n"
+    "are made where an edge leads from one device to another.",
+    &Run,
+};
+
+}  // namespace gyre::cli

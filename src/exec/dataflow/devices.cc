@@ -1,0 +1,148 @@
+#include "exec/dataflow/devices.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "exec/dataflow/plan.h"
+#include "exec/dataflow/runs.h"
+#include "place/cut_program.h"
+
+namespace gyre::dataflow {
+namespace {
+
+// What one device runs.
+struct DevicePart {
+  std::string device;
+  std::vector<int> feeds, fetches;  // which of the whole's
+  std::unique_ptr<const RunsOfPlan> runs;
+};
+
+// Tells the run's observer on which device a node fired, and tells threads of devices apart.
+class DeviceObserver final : public RunObserver {
+ public:
+  DeviceObserver(RunObserver& whole, const std::string& device, int first_thread)
+      : whole_(whole), device_(device), first_thread_(first_thread) {}
+
+  absl::Status OnFired(const Firing& firing) override {
+    Firing here = firing;
+    here.thread += first_thread_;
+    here.device = device_;
+    return whole_.OnFired(here);
+  }
+  void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override {
+    whole_.OnJoined(thread + first_thread_, asked_nanos, joined_nanos);
+  }
+
+ private:
+  RunObserver& whole_;
+  const std::string& device_;
+  const int first_thread_;
+};
+
+// The outcome of a run's parts. Thread-safe.
+class Outcome {
+ public:
+  explicit Outcome(size_t num_parts) : left_(num_parts) {}
+
+  // A part has ended. What fails first is why the others are cancelled.
+  void Note(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (!status.ok() && (status_.ok() || absl::IsCancelled(status_))) status_ = status;
+    if (--left_ == 0) all_.notify_all();
+  }
+  absl::Status Wait() {
+    std::unique_lock lock(mutex_);
+    all_.wait(lock, [this] { return left_ == 0; });
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_;
+  size_t left_;          // guarded by mutex_
+  absl::Status status_;  // guarded by mutex_
+};
+
+class DeviceExecutable final : public Executable {
+ public:
+  DeviceExecutable(std::vector<DevicePart> parts, size_t num_fetches, int threads)
+      : parts_(std::move(parts)), num_fetches_(num_fetches), threads_(threads) {}
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const override {
+    std::vector<Tensor> results(num_fetches_);
+    Outcome outcome(parts_.size());
+    const auto run = [&](size_t p) {
+      outcome.Note(RunPart(p, feeds, env, hooks, absl::MakeSpan(results)));
+    };
+    // A part may have to wait for any other: each has a thread at once.
+    for (size_t p = 1; p < parts_.size(); ++p)
+      pool_.Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
+    if (!parts_.empty()) {
+      run(0);
+      GYRE_RETURN_IF_ERROR(outcome.Wait());
+    }
+    return results;
+  }
+
+ private:
+  absl::Status RunPart(size_t p, absl::Span<const Tensor> feeds, const RunEnv& env,
+                       const RunHooks& hooks, absl::Span<Tensor> results) const {
+    const DevicePart& part = parts_[p];
+    std::vector<Tensor> fed;
+    for (const int feed : part.feeds) fed.push_back(feeds[feed]);
+    RunEnv own = env;
+    RunHooks own_hooks = hooks;
+    std::optional<DeviceObserver> observer;
+    if (hooks.observer != nullptr) {
+      observer.emplace(*hooks.observer, part.device, static_cast<int>(p) * threads_);
+      own_hooks.observer = &*observer;
+    }
+    absl::StatusOr<std::vector<Tensor>> got = part.runs->Run(fed, own, own_hooks);
+    if (!got.ok()) {
+      env.cancellation->Cancel(got.status());  // for parts that wait for this one
+      return got.status();
+    }
+    for (size_t i = 0; i < part.fetches.size(); ++i)
+      results[part.fetches[i]] = (*std::move(got))[i];
+    return absl::OkStatus();
+  }
+
+  const std::vector<DevicePart> parts_;
+  const size_t num_fetches_;
+  const int threads_;  // of each part
+  mutable ThreadPool pool_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
+    std::shared_ptr<const Program> program, const RunSignature& signature,
+    const EngineOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(place::CutProgram cut,
+                        place::Cut(*program, signature, options.devices, options.place));
+  RunSettings settings;
+  settings.window = options.window;
+  settings.threads = std::max<int>(
+      1, options.threads / std::max<int>(1, static_cast<int>(cut.partition.parts.size())));
+  settings.pool = &ThreadPool::Shared();
+  settings.schedule_seed = options.schedule_seed;
+  std::vector<DevicePart> parts;
+  for (place::Part& part : cut.partition.parts) {
+    GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part.lowered)));
+    parts.push_back({options.devices[part.device].ToString(), std::move(part.feeds),
+                     std::move(part.fetches),
+                     std::make_unique<RunsOfPlan>(std::move(plan), settings)});
+  }
+  return std::make_unique<DeviceExecutable>(std::move(parts), signature.fetches.size(),
+                                            settings.threads);
+}
+
+}  // namespace gyre::dataflow

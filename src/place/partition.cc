@@ -1,0 +1,317 @@
+#include "place/partition.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "lower/emitter.h"
+
+namespace gyre::place {
+namespace {
+
+using lower::Emitter;
+using lower::Where;
+
+// One part while it is written.
+struct Draft {
+  Draft(const OpLookup& ops, const Function& whole, size_t num_frames)
+      : emitter(ops), local(whole.nodes.size(), -1), pivots(num_frames, -1) {
+    for (const Node& node : whole.nodes) emitter.UniqueName(node.name);
+  }
+
+  Emitter emitter;
+  std::vector<NodeId> local;  // by node of the whole: its copy here, or -1
+  absl::flat_hash_map<Endpoint, Endpoint> received;
+  absl::flat_hash_map<NodeId, NodeId> received_controls;
+  absl::flat_hash_map<Endpoint, Endpoint> fed;
+  std::vector<NodeId> pivots;  // by frame: what fires once in each iteration, or -1
+  RunSignature signature;
+  std::vector<int> feeds, fetches;
+};
+
+class Cutter {
+ public:
+  Cutter(const OpLookup& ops, const Lowered& whole, const FrameTable& frames,
+         const std::vector<bool>& needed, const Placement& placement,
+         absl::Span<const DeviceName> devices)
+      : whole_(whole),
+        function_(whole.function),
+        frames_(frames),
+        needed_(needed),
+        device_of_(placement.device) {
+    for (const DeviceName& device : devices) {
+      device_names_.push_back(device.ToString());
+      drafts_.push_back(std::make_unique<Draft>(ops, function_, frames.frames.size()));
+    }
+    for (size_t i = 0; i < whole.signature.feeds.size(); ++i)
+      feed_of_.emplace(whole.signature.feeds[i], static_cast<int>(i));
+  }
+
+  absl::StatusOr<Partition> Run() {
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id] && device_of_[node.id] >= 0) CopyTo(device_of_[node.id], node);
+    }
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id] && device_of_[node.id] >= 0) Connect(device_of_[node.id], node);
+    }
+    DriveFrames();
+    AddSignature();
+    GYRE_RETURN_IF_ERROR(status_);
+    return Finish();
+  }
+
+ private:
+  void CopyTo(int d, const Node& node) {
+    drafts_[d]->local[node.id] = drafts_[d]->emitter.Add(node, whole_.origins[node.id]);
+  }
+
+  void Connect(int d, const Node& node) {
+    const NodeId copy = drafts_[d]->local[node.id];
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      drafts_[d]->emitter.SetInput(copy, static_cast<int>(i), Input(d, node.inputs[i]));
+    std::vector<NodeId> controls;
+    for (const NodeId control : node.control_inputs) {
+      if (needed_[control]) controls.push_back(Control(d, control));  // else it is fed
+    }
+    drafts_[d]->emitter.SetControls(copy, std::move(controls));
+  }
+
+  // What stands for a value of the whole on device d.
+  Endpoint Input(int d, Endpoint e) {
+    if (feed_of_.contains(e)) return Fed(d, e);
+    if (IsEverywhere(e.node)) return {OwnEnter(d, e.node), 0};
+    if (device_of_[e.node] == d) return {drafts_[d]->local[e.node], e.slot};
+    return Received(d, e);
+  }
+
+  NodeId Control(int d, NodeId node) {
+    if (IsEverywhere(node)) return OwnEnter(d, node);
+    if (device_of_[node] == d) return drafts_[d]->local[node];
+    const auto it = drafts_[d]->received_controls.find(node);
+    if (it != drafts_[d]->received_controls.end()) return it->second;
+    Draft& sender = *drafts_[device_of_[node]];
+    const Where where = WhereOutput(node);
+    // Dead when the node is.
+    AttrMap nothing{{"dtype", DType::kBool}};
+    nothing.Set("value", Tensor::FromValues(absl::Span<const bool>(), Shape::Vector(0)));
+    const Endpoint value =
+        sender.emitter.Plumb1(where, "Const", absl::StrCat(function_.node(node).name, "/done"), {},
+                              {sender.local[node]}, std::move(nothing));
+    const std::string edge = absl::StrCat("^", function_.node(node).name);
+    const Endpoint nothing_received = {Transfer(d, node, value, DType::kBool, edge), 0};
+    // A _Recv lives, whatever it receives.
+    const NodeId received = drafts_[d]->emitter.Plumb(
+        where, "Identity", absl::StrCat(function_.node(node).name, "/done_on_", d),
+        {nothing_received});
+    drafts_[d]->received_controls.emplace(node, received);
+    return received;
+  }
+
+  Endpoint Fed(int d, Endpoint e) {
+    Draft& draft = *drafts_[d];
+    const auto it = draft.fed.find(e);
+    if (it != draft.fed.end()) return it->second;
+    const Node& node = function_.node(e.node);
+    // The control edge tells in which frame it stands.
+    const int frame = frames_.output_frame_of_node[e.node];
+    std::vector<NodeId> controls;
+    if (frame > 0) controls.push_back(Pivot(d, frame));
+    AttrMap attrs{{"dtype", node.signature.outputs[e.slot].dtype}};
+    const Endpoint placeholder = draft.emitter.Plumb1(WhereOutput(e.node), "Placeholder",
+                                                      absl::StrCat(node.name, "/fed_", e.slot), {},
+                                                      std::move(controls), std::move(attrs));
+    draft.signature.feeds.push_back(placeholder);
+    draft.feeds.push_back(feed_of_.at(e));
+    draft.fed.emplace(e, placeholder);
+    return placeholder;
+  }
+
+  // Device d's own Enter of what a loop does not change.
+  NodeId OwnEnter(int d, NodeId enter) {
+    if (drafts_[d]->local[enter] >= 0) return drafts_[d]->local[enter];
+    CopyTo(d, function_.node(enter));
+    Connect(d, function_.node(enter));
+    return drafts_[d]->local[enter];
+  }
+
+  Endpoint Received(int d, Endpoint e) {
+    const int frame = frames_.output_frame_of_node[e.node];
+    if (frame > 0) Pivot(d, frame);  // which may receive this very value, the loop's predicate
+    const auto it = drafts_[d]->received.find(e);
+    if (it != drafts_[d]->received.end()) return it->second;
+    const Node& node = function_.node(e.node);
+    const DType dtype = node.signature.outputs[e.slot].dtype;
+    if (node.signature.outputs[e.slot].is_ref || dtype == DType::kResource) {
+      Bug(absl::StrCat(node.name, " and who shares its state stand on two devices"));
+      return e;
+    }
+    const Draft& sender = *drafts_[device_of_[e.node]];
+    Endpoint received = {Transfer(d, e.node, {sender.local[e.node], e.slot}, dtype,
+                                  absl::StrCat(node.name, ":", e.slot)),
+                         0};
+    if (frames_.frames[frame].loop_cond == e.node) {
+      received = drafts_[d]->emitter.Plumb1(WhereOutput(e.node), "LoopCond",
+                                            absl::StrCat(node.name, "/on_", d), {received});
+    }
+    drafts_[d]->received.emplace(e, received);
+    return received;
+  }
+
+  // The _Recv on device d of what the sender's copy of `node` gives as `value`.
+  NodeId Transfer(int d, NodeId node, Endpoint value, DType dtype, std::string edge) {
+    const int from = device_of_[node];
+    const Where where = WhereOutput(node);
+    const std::string& name = function_.node(node).name;
+    const int frame = frames_.output_frame_of_node[node];
+    copies_.push_back({edge, from, d, frame});
+    AttrMap attrs{{"tensor_name", std::move(edge)},
+                  {"send_device", device_names_[from]},
+                  {"send_device_incarnation", int64_t{0}},
+                  {"recv_device", device_names_[d]},
+                  {"client_terminated", false}};
+    std::vector<NodeId> controls;
+    if (frame > 0) controls.push_back(Pivot(d, frame));
+    AttrMap recv_attrs = attrs;
+    recv_attrs.Set("tensor_type", dtype);
+    Draft& sender = *drafts_[from];
+    sender.signature.targets.push_back(sender.emitter.Plumb(
+        where, "_Send", absl::StrCat(name, "/send_", d), {value}, {}, std::move(attrs)));
+    return drafts_[d]->emitter.Plumb(where, "_Recv", absl::StrCat(name, "/recv_", from), {},
+                                     std::move(controls), std::move(recv_attrs));
+  }
+
+  // A node of device d that fires once in every iteration of the frame: of a control loop.
+  NodeId Pivot(int d, int frame) {
+    Draft& draft = *drafts_[d];
+    if (draft.pivots[frame] >= 0) return draft.pivots[frame];
+    const Frame& loop = frames_.frames[frame];
+    if (loop.loop_cond < 0) {
+      Bug(absl::StrCat("frame ", loop.name, " has no LoopCond, but is cut"));
+      return draft.pivots[frame] = 0;
+    }
+    const Where where = WhereOutput(loop.loop_cond);
+    const Where outside = WhereOutside(loop);
+    const auto name = [&](const char* what) { return absl::StrCat(loop.name, "/", what, "_", d); };
+    std::vector<NodeId> controls;
+    if (loop.parent > 0) controls.push_back(Pivot(d, loop.parent));
+    AttrMap yes{{"dtype", DType::kBool}};
+    yes.Set("value", Tensor::Scalar(true));
+    const Endpoint start =
+        draft.emitter.Plumb1(outside, "Const", name("start"), {}, controls, std::move(yes));
+    AttrMap attrs{{"frame_name", loop.name},
+                  {"is_constant", false},
+                  {"parallel_iterations", loop.parallel_iterations}};
+    const Endpoint enter =
+        draft.emitter.Plumb1(outside, "Enter", name("enter"), {start}, {}, std::move(attrs));
+    const NodeId pivot = draft.emitter.Plumb(where, "Merge", name("pivot"), {enter, enter});
+    draft.pivots[frame] = pivot;
+    const Endpoint goes_on = Input(d, {loop.loop_cond, 0});
+    const NodeId go = draft.emitter.Plumb(where, "Switch", name("switch"), {{pivot, 0}, goes_on});
+    const Endpoint next = draft.emitter.Plumb1(where, "NextIteration", name("next"), {{go, 1}});
+    draft.emitter.SetInput(pivot, 1, next);
+    return pivot;
+  }
+
+  // A frame runs on each device that has a node in it. Where there are several, its iterations go
+  // on as the predicate says, on each of them, though nothing there may make them follow each
+  // other.
+  void DriveFrames() {
+    const size_t num_frames = frames_.frames.size();
+    std::vector<std::vector<bool>> is_used(drafts_.size(), std::vector<bool>(num_frames));
+    for (size_t d = 0; d < drafts_.size(); ++d) {
+      for (const Node& node : function_.nodes) {
+        if (drafts_[d]->local[node.id] >= 0) is_used[d][frames_.frame_of_node[node.id]] = true;
+      }
+      for (size_t f = num_frames; f-- > 1;) {
+        if (is_used[d][f]) is_used[d][frames_.frames[f].parent] = true;
+      }
+    }
+    for (size_t f = 1; f < num_frames; ++f) {
+      std::vector<int> devices;
+      for (size_t d = 0; d < drafts_.size(); ++d) {
+        if (is_used[d][f]) devices.push_back(static_cast<int>(d));
+      }
+      if (devices.size() < 2 || frames_.frames[f].loop_cond < 0) continue;
+      for (const int d : devices) Pivot(d, static_cast<int>(f));
+    }
+  }
+
+  void AddSignature() {
+    const RunSignature& signature = whole_.signature;
+    for (size_t i = 0; i < signature.fetches.size(); ++i) {
+      const Endpoint fetch = signature.fetches[i];
+      const int d = HomeOf(fetch.node);
+      drafts_[d]->signature.fetches.push_back(Input(d, fetch));
+      drafts_[d]->fetches.push_back(static_cast<int>(i));
+    }
+    for (const NodeId target : signature.targets) {
+      const int d = HomeOf(target);
+      drafts_[d]->signature.targets.push_back(Control(d, target));
+    }
+  }
+
+  // An Enter of what a loop does not change: each device has its own.
+  bool IsEverywhere(NodeId node) const { return needed_[node] && device_of_[node] < 0; }
+  int HomeOf(NodeId node) const { return std::max(device_of_[node], 0); }
+
+  Partition Finish() {
+    Partition partition;
+    partition.copies = std::move(copies_);
+    for (size_t d = 0; d < drafts_.size(); ++d) {
+      Draft& draft = *drafts_[d];
+      if (draft.emitter.size() == 0) continue;
+      Part& part = partition.parts.emplace_back();
+      part.device = static_cast<int>(d);
+      part.feeds = std::move(draft.feeds);
+      part.fetches = std::move(draft.fetches);
+      part.lowered.signature = std::move(draft.signature);
+      part.lowered.scopes = whole_.scopes;
+      part.lowered.function.name = function_.name;
+      part.lowered.function.attrs = function_.attrs;
+      part.lowered.function.stateful = function_.stateful;
+      part.lowered.function.nodes = draft.emitter.TakeNodes();
+      part.lowered.origins = draft.emitter.TakeOrigins();
+    }
+    return partition;
+  }
+
+  // Where plumbing stands that handles the outputs of a node: those of an Exit leave the loop.
+  Where WhereOutput(NodeId node) const {
+    const NodeOrigin& origin = whole_.origins[node];
+    const LoweredScope& scope = whole_.scopes[origin.scope];
+    const bool leaves = function_.node(node).kind() == OpKind::kExit && scope.is_loop();
+    return {origin.node, leaves ? scope.parent : origin.scope};
+  }
+
+  Where WhereOutside(const Frame& loop) const {
+    const NodeOrigin& origin = whole_.origins[loop.enters[0]];
+    return {origin.node, origin.scope};
+  }
+
+  void Bug(absl::string_view what) {
+    if (status_.ok()) status_ = BugError(what);
+  }
+
+  const Lowered& whole_;
+  const Function& function_;
+  const FrameTable& frames_;
+  const std::vector<bool>& needed_;
+  const std::vector<int>& device_of_;
+  std::vector<std::string> device_names_;
+  absl::flat_hash_map<Endpoint, int> feed_of_;
+  std::vector<std::unique_ptr<Draft>> drafts_;  // by device
+  std::vector<Copy> copies_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::StatusOr<Partition> Cut(const OpLookup& ops, const Lowered& lowered, const FrameTable& frames,
+                              const std::vector<bool>& needed, const Placement& placement,
+                              absl::Span<const DeviceName> devices) {
+  return Cutter(ops, lowered, frames, needed, placement, devices).Run();
+}
+
+}  // namespace gyre::place

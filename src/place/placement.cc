@@ -1,0 +1,212 @@
+#include "place/placement.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "place/groups.h"
+
+namespace gyre::place {
+namespace {
+
+bool FollowsData(const Node& node) {
+  return IsPrimitive(node.kind()) || node.op_name == "Const" || node.op_name == "Identity";
+}
+
+class Placer {
+ public:
+  Placer(const Lowered& lowered, const FrameTable& frames, const std::vector<bool>& needed,
+         absl::Span<const DeviceName> devices, const PlaceOptions& options)
+      : lowered_(lowered),
+        function_(lowered.function),
+        needed_(needed),
+        devices_(devices),
+        options_(options),
+        colocation_(FindColocation(lowered, frames, needed)),
+        by_group_(function_.nodes.size()) {}
+
+  absl::StatusOr<Placement> Run() && {
+    if (options_.spread_seed) {
+      Spread(*options_.spread_seed);
+    } else {
+      GYRE_RETURN_IF_ERROR(FollowRequests());
+      PutTheRestFirst();
+      FollowData();
+    }
+    return Finish();
+  }
+
+ private:
+  struct Group {
+    DeviceName request;
+    NodeId asks = -1;  // a node that asks
+    bool follows_data = true;
+    int device = -1;
+    std::string why;
+  };
+
+  Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }
+
+  void Spread(uint64_t seed) {
+    uint64_t drawn = seed;
+    for (const Node& node : function_.nodes) {
+      Group& group = GroupOf(node.id);
+      if (!needed_[node.id] || group.device >= 0) continue;
+      // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+      uint64_t z = drawn += 0x9e3779b97f4a7c15;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+      group.device = static_cast<int>((z ^ (z >> 31)) % devices_.size());
+      group.why = "drawn";
+    }
+  }
+
+  absl::Status FollowRequests() {
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id]) continue;
+      Group& group = GroupOf(node.id);
+      if (!FollowsData(node)) group.follows_data = false;
+      if (node.device.empty() || colocation_.is_invariant[node.id]) continue;
+      GYRE_RETURN_IF_ERROR(AddRequest(node, group));
+    }
+    for (const Node& node : function_.nodes) {
+      Group& group = GroupOf(node.id);
+      if (group.asks != node.id) continue;
+      for (size_t d = 0; d < devices_.size() && group.device < 0; ++d) {
+        if (group.request.Matches(devices_[d])) group.device = static_cast<int>(d);
+      }
+      if (group.device >= 0) {
+        group.why = absl::StrCat("asks for ", group.request.ToString());
+      } else if (!options_.soft) {
+        return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " asks for the device ",
+                                                       group.request.ToString(),
+                                                       ", but there are only ", DeviceNames()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRequest(const Node& node, Group& group) {
+    absl::StatusOr<DeviceName> request = DeviceName::Parse(node.device);
+    if (!request.ok()) return Annotate(request.status(), absl::StrCat("node ", node.name));
+    if (group.asks < 0) {
+      group.request = *std::move(request);
+      group.asks = node.id;
+      return absl::OkStatus();
+    }
+    absl::StatusOr<DeviceName> both = group.request.Intersect(*request);
+    if (both.ok()) {
+      group.request = *std::move(both);
+    } else if (!options_.soft) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "nodes ", function_.node(group.asks).name, " and ", node.name,
+          " must stand on one device, since they share state or are colocated, but ask for ",
+          group.request.ToString(), " and ", request->ToString()));
+    }
+    return absl::OkStatus();
+  }
+
+  void PutTheRestFirst() {
+    for (const Node& node : function_.nodes) {
+      Group& group = GroupOf(node.id);
+      if (!needed_[node.id] || group.device >= 0 || group.follows_data) continue;
+      group.device = 0;
+      group.why = "the first device";
+    }
+  }
+
+  // Plumbing first goes where its values come from; what is left, constants for instance, where
+  // they are used. What neither is placed by depends on nothing that is placed.
+  void FollowData() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const Node& node : function_.nodes) changed |= needed_[node.id] && FollowInput(node);
+      if (changed) continue;
+      for (const Node& node : function_.nodes) changed |= needed_[node.id] && PlaceInputs(node);
+    }
+    for (const Node& node : function_.nodes) {
+      Group& group = GroupOf(node.id);
+      if (!needed_[node.id] || group.device >= 0) continue;
+      group.device = 0;
+      group.why = "the first device";
+    }
+  }
+
+  // Where the last input that says so is: of a Merge, what comes round a loop; of a Switch, the
+  // value, not the predicate.
+  bool FollowInput(const Node& node) {
+    Group& group = GroupOf(node.id);
+    if (group.device >= 0 || node.op_name == "Const") return false;
+    size_t size = node.inputs.size();
+    if (node.kind() == OpKind::kSwitch || node.kind() == OpKind::kSwitchN) size = 1;
+    for (size_t i = size; i-- > 0;) {
+      const NodeId source = node.inputs[i].node;
+      if (!needed_[source] || function_.node(source).op_name == "Const") continue;
+      if (colocation_.is_invariant[source] || GroupOf(source).device < 0) continue;
+      group.device = GroupOf(source).device;
+      group.why = absl::StrCat("follows its input ", function_.node(source).name);
+      return true;
+    }
+    return false;
+  }
+
+  bool PlaceInputs(const Node& node) {
+    if (colocation_.is_invariant[node.id]) return false;
+    const Group& group = GroupOf(node.id);
+    if (group.device < 0) return false;
+    bool changed = false;
+    for (const Endpoint& input : node.inputs) {
+      Group& source = GroupOf(input.node);
+      if (!needed_[input.node] || source.device >= 0) continue;
+      source.device = group.device;
+      source.why = absl::StrCat("is used by ", node.name);
+      changed = true;
+    }
+    return changed;
+  }
+
+  Placement Finish() {
+    Placement placement;
+    placement.device.assign(function_.nodes.size(), -1);
+    placement.why.resize(function_.nodes.size());
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id]) continue;
+      if (colocation_.is_invariant[node.id]) {
+        placement.why[node.id] = "on each device that uses it";
+        continue;
+      }
+      const Group& group = GroupOf(node.id);
+      placement.device[node.id] = group.device;
+      placement.why[node.id] = group.asks >= 0 && group.asks != node.id && node.device.empty()
+                                   ? absl::StrCat("stands with ", function_.node(group.asks).name)
+                                   : group.why;
+    }
+    return placement;
+  }
+
+  std::string DeviceNames() const {
+    return absl::StrJoin(devices_, ", ", [](std::string* out, const DeviceName& device) {
+      absl::StrAppend(out, device.ToString());
+    });
+  }
+
+  const Lowered& lowered_;
+  const Function& function_;
+  const std::vector<bool>& needed_;
+  const absl::Span<const DeviceName> devices_;
+  const PlaceOptions& options_;
+  Colocation colocation_;
+  std::vector<Group> by_group_;
+};
+
+}  // namespace
+
+absl::StatusOr<Placement> Place(const Lowered& lowered, const FrameTable& frames,
+                                const std::vector<bool>& needed,
+                                absl::Span<const DeviceName> devices, const PlaceOptions& options) {
+  return Placer(lowered, frames, needed, devices, options).Run();
+}
+
+}  // namespace gyre::place

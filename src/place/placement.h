@@ -1,0 +1,39 @@
+// Placement: on which device each node of a lowered function runs.
+//
+// What the program asks for holds (Node::device, in full or in part, also in bodies), for all nodes
+// that stand together (place/groups.h). What asks for nothing: plumbing (Switch, Merge, …) and
+// constants follow their data, all else goes to the first device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "devices/device_name.h"
+#include "ir/frames.h"
+#include "lower/lower.h"
+
+namespace gyre::place {
+
+struct PlaceOptions {
+  // A request that no device meets is dropped, rather than an error.
+  bool soft = false;
+  // For tests: groups go to devices drawn from this seed, whatever the program asks for.
+  std::optional<uint64_t> spread_seed;
+};
+
+struct Placement {
+  std::vector<int> device;  // by node: an index; -1: not needed, or on each device that uses it
+  std::vector<std::string> why;  // by node, for people: "asks for /device:CPU:1"
+};
+
+// `devices`: full names, at least one. INVALID_ARGUMENT, naming the nodes, for requests that no
+// device meets, that contradict each other within a group, or that are no names.
+absl::StatusOr<Placement> Place(const Lowered& lowered, const FrameTable& frames,
+                                const std::vector<bool>& needed,
+                                absl::Span<const DeviceName> devices, const PlaceOptions& options);
+
+}  // namespace gyre::place

@@ -1,0 +1,137 @@
+// Where nodes run: what programs ask for, what must stand together, what follows its data.
+#include "place/placement.h"
+
+#include "absl/strings/match.h"
+#include "gmock/gmock.h"
+#include "place/cutting.h"
+
+namespace gyre::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "a:0 b:1": on which device each node of the main graph runs; invariants on "*".
+std::string Places(const std::string& text, const std::vector<std::string>& fetches,
+                   const std::string& devices = "cpu:3") {
+  const CutText cut = CutFor(devices, text, fetches);
+  EXPECT_TRUE(cut.cut.ok()) << cut.cut.status();
+  if (!cut.cut.ok()) return "";
+  std::string all;
+  for (const Node& node : cut.cut->whole.function.nodes) {
+    const int device = cut.cut->placement.device[node.id];
+    absl::StrAppend(&all, all.empty() ? "" : " ", node.name, ":",
+                    device < 0 ? "*" : absl::StrCat(device));
+  }
+  return all;
+}
+
+std::string ErrorOf(const std::string& text, const std::vector<std::string>& fetches) {
+  const CutText cut = CutFor("cpu:2", text, fetches);
+  EXPECT_FALSE(cut.cut.ok());
+  return std::string(cut.cut.status().message());
+}
+
+TEST(Placement, HonoursRequestsInFullAndInPart) {
+  EXPECT_EQ(Places(R"(
+    graph {
+      %a = Placeholder() dtype=float32 shape=() on "/job:localhost/task:0/device:CPU:2"
+      %b = Neg(%a) on "/cpu:1"
+      %c = Neg(%b) on "/job:localhost"
+      %d = Neg(%c)
+    })",
+                   {"d"}),
+            "a:2 b:1 c:0 d:0");
+}
+
+TEST(Placement, HonoursRequestsInBodies) {
+  const std::string places = Places(R"(
+    graph {
+      %x = Placeholder() dtype=float32 shape=()
+      %p = Placeholder() dtype=bool shape=()
+      %y = StatelessIf(%p, %x) then_branch=@yes else_branch=@no : float32
+    }
+    func @yes(%x: float32) -> (y: float32) {
+      %neg = Neg(%x) : float32 on "/cpu:1"
+      return %neg
+    }
+    func @no(%x: float32) -> (y: float32) {
+      %exp = Exp(%x) : float32 on "/cpu:2"
+      return %exp
+    })",
+                                    {"y"});
+  EXPECT_THAT(places, HasSubstr("y/neg:1"));
+  EXPECT_THAT(places, HasSubstr("y/exp:2"));
+}
+
+TEST(Placement, KeepsVariablesAndTheirUsersTogether) {
+  EXPECT_EQ(Places(R"(
+    graph {
+      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:1"
+      %read = ReadVariableOp(%v) dtype=float32 : float32
+      %y = Neg(%read)
+    })",
+                   {"y"}),
+            "v:1 read:1 y:0");
+}
+
+TEST(Placement, HonoursColocation) {
+  EXPECT_EQ(Places(R"(
+    graph {
+      %a = Placeholder() dtype=float32 shape=() on "/cpu:2"
+      %b = Neg(%a) _class=["loc:@a"]
+    })",
+                   {"b"}),
+            "a:2 b:2");
+}
+
+TEST(Placement, LetsPlumbingAndConstantsFollowTheirData) {
+  EXPECT_EQ(Places(R"(
+    graph {
+      %p = Const() value=bool{true} : bool
+      %x = Placeholder() dtype=float32 shape=() on "/cpu:1"
+      %sw = Switch(%x, %p) : (float32, float32)
+      %one = Const() value=float32{1} : float32
+      %t = AddV2(%sw:1, %one) on "/cpu:2"
+      %y = Merge(%sw, %t)
+    })",
+                   {"y"}),
+            "p:1 x:1 sw:1 one:2 t:2 y:2");
+}
+
+TEST(Placement, SaysWhatNoDeviceMeets) {
+  EXPECT_THAT(ErrorOf("graph {\n%a = Const() value=float32{1} on \"/gpu:0\"\n}", {"a"}),
+              HasSubstr("node a asks for the device /device:GPU:0, but there are only"));
+  EXPECT_THAT(ErrorOf("graph {\n%a = Const() value=float32{1} on \"/what/ever\"\n}", {"a"}),
+              AllOf(HasSubstr("node a"), HasSubstr("'what' is not of the form")));
+  const std::string text = R"(
+    graph {
+      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:1"
+      %read = ReadVariableOp(%v) dtype=float32 : float32 on "/cpu:0"
+    })";
+  EXPECT_THAT(ErrorOf(text, {"read"}), HasSubstr("nodes v and read must stand on one device"));
+  EXPECT_TRUE(CutFor("cpu:2", text, {"read"}, {.soft = true}).cut.ok());
+}
+
+// Every frame without a predicate stays whole, however nodes are spread.
+TEST(Placement, NeverCutsAFrameWithoutPredicate) {
+  const std::string text = R"(
+    graph {
+      %x = Placeholder() dtype=float32 shape=()
+      %in = Enter(%x) frame_name="f"
+      %a = Neg(%in)
+      %b = Exp(%a)
+      %out = Exit(%b)
+      %y = Neg(%out)
+    })";
+  bool cut_elsewhere = false;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const CutText cut = CutFor("cpu:2", text, {"y"}, {.spread_seed = seed});
+    ASSERT_TRUE(cut.cut.ok()) << cut.cut.status();
+    for (const place::Copy& copy : cut.cut->partition.copies) EXPECT_EQ(copy.frame, 0);
+    cut_elsewhere |= !cut.cut->partition.copies.empty();
+  }
+  EXPECT_TRUE(cut_elsewhere);
+}
+
+}  // namespace
+}  // namespace gyre::testing
