@@ -75,6 +75,9 @@ struct RunOptions {
   int64_t budget_bytes = 0;
   // May be cancelled from another thread; null: not cancellable. Not owned.
   Cancellation* cancellation = nullptr;
+  // Not empty: ops read files below this folder only, links followed, and write none; others are
+  // PERMISSION_DENIED. Empty: what a program does to files is up to the program.
+  std::string sandbox;
   // Sees what fires; null: nobody does. Not owned.
   RunObserver* observer = nullptr;
   // Answers where the run is; null: nobody asks. Not owned.

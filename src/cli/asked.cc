@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "cli/model/signature.h"
 #include "cli/names.h"
 #include "ir/branches.h"
 #include "ir/frames.h"
@@ -61,6 +62,21 @@ absl::StatusOr<Staged> ReadAsked(std::shared_ptr<const Program> program,
     for (const NodeId id : Placeholders(*program)) signature.feeds.push_back({id, 0});
   }
   return MakeStaged(std::move(program), std::move(signature));
+}
+
+absl::StatusOr<Staged> AskForSignature(const MetaGraph& graph, absl::string_view name) {
+  GYRE_ASSIGN_OR_RETURN(const MetaSignature* found,
+                        FindNamed(graph.signatures, name, "the model has no signature"));
+  RunSignature signature;
+  for (const auto& [input, tensor] : found->inputs) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*graph.program, tensor.tensor));
+    signature.feeds.push_back(e);
+  }
+  for (const auto& [output, tensor] : found->outputs) {
+    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*graph.program, tensor.tensor));
+    signature.fetches.push_back(e);
+  }
+  return MakeStaged(graph.program, std::move(signature));
 }
 
 }  // namespace gyre::cli

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
+#include "graphdef/meta_graph.h"
 #include "passes/staged.h"
 
 namespace gyre::cli {
@@ -23,5 +24,9 @@ inline constexpr Option kAskedTarget = {"--target", "OP[,OP]",
 // `program` with what those options ask of it. NOT_FOUND suggests names that are close.
 absl::StatusOr<Staged> ReadAsked(std::shared_ptr<const Program> program,
                                  const Arguments& arguments);
+
+// A model's program with what one of its signatures asks of it. NOT_FOUND suggests names that are
+// close.
+absl::StatusOr<Staged> AskForSignature(const MetaGraph& graph, absl::string_view name);
 
 }  // namespace gyre::cli

@@ -62,7 +62,7 @@ struct Found {
 };
 
 struct Settings {
-  std::string folder;
+  std::vector<std::string> folders;
   CheckOptions check;
   std::vector<std::string> only;  // without `gradients`
   int jobs = 1;
@@ -93,9 +93,9 @@ absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
 }
 
 absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
-  GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, 1));
+  GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, words.size()));
   Settings settings;
-  settings.folder = arguments.positional()[0];
+  settings.folders = arguments.positional();
   GYRE_ASSIGN_OR_RETURN(settings.check.memory, ReadMemoryPolicy(arguments));
   settings.check.session.engine = arguments.Get("--engine").value_or("");
   GYRE_RETURN_IF_ERROR(CheckEngine(settings.check.session.engine));
@@ -143,9 +143,12 @@ bool IsSelected(const Found& found, const std::vector<std::string>& only) {
 
 // The selected cases, read. NOT_FOUND when there are none, or when a word of --only fits no case.
 absl::StatusOr<std::vector<Found>> SelectCases(const Settings& settings) {
-  GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> folders, FindGoldenCases(settings.folder));
-  if (folders.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no case.json below ", settings.folder));
+  std::vector<std::string> folders;
+  for (const std::string& root : settings.folders) {
+    GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> found, FindGoldenCases(root));
+    if (found.empty())
+      return absl::NotFoundError(absl::StrCat("there is no case.json below ", root));
+    folders.insert(folders.end(), found.begin(), found.end());
   }
   std::vector<Found> selected;
   std::set<std::string> labels;
@@ -284,10 +287,11 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
 
 const Command kCheckCommand = {
     "check",
-    "DIR [OPTION...]",
-    "Runs every golden case at or below a folder and says what differs.",
+    "DIR... [OPTION...]",
+    "Runs every golden case at or below folders and says what differs.",
     kOptions,
-    "A case is a folder with graph.pb and case.json: what to run and what must come out. The\n"
+    "A case is a folder with case.json, what to run and what must come out, and a graph.pb or a\n"
+    "model (tests/golden/README.md, tests/saved_models/README.md). The\n"
     "last line is `N passed, N failed, N skipped`; the exit code is 1 if any failed.",
     &Run,
 };

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "cli/model/loaded.h"
 #include "ops/plugin.h"
-#include "tensor/io/file.h"
 
 namespace gyre::cli {
 namespace {
@@ -67,8 +67,8 @@ int Failure(const Command& command, const Streams& streams, const absl::Status& 
 
 int NotLoaded(const Command& command, const Streams& streams, const std::string& path,
               const absl::Status& status) {
-  return InputFile::Open(path).ok() ? Failure(command, streams, status)
-                                    : Misuse(command, streams, status);
+  return CheckIsThere(path).ok() ? Failure(command, streams, status)
+                                 : Misuse(command, streams, status);
 }
 
 void PrintHelp(const Command& command, const Streams& streams) {

@@ -9,10 +9,11 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/engines.h"
-#include "cli/feed.h"
+#include "cli/model/loaded.h"
 #include "cli/names.h"
 #include "cli/print_tensor.h"
 #include "cli/progress.h"
+#include "cli/run/request.h"
 #include "cli/watch.h"
 #include "gyre/session.h"
 #include "session/form.h"
@@ -24,7 +25,6 @@ namespace gyre::cli {
 namespace {
 
 constexpr absl::string_view kThen = "--then";
-constexpr size_t kMostListed = 20;
 constexpr int64_t kMaxThreads = 1024;
 
 constexpr Option kOptions[] = {
@@ -34,13 +34,16 @@ constexpr Option kOptions[] = {
      'f', true},
     {"--fetch", "NAME[,NAME]", "print these tensors", 'y', true},
     {"--target", "OP[,OP]", "run these ops for their effects", 't', true},
+    {"--signature", "NAME",
+     "run this signature of a model: --feed names its inputs,\n--fetch its outputs (default: all)",
+     's'},
     {"--init", "OP[,OP]", "run these first, one run each (they fill variables)", '\0', true},
     {"--out", "FILE",
      "write the fetched tensors to FILE.npy (one) or\nFILE.safetensors (any number) instead of "
      "printing them"},
     {"--then", "",
-     "what follows describes another run of the same session:\nits own --feed, --fetch, --target "
-     "and --out"},
+     "what follows describes another run of the same session:\nits own --feed, --fetch, --target, "
+     "--signature and --out"},
     {"--engine", "NAME", "which engine runs the graph"},
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
@@ -63,87 +66,9 @@ constexpr Option kOptions[] = {
      '\0', true},
 };
 
-// One run of the session, ready to go.
-struct Request {
-  Feeds feeds;
-  std::vector<std::string> fetches;
-  std::vector<std::string> targets;
-  std::string out;  // empty: print
-};
-
-std::string Listed(std::vector<std::string> items) {
-  const size_t count = items.size();
-  if (count > kMostListed) {
-    items.resize(kMostListed);
-    items.push_back(absl::StrCat("… and ", count - kMostListed, " more"));
-  }
-  return absl::StrCat("\n    ", absl::StrJoin(items, "\n    "));
-}
-
-// What to type when nothing was asked for.
-absl::Status NothingAsked(const Program& program) {
-  std::string text = "nothing is fetched and no target is given";
-  std::vector<std::string> feeds, fetches, targets;
-  for (const NodeId id : Placeholders(program)) feeds.push_back(DescribeTensor(program, {id, 0}));
-  for (const Endpoint& e : LikelyFetches(program)) fetches.push_back(DescribeTensor(program, e));
-  for (const NodeId id : LikelyTargets(program)) targets.push_back(program.main().node(id).name);
-  if (!feeds.empty())
-    absl::StrAppend(&text, "\n  it can be fed (--feed NAME=VALUE):", Listed(feeds));
-  if (!fetches.empty())
-    absl::StrAppend(&text, "\n  nobody uses these values (--fetch NAME):", Listed(fetches));
-  if (!targets.empty())
-    absl::StrAppend(&text, "\n  nobody waits for these ops (--target OP):", Listed(targets));
-  return absl::InvalidArgumentError(text);
-}
-
-absl::Status CheckOut(const Request& request) {
-  if (request.out.empty()) return absl::OkStatus();
-  if (absl::EndsWith(request.out, ".safetensors")) return absl::OkStatus();
-  if (!absl::EndsWith(request.out, ".npy")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--out ", request.out, ": the name must end in .npy or .safetensors"));
-  }
-  if (request.fetches.size() == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--out ", request.out, ": an .npy file holds one tensor; use .safetensors for ",
-                   request.fetches.size()));
-}
-
-absl::Status AddFeed(const Program& program, absl::string_view feed, Request& request) {
-  const size_t equals = feed.find('=');
-  if (equals == absl::string_view::npos || equals == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--feed ", feed, ": NAME=VALUE is wanted"));
-  }
-  const absl::string_view name = feed.substr(0, equals);
-  GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(program, name));
-  const Node& node = program.main().node(e.node);
-  const DType dtype =
-      e.slot < node.num_outputs() ? node.signature.outputs[e.slot].dtype : DType::kInvalid;
-  absl::StatusOr<Tensor> tensor = ReadFeed(feed.substr(equals + 1), dtype, FedShape(node));
-  if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("--feed ", name));
-  request.feeds.emplace_back(std::string(name), *std::move(tensor));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Request> MakeRequest(const Program& program, const Arguments& arguments) {
-  Request request{{},
-                  arguments.List("--fetch"),
-                  arguments.List("--target"),
-                  arguments.Get("--out").value_or("")};
-  if (request.fetches.empty() && request.targets.empty()) return NothingAsked(program);
-  for (const std::string& name : request.fetches)
-    GYRE_RETURN_IF_ERROR(FindTensor(program, name).status());
-  for (const std::string& name : request.targets)
-    GYRE_RETURN_IF_ERROR(FindOp(program, name).status());
-  GYRE_RETURN_IF_ERROR(CheckOut(request));
-  for (const std::string& feed : arguments.All("--feed"))
-    GYRE_RETURN_IF_ERROR(AddFeed(program, feed, request));
-  return request;
-}
-
 absl::Status Report(const Request& request, const std::vector<Tensor>& results, std::ostream& out) {
   if (request.out.empty()) {
-    for (size_t i = 0; i < results.size(); ++i) PrintTensor(request.fetches[i], results[i], out);
+    for (size_t i = 0; i < results.size(); ++i) PrintTensor(request.names[i], results[i], out);
     return absl::OkStatus();
   }
   if (absl::EndsWith(request.out, ".npy")) {
@@ -151,10 +76,10 @@ absl::Status Report(const Request& request, const std::vector<Tensor>& results, 
   } else {
     std::vector<std::pair<std::string, Tensor>> named;
     named.reserve(results.size());
-    for (size_t i = 0; i < results.size(); ++i) named.emplace_back(request.fetches[i], results[i]);
+    for (size_t i = 0; i < results.size(); ++i) named.emplace_back(request.names[i], results[i]);
     GYRE_RETURN_IF_ERROR(WriteSafetensors(request.out, named));
   }
-  out << "wrote " << absl::StrJoin(request.fetches, ", ") << " to " << request.out << "\n";
+  out << "wrote " << absl::StrJoin(request.names, ", ") << " to " << request.out << "\n";
   return absl::OkStatus();
 }
 
@@ -175,7 +100,7 @@ std::vector<std::vector<std::string>> SplitRuns(absl::Span<const std::string> wo
 absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words) {
   std::vector<Option> options;
   for (const Option& option : kOptions) {
-    for (absl::string_view allowed : {"--feed", "--fetch", "--target", "--out"}) {
+    for (absl::string_view allowed : {"--feed", "--fetch", "--target", "--signature", "--out"}) {
       if (option.name == allowed) options.push_back(option);
     }
   }
@@ -236,15 +161,16 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
     plan.runs.push_back(std::move(further));
   }
   // A name that leads nowhere is a mistake of the command line; what the file holds is not.
-  GYRE_RETURN_IF_ERROR(InputFile::Open(plan.graph).status());
+  GYRE_RETURN_IF_ERROR(CheckIsThere(plan.graph));
   return plan;
 }
 
-absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const Program& program) {
+absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const Loaded& loaded) {
   std::vector<Request> requests;
-  for (const std::string& op : plan.init) GYRE_RETURN_IF_ERROR(FindOp(program, op).status());
+  for (const std::string& op : plan.init)
+    GYRE_RETURN_IF_ERROR(FindOp(loaded.session().program(), op).status());
   for (const Arguments& run : plan.runs) {
-    GYRE_ASSIGN_OR_RETURN(Request request, MakeRequest(program, run));
+    GYRE_ASSIGN_OR_RETURN(Request request, MakeRequest(loaded, run));
     requests.push_back(std::move(request));
   }
   return requests;
@@ -272,7 +198,7 @@ class Runner {
  private:
   absl::Status RunEach(const std::vector<Request>& requests) {
     for (const std::string& op : plan_.init)
-      GYRE_RETURN_IF_ERROR(RunOne(absl::StrCat("init ", op), {{}, {}, {op}, ""}).status());
+      GYRE_RETURN_IF_ERROR(RunOne(absl::StrCat("init ", op), {.targets = {op}}).status());
     for (size_t i = 0; i < requests.size(); ++i) {
       const std::string name = requests.size() == 1 ? "run" : absl::StrCat("run ", i + 1);
       const auto results = RunOne(name, requests[i]);
@@ -304,11 +230,11 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
-  const auto session = Session::Load(plan->graph, plan->session);
-  if (!session.ok()) return NotLoaded(kRunCommand, streams, plan->graph, session.status());
-  const auto requests = MakeRequests(*plan, (*session)->program());
+  const auto loaded = Load(plan->graph, plan->session);
+  if (!loaded.ok()) return NotLoaded(kRunCommand, streams, plan->graph, loaded.status());
+  const auto requests = MakeRequests(*plan, *loaded);
   if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
-  Runner runner(*plan, **session, streams, progress);
+  Runner runner(*plan, loaded->session(), streams, progress);
   if (absl::Status status = runner.Prepare(); !status.ok())
     return Misuse(kRunCommand, streams, status);
   const absl::Status status = runner.RunAll(*requests);
@@ -320,7 +246,8 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
 const Command kRunCommand = {
     "run",
     "GRAPH --feed NAME=VALUE... --fetch NAME...",
-    "Runs a graph (.pb, .pbtxt or .gyre) and prints what is fetched.",
+    "Runs a graph (.pb, .pbtxt or .gyre) or a model (a SavedModel's folder, or .meta with its\n"
+    "checkpoint) and prints what is fetched.",
     kOptions,
     "A fed value takes its element type and shape from the graph where it says: one number\n"
     "fills a known shape, and a flat list is folded into it. Without --fetch and --target,\n"
@@ -328,6 +255,7 @@ const Command kRunCommand = {
     "A long run says on a terminal how far its loops are; on SIGUSR1 (kill -USR1 PID) it says\n"
     "so in any case, on stderr.\n\n"
     "  gyre run loop.pb --feed n=10 --fetch sum\n"
+    "  gyre run model --signature serving_default --feed 'x=[1,2,3]'\n"
     "  gyre run loop.pb --feed n=10 --fetch sum --fetch-each while/add --trace loop.json\n"
     "  gyre run train.pb --init w/Assign --feed x=@x.npy --fetch loss --then --fetch w_now",
     &Run,

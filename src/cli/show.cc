@@ -20,13 +20,16 @@
 #include "cli/asked.h"
 #include "cli/command.h"
 #include "cli/memory_option.h"
+#include "cli/model/overview.h"
 #include "exec/sequential/loop.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
 #include "ir/text/printer.h"
 #include "ir/text/summary.h"
+#include "passes/prune.h"
 #include "session/form.h"
 #include "session/gradient_program.h"
+#include "session/model_files.h"
 #include "session/program_file.h"
 #include "tensor/io/file.h"
 
@@ -41,6 +44,7 @@ constexpr int64_t kMostElements = 16;
 constexpr Option kOptions[] = {
     {"--full", "", "nothing cut short or left out: what a .gyre file holds"},
     {"--summary", "", "counts only: ops, loops, functions"},
+    {"--signature", "NAME", "of a model: what this signature runs", 's'},
     {"--dot", "", "in the language of graphviz"},
     {"--svg", "FILE", "draw it into FILE; needs graphviz's `dot`"},
     {"--raised", "", "with If, Case and While in place of Switch, Merge, Enter, …"},
@@ -63,6 +67,7 @@ constexpr absl::string_view kForms[] = {"--full", "--summary", "--dot", "--svg"}
 constexpr std::pair<absl::string_view, absl::string_view> kPrograms[] = {
     {"--raised", "raised"}, {"--lowered", "relowered"}, {"--optimized", "optimized"}};
 constexpr absl::string_view kAsked[] = {"--feed", "--fetch", "--target"};
+constexpr absl::string_view kSignature = "--signature";
 
 // A file that is gone with the object.
 class TemporaryFile {
@@ -187,38 +192,82 @@ void SayNotConnected(const GradientProgram& made, const Streams& streams) {
   }
 }
 
-int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
-  if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
-  int forms = 0;
-  for (const absl::string_view form : kForms) forms += arguments->Has(form) ? 1 : 0;
-  if (forms > 1) {
-    return Misuse(kShowCommand, streams,
-                  absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg"));
-  }
+// The form of the program that is asked for, "" for the one it has. INVALID_ARGUMENT for options
+// that do not go together.
+absl::StatusOr<std::string> ReadForm(const Arguments& arguments) {
+  int shown = 0;
+  for (const absl::string_view option : kForms) shown += arguments.Has(option) ? 1 : 0;
+  if (shown > 1)
+    return absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg");
   std::string form;
   for (const auto& [option, name] : kPrograms) {
-    if (!arguments->Has(option)) continue;
-    if (!form.empty()) {
-      return Misuse(
-          kShowCommand, streams,
-          absl::InvalidArgumentError("choose one of --raised, --lowered and --optimized"));
-    }
+    if (!arguments.Has(option)) continue;
+    if (!form.empty())
+      return absl::InvalidArgumentError("choose one of --raised, --lowered and --optimized");
     form = std::string(name);
   }
   for (const absl::string_view asked : kAsked) {
-    if (!arguments->Has(asked) || !form.empty()) continue;
-    if (arguments->Has("--gradient") && asked == kAskedFeed.name) continue;
-    return Misuse(kShowCommand, streams,
-                  absl::InvalidArgumentError(
-                      absl::StrCat(asked, " is for --raised, --lowered and --optimized")));
+    if (!arguments.Has(asked)) continue;
+    if (arguments.Has(kSignature)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(asked, " and --signature, which says it, do not go together"));
+    }
+    if (!form.empty() || (arguments.Has("--gradient") && asked == kAskedFeed.name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(asked, " is for --raised, --lowered and --optimized"));
   }
-  if (arguments->Has("--memory") && !arguments->Has("--gradient")) {
-    return Misuse(kShowCommand, streams, absl::InvalidArgumentError("--memory is for --gradient"));
+  if (arguments.Has("--memory") && !arguments.Has("--gradient"))
+    return absl::InvalidArgumentError("--memory is for --gradient");
+  if (arguments.Has("--gradient") && arguments.Has(kSignature))
+    return absl::InvalidArgumentError("--gradient and --signature do not go together");
+  return form;
+}
+
+// A model by itself, or what one of its signatures runs.
+int ShowModel(const ModelFiles& files, const std::string& form, const Arguments& arguments,
+              const Streams& streams) {
+  const absl::StatusOr<MetaGraph> graph = ReadModelGraph(files, {});
+  if (!graph.ok())
+    return NotLoaded(kShowCommand, streams, arguments.positional()[0], graph.status());
+  const std::optional<std::string> signature = arguments.Get(kSignature);
+  if (!signature) {
+    const absl::Status status = PrintModel(files, *graph, streams.out);
+    return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
   }
+  absl::StatusOr<Staged> asked = AskForSignature(*graph, *signature);
+  if (!asked.ok()) return Misuse(kShowCommand, streams, asked.status());
+  SessionOptions options;
+  options.form = form;
+  asked = form.empty() ? PrunePass(*asked) : ToForm(*std::move(asked), options);
+  if (!asked.ok()) return Failure(kShowCommand, streams, asked.status());
+  const absl::Status status = Show(*asked->program, arguments, streams.out);
+  return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
+}
+
+// Whether the options ask for the graph of a model as a whole.
+bool AsksForGraph(const Arguments& arguments, const std::string& form) {
+  return !form.empty() || arguments.Has("--gradient") ||
+         std::any_of(std::begin(kForms), std::end(kForms),
+                     [&](absl::string_view option) { return arguments.Has(option); });
+}
+
+int Run(absl::Span<const std::string> words, const Streams& streams) {
+  const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
+  if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
+  const absl::StatusOr<std::string> asked_form = ReadForm(*arguments);
+  if (!asked_form.ok()) return Misuse(kShowCommand, streams, asked_form.status());
+  const std::string& form = *asked_form;
   const auto request = ReadGradient(*arguments);
   if (!request.ok()) return Misuse(kShowCommand, streams, request.status());
   const std::string& path = arguments->positional()[0];
+  const std::optional<ModelFiles> model = FindModelFiles(path);
+  if (model && (arguments->Has(kSignature) || !AsksForGraph(*arguments, form)))
+    return ShowModel(*model, form, *arguments, streams);
+  if (arguments->Has(kSignature)) {
+    return Misuse(kShowCommand, streams,
+                  absl::InvalidArgumentError("--signature is for models: a folder with "
+                                             "saved_model.pb, or NAME.meta"));
+  }
   auto program = LoadProgramFile(path);
   if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
   if (arguments->Has("--gradient")) {
@@ -245,9 +294,11 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
 const Command kShowCommand = {
     "show",
     "GRAPH [OPTION]",
-    "Prints a graph as text, counts what is in it, or draws it.",
+    "Prints a graph as text, counts what is in it, or draws it; of a model, its signatures.",
     kOptions,
-    "",
+    "A model is a SavedModel's folder, or a MetaGraph (.meta). With an option that says how to "
+    "show\n"
+    "a graph, the whole of its graph is shown; with --signature, what that one runs.",
     &Run,
 };
 

@@ -10,7 +10,6 @@
 #include "cli/arguments.h"
 #include "cli/streams.h"
 #include "gyre/debug.h"
-#include "gyre/statistics.h"
 #include "gyre/trace.h"
 #include "ir/program.h"
 

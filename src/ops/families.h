@@ -15,7 +15,8 @@
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \
-  X(List)      /* TensorList, Optional */
+  X(List)      /* TensorList, Optional */                                                            \
+  X(Io)        /* files, checkpoints */
 
 namespace gyre {
 #define GYRE_DECLARE_FAMILY(name) void Register##name##Ops(OpRegistry& ops);

@@ -61,6 +61,8 @@ struct RunEnv {
   uint64_t seed = 0;                // of the session
   // Receives what Print and its kin write: stream "stderr" or "stdout" (or a path), text.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
+  // Not empty: kernels read files below this folder only, links followed, and write none.
+  std::string sandbox;
 };
 
 class KernelContext {

@@ -8,8 +8,8 @@
 
 #include "base/cancellation.h"
 #include "base/env.h"
+#include "gyre/debug.h"
 #include "gyre/session.h"
-#include "gyre/statistics.h"
 #include "gyre/trace.h"
 #include "python/python.h"
 

@@ -8,12 +8,17 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ops/registry.h"
+#include "session/model_files.h"
 #include "tensor/io/file.h"
 
 namespace gyre {
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
                                                                const LoadOptions& options) {
+  if (const std::optional<ModelFiles> files = FindModelFiles(path)) {
+    GYRE_ASSIGN_OR_RETURN(MetaGraph graph, ReadModelGraph(*files, {}));
+    return std::move(graph.program);
+  }
   GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   ImportOptions import;
   import.refuse_unknown_ops = options.refuse_unknown_ops;

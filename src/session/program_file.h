@@ -1,4 +1,5 @@
-// Programs in files: .pb and .pbtxt (GraphDef), .gyre (the text form of ir/text/printer.h).
+// Programs in files: .pb and .pbtxt (GraphDef), .gyre (the text form of ir/text/printer.h); the
+// graphs of models: a SavedModel's folder, .meta (MetaGraphDef).
 // Stateless; any thread.
 #pragma once
 
@@ -14,8 +15,9 @@ struct LoadOptions {
   bool refuse_unknown_ops = false;  // as ImportOptions
 };
 
-// Reads a file: .gyre as Gyre's text form, any other name as a GraphDef, binary or text. NOT_FOUND
-// for a file that is not there, INVALID_ARGUMENT with the path for one that makes no program.
+// Reads a file: .gyre as Gyre's text form, a folder or .meta as a model's graph (without the values
+// of its variables), any other name as a GraphDef, binary or text. NOT_FOUND for a file that is not
+// there, INVALID_ARGUMENT with the path for one that makes no program.
 absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
                                                                const LoadOptions& options = {});
 

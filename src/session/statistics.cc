@@ -1,11 +1,10 @@
-#include "gyre/statistics.h"
-
 #include <algorithm>
 #include <mutex>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "gyre/debug.h"
 #include "ops/list/tensor_list.h"
 #include "session/surroundings.h"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "front/engines.h"
-#include "gyre/statistics.h"
+#include "gyre/debug.h"
 
 namespace gyre::testing {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/cancellation.h"
 #include "gyre/debug.h"
-#include "gyre/statistics.h"
 #include "session/loops.h"
 #include "support/run_text.h"
 

@@ -2,73 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/check/json.h"
+#include "cli/check/model.h"
 #include "cli/check/value.h"
 #include "tensor/io/file.h"
 #include "tensor/io/safetensors.h"
 
 namespace gyre::cli {
 namespace {
-
-using Json = nlohmann::json;
-
-absl::Status Mistake(const std::string& where, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
-}
-
-// "steps[0]" and "error" make "steps[0].error".
-std::string Join(const std::string& where, absl::string_view key) {
-  return where.empty() ? std::string(key) : absl::StrCat(where, ".", key);
-}
-
-const Json& Member(const Json& object, const char* key) {
-  static const Json* const nothing = new Json;
-  if (!object.is_object()) return *nothing;
-  const auto found = object.find(key);
-  return found == object.end() ? *nothing : *found;
-}
-
-// The text of a member that may be absent.
-absl::StatusOr<std::string> Text(const Json& object, const char* key, const std::string& where) {
-  const Json& json = Member(object, key);
-  if (json.is_null()) return std::string();
-  if (!json.is_string()) return Mistake(Join(where, key), "not a string");
-  return json.get<std::string>();
-}
-
-absl::StatusOr<std::vector<std::string>> Texts(const Json& object, const char* key,
-                                               const std::string& where) {
-  std::vector<std::string> result;
-  const Json& json = Member(object, key);
-  if (json.is_null()) return result;
-  if (!json.is_array()) return Mistake(Join(where, key), "not a list");
-  for (const Json& item : json) {
-    if (!item.is_string()) return Mistake(Join(where, key), "not a list of strings");
-    result.push_back(item.get<std::string>());
-  }
-  return result;
-}
-
-absl::StatusOr<int64_t> Whole(const Json& object, const char* key, int64_t fallback,
-                              const std::string& where) {
-  const Json& json = Member(object, key);
-  if (json.is_null()) return fallback;
-  if (!json.is_number_unsigned() || json.get<uint64_t>() > INT32_MAX) {
-    return Mistake(Join(where, key), "not a small whole number");
-  }
-  return json.get<int64_t>();
-}
-
-absl::StatusOr<double> Number(const Json& object, const char* key, const std::string& where) {
-  const Json& json = Member(object, key);
-  if (json.is_null()) return 0.0;
-  if (!json.is_number()) return Mistake(Join(where, key), "not a number");
-  return json.get<double>();
-}
 
 absl::StatusOr<absl::StatusCode> Code(const Json& object, const char* key,
                                       const std::string& where) {
@@ -93,14 +38,16 @@ absl::StatusOr<ExpectedError> ReadExpectedError(const Json& json, const std::str
   return error;
 }
 
-absl::StatusOr<Feeds> ReadFeeds(const Json& json, const std::string& where,
+// The values of the member `key`, an object that may be absent.
+absl::StatusOr<Feeds> ReadFeeds(const Json& json, const char* key, const std::string& where,
                                 const RefLookup& find_ref) {
   Feeds feeds;
-  const Json& values = Member(json, "feeds");
-  if (!values.is_null() && !values.is_object()) return Mistake(where, "feeds is not an object");
+  const Json& values = Member(json, key);
+  if (!values.is_null() && !values.is_object())
+    return Mistake(where, absl::StrCat(key, " is not an object"));
   for (const auto& [name, value] : values.items()) {
     GYRE_ASSIGN_OR_RETURN(
-        Tensor tensor, ReadValue(value, Join(where, absl::StrCat("feeds[", name, "]")), find_ref));
+        Tensor tensor, ReadValue(value, Join(where, absl::StrCat(key, "[", name, "]")), find_ref));
     feeds.emplace_back(name, std::move(tensor));
   }
   return feeds;
@@ -126,19 +73,19 @@ absl::StatusOr<std::vector<std::optional<Tensor>>> ReadOptionalValues(const Json
   return values;
 }
 
-absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
-                                    const RefLookup& find_ref) {
-  GoldenStep step;
-  if (!json.is_object()) return Mistake(where, "not an object");
-  GYRE_ASSIGN_OR_RETURN(step.feeds, ReadFeeds(json, where, find_ref));
-  GYRE_ASSIGN_OR_RETURN(step.fetches, Texts(json, "fetches", where));
-  GYRE_ASSIGN_OR_RETURN(step.targets, Texts(json, "targets", where));
-  GYRE_ASSIGN_OR_RETURN(step.timeout_ms, Whole(json, "timeout_ms", 0, where));
-  if (const Json& error = Member(json, "error"); !error.is_null()) {
-    GYRE_ASSIGN_OR_RETURN(step.error, ReadExpectedError(error, Join(where, "error")));
-    return step;
-  }
+// What must come out: a list along the fetches or, of a model, an object.
+absl::Status ReadExpect(const Json& json, const std::string& where, const RefLookup& find_ref,
+                        GoldenStep& step) {
   const Json& expect = Member(json, "expect");
+  if (expect.is_object()) {
+    GYRE_ASSIGN_OR_RETURN(Feeds values, ReadFeeds(json, "expect", where, find_ref));
+    step.fetches.clear();
+    for (auto& [name, value] : values) {
+      step.fetches.push_back(name);
+      step.expect.push_back(std::move(value));
+    }
+    return absl::OkStatus();
+  }
   if (!expect.is_array() || expect.size() != step.fetches.size()) {
     return Mistake(where, "expect is not a list with one value for each fetch");
   }
@@ -148,6 +95,24 @@ absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
         ReadValue(expect[i], Join(where, absl::StrCat("expect[", i, "]")), find_ref));
     step.expect.push_back(std::move(tensor));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
+                                    const RefLookup& find_ref) {
+  GoldenStep step;
+  if (!json.is_object()) return Mistake(where, "not an object");
+  GYRE_ASSIGN_OR_RETURN(step.signature, Text(json, "signature", where));
+  GYRE_ASSIGN_OR_RETURN(
+      step.feeds, ReadFeeds(json, step.signature.empty() ? "feeds" : "inputs", where, find_ref));
+  GYRE_ASSIGN_OR_RETURN(step.fetches, Texts(json, "fetches", where));
+  GYRE_ASSIGN_OR_RETURN(step.targets, Texts(json, "targets", where));
+  GYRE_ASSIGN_OR_RETURN(step.timeout_ms, Whole(json, "timeout_ms", 0, where));
+  if (const Json& error = Member(json, "error"); !error.is_null()) {
+    GYRE_ASSIGN_OR_RETURN(step.error, ReadExpectedError(error, Join(where, "error")));
+    return step;
+  }
+  GYRE_RETURN_IF_ERROR(ReadExpect(json, where, find_ref, step));
   GYRE_ASSIGN_OR_RETURN(step.tolerance.rtol, Number(json, "rtol", where));
   GYRE_ASSIGN_OR_RETURN(step.tolerance.atol, Number(json, "atol", where));
   return step;
@@ -163,7 +128,7 @@ absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string&
   if (gradient.order < 1) return Mistake(where, "order is less than 1");
   GYRE_ASSIGN_OR_RETURN(gradient.grad_ys,
                         ReadOptionalValues(json, "grad_ys", gradient.ys.size(), where, find_ref));
-  GYRE_ASSIGN_OR_RETURN(gradient.feeds, ReadFeeds(json, where, find_ref));
+  GYRE_ASSIGN_OR_RETURN(gradient.feeds, ReadFeeds(json, "feeds", where, find_ref));
   GYRE_ASSIGN_OR_RETURN(gradient.expect,
                         ReadOptionalValues(json, "expect", gradient.xs.size(), where, find_ref));
   if (gradient.expect.size() != gradient.xs.size()) return Mistake(where, "expect is missing");
@@ -179,6 +144,7 @@ absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& r
   GYRE_ASSIGN_OR_RETURN(result.doc, Text(json, "doc", ""));
   GYRE_ASSIGN_OR_RETURN(result.tags, Texts(json, "tags", ""));
   GYRE_ASSIGN_OR_RETURN(result.init, Texts(json, "init", ""));
+  if (!Member(json, "kind").is_null()) GYRE_RETURN_IF_ERROR(ReadModel(json, result));
   if (result.group.empty() || result.name.empty()) {
     return absl::InvalidArgumentError("group or name is missing");
   }

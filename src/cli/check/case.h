@@ -1,9 +1,11 @@
-// Golden cases: a folder with a graph, what to run on it, and what must come out
-// (tests/golden/README.md has the format). A GoldenCase is a plain value; it holds its tensors and
-// no open file.
+// Golden cases: a folder with a graph or a model, what to run on it, and what must come out
+// (tests/golden/README.md and tests/saved_models/README.md have the formats). A GoldenCase is a
+// plain value; it holds its tensors and no open file.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gyre/session.h"
+#include "gyre/shape.h"
 #include "gyre/tensor.h"
 
 namespace gyre::cli {
@@ -33,6 +36,7 @@ struct ExpectedError {
 
 // One run. Exactly one of `expect` and `error` is wanted: `error` when it is set.
 struct GoldenStep {
+  std::string signature;  // of a model: feeds and fetches are its inputs and outputs; empty: none
   Feeds feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
@@ -54,6 +58,25 @@ struct GoldenGradient {
   Tolerance tolerance;
 };
 
+// What a checkpoint must hold under one key.
+struct ExpectedVariable {
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> shape;
+  std::complex<double> sum;  // of the elements; of strings, their bytes
+  std::optional<std::complex<double>> first;
+  std::optional<std::string> first_text;  // of strings
+};
+
+// What a signature must look like: its inputs and outputs by name.
+struct ExpectedSignature {
+  struct Argument {
+    DType dtype = DType::kInvalid;
+    PartialShape shape;
+  };
+  std::map<std::string, Argument> inputs;
+  std::map<std::string, Argument> outputs;
+};
+
 struct GoldenCase {
   std::string folder;
   std::string group;
@@ -63,10 +86,15 @@ struct GoldenCase {
   std::vector<std::string> init;  // ops to run first, one run each
   std::vector<GoldenStep> steps;  // runs in one session
   std::vector<GoldenGradient> gradients;
-  std::optional<ExpectedError> load_error;  // the graph must be refused
+  std::optional<ExpectedError> load_error;              // the graph must be refused
+  std::string model;                                    // "model", "v1/model.meta"; empty: a graph
+  std::map<std::string, ExpectedSignature> signatures;  // of a model
+  std::map<std::string, ExpectedVariable> variables;    // of a model's checkpoint, by key
 
   std::string id() const { return group + "/" + name; }
-  std::string graph_path() const { return folder + "/graph.pb"; }
+  // The graph, or the model: a SavedModel's folder, or a MetaGraph.
+  std::string graph_path() const { return folder + "/" + (is_model() ? model : "graph.pb"); }
+  bool is_model() const { return !model.empty(); }
   bool HasTag(absl::string_view tag) const;
 };
 

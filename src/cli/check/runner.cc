@@ -11,7 +11,9 @@
 #include "base/env.h"
 #include "cli/check/compare.h"
 #include "cli/check/gradient.h"
+#include "cli/check/model.h"
 #include "cli/check/strict_load.h"
+#include "cli/model/loaded.h"
 
 namespace gyre::cli {
 namespace {
@@ -56,11 +58,18 @@ Complaint CheckValues(const GoldenStep& step, const std::vector<Tensor>& got) {
   return absl::StrJoin(complaints, "; ");
 }
 
-Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, Session& session) {
+absl::StatusOr<std::vector<Tensor>> RunStep(const GoldenStep& step, const Loaded& loaded,
+                                            const RunOptions& options) {
+  if (step.signature.empty())
+    return loaded.session().Run(step.feeds, step.fetches, step.targets, options);
+  return RunSignature(step, *loaded.model, options);
+}
+
+Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, const Loaded& loaded) {
   RunOptions run;
   run.timeout_ms = step.timeout_ms > 0 ? step.timeout_ms : options.timeout_ms;
   const int64_t start = SystemClock().NowNanos();
-  const auto results = session.Run(step.feeds, step.fetches, step.targets, run);
+  const auto results = RunStep(step, loaded, run);
   const int64_t elapsed_ms = (SystemClock().NowNanos() - start) / kNanosPerMs;
   if (run.timeout_ms > 0 && elapsed_ms > run.timeout_ms + kGraceMs) {
     return absl::StrCat("it ended after ", elapsed_ms, " ms, its deadline was ", run.timeout_ms,
@@ -73,19 +82,22 @@ Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, Session
 
 // Loads the graph and runs init and steps in one session, up to the first complaint.
 Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options) {
-  const auto session = Session::Load(golden.graph_path(), options.session);
-  if (!session.ok()) {
-    if (golden.load_error) return CheckError(session.status(), *golden.load_error);
-    return absl::StrCat("loading: ", Show(session.status()));
+  const auto loaded = Load(golden.graph_path(), options.session);
+  if (!loaded.ok()) {
+    if (golden.load_error) return CheckError(loaded.status(), *golden.load_error);
+    return absl::StrCat("loading: ", Show(loaded.status()));
+  }
+  if (golden.is_model()) {
+    if (const Complaint complaint = CheckModel(golden, *loaded->model)) return complaint;
   }
   RunOptions run;
   run.timeout_ms = options.timeout_ms;
   for (const std::string& op : golden.init) {
-    const absl::Status status = (*session)->Run({}, {}, {op}, run).status();
+    const absl::Status status = loaded->session().Run({}, {}, {op}, run).status();
     if (!status.ok()) return absl::StrCat("init ", op, ": ", Show(status));
   }
   for (size_t i = 0; i < golden.steps.size(); ++i) {
-    if (const Complaint complaint = CheckStep(golden.steps[i], options, **session)) {
+    if (const Complaint complaint = CheckStep(golden.steps[i], options, *loaded)) {
       return absl::StrCat("step ", i, ": ", *complaint);
     }
   }

@@ -2,10 +2,13 @@
 
 namespace gyre {
 
-#define STATE_OPS(X)                                                                       \
-  X(RefVariable)                                                                           \
-  X(ResourceVariable) X(VariableScatter) X(ResourceGather) X(DestroyResource) X(Optimizer) \
-      X(Queue) X(Mutex) X(Stack) X(TensorArray) X(TensorArrayBulk)
+#define STATE_OPS(X)  \
+  X(RefVariable)      \
+  X(ResourceVariable) \
+  X(VariableScatter)  \
+  X(ResourceGather)   \
+  X(DestroyResource)  \
+  X(CopyOnRead) X(Optimizer) X(Queue) X(Mutex) X(Stack) X(TensorArray) X(TensorArrayBulk)
 
 GYRE_DEFINE_FAMILY(State, STATE_OPS)
 

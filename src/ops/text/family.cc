@@ -2,11 +2,13 @@
 
 namespace gyre {
 
-#define TEXT_OPS(X)                                                                        \
-  X(Abort)                                                                                 \
-  X(AsString)                                                                              \
-  X(Assert) X(HostCalls) X(Print) X(PrintV2) X(StringFormat) X(StringJoin) X(StringLength) \
-      X(StringToNumber)
+#define TEXT_OPS(X) \
+  X(Abort)          \
+  X(AsString)       \
+  X(Assert)         \
+  X(HostCalls)      \
+  X(RegexFullMatch) \
+  X(Print) X(PrintV2) X(StringFormat) X(StringJoin) X(StringLength) X(StringToNumber)
 
 GYRE_DEFINE_FAMILY(Text, TEXT_OPS)
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -130,6 +131,18 @@ absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_
   if (::rename(unfinished.c_str(), path.c_str()) != 0)
     return SystemError(errno, "cannot replace", path);
   return SyncFolder(FolderOf(path));
+}
+
+absl::Status CheckWithin(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::canonical(folder, error);
+  if (error) return SystemError(error.value(), "cannot open", folder);
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) return SystemError(error.value(), "cannot open", path);
+  const auto [end, ignored] = std::mismatch(root.begin(), root.end(), target.begin(), target.end());
+  if (end == root.end()) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(path, " leads out of the folder ", folder, ": it is not read"));
 }
 
 absl::Status MakeFolder(const std::string& path) {

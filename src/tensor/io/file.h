@@ -49,6 +49,10 @@ absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_vi
 inline constexpr absl::string_view kUnfinished = ".unfinished";
 absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_view> pieces);
 
+// OK when `path`, with all links followed, lies in `folder`: a file that names others cannot make a
+// reader look elsewhere. PERMISSION_DENIED otherwise; NOT_FOUND when there is nothing at `path`.
+absl::Status CheckWithin(const std::string& path, const std::string& folder);
+
 // Makes a folder, and those that it lies in, unless it is there; OK means that it is on disk.
 absl::Status MakeFolder(const std::string& path);
 

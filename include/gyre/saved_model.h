@@ -1,0 +1,84 @@
+// SavedModel: a trained program as TensorFlow exports it, with its variables, ready to run.
+//
+//   auto model = gyre::SavedModel::Load("models/translate");
+//   auto out = (*model)->Run("serving_default", {{"x", gyre::Tensor::Scalar(3.0f)}});
+//   out->at("y")
+//
+// A SavedModel owns a Session, in which its signatures run: what one writes to a variable, the next
+// reads. It may be used from many threads at once, as a Session. Its graph can become part of a
+// graph that is being built, and be trained further there: import_graph (gyre/graph.h) takes the
+// same path.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gyre/session.h"
+#include "gyre/shape.h"
+#include "gyre/tensor.h"
+
+namespace gyre {
+
+struct SavedModelOptions {
+  // Which of the model's graphs, by all of its tags; empty: the only one there is.
+  std::vector<std::string> tags;
+  SessionOptions session;
+};
+
+class SavedModel {
+ public:
+  // An input or output of a signature.
+  struct Argument {
+    std::string tensor;  // "node:slot" of the graph
+    DType dtype = DType::kInvalid;
+    PartialShape shape;
+    std::optional<Tensor> fallback = {};  // what an input is when it is left out
+  };
+  struct Signature {
+    std::map<std::string, Argument> inputs;
+    std::map<std::string, Argument> outputs;
+    std::string method;  // "tensorflow/serving/predict"; may be empty
+  };
+  // By name of the input or output.
+  using Values = std::map<std::string, Tensor>;
+
+  // Loads a folder that holds saved_model.pb, variables/ and assets/, or a MetaGraph: a file
+  // NAME.meta with the checkpoint NAME.index and NAME.data-* beside it. Gives variables the values
+  // of the checkpoint, and runs the model's init op.
+  // Whatever the files say, nothing outside of the folder is read, and nothing is written.
+  // NOT_FOUND: no model there, no graph of these tags, or a value that the checkpoint lacks.
+  // INVALID_ARGUMENT: files that are damaged or not sound; the message names file and key.
+  // PERMISSION_DENIED: the model asks for files outside of its folder. UNIMPLEMENTED: sound, but of
+  // a kind that Gyre does not read, such as compressed or big-endian checkpoints.
+  static absl::StatusOr<std::unique_ptr<SavedModel>> Load(const std::string& path,
+                                                          const SavedModelOptions& options = {});
+  // Whether there is a SavedModel or a MetaGraph at `path`, rather than a graph.
+  static bool IsAt(const std::string& path);
+  ~SavedModel();
+
+  const std::map<std::string, Signature>& signatures() const;
+  // Runs a signature and returns all its outputs. NOT_FOUND: there is no such signature or input;
+  // INVALID_ARGUMENT: an input is missing, or of another dtype or shape; otherwise the first error
+  // of the run. What the model itself does to files while it runs (ReadFile, say) is not confined
+  // to its folder, unless `options` say so.
+  absl::StatusOr<Values> Run(absl::string_view signature, const Values& inputs,
+                             const RunOptions& options = {}) const;
+
+  // The session in which signatures run, with the model's program and variables.
+  Session& session() const;
+  // The prefix of the checkpoint's files (PREFIX.index …); empty: the model has none.
+  const std::string& checkpoint() const;
+  const std::vector<std::string>& tags() const;
+
+ private:
+  struct State;
+  explicit SavedModel(std::unique_ptr<State> state);
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,40 @@
+// Writing TensorFlow checkpoints: PREFIX.index and its data files. Stateless; any thread. One
+// thread at a time may write to a prefix.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "bundle/index.h"
+#include "gyre/tensor.h"
+
+namespace gyre {
+
+struct BundleItem {
+  std::string name;
+  Tensor value;
+  // The value is this part of a tensor; others of the same name hold the rest.
+  std::optional<SliceSpec> slice = {};
+};
+
+// Makes or replaces the bundle: one data file, then the index, each in one step.
+// INVALID_ARGUMENT for a name given twice or one that a bundle cannot hold, a slice at odds with
+// its value or with other slices, or a value of a type that files do not hold (resource, variant).
+absl::Status WriteBundle(const std::string& prefix, absl::Span<const BundleItem> items);
+
+struct MergeOptions {
+  // The folders of the parts, where nothing is left in them, are removed.
+  bool delete_old_folders = true;
+  // Parts that are not there are passed over.
+  bool allow_missing = false;
+};
+
+// Makes one bundle of several: their data files are renamed, their indices joined and removed. What
+// the writers of a sharded checkpoint leave is put together so.
+// INVALID_ARGUMENT when two parts hold the same tensor; errors of ReadBundleIndex otherwise.
+absl::Status MergeBundles(absl::Span<const std::string> parts, const std::string& prefix,
+                          const MergeOptions& options);
+
+}  // namespace gyre

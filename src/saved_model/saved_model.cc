@@ -1,0 +1,141 @@
+#include "gyre/saved_model.h"
+
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "saved_model/restore.h"
+#include "session/model_files.h"
+
+namespace gyre {
+namespace {
+
+SavedModel::Argument ToArgument(const MetaTensor& tensor) {
+  return {tensor.tensor, tensor.dtype, tensor.shape, tensor.fallback};
+}
+
+SavedModel::Signature ToSignature(const MetaSignature& meta) {
+  SavedModel::Signature signature{.method = meta.method};
+  for (const auto& [name, tensor] : meta.inputs) signature.inputs.emplace(name, ToArgument(tensor));
+  for (const auto& [name, tensor] : meta.outputs)
+    signature.outputs.emplace(name, ToArgument(tensor));
+  return signature;
+}
+
+// Runs the init op: it stores the paths of assets in variables, and fills what no checkpoint holds.
+absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph, Session& session) {
+  Feeds feeds;
+  for (const auto& [tensor, name] : graph.assets) {
+    GYRE_ASSIGN_OR_RETURN(std::string path, AssetPath(files, name));
+    feeds.emplace_back(tensor, Tensor::Scalar(std::move(path)));
+  }
+  if (graph.init_op.empty()) return absl::OkStatus();
+  const RunOptions options{.sandbox = files.folder};
+  return Annotate(session.Run(feeds, {}, {graph.init_op}, options).status(),
+                  absl::StrCat("running the init op of ", files.folder));
+}
+
+template <typename M>
+std::string NamesOf(const M& map) {
+  return absl::StrJoin(map, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, "'", entry.first, "'");
+  });
+}
+
+}  // namespace
+
+struct SavedModel::State {
+  // A signature, ready to run: its inputs and outputs are in the order of their names.
+  using Prepared = std::shared_ptr<const Session::Callable>;
+
+  std::unique_ptr<Session> session;
+  std::map<std::string, Signature> signatures;
+  std::string checkpoint;
+  std::vector<std::string> tags;
+  std::mutex mutex;
+  std::map<std::string, Prepared> prepared;  // guarded by mutex
+
+  absl::StatusOr<Prepared> Prepare(const std::string& name, const Signature& signature) {
+    const std::lock_guard lock(mutex);
+    if (const auto it = prepared.find(name); it != prepared.end()) return it->second;
+    std::vector<std::string> feeds, fetches;
+    for (const auto& [input, argument] : signature.inputs) feeds.push_back(argument.tensor);
+    for (const auto& [output, argument] : signature.outputs) fetches.push_back(argument.tensor);
+    GYRE_ASSIGN_OR_RETURN(Session::Callable callable, session->Prepare(feeds, fetches));
+    return prepared.emplace(name, std::make_shared<const Session::Callable>(std::move(callable)))
+        .first->second;
+  }
+};
+
+SavedModel::SavedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SavedModel::~SavedModel() = default;
+
+bool SavedModel::IsAt(const std::string& path) { return FindModelFiles(path).has_value(); }
+
+absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& path,
+                                                             const SavedModelOptions& options) {
+  const std::optional<ModelFiles> files = FindModelFiles(path);
+  if (!files) {
+    return absl::NotFoundError(absl::StrCat("there is no model at ", path,
+                                            ": a folder with saved_model.pb, or a file NAME.meta"));
+  }
+  GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(*files, options.tags));
+  auto state = std::make_unique<State>();
+  GYRE_ASSIGN_OR_RETURN(state->session, Session::Create(graph.program, options.session));
+  GYRE_RETURN_IF_ERROR(RestoreModel(*files, graph, *state->session));
+  GYRE_RETURN_IF_ERROR(Initialize(*files, graph, *state->session));
+  for (const auto& [name, signature] : graph.signatures)
+    state->signatures.emplace(name, ToSignature(signature));
+  state->tags = graph.tags;
+  state->checkpoint = CheckpointOf(*files);
+  return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
+}
+
+absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const Values& inputs,
+                                                   const RunOptions& options) const {
+  const auto found = state_->signatures.find(std::string(name));
+  if (found == state_->signatures.end()) {
+    return absl::NotFoundError(absl::StrCat("the model has no signature '", name, "'; it has ",
+                                            NamesOf(state_->signatures)));
+  }
+  const Signature& signature = found->second;
+  for (const auto& [input, value] : inputs) {
+    if (signature.inputs.contains(input)) continue;
+    return absl::NotFoundError(absl::StrCat("signature '", name, "' has no input '", input,
+                                            "'; it has ", NamesOf(signature.inputs)));
+  }
+  std::vector<Tensor> feeds;
+  for (const auto& [input, argument] : signature.inputs) {
+    const auto given = inputs.find(input);
+    const Tensor value =
+        given != inputs.end() ? given->second : argument.fallback.value_or(Tensor());
+    if (!value.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", input, "' of signature '", name, "' is missing"));
+    }
+    if (value.dtype() != argument.dtype || !argument.shape.Allows(value.shape())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input '", input, "' of signature '", name, "' takes ", DTypeName(argument.dtype),
+          argument.shape.ToString(), ", not ", DTypeName(value.dtype()), value.shape().ToString()));
+    }
+    feeds.push_back(value);
+  }
+  GYRE_ASSIGN_OR_RETURN(const State::Prepared callable, state_->Prepare(found->first, signature));
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> results, callable->Run(feeds, options));
+  Values values;
+  size_t next = 0;
+  for (const auto& [output, argument] : signature.outputs)
+    values.emplace(output, std::move(results[next++]));
+  return values;
+}
+
+const std::map<std::string, SavedModel::Signature>& SavedModel::signatures() const {
+  return state_->signatures;
+}
+Session& SavedModel::session() const { return *state_->session; }
+const std::string& SavedModel::checkpoint() const { return state_->checkpoint; }
+const std::vector<std::string>& SavedModel::tags() const { return state_->tags; }
+
+}  // namespace gyre
