@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import types
 
 import values as v
@@ -71,6 +72,17 @@ def peak_of(code):
     """The most memory that a process had which ran `code`, in MB."""
     status = run_python(code + "\nprint(open('/proc/self/status').read())")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
+def first_trace_of_a_process(module):
+    """From the import to the graph of FUNCTION, in a process that has not traced before."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "traced.py")
+        with open(path, "w") as file:
+            args = ", ".join(f"tf.constant({arg})" for arg in FUNCTION_ARGS)
+            file.write(f"import {module} as tf\n{FUNCTION.format(number=0)}"
+                       f"tf.function(function0).get_concrete_function({args})\n")
+        run_python(f"import runpy; runpy.run_path({path!r})")
 
 
 def process_cases(module):
@@ -153,5 +165,6 @@ def cases(tf, module):
         "python/trace_new": lambda: trace(tf, lambda: new_function(tf)),
         "python/first_run": lambda: first_run(tf, lambda: new_function(tf), FUNCTION_ARGS, function_results(), 1e-4),
         "python/first_run_1000": lambda: first_run(tf, lambda: thousand_ops, (1.0, 2.0), 1 + 2 * v.CHAIN_OPS),
+        "python/import_and_trace": lambda: Case(lambda: first_trace_of_a_process(module), None),
         **process_cases(module),
     }

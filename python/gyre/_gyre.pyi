@@ -156,8 +156,8 @@ def trace_range(start, limit, step, body_fn: Callable[[Tensor, list[Tensor]], li
 def trace_map(fn: Callable[[list[Tensor]], list], rows: list[Tensor], *, name="map", window=10,
               memory="", reverse=False) -> list[Tensor]: ...
 def trace_fold(fn: Callable[[list[Tensor], list[Tensor]], list], rows: list[Tensor],
-               initial: list[Tensor], *, keep: bool, reverse=False, name="scan", window=10,
-               memory="") -> list[Tensor]: ...
+               initial: list[Tensor], paths: list[str] | None = None, *, keep: bool, reverse=False,
+               name="scan", window=10, memory="") -> list[Tensor]: ...
 
 class GraphFunction:
     """A function of the graph that is current, traced once per signature; may call itself when

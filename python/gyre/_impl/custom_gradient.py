@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from gyre import _gyre
+from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.tape import GradientTape, accessed, flat, packed, paused
 from gyre._impl.variable import ReadsAsArguments
@@ -28,9 +29,9 @@ class _CustomCall:
 
 def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> list:
     if variables:
-        by_arguments, by_variables = gradient(*dys, variables=list(variables))
+        by_arguments, by_variables = user_code(gradient)(*dys, variables=list(variables))
     else:
-        by_arguments, by_variables = gradient(*dys), []
+        by_arguments, by_variables = user_code(gradient)(*dys), []
     single = arguments == 1 and not isinstance(by_arguments, (list, tuple, dict))
     found = [by_arguments] if single else flat(by_arguments) if arguments else []
     found += list(by_variables)
@@ -97,7 +98,7 @@ class _Trace:
         self._graph = graph = _gyre.Graph("custom_gradient")
         with graph, ReadsAsArguments(graph) as reads:
             self._xs = [graph.placeholder(x.dtype, x._dims) for x in inputs]
-            self.result, gradient = f(*packed(args, list(self._xs)), **kwargs)
+            self.result, gradient = user_code(f)(*packed(args, list(self._xs)), **kwargs)
             self._outputs = [convert_to_tensor(y) for y in flat(self.result)]
             trained = tuple(v for v, _ in reads.found.values() if v.trainable)
             if trained and not _takes_variables(gradient):
@@ -161,7 +162,7 @@ def recompute_grad(f):
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         if _gyre.current_graph() is not None:
-            return f(*args, **kwargs)
+            return user_code(f)(*args, **kwargs)
         return eagerly(*args, **kwargs)
 
     return decorated
@@ -175,6 +176,6 @@ def grad_pass_through(f):
         def gradient(dy, variables=()):
             return (dy, [None] * len(variables)) if variables else dy
 
-        return f(x), gradient
+        return user_code(f)(x), gradient
 
     return functools.wraps(f)(decorated)

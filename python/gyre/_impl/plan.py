@@ -1,6 +1,6 @@
 """Plans: gradients of what a tape recorded, as graphs that are traced once and run often."""
 
-from typing import NamedTuple
+import collections
 
 from gyre import _gyre
 
@@ -25,11 +25,10 @@ def frozen(value):
     return value
 
 
-class Literal(NamedTuple):
-    """An input that is a constant of the plan."""
+class Literal(collections.namedtuple("Literal", ["dtype", "value"])):
+    """An input that is a constant of the plan: the name of its dtype, its value as Python has it."""
 
-    dtype: str
-    value: object
+    __slots__ = ()
 
     @classmethod
     def of(cls, tensor) -> "Literal":

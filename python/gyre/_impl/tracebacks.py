@@ -48,8 +48,8 @@ def _is_internal(error):
 
 def _of_user(entry):
     """The traceback without Gyre's frames and the outer halves of converted blocks."""
-    source = sys.modules.get("gyre._impl.autograph.source")
-    blocks = source.block_codes if source else ()
+    emission = sys.modules.get("gyre._impl.autograph.conversion.emission")
+    blocks = emission.block_codes if emission else ()
     kept = []
     while entry is not None:
         code = entry.tb_frame.f_code

@@ -1,6 +1,7 @@
 """Layers: modules with variables, made when the first input tells their sizes."""
 
 from gyre import _gyre
+from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
 from gyre._impl.linalg import tensordot
 from gyre._impl.module import Module
@@ -60,7 +61,7 @@ class Layer(Module):
             self.build(inputs._dims)
             self.built = True
         with self.name_scope:
-            return self.call(inputs, **kwargs)
+            return user_code(self.call)(inputs, **kwargs)
 
 
 def affine(x, kernel, bias=None):
@@ -195,6 +196,7 @@ class Sequential(Module):
 
     def __call__(self, inputs, training: bool = False):
         for layer in self.layers:
+            run = user_code(layer)
             takes = isinstance(layer, (Dropout, Sequential))
-            inputs = layer(inputs, training=training) if takes else layer(inputs)
+            inputs = run(inputs, training=training) if takes else run(inputs)
         return inputs

@@ -6,6 +6,7 @@ need not be known.
 
 from gyre import _gyre
 from gyre._impl.array import create
+from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, calls, convert_to_tensor
 from gyre.nn.layers import Layer, find_activation
 
@@ -33,7 +34,7 @@ class Cell(Layer):
         if len(states) != len(self.state_sizes):
             raise ValueError(f"{type(self).__name__} takes {len(self.state_sizes)} states in a list, but was "
                              f"given {len(states)}")
-        output, states = self.step(inputs, states)
+        output, states = user_code(self.step)(inputs, states)
         return output, states[0] if single else states
 
     def prepare(self, dims) -> None:
@@ -174,7 +175,7 @@ class RNN(Layer):
         return (result, *states) if self._return_state else result
 
     def _step(self, x, step, states, lengths):
-        output, after = self.cell.step(x, states)
+        output, after = user_code(self.cell.step)(x, states)
         if lengths is None:
             return output, after
         running = call("ExpandDims", call("Less", step, lengths), 1)

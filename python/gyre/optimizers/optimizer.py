@@ -1,6 +1,7 @@
 """What optimizers have in common."""
 
 from gyre import _gyre
+from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.tape import GradientTape
 from gyre._impl.variable import Variable
@@ -90,7 +91,7 @@ class Optimizer:
         tape that saw it), by variables (or a function that lists them). Returns `iterations`."""
         if callable(loss):
             with GradientTape() as tape:
-                loss = loss()
+                loss = user_code(loss)()
         elif tape is None and _gyre.current_graph() is None:
             raise ValueError("minimize needs the tape where the loss is a tensor.")
         if callable(var_list):

@@ -134,18 +134,18 @@ nb::list Map(nb::callable fn, nb::handle rows, nb::handle name, int64_t window, 
                  graph);
 }
 
-nb::list Fold(nb::callable fn, nb::handle rows, nb::handle initial, bool keep, bool reverse,
-              nb::handle name, int64_t window, nb::handle memory) {
+nb::list Fold(nb::callable fn, nb::handle rows, nb::handle initial, nb::handle paths, bool keep,
+              bool reverse, nb::handle name, int64_t window, nb::handle memory) {
   const auto graph = RequireGraph("fold");
   const IterationOptions options{ToOptions({name, nb::none(), window, memory, nb::none()}, *graph),
                                  reverse};
-  const Leaves start = LeavesOf(ValuesOf(initial, "initial"), nb::none());
+  const Leaves start = LeavesOf(ValuesOf(initial, "initial"), paths);
   const size_t n = start.values.size();
   const BodyFn body = [&](absl::Span<const Value> args) {
     nb::list state, row;
     for (size_t i = 0; i < args.size(); ++i)
       (i < n ? state : row).append(WrapSymbolic(args[i], graph));
-    return LeavesOf(ResultsOfBody(fn(state, row), "the function of a fold"), nb::none());
+    return LeavesOf(ResultsOfBody(fn(state, row), "the function of a fold"), paths);
   };
   return WrapAll(gyre::internal::FoldRows(LeavesOf(ValuesOf(rows, "rows"), nb::none()), start, body,
                                           keep, options, kNowhere),
@@ -168,9 +168,9 @@ void BindControlFlow(nb::module_& m) {
         nb::arg("memory") = "", nb::arg("invariants") = nb::none());
   m.def("trace_map", &Map, nb::arg("fn"), nb::arg("rows"), nb::kw_only(), nb::arg("name") = "map",
         nb::arg("window") = 10, nb::arg("memory") = "", nb::arg("reverse") = false);
-  m.def("trace_fold", &Fold, nb::arg("fn"), nb::arg("rows"), nb::arg("initial"), nb::kw_only(),
-        nb::arg("keep"), nb::arg("reverse") = false, nb::arg("name") = "scan",
-        nb::arg("window") = 10, nb::arg("memory") = "");
+  m.def("trace_fold", &Fold, nb::arg("fn"), nb::arg("rows"), nb::arg("initial"),
+        nb::arg("paths") = nb::none(), nb::kw_only(), nb::arg("keep"), nb::arg("reverse") = false,
+        nb::arg("name") = "scan", nb::arg("window") = 10, nb::arg("memory") = "");
 }
 
 }  // namespace gyre::python

@@ -8,7 +8,8 @@ import pytest
 import gyre
 from plain import CASES
 
-for _module in ("ifs", "whiles", "fors", "functions", "data", "algorithms", "solvers", "models", "scopes"):
+for _module in ("ifs", "matches", "whiles", "fors", "functions", "data", "items", "algorithms",
+                "solvers", "models", "scopes"):
     importlib.import_module(f"plain.{_module}")
 
 

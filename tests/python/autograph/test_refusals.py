@@ -134,19 +134,6 @@ def test_return_on_some_paths():
     assert "f returns a value on some paths only" in message and line(f, "if n > 0") in message
 
 
-def test_match_over_classes():
-    def f(n):
-        match n:
-            case [a, b]:
-                return a
-        if n > 0:
-            n = n + 1
-        return n
-    message = refused(f, 3)
-    assert "match" in message and "if and elif" in message and line(f, "case [a, b]") in message.replace(
-        __file__, "test_refusals.py")
-
-
 def test_async():
     async def f(x):
         return x
@@ -219,18 +206,6 @@ def test_comprehension_over_a_traced_range():
         return [i * i for i in range(n)]
     message = refused(f, 3)
     assert "comprehensions" in message and "append()" in message
-
-
-def test_match_that_binds_with_a_guard():
-    def f(n):
-        match n:
-            case x if x > 3:
-                return 1
-            case _:
-                return 2
-    message = refused(f, 3)
-    assert "match" in message and "guard" in message and "if and elif" in message
-    assert line(f, "match n").partition(":")[2] in message
 
 
 def test_loop_over_a_function_object():
@@ -406,11 +381,64 @@ def test_raise_where_a_tensor_decides():
     assert line(g, "if n > 3") in note
 
 
-def test_items_of_python_lists_at_a_traced_index():
+def test_items_of_python_lists_of_different_kinds():
     def f(n):
-        table = [0, 0, 0]
+        table = [0, 0.5, "a"]
         for i in range(n):
             table[i] = i
         return table
     message = refused(f, 3)
     assert "not known while a graph is traced" in message and "tensor_scatter_nd_update" in message
+
+
+def test_items_of_lists_in_lists_at_a_traced_index():
+    def f(n):
+        table = [[0, 0], [0, 0]]
+        for i in range(n):
+            table[i][1] = i
+        return table
+    message = refused(f, 2)
+    assert "not known while a graph is traced" in message
+
+
+def test_items_of_a_dict_under_changing_keys():
+    def f(n):
+        found = {}
+        key = "a"
+        while n > 0:
+            found[key] = n
+            key = key + "a"
+            n -= 1
+        return n
+    message = refused(f, 2)
+    assert "'key'" in message or "found[key]" in message
+
+
+def test_assert_says_the_values_of_a_formatted_message():
+    def f(x):
+        assert x > 0, f"{x} is not positive"
+        return x
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="-2.*is not positive"):
+        gyre.function(f)(gyre.constant(-2))
+
+
+def test_recursion_of_a_function_that_is_none_of_the_graph():
+    def factorial(k):
+        if k <= 1:
+            return 1
+        return k * factorial(k - 1)
+
+    def f(n):
+        return factorial(n)
+    with pytest.raises(RecursionError) as caught:
+        gyre.function(f)(gyre.constant(5))
+    message = str(caught.value)
+    assert line(factorial, "def factorial") in message and "make it a gyre.function" in message
+
+
+def test_bare_return_beside_a_value():
+    def f(n):
+        if n > 100:
+            return
+        return n
+    assert "what is returned differs in the branches" in refused(f, 3)

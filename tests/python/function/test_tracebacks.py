@@ -126,3 +126,12 @@ def test_subclasses_say_what_they_raise():
         gyre._gyre.QuietCallable()()
     with pytest.raises(TypeError, match="callable"):
         gyre._gyre.set_traceback_filter("nothing")
+
+
+def test_decorator_of_what_it_does_not_take():
+    def numbers():
+        yield 1
+
+    with pytest.raises(TypeError, match="numbers .* is a generator") as caught:
+        gyre.function(numbers)
+    assert [str(entry.path) for entry in caught.traceback] == [__file__]

@@ -45,6 +45,18 @@ def test_loops_and_branches_are_nested_and_named():
     assert inside(outer, inner) and inside(otherwise, inner) and not inside(then, inner)
 
 
+def test_state_of_a_loop_over_rows_has_the_users_names():
+    @gyre.function
+    def f(rows):
+        total = gyre.constant(0.0)
+        for row in rows:
+            total += row
+        return total
+
+    text_form = f.get_concrete_function(gyre.ones([3])).graph.text()
+    assert "state_total" in text_form and "state_0" not in text_form
+
+
 def test_elements_are_nested_as_boxes_are():
     page = gyre.show(programs.gradient, *programs.example())
     parents = {child: group for group in ET.fromstring(page.svg).iter() for child in group}

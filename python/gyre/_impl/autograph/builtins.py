@@ -22,7 +22,7 @@ def range_(*args):
 
 def len_(value):
     if isinstance(value, TracedList):
-        return value.length()
+        return value.length() if value.count is None else value.count
     if isinstance(value, _gyre.Tensor) and value.is_symbolic:
         dims = value._dims
         if dims is not None and dims and dims[0] is not None:

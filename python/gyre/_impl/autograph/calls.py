@@ -4,18 +4,19 @@ import functools
 import sys
 import types
 
+from gyre import _gyre
 from gyre._impl.autograph import effects
 from gyre._impl.autograph.builtins import OVERLOADS
+from gyre._impl.autograph.lines import is_ours
 from gyre._impl.autograph.lists import TracedList
 
 _NOT_CONVERTED = frozenset((
-    "gyre", "malt", "numpy", "collections", "copy", "inspect", "re", "pdb", "threading", "functools",
-    "itertools", "contextlib", "dataclasses", "enum", "typing", "abc", "logging", "warnings", "random",
+    "gyre", "numpy", "collections", "copy", "inspect", "re", "pdb", "threading", "functools", "itertools",
+    "contextlib", "dataclasses", "enum", "typing", "abc", "logging", "warnings", "random",
     "unittest", "pytest", "_pytest", "hypothesis", "torch", "jax", "pandas", "scipy", "matplotlib",
     "ml_dtypes", "builtins", "operator", "math", "string", "json", "time", "datetime", "os", "sys",
     "weakref", "types", "ast", "traceback", "io", "pathlib", "argparse", "concurrent", "multiprocessing",
 ))
-
 
 
 def converted_call(fn, args, kwargs, scope=None):
@@ -37,11 +38,37 @@ def converted_call(fn, args, kwargs, scope=None):
 
 
 def _call_function(fn, args, kwargs):
-    ours = (getattr(fn, "__module__", None) or "").split(".")[0]
-    if ours == "gyre":
+    if _is_gyres(fn):
         return _call_gyre(fn, args, kwargs)
     converted = convert_or_none(fn)
     return (fn if converted is None else converted)(*args, **kwargs)
+
+
+def _is_gyres(fn):
+    """Whether a function is part of Gyre; decorators of Gyre's bear the module of what they decorate."""
+    module = getattr(fn, "__module__", None) or ""
+    return module == "gyre" or module.startswith("gyre.") or is_ours(fn.__code__.co_filename)
+
+
+def user_code(fn):
+    """What Gyre's own code calls for the user: while a graph is traced, `fn` with its control flow
+    converted."""
+    if _gyre.current_graph() is None:
+        return fn
+    if isinstance(fn, (types.FunctionType, types.MethodType)):
+        return fn if _is_gyres(fn) else convert_or_none(fn) or fn
+    if isinstance(fn, _gyre.QuietCallable) or not _is_plain_object(fn):
+        return fn
+    return functools.partial(_call_converted, fn)
+
+
+def _is_plain_object(fn):
+    kind = type(fn)
+    return kind is functools.partial or isinstance(getattr(kind, "__call__", None), types.FunctionType)
+
+
+def _call_converted(fn, /, *args, **kwargs):
+    return converted_call(fn, args, kwargs)
 
 
 def convert_or_none(fn):

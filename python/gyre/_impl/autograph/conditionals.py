@@ -8,8 +8,8 @@ from gyre._impl.autograph import raising
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
 from gyre._impl.autograph.lists import fresh
-from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place,
-                                          state)
+from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place, shown,
+                                          state, truth)
 from gyre._impl.autograph.undefined import (PartlyDefined, Undefined,
                                             UndefinedReturnValue, settled)
 
@@ -17,7 +17,7 @@ from gyre._impl.autograph.undefined import (PartlyDefined, Undefined,
 def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     """An if statement. get_state and set_state reach the names that its branches assign; the first
     `nouts` of them are used afterwards."""
-    cond = condition(cond)
+    cond = truth(cond)
     if not is_symbolic(cond):
         if cond:
             body()
@@ -30,14 +30,29 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         _first_that_does_not_recurse(before, set_state, body, orelse)
         return
 
+    changed = {}  # block -> for each name, whether it is still the list that the block was given
+
     def run(block):
-        set_state(fresh(before))
+        given = fresh(before)
+        set_state(given)
         block()
-        return get_state()[:nouts]
+        found = get_state()[:nouts]
+        changed[block] = [type(value) is list and value is own for value, own in zip(found, given)]
+        return found
 
     after = merge(cond, lambda: run(body), lambda: run(orelse), symbol_names[:nouts], at,
                   before[:nouts], _branches_of_if)
+    in_place = map(all, zip(*changed.values()))
+    after = [_same_list(old, new) if same else new for old, new, same in zip(before, after, in_place)]
     set_state(tuple(after) + tuple(before[nouts:]))
+
+
+def _same_list(old, new):
+    """A list that both branches change, and do not replace: other names of it see that."""
+    if type(new) is not list:
+        return new
+    old[:] = new
+    return old
 
 
 def _first_that_does_not_recurse(before, set_state, *blocks):
@@ -52,7 +67,7 @@ def _first_that_does_not_recurse(before, set_state, *blocks):
 
 
 def _branches_of_if(name, at, then, otherwise, why):
-    return (f"{name!r} differs in the branches of the if at {at}: {why}. Where its condition is true "
+    return (f"{shown(name)} differs in the branches of the if at {at}: {why}. Where its condition is true "
             f"it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
             f"decide with a Python value")
 
@@ -116,14 +131,14 @@ class _Branches:
                 values.append(then.value if then.value is not None else Undefined(self.names[i]))
                 continue
             value, flag = chosen.pack(tensors)
-            plain = self._python_value(then, otherwise)
+            known = self._known_value(then, otherwise)
             if flag is not None and (then.undefined or otherwise.undefined
                                      or then.flag is not None or otherwise.flag is not None):
                 run_time = self._decided_at_run_time(i)
                 value = settled(str(self.names[i]), PartlyDefined(
                     value, flag, self.names[i], self.at, run_time))
-            elif plain is not None:
-                value = plain
+            elif known is not None:
+                value = known
             values.append(value)
         return values
 
@@ -136,8 +151,10 @@ class _Branches:
         return not any(side.undefined for side in sides)
 
     @staticmethod
-    def _python_value(then, otherwise):
-        """The Python number that both branches give, if they do."""
+    def _known_value(then, otherwise):
+        """What both branches give without having made it: a Python number, a tensor of outside."""
+        if then.value is otherwise.value and isinstance(then.value, _gyre.Tensor):
+            return then.value
         if (len(then.leaves) == len(otherwise.leaves) == 1 and then.leaves[0].scalar
                 and otherwise.leaves[0].scalar and then.value is then.leaves[0].value
                 and layouts.same(then.value, otherwise.value)):
@@ -159,7 +176,7 @@ def merge(cond, then_fn, else_fn, names, at, before=None, refusal=_branches_of_i
     `names` are theirs."""
     attempt = _Branches(names, at, before, refusal)
     while True:
-        watch = Watch(then_fn, else_fn, kind="if", at=at)
+        watch = Watch(then_fn, else_fn, kind="if", at=at, names=names)
 
         def then():
             with watch:
@@ -190,7 +207,7 @@ def _results_of_expression(name, at, then, otherwise, why):
 
 def if_exp(cond, if_true, if_false, expr_repr):
     """`a if cond else b`."""
-    cond = condition(cond)
+    cond = truth(cond)
     if not is_symbolic(cond):
         return if_true() if cond else if_false()
     if state.probing:
@@ -204,35 +221,45 @@ def if_exp(cond, if_true, if_false, expr_repr):
 
 
 def _boolean(value):
-    value = condition(value)
+    value = truth(value)
     return value if isinstance(value, _gyre.Tensor) else bool(value)
 
 
-def and_(a, b):
-    """`a and b`; b is not computed if a is false."""
-    left = condition(a())
+def and_(left, *others):
+    """`left and b and …`; others: functions of the operands that follow, which are computed only as far
+    as that goes."""
+    left = condition(left)
+    if not others:
+        return left
     if not is_symbolic(left):
-        return left and b()
+        return left and and_(others[0](), *others[1:])
     if state.probing:
         return left
-    return merge(left, lambda: [_boolean(b())], lambda: [False], ["and"], place(), None,
-                 _results_of_expression, "and")[0]
+    return _choose(left, "and", lambda kind: kind(and_(others[0](), *others[1:])), lambda kind: kind(left))
 
 
-def or_(a, b):
-    """`a or b`; b is not computed if a is true."""
-    left = condition(a())
+def or_(left, *others):
+    """`left or b or …`, as `and_`."""
+    left = condition(left)
+    if not others:
+        return left
     if not is_symbolic(left):
-        return left or b()
+        return left or or_(others[0](), *others[1:])
     if state.probing:
         return left
-    return merge(left, lambda: [True], lambda: [_boolean(b())], ["or"], place(), None,
-                 _results_of_expression, "or")[0]
+    return _choose(left, "or", lambda kind: kind(left), lambda kind: kind(or_(others[0](), *others[1:])))
+
+
+def _choose(left, word, if_true, if_false):
+    """One of two operands, by the truth of the first: bools where that is one, else as they are."""
+    kind = _boolean if left.dtype.is_bool else condition
+    return merge(truth(left), lambda: [if_true(kind)], lambda: [if_false(kind)], [word], place(), None,
+                 _results_of_expression, word)[0]
 
 
 def not_(a):
     """`not a`."""
-    a = condition(a)
+    a = truth(a)
     if is_symbolic(a):
         return _gyre.execute("LogicalNot", [a])[0]
     return not a
@@ -250,16 +277,17 @@ def chain(signs, first, second, *rest):
     result = _SIGNS[signs[0]](first, second)
     if not rest:
         return result
-    return and_(lambda: result, lambda: chain(signs[1:], second, rest[0](), *rest[1:]))
+    return and_(result, lambda: chain(signs[1:], second, rest[0](), *rest[1:]))
 
 
-def assert_stmt(expression, message):
-    """`assert expression, message()`."""
-    expression = condition(expression)
+def assert_stmt(expression, message, parts=None):
+    """`assert expression, message()`. parts: a function of what an f-string is made of, so that a run can
+    say what its tensors are."""
+    expression = truth(expression)
     if not is_symbolic(expression):
         assert expression, message()
         return
-    text = message()
+    text = message() if parts is None else parts()
     if text is None:
         text = "assertion failed"
     from gyre._impl import nest

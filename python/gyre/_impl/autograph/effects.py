@@ -30,10 +30,10 @@ _active = _Active()
 
 
 class Watch:
-    """Of one block while it is traced: knows what existed before."""
+    """Of one block while it is traced: knows what existed before. names: its state, as written."""
 
-    def __init__(self, *blocks, kind, at):
-        self.kind, self.at = kind, at
+    def __init__(self, *blocks, kind, at, names):
+        self.kind, self.at, self.names = kind, at, [str(name) for name in names]
         self.older = {}    # id -> object: containers that the block can reach
         self.objects = {}  # id -> (object, path)
         self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
@@ -65,7 +65,7 @@ class Watch:
 
     def _look_at_assigned(self, fn):
         """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
-        from gyre._impl.autograph.source import block_codes
+        from gyre._impl.autograph.conversion.emission import block_codes
         if fn.__code__ in block_codes:
             return
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
@@ -91,7 +91,7 @@ class Watch:
             for i, item in enumerate(value[:50]):
                 self._look(item, f"{path}[{i}]", depth + 1)
         elif isinstance(value, types.FunctionType):
-            if not value.__module__ or not value.__module__.startswith(("gyre", "malt", "numpy")):
+            if not value.__module__ or not value.__module__.startswith(("gyre", "numpy")):
                 self._look_into_function(value, path, depth + 1)
         elif isinstance(value, types.MethodType):
             self._look(value.__self__, path, depth + 1)
@@ -145,7 +145,7 @@ def _assigned_outside(code):
 def _is_users(value):
     module = type(value).__module__ or ""
     return (not isinstance(value, (type, types.ModuleType)) and hasattr(value, "__dict__")
-            and module.split(".")[0] not in ("gyre", "malt", "numpy", "builtins", "threading", "weakref"))
+            and module.split(".")[0] not in ("gyre", "numpy", "builtins", "threading", "weakref"))
 
 
 def _holds_traced(value):
@@ -159,14 +159,23 @@ def _holds_traced(value):
 def check_method(method, args):
     """Refuses `older.append(traced)`. `method` is a bound builtin method."""
     owner = getattr(method, "__self__", None)
-    if not _active.watches or not isinstance(owner, _CONTAINERS) or method.__name__ not in _MUTATORS:
-        return
-    if not _holds_traced(list(args)):
+    if _active.watches and isinstance(owner, _CONTAINERS) and method.__name__ in _MUTATORS:
+        _check(owner, list(args), f"{method.__name__}()")
+
+
+def check_item(owner, value, written):
+    """Refuses `older[key] = traced`, unless that place is part of a block's state."""
+    if _active.watches and isinstance(owner, dict):
+        _check(owner, value, f"the assignment of {written}", written)
+
+
+def _check(owner, value, what, written=None):
+    if not _holds_traced(value):
         return
     for watch in _active.watches:
-        if id(owner) in watch.older:
+        if id(owner) in watch.older and written not in watch.names:
             raise TypeError(
-                f"{method.__name__}() at {place()} changes a Python {type(owner).__name__} that is older "
+                f"{what} at {place()} changes a Python {type(owner).__name__} that is older "
                 f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
                 f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
                 f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "

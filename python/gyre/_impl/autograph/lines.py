@@ -4,8 +4,7 @@ import os
 import sys
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_SKIPPED_PARTS = (os.sep + "malt" + os.sep, os.sep + "contextlib.py", os.sep + "functools.py",
-                  os.sep + "threading.py")
+_SKIPPED_PARTS = (os.sep + "contextlib.py", os.sep + "functools.py", os.sep + "threading.py")
 
 _shown = {}  # file name of code -> how it is shown, or None where frames of it are not the user's
 

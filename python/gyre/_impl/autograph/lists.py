@@ -3,6 +3,7 @@ iteration. Such a list is a TensorList per leaf of its elements."""
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.autograph import effects
 
 
 def _unknown():
@@ -17,10 +18,12 @@ def _shape(dims):
 
 
 class TracedList:
-    """A list whose length is known at run time only. Elements are structures of one kind."""
+    """A list of the graph. Elements are structures of one kind.
 
-    def __init__(self, handles, element, dtypes, dims):
-        self.handles = list(handles)
+    count: how many, if that is known while tracing: where loops assigned items of a Python list."""
+
+    def __init__(self, handles, element, dtypes, dims, count=None):
+        self.handles, self.count = list(handles), count
         self._element = element  # a structure like the elements
         self._dtypes, self._dims = dtypes, dims
 
@@ -42,6 +45,7 @@ class TracedList:
         return made
 
     def append(self, value):
+        self.count = None
         difference = nest.difference(self._element, value)
         if difference:
             raise TypeError(f"the elements of a list that grows in a traced loop must be alike: "
@@ -54,6 +58,7 @@ class TracedList:
 
     def pop(self):
         """Takes the last element off."""
+        self.count = None
         leaves = []
         for i, dtype in enumerate(self._dtypes):
             self.handles[i], leaf = _gyre.execute(
@@ -67,18 +72,28 @@ class TracedList:
     def length(self):
         return _gyre.execute("TensorListLength", [self.handles[0]])[0]
 
+    def _place(self, index):
+        """An index as list ops take it: not from the end."""
+        if isinstance(index, int):
+            return self.length() + index if index < 0 else index
+        zero = _gyre.convert(0, index.dtype)
+        length = _gyre.execute("Cast", [self.length()], {"DstT": index.dtype})[0]
+        return _gyre.execute("SelectV2", [index < zero, index + length, index])[0]
+
     def __getitem__(self, index):
+        if isinstance(index, slice) and self.count is not None:
+            return [self[i] for i in range(*index.indices(self.count))]
         if isinstance(index, slice):
             stacked = self.stack()
             return nest.map_structure(lambda tensor: tensor[index], stacked, expand_composites=True)
-        if isinstance(index, int) and index < 0:
-            index = self.length() + index
+        index = self._place(index)
         leaves = [
             _gyre.execute("TensorListGetItem", [handle, index, _shape(dims)], {"element_dtype": dtype})[0]
             for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)]
         return self._pack(leaves)
 
     def __setitem__(self, index, value):
+        index = self._place(index)
         leaves = nest.flatten(value, expand_composites=True)
         for i, (leaf, dtype) in enumerate(zip(leaves, self._dtypes)):
             self.handles[i] = _gyre.execute(
@@ -101,17 +116,21 @@ class TracedList:
         return self._pack(leaves)
 
     def copy(self):
-        return TracedList(self.handles, self._element, self._dtypes, list(self._dims))
+        return TracedList(self.handles, self._element, self._dtypes, list(self._dims), self.count)
 
     def to_list(self):
         """Of eager handles: a Python list."""
         return [self[i] for i in range(int(self.length()))]
 
     def __len__(self):
+        if self.count is not None:
+            return self.count
         raise TypeError("the length of a list that grows in a traced loop is known at run time only; "
                         "len() of it works in converted code")
 
     def __iter__(self):
+        if self.count is not None:
+            return iter([self[i] for i in range(self.count)])
         raise TypeError("a list that grows in a traced loop cannot be iterated by Python; "
                         "use stack(), or a for statement in converted code")
 
@@ -156,3 +175,42 @@ def list_pop(target):
     """`x = target.pop()` as a statement: (target, x)."""
     value = target.pop()
     return target, value
+
+
+# Where a block changes items of what may be a list, a list of the graph is part of its state as a whole. So
+# is a Python list, unless the items are `fixed`, the same in all iterations: then those are, one by one.
+
+def _is_whole(target, fixed):
+    return isinstance(target, TracedList) or not fixed and isinstance(target, list)
+
+
+def list_only(target, fixed):
+    """`target`, if it is part of the state as a whole."""
+    return target if _is_whole(target, fixed) else None
+
+
+def list_or(target, changed):
+    """What `target` is after the block: it has as many items as before."""
+    if changed is None:
+        return target
+    if isinstance(changed, TracedList):
+        changed.count = target.count if isinstance(target, TracedList) else len(target)
+    return changed
+
+
+def item_only(target, load, fixed):
+    """An item that is part of the state by itself."""
+    return None if _is_whole(target, fixed) else load()
+
+
+def item_set(target, index, value, fixed):
+    """Gives it another value."""
+    if not _is_whole(target, fixed):
+        target[index] = value
+
+
+def list_set(target, index, value, written):
+    """`target[index] = value` as a statement, at an index that a loop changes. written: how it is."""
+    effects.check_item(target, value, written)
+    target[index] = value
+    return target

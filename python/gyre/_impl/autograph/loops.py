@@ -15,8 +15,8 @@ from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
 from gyre._impl.autograph.lines import stack_level
 from gyre._impl.autograph.lists import TracedList, fresh
 from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
-from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place, probe,
-                                          state)
+from gyre._impl.autograph.tracing import (Recursion, Restart, is_symbolic, place, probe,
+                                          shown, state, truth)
 from gyre._impl.autograph.undefined import PartlyDefined, settled
 
 _MANY = 3000  # iterations of a Python loop that are worth a word
@@ -65,12 +65,17 @@ class _Loop:
                 continue
             value, flag = chosen.pack(tensors)
             values.append(value if flag is None else PartlyDefined(value, flag, name, self.at, True))
-        self.set_state(tuple(values))
+        self.given = tuple(values)
+        self.set_state(self.given)
 
     def leave(self):
         """The tensors of the state at the end of the body."""
         tensors, wrong = [], False
-        for i, value in enumerate(self.get_state()):
+        after = self.get_state()
+        # A number that the body leaves alone stays one of Python's, so that Python can decide by it.
+        self.kept = [value is given and isinstance(value, _gyre.Tensor) and taken.leaves[0].scalar
+                     for value, given, taken in zip(after, self.given, self.taken)]
+        for i, value in enumerate(after):
             taken = Taken(value)
             try:
                 tensors.extend(self.layouts[i].emit(taken))
@@ -93,8 +98,8 @@ class _Loop:
 
     def refuse(self, i, after, why):
         raise TypeError(
-            f"{self.names[i]!r} does not stay the same kind of value in the {self.kind} loop at {self.at}: "
-            f"{why}. Before the loop it is {self.taken[i].describe()}, after one iteration it is "
+            f"{shown(self.names[i])} does not stay the same kind of value in the {self.kind} loop at "
+            f"{self.at}: {why}. Before the loop it is {self.taken[i].describe()}, after one iteration it is "
             f"{after.describe()}. Give it its final kind before the loop") from None
 
     # ---- Tracing
@@ -102,7 +107,7 @@ class _Loop:
     def trace(self, build, *blocks):
         """build(initial tensors, paths, invariants) makes the loop, and returns its results."""
         while True:
-            watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at)
+            watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
             try:
                 with watch:
                     self.watch = watch
@@ -116,7 +121,8 @@ class _Loop:
                     raising.explain(error, f"{self.kind} loop", self.at)
                     raise
         self.enter(results)
-        self.set_state(tuple(map(settled, self.names, self.get_state())))
+        self.set_state(tuple(before if kept else settled(name, value) for name, before, value, kept in zip(
+            self.names, self.before, self.get_state(), self.kept)))
 
     def _guess(self):
         """After a failure: whether another layout is worth a try."""
@@ -215,7 +221,7 @@ def _options(opts):
 
 
 def _scalar(value):
-    value = condition(value)
+    value = truth(value)
     if isinstance(value, _gyre.Tensor):
         return value
     return _gyre.convert(bool(value))
@@ -232,7 +238,7 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
     at = place()
     count = 0
     while True:
-        answer = condition(probe(test))
+        answer = truth(probe(test))
         if is_symbolic(answer):
             break
         if not answer:
@@ -303,7 +309,7 @@ def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opt
 def _for_rows(rows, step, loop):
     if isinstance(rows, Rows):
         return lambda initial, paths, dims: _gyre.trace_fold(
-            lambda values, row: step(row[0], values), [rows.tensor], initial, keep=False, name="for",
+            lambda values, row: step(row[0], values), [rows.tensor], initial, paths, keep=False, name="for",
             **loop.options) if initial else _for_indices(rows, step, loop)(initial, paths, dims)
     return _for_indices(rows, step, loop)
 
@@ -331,7 +337,7 @@ def _for_while(rows, step, loop, extra_test):
         def holds(tensors):
             loop.enter(tensors[1:])
             more = tensors[0] < length
-            go_on = condition(extra_test())
+            go_on = truth(extra_test())
             if not isinstance(go_on, _gyre.Tensor):
                 return more if go_on else _gyre.convert(False)
             return _gyre.execute("LogicalAnd", [more, go_on])[0]
@@ -354,7 +360,7 @@ def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
             if tracing and count == _MANY:
                 _warn_many(count, place())
         return
-    go_on = condition(extra_test())
+    go_on = truth(extra_test())
     for target in iterable:
         if is_symbolic(go_on):
             def block(target=target):
@@ -365,6 +371,6 @@ def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
             body(target)
         else:
             break
-        go_on = condition(extra_test())
+        go_on = truth(extra_test())
 
 

@@ -1,12 +1,15 @@
-"""`raise` in a block that is traced: it happens whatever the condition will be. The error says so."""
+"""What errors of users' code that is traced say in addition."""
 
+import collections
 import dis
+import os
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def explain(error, kind, at):
-    """Adds a note to an error that the user's own `raise` raised in a traced block; once."""
+    """Adds a note to an error that the user's own `raise` raised in a traced block, where it happens whatever
+    the condition will be; once."""
     if getattr(error, "__notes__", None) or not _raised_by_statement(error):
         return
     error.add_note(
@@ -21,3 +24,23 @@ def _raised_by_statement(error):
         entry = entry.tb_next
     code = entry.tb_frame.f_code
     return not is_ours(code.co_filename) and code.co_code[entry.tb_lasti] == _RAISE
+
+
+def explain_recursion(error):
+    """Says in a RecursionError of a trace which function it was that did not end."""
+    from gyre._impl.autograph.lines import is_ours
+    calls, lines, entry = collections.Counter(), {}, error.__traceback__
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        if not is_ours(code.co_filename):
+            name = code.co_filename, code.co_qualname
+            calls[name] += 1
+            lines[name] = min(code.co_firstlineno, lines.get(name, code.co_firstlineno))
+        entry = entry.tb_next
+    for (file, function), count in calls.most_common(1):
+        if count > 5:
+            place = f"{os.path.basename(file)}:{lines[file, function]}"
+            error.args = (
+                f"{function.rpartition('.')[2]} at {place} calls itself without end while it is traced. "
+                f"Where a tensor decides whether it goes on, make it a gyre.function: then its calls are "
+                f"calls in the graph",)

@@ -6,32 +6,13 @@ from gyre._impl.autograph.tracing import is_symbolic
 from gyre._impl.autograph.undefined import PartlyDefined, UndefinedReturnValue
 
 
-class ConversionOptions:
-    """What malt writes into converted code; Gyre has one set of options."""
-
-    def __init__(self, **options):
-        pass
-
-
-class Feature:
-    """Names in converted code."""
-
-    ASSERT_STATEMENTS = BUILTIN_FUNCTIONS = None
-
-
 class FunctionScope:
-    """One call of a converted function."""
+    """One call of a converted function. name: its own, in the frame of that call."""
 
     __slots__ = ("function_name", "name")
 
-    def __init__(self, function_name, name, options):
+    def __init__(self, function_name, name):
         self.function_name, self.name = function_name, name
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        return None
 
     def ret(self, value, did_return):
         """What the function returns. A return that is reached on some paths only is checked."""
@@ -48,8 +29,3 @@ class FunctionScope:
                 f"{self.function_name} ended without a return: {place()}"]])
             return value.value
         return value
-
-
-def with_function_scope(thunk, name, options):
-    """The body of a converted lambda."""
-    return thunk(FunctionScope("<lambda>", name, options))

@@ -46,6 +46,20 @@ def condition(value):
     return value
 
 
+def truth(value):
+    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not empty."""
+    value = condition(value)
+    if not is_symbolic(value) or value.dtype.is_bool or value.dtype.name in ("variant", "resource"):
+        return value
+    empty = _gyre.convert("") if value.dtype.name == "string" else _gyre.convert(0, value.dtype)
+    return _gyre.execute("NotEqual", [value, empty])[0]
+
+
+def shown(name):
+    """How messages call a name of converted code."""
+    return "what is returned" if name.startswith("retval_") else repr(name)
+
+
 class _Answer(Exception):
     pass
 
@@ -65,5 +79,4 @@ def probe(fn):
     return answer[0]
 
 
-
-__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "state"]
+__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "shown", "state", "truth"]

@@ -2,20 +2,14 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.calls import convert_or_none
+from gyre._impl.autograph.calls import user_code
 
 
 def callable_of(fn, what):
     """A branch or body, with its plain Python control flow converted while a graph is traced."""
     if not callable(fn):
         raise TypeError(f"{what} must be callable, not {type(fn).__name__}")
-    if _gyre.current_graph() is None:
-        return fn
-    kind = type(fn)
-    if kind.__name__ in ("function", "method"):
-        module = (getattr(fn, "__module__", None) or "").split(".")[0]
-        return fn if module == "gyre" else convert_or_none(fn) or fn
-    return fn
+    return user_code(fn)
 
 
 def as_tensor(value):

@@ -93,6 +93,10 @@ def _empty(part):
 
 
 def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
-    """map_fn whose rows may all be computed at once: `fn` should not depend on their order."""
+    """map_fn whose rows may be computed in any order, and many at once; `fn` should not depend on that.
+
+    Rows are iterations of one loop, 64 of them in flight, whatever `fn` does: nothing is refused, and there
+    is no other way to fall back to, so both arguments are taken, and of no effect. Where all rows should be
+    one product or sum, write `fn` for tensors with a leading axis and call it once."""
     del fallback_to_while_loop, warn
     return map_fn(fn, elems, parallel_iterations=64)

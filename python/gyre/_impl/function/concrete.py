@@ -4,7 +4,7 @@ import types
 
 from gyre import _gyre
 from gyre._impl import nest, tape
-from gyre._impl.autograph import calls
+from gyre._impl.autograph import calls, raising
 from gyre._impl.autograph.lists import TracedList
 from gyre._impl.function import watching
 from gyre._impl.variable import variable_of
@@ -169,7 +169,12 @@ def trace(function, leaves, dims, python):
             graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
             for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())]
         args, kwargs = leaves.rebuild(placeholders)
-        structure, _ = flat_results(function.name, python(*args, **kwargs))
+        try:
+            results = python(*args, **kwargs)
+        except RecursionError as error:
+            raising.explain_recursion(error)
+            raise
+        structure, _ = flat_results(function.name, results)
         return ConcreteFunction(function.name, graph, leaves, placeholders, structure,
                                 function.parameters)
 

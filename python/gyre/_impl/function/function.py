@@ -291,6 +291,7 @@ class Method(_gyre.QuietCallable):
         return f"{self.function!r} of {self.__self__!r}"
 
 
+@quiet
 def function(func=None, input_signature=None, autograph=True, reduce_retracing=True, name=None,
              memory=None, jit_compile=None, experimental_implements=None,
              experimental_autograph_options=None, experimental_relax_shapes=None):

@@ -440,3 +440,86 @@ def mutual_python(x):
     if even(4):
         return x
     return -x
+
+
+@case((3.0,), (-3.0,))
+def exception_with_a_name(x):
+    try:
+        y = x + 1.0
+        if x > 0:
+            y = y * 2.0
+    except ValueError as error:
+        y = str(error)
+    return y
+
+
+@case((3.0,), (-3.0,))
+def exception_that_is_caught(x):
+    try:
+        y = x * 2.0
+        {}["missing"]
+    except KeyError as error:
+        if x > 0:
+            y = x * len(error.args)
+    finally:
+        y = y + 1.0
+    return y
+
+
+@case((3.0,), (1.0,))
+def assert_with_formatted_message(x):
+    assert x > 0, f"{x} is not positive, but {x:5}"
+    if x > 2:
+        x = x * 2.0
+    return x
+
+
+class _Scaled:
+    """Names that begin with two underscores are the class's own."""
+
+    def __init__(self, by):
+        self.__by = by
+
+    def __scale(self, x, __more=1.0):
+        if x > 0:
+            return x * self.__by + __more
+        return x - __more
+
+    def call(self, x):
+        if x > 1:
+            x = self.__scale(x)
+        return x
+
+
+@case((3.0,), (0.5,))
+def private_names(x):
+    return _Scaled(2.0).call(x)
+
+
+@case((3.0,), (-2.0,))
+def lambdas_of_one_line(x):
+    def both(f, g):
+        return f(x), g(x)
+    return both(lambda a: a * 2.0 if a > 0 else a, lambda a: a * 3.0 if a > 0 else -a)
+
+
+@case((3.0,), (-2.0,))
+def lambda_that_reads_a_name_later(x):
+    scale = 1.0
+    scaled = lambda: x * scale  # noqa: E731
+    if x > 0:
+        scale = 5.0
+    return scaled()
+
+
+@case((3,), (-2,))
+def else_of_a_try(n):
+    found = []
+    try:
+        found.append(n)
+    except ValueError:
+        found.append(-1)
+    else:
+        if n > 0:
+            return n
+    return found[0] * 2

@@ -422,3 +422,35 @@ def compare_all(x, y):
     if x > y:
         r += 100000
     return r
+
+
+@case((2,), (-2,))
+def walrus_before_and(x):
+    if (y := x * 2) > 0 and y < 10:
+        return y
+    return x
+
+
+@case((3,), (0,))
+def walrus_in_while(n):
+    total = 0
+    while (left := n - total) > 0:
+        total += 1
+    return total, left
+
+
+@case((3,), (0,))
+def truth_of_numbers(n):
+    first = n or 7
+    second = n and 5
+    if n:
+        first += 1
+    return first, second, not n, 1 if n else 2
+
+
+@case((7,), (1,))
+def truth_of_numbers_in_while(n):
+    a, b = n * 6, n * 4
+    while b:
+        a, b = b, a % b
+    return a

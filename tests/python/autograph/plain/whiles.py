@@ -449,3 +449,13 @@ def bits(n):
         count += n % 2
         n = n // 2
     return count
+
+
+@case((3, 3), (3, 1))
+def return_that_python_never_reaches(n, m):
+    i = 0
+    while i < 2 and n == m:
+        i += 1
+        if 2 * 3 < 4:
+            return i
+    return -i

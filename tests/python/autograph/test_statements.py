@@ -1,4 +1,4 @@
-"""Functions for which conversion leaves out what they do not need."""
+"""Forms of statements that conversion treats apart."""
 
 import importlib.util
 from pathlib import Path

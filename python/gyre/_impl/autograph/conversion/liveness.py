@@ -1,0 +1,186 @@
+"""Which names a block (an if or a loop) hands over: those that it changes, and that are used after it or in
+a later iteration. Trees have no jumps any more, so that names that are live are found by going through
+statements backwards, once more for each loop."""
+
+import ast
+
+from gyre._impl.autograph.conversion.symbols import activity, activity_of, header
+from gyre._impl.autograph.conversion.tree import (BLOCKS, FUNCTIONS, TRIES, own_nodes,
+                                                  parameter_names)
+
+
+class State:
+    """Of a block.
+
+    symbols: names and places below names, as they are written; the first `outputs` are used after it.
+    places: symbols that are no names -> a node of each.
+    lists: names of what may be a list, whose items are changed -> whether these are among the places, so
+    that it need not be a list of the graph.
+    undefined: names that may have no value before it.  globals: those that are global."""
+
+    def __init__(self, symbols, outputs, places, lists, undefined, global_names):
+        self.symbols, self.outputs, self.places, self.lists = symbols, outputs, places, lists
+        self.undefined, self.globals = undefined, global_names
+
+    def names(self):
+        """Those that are names."""
+        return [name for name in self.symbols if name not in self.places]
+
+
+class Function:
+    """Of one function: sets the attribute `state` of its blocks, and `undefined` of its try statements."""
+
+    def __init__(self, node):
+        self.globals, self.nonlocals = set(), set()
+        for part in own_nodes(node):
+            if isinstance(part, ast.Global):
+                self.globals.update(part.names)
+            elif isinstance(part, ast.Nonlocal):
+                self.nonlocals.update(part.names)
+        self.activities = {}  # statement -> its activity
+        self.live = {}        # block -> (names live before it, after it)
+        self.changed = set()  # names that blocks give values
+        self.is_final = True  # whether the names after the statements that are gone through are known
+        self._block(node.body, set(), frozenset(), frozenset())
+        self._define(node.body, parameter_names(node.args))
+
+    # ---- Backwards: names that are live
+
+    def _block(self, statements, live, always, closures):
+        """Names that are live before a block, given those after it. always: those that handlers of
+        exceptions use; closures: those that functions defined before use."""
+        reaching = []
+        for statement in statements:
+            found = self._activity(statement)
+            closures |= found.closures
+            reaching.append(closures)
+        for statement, used in zip(reversed(statements), reversed(reaching)):
+            live = self._statement(statement, live | used, always, used) | always | used
+        return live
+
+    def _activity(self, statement):
+        found = self.activities.get(statement)
+        if found is None:
+            found = self.activities[statement] = activity(statement)
+        return found
+
+    def _statement(self, node, live, always, closures):
+        if isinstance(node, ast.If):
+            before = (header(node).read | self._block(node.body, live, always, closures)
+                      | self._block(node.orelse, live, always, closures))
+            self.live[node] = before, live
+            return before
+        if isinstance(node, (ast.While, ast.For)):
+            return self._loop(node, live, always, closures)
+        if isinstance(node, TRIES):
+            return self._try(node, live, always, closures)
+        found = header(node)
+        if found is not None:
+            inside = self._block(node.body, live, always, closures)
+            return found.read | (inside - found.modified)
+        found = self._activity(node)
+        if isinstance(node, (ast.Return, ast.Raise)):
+            return found.read | always
+        return found.read | (live - found.modified)
+
+    def _loop(self, node, live, always, closures):
+        closures = closures | self._activity(node).closures
+        targets = activity(node.target) if isinstance(node, ast.For) else activity()
+        read = header(node).read | targets.read
+        before = read | live
+        # A name is live at the end of an iteration if it is at its beginning. Going once through the body
+        # says which are; once more, with these, what its blocks hand over. Only where that is asked for: else
+        # nests would take 2^depth.
+        was_final, self.is_final = self.is_final, False
+        before = before | (self._block(node.body, before, always, closures) - targets.modified)
+        self.is_final = was_final
+        if self.is_final:
+            self._block(node.body, before, always, closures)
+            self.live[node] = before, live
+        return before
+
+    def _try(self, node, live, always, closures):
+        last = self._block(node.finalbody, live, always, closures) if node.finalbody else live
+        caught = set(last) if node.finalbody else set()
+        for handler in node.handlers:
+            caught |= activity(handler.type).read | (
+                self._block(handler.body, last, always, closures) - {handler.name})
+        after = self._block(node.orelse, last, always, closures)
+        return self._block(node.body, after, always | frozenset(caught), closures)
+
+    # ---- Forwards: names that have a value
+
+    def _define(self, statements, defined):
+        """Goes through a block; `defined` grows by what it gives values."""
+        for statement in statements:
+            found = self._activity(statement)
+            if isinstance(statement, BLOCKS):
+                self._state(statement, defined)
+            elif isinstance(statement, TRIES):
+                statement.undefined = sorted(found.modified - defined - self.globals - self.nonlocals)
+                self.changed.update(statement.undefined)
+                defined |= found.modified
+                self._try_blocks(statement, defined)
+            elif isinstance(statement, ast.With):
+                defined |= activity(*statement.items).modified
+                self._define(statement.body, defined)
+            elif isinstance(statement, ast.Delete):
+                self.changed |= found.modified
+            defined |= found.modified
+
+    def _try_blocks(self, node, defined):
+        for block in (node.body, node.orelse, node.finalbody):
+            self._define(block, set(defined))
+        for handler in node.handlers:
+            self._define(handler.body, defined | {handler.name} - {None})
+
+    def _state(self, node, defined):
+        found = self._changes(node)
+        before, after = self.live[node]
+        outer = self.nonlocals | self.globals
+        after = after | (found.modified & outer) | (found.grown & before)
+        names = {name for name in found.modified if name in before or name in after}
+        lists = {name: name not in found.lists for name in found.lists | found.items
+                 if name in before and name not in names}
+        places = {name: place for name, place in found.places.items()
+                  if _is_one_place(place, found.modified, before)}
+        inputs = (names & before) - after
+        symbols = sorted({*names, *lists, *places}, key=lambda name: (name in inputs, name))
+        undefined = sorted(names - defined - outer)
+        node.state = State(symbols, len(symbols) - len(inputs), places, lists, undefined,
+                           names & self.globals)
+        self.changed |= names
+        inside = (defined - found.modified) | names
+        if isinstance(node, ast.For):
+            inside |= activity(node.target).modified
+        self._define(node.body, set(inside))
+        self._define(node.orelse, set(inside))
+
+    @staticmethod
+    def _changes(node):
+        """What a block changes. The test of an if is computed outside of it, a while's is part of it."""
+        parts = [*node.body, *node.orelse]
+        if isinstance(node, ast.While):
+            parts.append(node.test)
+        elif isinstance(node, ast.For):
+            parts.append(node.target)
+        return activity_of(parts)
+
+
+def _is_one_place(node, modified, live):
+    """Whether a place below a name is there before the block, and is the same throughout."""
+    keys = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    if not all(name.id in live for name in keys):
+        return False
+    indices = {name.id for part in ast.walk(node) if isinstance(part, ast.Subscript)
+               for name in ast.walk(part.slice) if isinstance(name, ast.Name)}
+    return not indices & modified
+
+
+def analyse(node):
+    """Of a def and those in it; the names that may have no value, or one on some paths only."""
+    changed = set()
+    for part in ast.walk(node):
+        if isinstance(part, FUNCTIONS):
+            changed |= Function(part).changed
+    return changed
