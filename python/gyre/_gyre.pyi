@@ -26,12 +26,16 @@ class DType:
     is_complex: bool
     is_bool: bool
     is_numeric: bool
+    is_quantized: bool
+    is_numpy_compatible: bool       # not resource, variant
     is_ref: bool
     base_dtype: DType
     real_dtype: DType
     as_numpy_dtype: Any             # imports numpy, and ml_dtypes for bfloat16
-    min: Any
+    min: Any                        # of floating types a numpy scalar; TypeError if there is none
     max: Any
+    limits: tuple[Any, Any]         # (min, max)
+    def is_compatible_with(self, other: Any) -> bool: ...  # references are of their base type
 
 def as_dtype(value: Any) -> DType: ...
 float32: DType                       # and so on: each dtype is an attribute of the module
@@ -40,7 +44,7 @@ def all_dtypes() -> dict[str, DType]: ...
 # ---- Tensors
 
 class Tensor:
-    """Immutable. `==` and `!=` work element by element; hash by identity is left to `.ref()`."""
+    """Immutable, but for set_shape. `==` and `!=` work element by element; hash by identity is left to `.ref()`."""
     dtype: DType
     _dims: Dims
     is_symbolic: bool
@@ -49,6 +53,8 @@ class Tensor:
     device: str
     graph: Graph | None
     def numpy(self) -> Any: ...      # shares memory, read-only, where the layout allows it
+    def _become(self, other: Tensor) -> None:
+        """Stands for another tensor of the same graph from now on: see Tensor.set_shape."""
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None): ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     # Operators (+ - * / // % ** @ & | ^ ~ < <= > >= == != unary - abs, reflected ones too),

@@ -77,48 +77,50 @@ bool IsUnsigned(DType dtype) {
   }
 }
 
+// Floating ones as numpy's scalars, so that they keep their type.
 template <typename T>
-nb::object Limit(bool is_max) {
+nb::object Limit(DType dtype, bool is_max) {
   using L = std::numeric_limits<T>;
-  return nb::cast(is_max ? L::max() : L::lowest());
+  nb::object limit = nb::cast(is_max ? L::max() : L::lowest());
+  return IsFloating(dtype) ? NumpyType(dtype)(limit) : limit;
 }
 
 nb::object LimitOf(DType dtype, bool is_max) {
   switch (dtype) {
     case DType::kFloat:
-      return Limit<float>(is_max);
+      return Limit<float>(dtype, is_max);
     case DType::kDouble:
-      return Limit<double>(is_max);
+      return Limit<double>(dtype, is_max);
     case DType::kInt8:
     case DType::kQint8:
-      return Limit<int8_t>(is_max);
+      return Limit<int8_t>(dtype, is_max);
     case DType::kInt16:
     case DType::kQint16:
-      return Limit<int16_t>(is_max);
+      return Limit<int16_t>(dtype, is_max);
     case DType::kInt32:
     case DType::kQint32:
-      return Limit<int32_t>(is_max);
+      return Limit<int32_t>(dtype, is_max);
     case DType::kInt64:
-      return Limit<int64_t>(is_max);
+      return Limit<int64_t>(dtype, is_max);
     case DType::kUint8:
     case DType::kQuint8:
-      return Limit<uint8_t>(is_max);
+      return Limit<uint8_t>(dtype, is_max);
     case DType::kUint16:
     case DType::kQuint16:
-      return Limit<uint16_t>(is_max);
+      return Limit<uint16_t>(dtype, is_max);
     case DType::kUint32:
-      return Limit<uint32_t>(is_max);
+      return Limit<uint32_t>(dtype, is_max);
     case DType::kUint64:
-      return Limit<uint64_t>(is_max);
+      return Limit<uint64_t>(dtype, is_max);
     case DType::kBool:
       return nb::cast(is_max);
     case DType::kHalf:
-      return nb::cast(is_max ? 65504.0 : -65504.0);
+      return NumpyType(dtype)(is_max ? 65504.0 : -65504.0);
     case DType::kBfloat16: {
       BFloat16 most;
       most.bits = 0x7f7f;
       const double value = static_cast<float>(most);
-      return nb::cast(is_max ? value : -value);
+      return NumpyType(dtype)(is_max ? value : -value);
     }
     default:
       ThrowTypeError(absl::StrCat(DTypeName(dtype), " has no ", is_max ? "max" : "min"));
@@ -223,6 +225,19 @@ void BindDTypes(nb::module_& m) {
                      return IsFloating(t.dtype) || IsInteger(t.dtype) || IsComplex(t.dtype) ||
                             IsQuantized(t.dtype);
                    })
+      .def_prop_ro("is_quantized", [](const PyDType& t) { return IsQuantized(t.dtype); })
+      .def_prop_ro("is_numpy_compatible",
+                   [](const PyDType& t) {
+                     return t.dtype != DType::kResource && t.dtype != DType::kVariant;
+                   })
+      .def_prop_ro("limits",
+                   [](const PyDType& t) {
+                     return nb::make_tuple(LimitOf(t.dtype, false), LimitOf(t.dtype, true));
+                   })
+      .def(
+          "is_compatible_with",
+          [](const PyDType& t, nb::handle other) { return ToPyDType(other).dtype == t.dtype; },
+          nb::arg("other"), "Whether tensors of the other type are of this one.")
       .def_prop_ro("is_ref", [](const PyDType& t) { return t.is_ref; })
       .def_prop_ro("base_dtype", [](const PyDType& t) { return ToPython(t.dtype); })
       .def_prop_ro("real_dtype", [](const PyDType& t) { return ToPython(RealType(t.dtype)); })

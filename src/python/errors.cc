@@ -29,15 +29,19 @@ std::string LineFromPython() {
   return line.is_none() ? "" : std::string(TextOf(line, "what a line provider returns"));
 }
 
-void SetError(const absl::Status& status) {
-  if (RaiseHostException(status)) return;
-  const std::string code = absl::StatusCodeToString(status.code());
+// `code`: that of a status, or INDEX_ERROR.
+void SetError(absl::string_view code, absl::string_view message) {
   if (!ErrorFactory().is_valid()) {
-    PyErr_SetString(PyExc_RuntimeError, absl::StrCat(code, ": ", status.message()).c_str());
+    PyErr_SetString(PyExc_RuntimeError, absl::StrCat(code, ": ", message).c_str());
     return;
   }
-  const nb::object error = ErrorFactory()(ToStr(code), ToStr(status.message()));
+  const nb::object error = ErrorFactory()(ToStr(code), ToStr(message));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+void SetError(const absl::Status& status) {
+  if (!RaiseHostException(status))
+    SetError(absl::StatusCodeToString(status.code()), status.message());
 }
 
 void Translate(const std::exception_ptr& exception, void*) {
@@ -85,6 +89,11 @@ void ThrowTypeError(absl::string_view text) {
 
 void ThrowValueError(absl::string_view text) {
   PyErr_SetString(PyExc_ValueError, std::string(text).c_str());
+  throw nb::python_error();
+}
+
+void ThrowIndexError(absl::string_view text) {
+  SetError("INDEX_ERROR", text);
   throw nb::python_error();
 }
 

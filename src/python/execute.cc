@@ -99,7 +99,7 @@ class TypeAttrs {
             inputs_[i].dtype() == inputs_[j].dtype()) {
           continue;
         }
-        ThrowTypeError(absl::StrCat(
+        ThrowMixedTypes(absl::StrCat(
             op_.name, " takes tensors of one dtype: '", ArgOf(inputs_[j]).name, "' is ",
             DTypeName(inputs_[j].dtype()), ", but '", ArgOf(inputs_[i]).name, "' is ",
             DTypeName(inputs_[i].dtype()), "; convert one of them with cast"));
@@ -382,6 +382,11 @@ void BindExecute(nb::module_& m) {
       [](nb::handle value, nb::handle dtype) { return Convert(value, ToOptionalDType(dtype)); },
       nb::arg("value").none(), nb::arg("dtype") = nb::none(),
       "A Tensor of anything; symbolic while a graph is current.");
+}
+
+void ThrowMixedTypes(const std::string& text) {
+  if (CurrentGraph() == nullptr) ThrowStatus(absl::InvalidArgumentError(text));
+  ThrowTypeError(text);
 }
 
 }  // namespace gyre::python

@@ -30,4 +30,8 @@ nb::object Unwrapped(nb::handle value);
 // Lists with tensors among their elements, at any depth.
 bool HoldsTensors(nb::handle list);
 
+// For operands that should have one dtype, and have not. The peer's classes: INVALID_ARGUMENT where
+// ops run at once, since an op fails; TypeError where a graph is made, since it cannot be.
+[[noreturn]] void ThrowMixedTypes(const std::string& text);
+
 }  // namespace gyre::python

@@ -128,21 +128,16 @@ void CheckRange(nb::handle self, const Spec& spec) {
   const PartialShape shape = AsTensor(self)->shape();
   if (!shape.has_rank() || spec.ellipsis_mask != 0 || spec.new_axis_mask != 0) return;
   if (static_cast<int>(spec.begin.size()) > shape.rank()) {
-    PyErr_SetString(PyExc_IndexError,
-                    absl::StrCat("too many indices: a tensor of ", Describe(*AsTensor(self)),
-                                 " has ", shape.rank(), " dimensions, not ", spec.begin.size())
-                        .c_str());
-    throw nb::python_error();
+    ThrowIndexError(absl::StrCat("too many indices: a tensor of ", Describe(*AsTensor(self)),
+                                 " has ", shape.rank(), " dimensions, not ", spec.begin.size()));
   }
   for (size_t i = 0; i < spec.begin.size(); ++i) {
     const int64_t dim = shape.dim(static_cast<int>(i));
     const Bound& bound = spec.begin[i];
     if ((spec.shrink_mask >> i & 1) == 0 || bound.tensor.is_valid() || dim < 0) continue;
     if (bound.number < dim && bound.number >= -dim) continue;
-    PyErr_SetString(PyExc_IndexError, absl::StrCat("index ", bound.number, " of dimension ", i,
-                                                   " is out of range: it has ", dim, " elements")
-                                          .c_str());
-    throw nb::python_error();
+    ThrowIndexError(absl::StrCat("index ", bound.number, " of dimension ", i,
+                                 " is out of range: it has ", dim, " elements"));
   }
 }
 

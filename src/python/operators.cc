@@ -170,9 +170,9 @@ nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
     if (IsFast(*x, *y) && IsPlain(which, x->eager.dtype()))
       return RunNow(OpOf(which), x->eager, y->eager);
     if (x->dtype() != y->dtype()) {
-      ThrowTypeError(absl::StrCat("the operands of ", SymbolOf(which), " are of dtypes ",
-                                  DTypeName(x->dtype()), " and ", DTypeName(y->dtype()),
-                                  "; convert one of them with cast"));
+      ThrowMixedTypes(absl::StrCat("the operands of ", SymbolOf(which), " are of dtypes ",
+                                   DTypeName(x->dtype()), " and ", DTypeName(y->dtype()),
+                                   "; convert one of them with cast"));
     }
     return Apply(which, a, b);
   }

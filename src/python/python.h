@@ -44,6 +44,8 @@ int GuardedInt(F&& body) noexcept {
 // TypeError and ValueError with a text. (nanobind's own take literals only.)
 [[noreturn]] void ThrowTypeError(absl::string_view text);
 [[noreturn]] void ThrowValueError(absl::string_view text);
+// What is both an IndexError and an INVALID_ARGUMENT of the package.
+[[noreturn]] void ThrowIndexError(absl::string_view text);
 // The error of the core as a gyre::Error.
 [[noreturn]] void ThrowStatus(absl::Status status);
 

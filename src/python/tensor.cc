@@ -114,6 +114,10 @@ nb::object ItemOf(const Tensor& tensor) { return ElementToPython(tensor, 0); }
 int TensorBool(PyObject* self) {
   return GuardedInt([&] {
     const PyTensor& t = *AsTensor(self);
+    if (!t.is_symbolic() && t.eager.num_elements() != 1) {  // as numpy says it
+      ThrowValueError(absl::StrCat("the truth of a tensor of shape ", t.eager.shape().ToString(),
+                                   " is ambiguous: use gyre.reduce_any or gyre.reduce_all"));
+    }
     const Tensor& one = OnlyElement(
         t, "its truth", "use gyre.cond, or write the code as a gyre.function that is converted");
     const int truth = PyObject_IsTrue(ItemOf(one).ptr());
@@ -327,6 +331,14 @@ void BindTensors(nb::module_& m) {
                      return ToStr(t.is_symbolic() ? DeviceOf(t.symbolic) : "/cpu:0");
                    })
       .def_prop_ro("graph", &GraphOf)
+      // Makes this object stand for another tensor of the same graph: the same value, of which more
+      // is known (set_shape).
+      .def("_become",
+           [](PyTensor& self, const PyTensor& other) {
+             self.symbolic = other.symbolic;
+             self.graph = other.graph;
+             self.id = other.id;
+           })
       .def("numpy", [](nb::handle self) { return ToNumpy(RequireTensor(self, "self"), self); })
       .def("__array__", &ArrayOf, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def("__complex__",

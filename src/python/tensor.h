@@ -26,7 +26,7 @@ class VariableOwner {
   const std::string name_;
 };
 
-// Immutable. Owned by Python.
+// Immutable but for set_shape (`_become`). Owned by Python.
 struct PyTensor {
   Tensor eager;                                // no value: symbolic
   Value symbolic;                              // no value: eager

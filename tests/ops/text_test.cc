@@ -150,6 +150,23 @@ TEST(StringFormat, TakesAnyNumberOfInputsAndStaysWithinTheBudget) {
   EXPECT_EQ(budget->used(), 0);
 }
 
+TEST(StringCase, LettersOfAscii) {
+  const Tensor text = Tensor::Scalar(std::string("Gr\xc3\x9f 1 z"));
+  EXPECT_EQ(Eval("StringUpper", {text}).scalar<std::string>(), "GR\xc3\x9f 1 Z");
+  EXPECT_EQ(Eval("StringLower", {text}).scalar<std::string>(), "gr\xc3\x9f 1 z");
+  EXPECT_EQ(Eval("StringUpper", {Tensor::Scalar(std::string("abc"))},
+                 Attrs({{"encoding", Text("utf-8")}}))
+                .scalar<std::string>(),
+            "ABC");
+  EXPECT_THAT(
+      std::string(EvalError("StringUpper", {text}, Attrs({{"encoding", Text("utf-8")}})).message()),
+      HasSubstr("letters beyond ASCII"));
+  EXPECT_THAT(
+      std::string(
+          EvalError("StringLower", {text}, Attrs({{"encoding", Text("latin-1")}})).message()),
+      HasSubstr("not 'latin-1'"));
+}
+
 TEST(StringLength, BytesAndCharacters) {
   const Tensor text = Tensor::Scalar(std::string("\xc3\xa9t\xc3\xa9"));
   EXPECT_EQ(Eval("StringLength", {text}).scalar<int32_t>(), 5);

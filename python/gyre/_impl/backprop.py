@@ -66,8 +66,10 @@ def differentiable(tensor) -> bool:
 
 
 def _of_source(x, gradient):
-    """The gradient of a source: rows only of variables."""
-    if gradient is None or is_variable(x) or isinstance(gradient, _gyre.Tensor):
+    """The gradient of a source: rows only of variables that were read by rows."""
+    if gradient is None or isinstance(gradient, _gyre.Tensor):
+        return gradient
+    if is_variable(x) and getattr(x, "read_by_rows", True):
         return gradient
     return convert_to_tensor(gradient)
 

@@ -1,5 +1,7 @@
 """From Python values to tensors, and the two ways in which all ops are called: `call`, `calls`."""
 
+import math
+
 from gyre import _gyre
 from gyre._impl.shape import TensorShape
 
@@ -94,7 +96,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
 def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     """A tensor of a Python value or numpy array; `shape` reshapes it, or repeats a scalar.
 
-    ValueError if the number of elements does not fit. In a graph: a constant of it.
+    TypeError if the number of elements does not fit. In a graph: a constant of it.
     """
     tensor = convert_to_tensor(value, dtype, name=name)
     if shape is None:
@@ -102,6 +104,9 @@ def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     dims = shape_as_list(TensorShape(shape))
     if tensor._dims == () and dims != []:
         return call("Fill", dims_tensor(dims), tensor)
+    if tensor._dims is not None and None not in tensor._dims and math.prod(tensor._dims) != math.prod(dims):
+        raise TypeError(f"a value of shape {TensorShape(tensor._dims)} cannot be a constant of shape "
+                        f"{TensorShape(dims)}")
     return call("Reshape", tensor, dims_tensor(dims))
 
 

@@ -100,13 +100,13 @@ class _Trace:
             self._xs = [graph.placeholder(x.dtype, x._dims) for x in inputs]
             self.result, gradient = user_code(f)(*packed(args, list(self._xs)), **kwargs)
             self._outputs = [convert_to_tensor(y) for y in flat(self.result)]
-            trained = tuple(v for v, _ in reads.found.values() if v.trainable)
+            trained = tuple(v for v, _ in reads.found.values() if v.is_watched)
             if trained and not _takes_variables(gradient):
                 raise TypeError(_NO_VARIABLES)
             self._dys = [graph.placeholder(y.dtype, y._dims) for y in self._outputs]
             found = _call_gradient(gradient, self._dys, len(inputs), trained)
             self._found = [None if g is None else convert_to_tensor(g) for g in found]
-        behind = sorted(reads.found.values(), key=lambda pair: not pair[0].trainable)
+        behind = sorted(reads.found.values(), key=lambda pair: not pair[0].is_watched)
         self.variables = [v for v, _ in behind]
         self.captured = [outer for outer, _ in graph.captures]
         self._behind = [p for _, p in behind] + [inner for _, inner in graph.captures]

@@ -1,34 +1,17 @@
-"""Places and names of nodes, and what devices there are. There is one device now: the CPU."""
+"""Places and names of nodes and variables."""
 
 import contextlib
-from typing import NamedTuple
+import threading
 
 from gyre import _gyre
 
 
-class PhysicalDevice(NamedTuple):
-    """A device of this machine."""
-
-    name: str
-    device_type: str
+class _Scopes(threading.local):
+    def __init__(self):
+        self.path = ""  # of the name scopes that are open: "outer/inner/"
 
 
-class LogicalDevice(NamedTuple):
-    """A device as programs name it."""
-
-    name: str
-    device_type: str
-
-
-class LogicalDeviceConfiguration(NamedTuple):
-    """One virtual device of a physical one. (Limits of memory are budgets of runs.)"""
-
-    memory_limit: int | None = None
-    experimental_priority: int | None = None
-
-
-_CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
-_logical: list[LogicalDeviceConfiguration] = [LogicalDeviceConfiguration()]
+_scopes = _Scopes()
 
 
 def device(device_name):
@@ -38,58 +21,20 @@ def device(device_name):
         else graph.device_scope(device_name)
 
 
+@contextlib.contextmanager
 def name_scope(name):
-    """A context: names of nodes made within it begin with this one. Eagerly without effect."""
+    """A context: names of nodes and variables made within it begin with this one. It gives the whole
+    path, "outer/inner/"."""
+    before = _scopes.path
+    _scopes.path = before + name.rstrip("/") + "/" if name else ""
     graph = _gyre.current_graph()
-    if graph is None or not name:
-        return contextlib.nullcontext(name or "")
-    return graph.names_scope(name)
+    try:
+        with graph.names_scope(name) if graph is not None and name else contextlib.nullcontext():
+            yield _scopes.path
+    finally:
+        _scopes.path = before
 
 
-def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of this machine, of one type if given."""
-    return [_CPU] if device_type in (None, "CPU") else []
-
-
-def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that programs can name, of one type if given."""
-    if device_type not in (None, "CPU"):
-        return []
-    return [LogicalDevice(f"/device:CPU:{i}", "CPU") for i in range(len(_logical))]
-
-
-def set_logical_device_configuration(device: PhysicalDevice, logical_devices) -> None:
-    """Parts a physical device into several that programs can name."""
-    if device != _CPU:
-        raise ValueError(f"There is no device {device}.")
-    if not logical_devices:
-        raise ValueError("At least one logical device is needed.")
-    _logical[:] = logical_devices
-
-
-def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration]:
-    """How a physical device is parted."""
-    if device != _CPU:
-        raise ValueError(f"There is no device {device}.")
-    return list(_logical)
-
-
-class threading:
-    """gyre.config.threading: how many threads a run may use."""
-
-    _threads = 0
-
-    @classmethod
-    def set_inter_op_parallelism_threads(cls, num_threads: int) -> None:
-        """At most so many threads run ops; 0: as many as there are cores."""
-        cls._threads = num_threads
-        _gyre.set_options(threads=num_threads)
-
-    @classmethod
-    def get_inter_op_parallelism_threads(cls) -> int:
-        """What was set; 0 if nothing was."""
-        return cls._threads
-
-    # One pool serves both.
-    set_intra_op_parallelism_threads = set_inter_op_parallelism_threads
-    get_intra_op_parallelism_threads = get_inter_op_parallelism_threads
+def name_in_scope(name: str) -> str:
+    """The name of a variable that is made here."""
+    return _scopes.path + name

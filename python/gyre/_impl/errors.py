@@ -6,6 +6,8 @@ OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_
 PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE = range(7, 12)
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 
+# How the core says that a tensor of one graph or body is used in another.
+_OUT_OF_REACH = re.compile(r"^'.*' (belongs to|was made in|is) .*and cannot be used in ", re.DOTALL)
 _NODE = re.compile(r"at node (?P<name>\S+) \((?P<op>\w+)\)")
 
 
@@ -21,6 +23,9 @@ class OpError(Exception):
 
     def __init__(self, node_def, op, message: str, *args):
         super().__init__(node_def, op, message, *args)
+        self._tell(node_def, op, message)
+
+    def _tell(self, node_def, op, message: str) -> None:
         self._node_def, self._op, self._message = node_def, op, message
         place = _NODE.search(message or "")
         self.node = place["name"] if place else None
@@ -69,6 +74,10 @@ class InvalidArgumentError(OpError, ValueError):
     """An argument, a shape or a type does not fit. Also a ValueError."""
 
     code = INVALID_ARGUMENT
+
+
+class IndexOutOfRangeError(InvalidArgumentError, IndexError):
+    """An index of a tensor that is known, where the tensor is, to be out of range."""
 
 
 class DeadlineExceededError(OpError):
@@ -153,15 +162,23 @@ class OperatorNotAllowedInGraphError(TypeError):
     """A symbolic tensor was used where Python needs a value: as the condition of an `if`, …"""
 
 
-class InaccessibleTensorError(ValueError):
+class InaccessibleTensorError(InvalidArgumentError, TypeError):
     """A tensor of one graph or body was used in another, where it cannot be reached."""
+
+
+class StructureError(TypeError, ValueError):
+    """Branches, or a loop's body, return another structure or other dtypes than they must."""
 
 
 _BY_CODE = {cls.code: cls for cls in OpError.__subclasses__()}
 
 
 def from_status(code: str, message: str) -> OpError:
-    """The exception of a status of the core, by the name of its code."""
+    """The exception of a status of the core, by the name of its code; or of an index."""
+    if code == "INDEX_ERROR":
+        return IndexOutOfRangeError(None, None, message)
+    if code == "INVALID_ARGUMENT" and _OUT_OF_REACH.search(message):
+        return InaccessibleTensorError(None, None, message)
     return _BY_CODE.get(globals().get(code, UNKNOWN), UnknownError)(None, None, message)
 
 
@@ -173,3 +190,36 @@ def exception_type_from_error_code(code: int) -> type[OpError]:
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """The canonical code of a class."""
     return cls.code
+
+
+# What the exceptions of host functions count as.
+_OF_PYTHON = ((TypeError, InvalidArgumentError), (ValueError, InvalidArgumentError),
+              (StopIteration, OutOfRangeError), (MemoryError, ResourceExhaustedError),
+              (NotImplementedError, UnimplementedError))
+_host_classes: dict[tuple[type, type], type] = {}
+
+
+def of_host_function(error: Exception) -> Exception:
+    """What a run raises where a host function raised `error`: of its class and of that of the
+    OpError that fits, with its traceback and attributes. An OpError stays as it is."""
+    if isinstance(error, OpError):
+        return error
+    kind = next((ours for theirs, ours in _OF_PYTHON if isinstance(error, theirs)), UnknownError)
+    message = f"{type(error).__name__}: {error}"
+    try:
+        cls = _host_class(kind, type(error))
+        raised = cls.__new__(cls, None, None, message)
+        raised.args = None, None, message
+        raised._tell(None, None, message)  # not __init__, which may be theirs
+    except Exception:  # a class that cannot be combined, or made without its own arguments
+        raised = kind(None, None, message)
+    raised.__dict__.update({k: v for k, v in vars(error).items() if k not in raised.__dict__})
+    return raised.with_traceback(error.__traceback__)
+
+
+def _host_class(kind: type, theirs: type) -> type:
+    if issubclass(kind, theirs):
+        return kind
+    if (kind, theirs) not in _host_classes:
+        _host_classes[kind, theirs] = type(kind.__name__, (kind, theirs), {"__module__": __name__})
+    return _host_classes[kind, theirs]

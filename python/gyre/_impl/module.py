@@ -1,10 +1,9 @@
 """Module: an object that owns variables, found by walking its attributes."""
 
-import contextlib
 import functools
 import re
 
-from gyre import _gyre
+from gyre._impl.device import name_scope
 from gyre._impl.variable import Variable
 
 
@@ -59,9 +58,8 @@ class Module:
 
     @property
     def name_scope(self):
-        """A context in which nodes of a graph get the module's name as a prefix."""
-        graph = _gyre.current_graph()
-        return contextlib.nullcontext() if graph is None else graph.names_scope(self._name)
+        """A context in which names of nodes and variables begin with the module's."""
+        return name_scope(self._name)
 
     @staticmethod
     def with_name_scope(method):

@@ -9,6 +9,7 @@ import inspect
 import keyword
 
 from gyre import _gyre
+from gyre._impl.raw_functional import with_functions
 
 
 def _argument(name: str) -> str:
@@ -17,6 +18,17 @@ def _argument(name: str) -> str:
 
 def _is_list(item: dict) -> bool:
     return bool(item.get("number_attr") or item.get("type_list_attr"))
+
+
+def _dtypes_of_empty(info: dict) -> dict[str, object]:
+    """For inputs that cannot be float32, which [] would be: the first dtype that they can have."""
+    allowed = {attr["name"]: attr.get("allowed") for attr in info["attrs"]}
+    found = {}
+    for item in info["inputs"]:
+        dtypes = allowed.get(item.get("type_attr"))
+        if dtypes and "float32" not in {_gyre.as_dtype(d).name for d in dtypes}:
+            found[item["name"]] = _gyre.as_dtype(dtypes[0])
+    return found
 
 
 def _length(output: dict, attrs: dict, results: int, others: int) -> int:
@@ -60,6 +72,10 @@ def _document(info: dict) -> str:
     return "\n".join(lines)
 
 
+def _is_empty(value) -> bool:
+    return isinstance(value, (list, tuple)) and not value
+
+
 def make(op: str):
     """The function of one op. AttributeError if there is none of this name."""
     try:
@@ -69,6 +85,7 @@ def make(op: str):
     signature = _signature(info)
     inputs = [(_argument(i["name"]), _is_list(i)) for i in info["inputs"]]
     attrs = [(_argument(a["name"]), a["name"], a["type"]) for a in info["attrs"]]
+    empty = _dtypes_of_empty(info)
     outputs = info["outputs"]
     names = [_argument(o["name"]) for o in outputs]
     several = collections.namedtuple(op.lstrip("_"), names, rename=True) if len(names) > 1 else None
@@ -92,7 +109,9 @@ def make(op: str):
             bound = signature.bind(**arguments).arguments
         except TypeError as error:
             raise TypeError(f"raw_ops.{op}: {error}") from None
-        values = [list(bound[name]) if is_list else bound[name] for name, is_list in inputs]
+        values = [list(bound[name]) if is_list
+                  else _gyre.convert([], empty[name]) if name in empty and _is_empty(bound[name])
+                  else bound[name] for name, is_list in inputs]
         given = {name: bound[argument] for argument, name, _ in attrs
                  if bound.get(argument) is not None}
         return pack(_gyre.execute(op, values, given, bound.get("name")), given)
@@ -110,5 +129,5 @@ _made: dict[str, object] = {}
 def find(op: str):
     """The function of one op, made once."""
     if op not in _made:
-        _made[op] = make(op)
+        _made[op] = with_functions(op, make(op))
     return _made[op]

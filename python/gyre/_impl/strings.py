@@ -14,6 +14,18 @@ def length(input, unit="BYTE", name=None):
     return call("StringLength", input, unit=unit, name=name)
 
 
+def upper(input, encoding="", name=None):
+    """Each string with its letters of ASCII in upper case. With encoding "utf-8" UnimplementedError
+    for strings that have others."""
+    return call("StringUpper", input, encoding=encoding, name=name)
+
+
+def lower(input, encoding="", name=None):
+    """Each string with its letters of ASCII in lower case. With encoding "utf-8" UnimplementedError
+    for strings that have others."""
+    return call("StringLower", input, encoding=encoding, name=name)
+
+
 def to_number(input, out_type="float32", name=None):
     """Each string read as a number. InvalidArgumentError if it is none."""
     return call("StringToNumber", input, out_type=_gyre.as_dtype(out_type), name=name)

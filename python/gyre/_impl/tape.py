@@ -211,9 +211,10 @@ class GradientTape:
         target.shape + source.shape. Computed backwards once per element of the target, whose
         number must be known in a graph (ValueError)."""
         del parallel_iterations, experimental_use_pfor
+        target = self._dense(target)
         self._use()
         unconnected = UnconnectedGradients(unconnected_gradients)
-        target, xs = convert_to_tensor(target), flat(sources)
+        xs = flat(sources)
         rows = [self._gradients([target], xs, [dy]) for dy in backprop.unit_tensors(target)]
         results = []
         for i, x in enumerate(xs):
@@ -228,15 +229,28 @@ class GradientTape:
             results.append(call("Reshape", stacked, shape))
         return packed(sources, results)
 
+    def _dense(self, target):
+        """The target as a tensor. What becomes one here, such as IndexedSlices, is recorded."""
+        if isinstance(target, _gyre.Tensor) or not is_value(target):
+            return convert_to_tensor(target)
+        paused = not self._recording
+        if paused:
+            self._start()
+        try:
+            return convert_to_tensor(target)
+        finally:
+            if paused:
+                self._stop()
+
     def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE,
                        parallel_iterations=None, experimental_use_pfor=True):
         """As jacobian, where row b of the target depends on row b of the source only: of shape
         [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row.
         ValueError if shapes don't begin with the same batch, or the size of a row is not known."""
         del parallel_iterations, experimental_use_pfor
+        target = self._dense(target)
         self._use()
         unconnected = UnconnectedGradients(unconnected_gradients)
-        target = convert_to_tensor(target)
         x_dims, y_dims = source._dims, target._dims
         if (
             not x_dims

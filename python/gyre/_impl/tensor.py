@@ -63,6 +63,15 @@ def _format(self, spec):
     return format(value.decode(errors="replace") if isinstance(value, bytes) else value.item(), spec)
 
 
+def _set_shape(self, shape) -> None:
+    """States more of the shape than is known. ValueError if that contradicts it; what is found to be
+    wrong when the program runs is an InvalidArgumentError of the run."""
+    stated = TensorShape(shape)
+    merged = TensorShape(self._dims).merge_with(stated)
+    if self.is_symbolic and merged._dims != self._dims:
+        self._become(_gyre.execute("EnsureShape", [self], {"shape": merged._dims})[0])
+
+
 def _eval(self):
     """Its value as a numpy array."""
     return self.numpy()
@@ -79,6 +88,7 @@ def install() -> None:
     """Sets the members on the class."""
     Tensor.shape = property(_shape)
     Tensor.get_shape = lambda self: TensorShape(self._dims)
+    Tensor.set_shape = _set_shape
     Tensor.ndim = property(_ndim)
     Tensor.ref = _ref
     Tensor.eval = _eval

@@ -8,6 +8,7 @@ import weakref
 from gyre import _gyre
 from gyre._impl import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
+from gyre._impl.device import name_in_scope
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
 
@@ -106,6 +107,7 @@ class Variable(metaclass=_Creating):
         del caching_device, variable_def, import_scope, synchronization, aggregation
         if initial_value is None:
             raise ValueError("A Variable needs an initial_value.")
+        name = name_in_scope(name or "Variable")
         if _gyre.current_graph() is not None:
             from gyre._impl.function.variables import created
 
@@ -113,10 +115,9 @@ class Variable(metaclass=_Creating):
         with _gyre.init_scope():
             value = initial_value() if callable(initial_value) else initial_value
             if isinstance(value, _gyre.Tensor) and value.is_symbolic:
-                raise ValueError(
-                    "The initial value of a Variable must not depend on a graph that is "
-                    "being traced; give a function that computes it."
-                )
+                from gyre._impl.function.variables import value_now
+
+                value = value_now(value)
             if is_value(value) and dtype is not None:
                 value = convert_to_tensor(value)
                 if value.dtype != _gyre.as_dtype(dtype):
@@ -128,13 +129,15 @@ class Variable(metaclass=_Creating):
                     f"The initial value of shape {TensorShape(value._dims)} does not fit "
                     f"shape {TensorShape(dims)}."
                 )
-            self.handle = _gyre.create_variable(value, dims, name or "Variable")
+            self.handle = _gyre.create_variable(value, dims, name)
         self._dims = dims
         self._dtype = value.dtype
-        self._name = name or "Variable"
-        self._trainable = (value.dtype.is_floating or value.dtype.is_complex
-                           if trainable is None else bool(trainable))
+        self._name = name
+        self._trainable = trainable is None or bool(trainable)
+        self.is_watched = self._trainable and (value.dtype.is_floating or value.dtype.is_complex)
         self._constraint = constraint
+        # Whether gathers read it: only then tapes give IndexedSlices as its gradient.
+        self.read_by_rows = False
         _by_handle[self.handle.id] = self
 
     # ---- What it is
@@ -165,7 +168,7 @@ class Variable(metaclass=_Creating):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it, and Modules list it as trainable."""
+        """Whether Modules list it as trainable, and tapes watch it, if its numbers are differentiable."""
         return self._trainable
 
     @property
@@ -186,7 +189,7 @@ class Variable(metaclass=_Creating):
 
     def _resource(self):
         """The handle, in the graph that is current if there is one."""
-        if self._trainable:
+        if self.is_watched:
             tape.accessed(self.handle)
         graph = _gyre.current_graph()
         if graph is None:
@@ -214,6 +217,7 @@ class Variable(metaclass=_Creating):
 
     def sparse_read(self, indices, name=None):
         """The rows that `indices` name; only these are read; the gradient is IndexedSlices."""
+        self.read_by_rows = True
         argument = self._argument()
         if argument is not None:
             return call("GatherV2", argument, indices, 0, name=name)
@@ -221,6 +225,7 @@ class Variable(metaclass=_Creating):
 
     def gather_nd(self, indices, name=None):
         """The slices that index vectors name."""
+        self.read_by_rows = True
         return call("ResourceGatherNd", self._resource(), indices, dtype=self._dtype, name=name)
 
     # ---- Writing

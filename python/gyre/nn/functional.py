@@ -155,11 +155,14 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
 
 def sigmoid_cross_entropy_with_logits(labels, logits, name=None):
     """-z log σ(x) - (1 - z) log(1 - σ(x)) as max(x, 0) - x z + log(1 + exp(-|x|)), which does not
-    overflow; labels z, logits x."""
+    overflow; labels z, logits x. Its derivative is σ(x) - z everywhere."""
     labels, logits = same_dtype([labels, logits])
-    linear = call("Sub", call("Relu", logits), call("Mul", logits, labels))
-    rest = call("Softplus", call("Neg", call("Abs", logits)))
-    return call("AddV2", linear, rest, name=name)
+    # Not Relu and Abs, whose derivatives at 0 do not add up to that of the whole.
+    above = call("GreaterEqual", logits, _gyre.convert(0, logits.dtype))
+    positive = call("SelectV2", above, logits, call("ZerosLike", logits))
+    negative = call("SelectV2", above, call("Neg", logits), logits)
+    linear = call("Sub", positive, call("Mul", logits, labels))
+    return call("AddV2", linear, call("Softplus", negative), name=name)
 
 
 def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
@@ -168,8 +171,7 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
     weight = call(
         "AddV2", call("Mul", labels, call("Sub", pos_weight, _gyre.convert(1, logits.dtype))), 1
     )
-    softplus = call("AddV2", call("Softplus", call("Neg", call("Abs", logits))),
-                    call("Relu", call("Neg", logits)))
+    softplus = call("Softplus", call("Neg", logits))
     linear = call("Mul", call("Sub", _gyre.convert(1, logits.dtype), labels), logits)
     return call("AddV2", linear, call("Mul", weight, softplus), name=name)
 

@@ -8,7 +8,7 @@ namespace gyre {
   X(Assert)         \
   X(HostCalls)      \
   X(RegexFullMatch) \
-  X(Print) X(PrintV2) X(StringFormat) X(StringJoin) X(StringLength) X(StringToNumber)
+  X(Print) X(PrintV2) X(StringCase) X(StringFormat) X(StringJoin) X(StringLength) X(StringToNumber)
 
 GYRE_DEFINE_FAMILY(Text, TEXT_OPS)
 

@@ -12,7 +12,7 @@ class CoreError(Exception):
 
 
 @pytest.fixture(autouse=True)
-def core_errors():
+def core_error():
     before = _gyre.set_error_factory(CoreError)
-    yield
+    yield CoreError
     _gyre.set_error_factory(before)

@@ -1,4 +1,4 @@
-"""The public names: all resolve, have docs, and cover what control-flow programs use."""
+"""The public names: all resolve and have docs. (Which of TensorFlow's: test_compatibility.py.)"""
 
 import importlib
 import subprocess
@@ -9,51 +9,6 @@ import pytest
 
 import gyre
 from gyre._impl import facade
-
-# Names that public control-flow programs use, one a line.
-SURFACE = Path(__file__).parent / "surface.txt"
-
-# Why names of that list are not here.
-MISSING = {
-    "needs sessions, files of graphs or data pipelines, which are later work": {
-        "tf.saved_model.load", "tf.saved_model.save", "tf.saved_model.SaveOptions",
-        "tf.saved_model.experimental.VariablePolicy", "tf.import_graph_def", "tf.data.Dataset",
-        "tf.data.IteratorSpec", "tf.data.experimental.cardinality", "tf.queue.FIFOQueue",
-        "tf.distribute.MirroredStrategy", "tf.config.experimental_connect_to_host"},
-    "no op of the registry computes it, and it is no composition of them": {
-        "tf.linalg.cholesky", "tf.strings.upper",
-        "tf.raw_ops.ParameterizedTruncatedNormal", "tf.raw_ops.TensorArrayConcatV2"},
-    "not for programs: placement writes these where edges cross devices (_Send, _Recv)": {
-        "tf.raw_ops.Send", "tf.raw_ops.Recv"},
-    "composites cannot stand in signatures yet": {
-        "tf.IndexedSlicesSpec", "tf.RaggedTensorSpec", "tf.SparseTensorSpec"},
-    "sparse tensors have only what control flow carries": {
-        "tf.sparse.expand_dims", "tf.sparse.reduce_sum"},
-    "a mechanism of TensorFlow's own that Gyre has no part for": {
-        "tf.RegisterGradient", "tf.experimental.ExtensionType", "tf.experimental.StructuredTensor",
-        "tf.experimental.function_executor_type", "tf.nondifferentiable_batch_function"},
-}
-
-
-def surface() -> list[str]:
-    return SURFACE.read_text().split()
-
-
-def resolves(name: str) -> bool:
-    value = gyre
-    for part in name.split(".")[1:]:
-        try:
-            value = getattr(value, part)
-        except AttributeError:
-            return False
-    return True
-
-
-def test_names_that_programs_use():
-    allowed = set().union(*MISSING.values())
-    missing = {name for name in surface() if not resolves(name)}
-    assert missing - allowed == set()
-    assert {name for name in allowed if resolves(name)} == set(), "these are here now"
 
 
 def test_each_name_is_defined_once():

@@ -115,3 +115,16 @@ def test_losses():
     assert float(weighted) == pytest.approx(((a - b) ** 2).mean(-1)[0])
     with pytest.raises(ValueError):
         losses.huber(a, b, reduction="most")
+
+
+@pytest.mark.parametrize("loss", [
+    gyre.nn.sigmoid_cross_entropy_with_logits,
+    lambda labels, logits: gyre.nn.weighted_cross_entropy_with_logits(labels, logits, 1.0)])
+def test_cross_entropy_is_smooth_at_zero(loss):
+    """The derivative by the logit is σ(x) - z, also where the formula has a kink in its parts."""
+    x = gyre.constant([0.0, 0.0, -1.0, 1.0])
+    labels = gyre.constant([0.0, 1.0, 0.0, 1.0])
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = loss(labels=labels, logits=x)
+    np.testing.assert_allclose(tape.gradient(y, x), gyre.sigmoid(x) - labels, rtol=1e-6)

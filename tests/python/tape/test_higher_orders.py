@@ -154,3 +154,23 @@ def test_jvp_of_a_loop_in_a_function():
     np.testing.assert_array_equal(found.numpy(), [4, 32])
     y, along = gyre.autodiff.jvp(lambda a, b: a * b, [3.0, 4.0], [1.0, 10.0])
     assert (float(y), float(along)) == (12, 34)
+
+
+def test_rows_of_a_variable_have_dense_gradients_of_any_order():
+    v = gyre.Variable([-1.0, 2.0])
+    with gyre.GradientTape() as outer:
+        with gyre.GradientTape() as inner:
+            y = v[0] ** 3 * v[1]
+        slope = inner.gradient(y, v)
+    assert slope.numpy().tolist() == [6.0, -1.0]
+    assert outer.jacobian(slope, v).numpy().tolist() == [[-12.0, 3.0], [3.0, 0.0]]
+
+
+def test_gathered_rows_have_sparse_gradients_and_jacobians():
+    v = gyre.Variable([-1.0, 2.0])
+    with gyre.GradientTape() as outer:
+        with gyre.GradientTape() as inner:
+            y = gyre.reduce_sum(gyre.gather(v, [1]) ** 3)
+        slope = inner.gradient(y, v)
+    assert isinstance(slope, gyre.IndexedSlices)
+    assert outer.jacobian(slope, v).numpy().tolist() == [[0.0, 0.0], [0.0, 12.0]]

@@ -12,10 +12,8 @@ import gyre
 def test_what_it_is():
     v = gyre.Variable([1.0, 2.0], name="v")
     assert v.dtype == gyre.float32 and v.shape == [2] and v.name == "v:0" and v.trainable
-    assert (
-        not gyre.Variable(1).trainable
-        and gyre.Variable(1, dtype=gyre.float64).dtype == gyre.float64
-    )
+    assert gyre.Variable(1, dtype=gyre.float64).dtype == gyre.float64
+    assert gyre.Variable(1).trainable and not gyre.Variable(1.0, trainable=False).trainable
     assert gyre.Variable(lambda: gyre.ones([3])).shape == [3]
     with pytest.raises(ValueError):
         gyre.Variable()

@@ -33,13 +33,21 @@ def len_(value):
 
 
 def enumerate_(iterable, start=0):
+    if _is_dataset(iterable) and _gyre.current_graph() is not None:
+        return iterable.enumerate(start)
     found = rows.rows_of(iterable)
     if found is None and not is_symbolic(start):
         return enumerate(iterable, start)
     return rows.Enumerated(found or rows.rows_or_constant(iterable), start)
 
 
+def _is_dataset(value):
+    return hasattr(value, "pull") and hasattr(value, "element_spec")
+
+
 def zip_(*iterables, strict=False):
+    if iterables and all(map(_is_dataset, iterables)) and _gyre.current_graph() is not None:
+        return type(iterables[0]).zip(iterables)
     if any(rows.rows_of(iterable) is not None for iterable in iterables):
         return rows.Zipped([rows.rows_or_constant(iterable) for iterable in iterables])
     return zip(*iterables, strict=strict)

@@ -155,6 +155,14 @@ class Layout:
         return nest.pack_sequence_as(self.template, leaves, expand_composites=True), flag
 
 
+def with_element_shapes(template, after):
+    """The template, whose TensorArrays know of their elements what those of `after` have found out."""
+    def learn(array, later):
+        learn_from = getattr(array, "learn_from", None)
+        return array if learn_from is None else learn_from(later)
+    return nest.map_structure(learn, template, after)
+
+
 def same(a, b):
     """Whether two static values are the same as far as a graph goes."""
     if a is b:

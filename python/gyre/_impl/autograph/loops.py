@@ -17,7 +17,7 @@ from gyre._impl.autograph.lists import TracedList, fresh
 from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
 from gyre._impl.autograph.tracing import (Recursion, Restart, is_symbolic, place, probe,
                                           shown, state, truth)
-from gyre._impl.autograph.undefined import PartlyDefined, settled
+from gyre._impl.autograph.undefined import PartlyDefined, is_undefined, settled
 
 _MANY = 3000  # iterations of a Python loop that are worth a word
 
@@ -41,6 +41,7 @@ class _Loop:
         self.layouts = [layouts.layout_of(taken) for taken in self.taken]
         self.joined = set()
         self.guessed = self.guessed_lists = False
+        self.after = ()  # the values at the end of the body
         self.options = _options(opts)
         self.invariants = opts.get("shape_invariants") if opts else None
 
@@ -71,11 +72,11 @@ class _Loop:
     def leave(self):
         """The tensors of the state at the end of the body."""
         tensors, wrong = [], False
-        after = self.get_state()
+        values = self.get_state()
         # A number that the body leaves alone stays one of Python's, so that Python can decide by it.
         self.kept = [value is given and isinstance(value, _gyre.Tensor) and taken.leaves[0].scalar
-                     for value, given, taken in zip(after, self.given, self.taken)]
-        for i, value in enumerate(after):
+                     for value, given, taken in zip(values, self.given, self.taken)]
+        for i, value in enumerate(values):
             taken = Taken(value)
             try:
                 tensors.extend(self.layouts[i].emit(taken))
@@ -84,6 +85,7 @@ class _Loop:
                 wrong = True
         if wrong:
             raise Restart(self)
+        self.after = values
         return tensors
 
     def _join(self, i, after):
@@ -120,6 +122,9 @@ class _Loop:
                 if not self._guess():
                     raising.explain(error, f"{self.kind} loop", self.at)
                     raise
+        for chosen, value in zip(self.layouts, self.after):
+            if not chosen.undefined and chosen.template is not None and not is_undefined(value):
+                chosen.template = layouts.with_element_shapes(chosen.template, Taken(value).value)
         self.enter(results)
         self.set_state(tuple(before if kept else settled(name, value) for name, before, value, kept in zip(
             self.names, self.before, self.get_state(), self.kept)))
@@ -280,6 +285,9 @@ def _run_once(body, get_state, set_state):
 
 def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opts):
     """A for statement. extra_test: whether to go on, where the loop has a break or a return."""
+    if _gyre.current_graph() is not None and hasattr(iterable, "pull"):
+        _for_dataset(iterable, extra_test, body, get_state, set_state, symbol_names, opts)
+        return
     rows = rows_of(iterable) if _gyre.current_graph() is not None else None
     if rows is None:
         _for_python(iterable, extra_test, body, get_state, set_state, symbol_names)
@@ -349,6 +357,40 @@ def _for_while(rows, step, loop, extra_test):
             holds, advance, [zero, *initial], ["iteration", *paths], name="for",
             invariants=None if dims is None else [(), *dims], **loop.options)[1:]
     return build
+
+
+def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, opts):
+    """Over a gyre.data.Dataset, whose own state (see gyre/_impl/data) goes round with the loop's."""
+    from gyre._impl.data.iteration import Carried
+
+    if state.probing:
+        _run_once(lambda: body(dataset.pull(dataset.begin())[0]), get_state, set_state)
+        return
+    loop = _Loop("for", symbol_names, place(), get_state, set_state, opts)
+    loop.rerun = lambda: body(dataset.pull(dataset.begin())[0])
+
+    def go_on():
+        return True if extra_test is None else truth(extra_test())
+
+    def build(initial, paths, dims):
+        source = Carried(dataset)
+
+        def holds(tensors):
+            return tensors[0]
+
+        def step(tensors):
+            inside, element = source.pull(tensors[1:source.count])
+            loop.enter(tensors[source.count:])
+            body(element)
+            loop.watch.check(symbol_names)
+            after = loop.leave()
+            return [*source.advance(inside, go_on()), *after]
+
+        return _gyre.trace_while(
+            holds, step, [*source.begin(go_on()), *initial], [*source.paths, *paths], name="for",
+            invariants=None if dims is None else [*source.dims, *dims], **loop.options)[source.count:]
+
+    loop.trace(build, body, *([extra_test] if extra_test else []))
 
 
 def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):

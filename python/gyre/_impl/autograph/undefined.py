@@ -3,6 +3,10 @@
 from gyre import _gyre
 
 
+class NoValueError(UnboundLocalError, ValueError):
+    """A name is read that has no value, or not on all paths: Python's class, and TensorFlow's."""
+
+
 class Undefined:
     """A name without a value."""
 
@@ -14,7 +18,7 @@ class Undefined:
 
     def read(self):
         because = f": {self.reason}" if self.reason else " before its first use"
-        raise UnboundLocalError(f"{self.symbol_name!r} has no value{because}")
+        raise NoValueError(f"{self.symbol_name!r} has no value{because}")
 
     def __repr__(self):
         return f"<undefined {self.symbol_name}>"
@@ -40,7 +44,7 @@ class PartlyDefined:
 
     def read(self):
         if not self.run_time:
-            raise UnboundLocalError(
+            raise NoValueError(
                 f"{self.name!r} has no value on all paths: the branches of the if at {self.place} "
                 f"do not all assign it. Assign it before the if, or in each branch")
         message = (f"{self.name} has no value: the loop at {self.place} did not assign it. "

@@ -1,7 +1,7 @@
 """py_function, numpy_function: Python as part of a graph."""
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import errors, nest
 
 
 def _types(Tout):
@@ -49,8 +49,49 @@ def _holds_tensors(results):
 
 
 def _add(op, call, leaves, dtypes):
-    token = _gyre.register_host_function(call)
+    def guarded(tensors):
+        try:
+            return call(tensors)
+        except Exception as error:
+            raise errors.of_host_function(error) from error
+
+    token = _gyre.register_host_function(guarded)
     return _gyre.execute(op, [leaves], {"token": token, "Tout": dtypes})
+
+
+def _is_differentiable(dtype):
+    return dtype.is_floating or dtype.is_complex
+
+
+def _add_with_gradient(call, leaves, dtypes):
+    """EagerPyFunc, whose gradient calls the function once more, under a tape."""
+    chosen = [i for i, leaf in enumerate(leaves) if _is_differentiable(leaf.dtype)]
+    answers = [i for i, dtype in enumerate(dtypes) if _is_differentiable(dtype)]
+    if not chosen or not answers:
+        return _add("EagerPyFunc", call, leaves, dtypes)
+
+    def adjoints(tensors):
+        from gyre._impl.backprop import zeros_of
+        from gyre._impl.tape import GradientTape
+
+        inputs, dys = tensors[:len(leaves)], tensors[len(leaves):]
+        with GradientTape() as tape:
+            tape.watch([inputs[i] for i in chosen])
+            results = call(inputs)
+        found = tape.gradient([results[i] for i in answers], [inputs[i] for i in chosen], dys)
+        return [zeros_of(inputs[i]) if g is None else _gyre.convert(g)
+                for i, g in zip(chosen, found, strict=True)]
+
+    def forward(values):
+        return _add("EagerPyFunc", call, values, dtypes)
+
+    def backward(values, dys):
+        weights = [dys[i] for i in answers]
+        found = iter(_add("EagerPyFunc", adjoints, [*values, *weights],
+                          [leaves[i].dtype for i in chosen]))
+        return [next(found) if i in chosen else None for i in range(len(leaves))]
+
+    return _gyre.custom_gradient(leaves, forward, backward)
 
 
 def py_function(func=None, inp=None, Tout=None, name=None):
@@ -58,20 +99,24 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 
     inp: tensors (structures of them are handed over as such). Tout: dtypes (or specs) of the results,
     structured as they are; None or [] for none. Effects keep their order. The function may be called
-    from another thread. TypeError, ValueError if the results are not what Tout promises; what func
-    raises comes out of the run."""
+    from another thread; gradients call it again. TypeError, ValueError if the results are not
+    what Tout promises; what func raises comes out of the run, as its own class and as the OpError
+    that fits (InvalidArgumentError for TypeError and ValueError)."""
     inp = [] if inp is None else inp
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "py_function")
     if _gyre.current_graph() is None:
         arguments = nest.map_structure(_gyre.convert, list(inp))
-        outputs = _results(label, func(*arguments), dtypes)
+        try:
+            outputs = _results(label, func(*arguments), dtypes)
+        except Exception as error:
+            raise errors.of_host_function(error) from error
         return _pack(outputs, structure)
     inputs = nest.map_structure(_gyre.convert, list(inp))
 
     def call(tensors):
         return _results(label, func(*nest.pack_sequence_as(inputs, tensors)), dtypes)
-    return _pack(_add("EagerPyFunc", call, nest.flatten(inputs), dtypes), structure)
+    return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
 
 
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):

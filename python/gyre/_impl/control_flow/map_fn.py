@@ -13,8 +13,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
 
     elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
     structure of rows, and returns any structure of tensors.
-    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns others.
-    Needed only where there are no rows in eager mode."""
+    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns others."""
     del back_prop, swap_memory, infer_shape
     fn = callable_of(fn, "fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
@@ -77,13 +76,21 @@ def _run(fn, elems, rows, signature):
         row = nest.pack_sequence_as(elems, [row[i] for row in rows], True)
         results.append(_typed(as_tensors(fn(row)), signature))
     if not results:
-        if signature is None:
-            raise ValueError("map_fn of no rows needs fn_output_signature in eager mode")
-        return nest.map_structure(_empty, signature)
+        return nest.map_structure(_empty, _results_of(fn, elems, rows) if signature is None else signature)
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, expand_composites=True)
     return nest.map_structure(lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *results,
                               expand_composites=True)
+
+
+def _results_of(fn, elems, rows):
+    """What fn returns of a row, from a trace that is thrown away."""
+    from gyre._impl.spec import TensorSpec
+
+    with _gyre.Graph("map") as graph:
+        row = [graph.placeholder(t.dtype, t._dims[1:]) for t in rows]
+        result = as_tensors(fn(nest.pack_sequence_as(elems, row, True)))
+        return nest.map_structure(lambda t: TensorSpec(t._dims, t.dtype), result)
 
 
 def _empty(part):

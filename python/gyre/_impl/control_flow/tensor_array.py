@@ -81,6 +81,12 @@ class TensorArray:
         made._dims = self._dims if dims is ... else dims
         return made
 
+    def learn_from(self, later):
+        """The same array, which knows what a loop that it went through found out of its elements."""
+        if self._values is not None or not isinstance(later, TensorArray) or later._dims == self._dims:
+            return self
+        return self._with_flow(self._flow, later._dims)
+
     def _staged(self):
         """Itself; of an eager one while a graph is traced: what holds its values there."""
         if self._values is None or _gyre.current_graph() is None:
@@ -95,7 +101,9 @@ class TensorArray:
     def _value(self, value):
         tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(value, self._dtype)
         if tensor.dtype != self._dtype:
-            raise ValueError(f"a TensorArray of {self._dtype.name} cannot hold a {tensor.dtype.name} tensor")
+            raise errors.InvalidArgumentError(
+                None, None,
+                f"a TensorArray of {self._dtype.name} cannot hold a {tensor.dtype.name} tensor")
         return tensor
 
     def _check_shape(self, dims):

@@ -2,9 +2,10 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
+from gyre._impl.autograph.layout import Mismatch, Taken, layout_of, with_element_shapes
 from gyre._impl.autograph.tracing import Recursion, condition, place, state
 from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.errors import StructureError
 from gyre._impl.shape import as_dims
 
 
@@ -76,9 +77,10 @@ def _check(before, after, name, at):
                 break
     if why:
         where = f" at {at}" if at else ""
-        raise TypeError(f"the body of {name}{where} must return values of the structure and dtypes of its "
-                        f"loop variables: {why}. Before the loop they are {Taken(before).describe()}, after "
-                        f"one iteration {Taken(after).describe()}")
+        raise StructureError(
+            f"the body of {name}{where} must return values of the structure and dtypes of its loop "
+            f"variables: {why}. Before the loop they are {Taken(before).describe()}, after one "
+            f"iteration {Taken(after).describe()}")
 
 
 def _run(cond, body, call, values, maximum_iterations):
@@ -94,6 +96,7 @@ def _run(cond, body, call, values, maximum_iterations):
 def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, memory, at,
            back_prop):
     layout = layout_of(Taken(loop_vars))
+    last = [loop_vars]
     paths = [f"loop_vars{path}" for (path, _), leaf in zip(
         nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves) if leaf.dtype is not None]
 
@@ -111,6 +114,7 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
         values = unpack(tensors)
         after = _next(loop_vars, call(body, values))
         _check(loop_vars, after, name, at)
+        last[:] = [after]
         try:
             return layout.emit(Taken(after))
         except Mismatch:
@@ -118,19 +122,26 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
                             f"{Taken(after).describe()}") from None
 
     options = {"memory": memory or state.memory} if memory or state.memory else {}
-    results = unpack(_gyre.trace_while(
+    flat = _gyre.trace_while(
         holds, step, layout.emit(Taken(loop_vars)), paths, name=name, window=window,
         maximum_iterations=maximum_iterations,
-        invariants=None if shape_invariants is None else _invariants(shape_invariants, layout), **options))
+        invariants=None if shape_invariants is None else _invariants(shape_invariants, layout), **options)
+    layout.template = with_element_shapes(layout.template, last[0])
+    results = unpack(flat)
     if not back_prop:
         results = nest.map_structure(_stop, results, expand_composites=True)
     return results
 
 
 def _invariants(shapes, layout):
+    from gyre._impl.composite_specs import dims_of_parts
+
     flat = []
 
     def walk(part, like):
+        if not nest.is_nested(like) and nest._kind_of(like, True) is not None and hasattr(like, "_type_spec"):
+            flat.extend(dims_of_parts(part, like))
+            return
         if hasattr(part, "shape") and not hasattr(part, "as_list"):
             part = part.shape  # a TensorSpec
         if not nest.is_nested(like) or hasattr(part, "as_list"):

@@ -6,7 +6,10 @@ from gyre import _gyre
 from gyre._impl import nest, tape
 from gyre._impl.autograph import calls, raising
 from gyre._impl.autograph.lists import TracedList
+from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import watching
+from gyre._impl.function.variables import Arguments
+from gyre._impl.shape import TensorShape
 from gyre._impl.variable import variable_of
 
 _Tensor = _gyre.Tensor
@@ -19,6 +22,8 @@ class ConcreteFunction(_gyre.QuietCallable):
     graph: what was traced.  inputs: its placeholders, those of captured tensors last.
     outputs: flat tensors of the graph.  structured_outputs: as the Python function returned them.
     captured_inputs: eager tensors of outside that it uses.  variables: handles of those it uses."""
+
+    captured_inputs: list
 
     def __init__(self, name, graph, leaves, placeholders, structured_outputs, parameters=None):
         self.name, self.graph, self.parameters = name, graph, parameters
@@ -91,7 +96,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         """Tells the tapes, which know variables by their handles."""
         for handle in self.variables:
             variable = variable_of(handle)
-            if variable is not None and variable.trainable:
+            if variable is not None and variable.is_watched:
                 tape.accessed(handle)
         _gyre.record(self, [*tensors, *self.variables], outputs)
 
@@ -154,6 +159,8 @@ def flat_results(name, results):
         if isinstance(leaf, (bool, int, float, complex, str, bytes)) or hasattr(leaf, "__array__") or (
                 hasattr(leaf, "__gyre_tensor__")):
             return _gyre.convert(leaf)
+        if isinstance(leaf, TensorShape) and leaf.is_fully_defined():
+            return convert_to_tensor(leaf)
         place = f" at {path}" if path else ""
         raise TypeError(f"{name} returns a {type(leaf).__name__}{place}: a gyre.function returns tensors, "
                         f"and structures of them")
@@ -170,11 +177,12 @@ def trace(function, leaves, dims, python):
             for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())]
         args, kwargs = leaves.rebuild(placeholders)
         try:
-            results = python(*args, **kwargs)
+            with Arguments(graph, placeholders, list(leaves.tensors)):
+                results = python(*args, **kwargs)
+                structure, _ = flat_results(function.name, results)
         except RecursionError as error:
             raising.explain_recursion(error)
             raise
-        structure, _ = flat_results(function.name, results)
         return ConcreteFunction(function.name, graph, leaves, placeholders, structure,
                                 function.parameters)
 

@@ -9,6 +9,7 @@ import weakref
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph import lines
+from gyre._impl.config import Switches
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
 from gyre._impl.function.variables import Creation
@@ -79,6 +80,8 @@ class Function(_gyre.QuietCallable):
     # ---- Calls
 
     def _call(self, args, kwargs):
+        if Switches.functions_eager:
+            return self._run_eagerly(args, kwargs or {})
         if not kwargs:
             run = self._fast.get(_signature(args))
             if run is not None:
@@ -97,6 +100,11 @@ class Function(_gyre.QuietCallable):
             self._fast[key] = found.run_tuple
         return found.run(tensors)
 
+    def _run_eagerly(self, args, kwargs):
+        """As plain Python: see gyre.config.run_functions_eagerly."""
+        owner = () if self._owner is None else (self._owner(),)
+        return self.python_function(*owner, *args, **kwargs)
+
     def _owner_gone(self):
         return self._owner is not None and self._owner() is None
 
@@ -109,7 +117,7 @@ class Function(_gyre.QuietCallable):
 
     def _fit(self, args, kwargs):
         """Arguments as the input signature has them."""
-        from gyre._impl.spec import TensorSpec
+        from gyre._impl.spec import TensorSpec, TypeSpec
         values = (*args, *kwargs.values())
         if len(values) > len(self.input_signature):
             given = values[len(self.input_signature):]
@@ -129,6 +137,11 @@ class Function(_gyre.QuietCallable):
                     return {key: fit(part, value[key]) for key, part in spec.items()}
                 parts = [fit(*pair) for pair in zip(spec, value, strict=True)]
                 return type(spec)(*parts) if hasattr(spec, "_fields") else type(spec)(parts)
+            if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec):
+                return fit_composite(spec, value)
+            return fit_tensor(spec, value)
+
+        def fit_tensor(spec, value):
             if not isinstance(spec, TensorSpec) or isinstance(value, TensorSpec):
                 return value
             tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(
@@ -137,6 +150,14 @@ class Function(_gyre.QuietCallable):
                 raise TypeError(f"{self.name} was given a {tensor.dtype.name} tensor of shape "
                                 f"{tensor.shape} where its input_signature says {spec}")
             return tensor
+
+        def fit_composite(spec, value):
+            if not isinstance(value, (spec.value_type, type(spec))) or len(
+                    nest.flatten(spec, True)) != len(nest.flatten(value, True)):
+                raise TypeError(f"{self.name} was given {value!r} where its input_signature says {spec}")
+            parts = [fit_tensor(*pair) for pair in zip(
+                nest.flatten(spec, True), nest.flatten(value, True), strict=True)]
+            return nest.pack_sequence_as(value, parts, expand_composites=True)
         return fit(self.input_signature, head) + tuple(values[len(self.input_signature):])
 
     # ---- Traces
@@ -170,7 +191,8 @@ class Function(_gyre.QuietCallable):
         """The dims to trace for: those given, left open where an earlier trace had others."""
         if self.input_signature is not None:
             from gyre._impl.spec import TensorSpec
-            specs = [spec for spec in nest.flatten(self.input_signature) if isinstance(spec, TensorSpec)]
+            specs = [spec for spec in nest.flatten(self.input_signature, expand_composites=True)
+                     if isinstance(spec, TensorSpec)]
             if len(specs) == len(leaves.dims):
                 return tuple(spec._dims for spec in specs)
         dims = leaves.dims
@@ -195,7 +217,7 @@ class Function(_gyre.QuietCallable):
             specs.append(value)
             with _gyre.Graph("signature") as graph:
                 return graph.placeholder(value.dtype, value._dims, value.name or "")
-        args, kwargs = nest.map_structure(example, (args, kwargs))
+        args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
             leaves = Leaves(*self.parameters.bind(args, kwargs))
         else:

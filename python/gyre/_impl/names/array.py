@@ -27,13 +27,16 @@ NAMES = {
     **{f"linalg.{name}": f"{_I}linalg:{name}" for name in _LINALG},
     **{name: f"{_I}linalg:{name}" for name in ("matmul", "einsum", "tensordot", "norm", "matvec",
                                                "clip_by_norm", "clip_by_global_norm")},
+    **{f"linalg.{name}": f"{_I}cholesky:{name}" for name in (
+        "cholesky", "cholesky_solve", "triangular_solve")},
     **{f"random.{name}": f"{_I}random:{name}" for name in _RANDOM},
     "random.gamma": _I + "random_loops:gamma",
     "random.poisson": _I + "random_loops:poisson",
     **{f"random.experimental.{name}": f"{_I}random:{name}" for name in (
         "Generator", "stateless_shuffle")},
     **{f"strings.{name}": f"{_I}strings:{name}" for name in ("join", "length", "to_number",
-                                                             "as_string", "format")},
+                                                             "as_string", "format", "upper",
+                                                             "lower")},
     "as_string": _I + "strings:as_string",
     "math.invert_permutation": _I + "array.reshape:invert_permutation",
 }

@@ -30,7 +30,11 @@ NAMES = {
     **_all("host_function", ["py_function", "numpy_function"]),
     **_all("print", ["print"]),
     **_all("group", ["group", "tuple", "no_op", "control_dependencies"]),
-    **_all("composites", ["IndexedSlices", "SparseTensor", "RaggedTensor"]),
+    **_all("composites", ["IndexedSlices", "SparseTensor"]),
     "sparse.SparseTensor": _C + "composites:SparseTensor",
-    "ragged.constant": _C + "composites:ragged_constant",
+    **{f"sparse.{name}": f"gyre._impl.sparse:{name}" for name in (
+        "to_dense", "from_dense", "reduce_sum", "expand_dims", "sparse_dense_matmul", "reorder",
+        "add")},
+    "RaggedTensor": "gyre._impl.ragged:RaggedTensor",
+    "ragged.constant": "gyre._impl.ragged:ragged_constant",
 }

@@ -15,7 +15,15 @@ _CODES = ("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED",
           "UNAUTHENTICATED")
 _CONFIG = ("list_physical_devices", "list_logical_devices", "set_logical_device_configuration",
            "get_logical_device_configuration", "LogicalDeviceConfiguration", "PhysicalDevice",
-           "LogicalDevice", "threading")
+           "LogicalDevice", "threading", "get_visible_devices", "set_visible_devices",
+           "run_functions_eagerly", "functions_run_eagerly", "set_soft_device_placement",
+           "get_soft_device_placement")
+_CONFIG_EXPERIMENTAL = {
+    **{name: name for name in ("list_physical_devices", "list_logical_devices", "set_memory_growth",
+                               "get_visible_devices", "set_visible_devices", "enable_op_determinism")},
+    "set_virtual_device_configuration": "set_logical_device_configuration",
+    "get_virtual_device_configuration": "get_logical_device_configuration",
+    "VirtualDeviceConfiguration": "LogicalDeviceConfiguration"}
 
 NAMES = {
     **{name: f"{_I}dtypes:{name}" for name in _TYPES},
@@ -28,6 +36,8 @@ NAMES = {
     "is_tensor": _I + "tensor:is_tensor",
     "TensorShape": _I + "shape:TensorShape",
     "TensorSpec": _I + "spec:TensorSpec",
+    **{name: f"{_I}composite_specs:{name}" for name in (
+        "IndexedSlicesSpec", "SparseTensorSpec", "RaggedTensorSpec")},
     "TypeSpec": _I + "spec:TypeSpec",
     "type_spec_from_value": _I + "spec:type_spec_from_value",
     "Variable": _I + "variable:Variable",
@@ -50,14 +60,14 @@ NAMES = {
         "enable_traceback_filtering", "disable_traceback_filtering",
         "is_traceback_filtering_enabled")},
     "debugging.is_numeric_tensor": _I + "debugging:is_numeric_tensor",
-    **{f"config.{name}": f"{_I}device:{name}" for name in _CONFIG},
-    **{f"config.experimental.{name}": f"{_I}device:{name}" for name in (
-        "list_physical_devices", "list_logical_devices")},
+    **{f"config.{name}": f"{_I}config:{name}" for name in _CONFIG},
+    **{f"config.experimental.{name}": f"{_I}config:{what}"
+       for name, what in _CONFIG_EXPERIMENTAL.items()},
+    "config.experimental_run_functions_eagerly": _I + "config:run_functions_eagerly",
+    "config.experimental_functions_run_eagerly": _I + "config:functions_run_eagerly",
     "errors.exception_type_from_error_code": _I + "errors:exception_type_from_error_code",
     "errors.error_code_from_exception_type": _I + "errors:error_code_from_exception_type",
-    "config.experimental.set_virtual_device_configuration":
-        _I + "device:set_logical_device_configuration",
-    "config.experimental.VirtualDeviceConfiguration": _I + "device:LogicalDeviceConfiguration",
+    "experimental.function_executor_type": _I + "config:function_executor_type",
     "device": _I + "device:device",
     "name_scope": _I + "device:name_scope",
     "train.Checkpoint": _I + "checkpoint:Checkpoint",

@@ -12,6 +12,7 @@ _LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Se
 NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k", "zero_fraction")},
+    "nn.conv2d": _N + "convolution:conv2d",
     "nn.l2_normalize": "gyre._impl.linalg:l2_normalize",
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
     **{f"nn.{name}": f"{_N}recurrent:{name}" for name in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNN")},

@@ -1,0 +1,144 @@
+"""gyre.config: devices, threads and switches of the process."""
+
+import contextlib
+from typing import NamedTuple
+
+from gyre import _gyre
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device as programs name it."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDeviceConfiguration(NamedTuple):
+    """One virtual device of a physical one. (Limits of memory are budgets of runs.)"""
+
+    memory_limit: int | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
+_CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
+_logical: list[LogicalDeviceConfiguration] = [LogicalDeviceConfiguration()]
+
+
+def _known(device) -> None:
+    if device != _CPU:
+        raise ValueError(f"there is no device {device}: this machine has {_CPU.name}")
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of this machine, of one type if given."""
+    return [_CPU] if device_type in (None, "CPU") else []
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that programs can name, of one type if given."""
+    if device_type not in (None, "CPU"):
+        return []
+    return [LogicalDevice(f"/device:CPU:{i}", "CPU") for i in range(len(_logical))]
+
+
+def set_logical_device_configuration(device: PhysicalDevice, logical_devices) -> None:
+    """Parts a physical device into several that programs can name. They share its threads."""
+    _known(device)
+    if not logical_devices:
+        raise ValueError("at least one logical device is needed")
+    _logical[:] = logical_devices
+
+
+def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration]:
+    """How a physical device is parted."""
+    _known(device)
+    return list(_logical)
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices that programs may use: all."""
+    return list_physical_devices(device_type)
+
+
+def set_visible_devices(devices, device_type: str | None = None) -> None:
+    """Hides the devices that are not named. ValueError for hiding the CPU, which programs need."""
+    devices = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    for device in devices:
+        _known(device)
+    if device_type in (None, "CPU") and _CPU not in devices:
+        raise ValueError("the CPU cannot be hidden")
+
+
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """ValueError: the CPU's memory is taken as it is needed, always."""
+    del enable
+    _known(device)
+    raise ValueError("memory growth is a property of GPUs; the CPU's memory is taken as it is needed")
+
+
+class threading:
+    """gyre.config.threading: how many threads a run may use."""
+
+    _threads = 0
+
+    @classmethod
+    def set_inter_op_parallelism_threads(cls, num_threads: int) -> None:
+        """At most so many threads run ops; 0: as many as there are cores."""
+        cls._threads = num_threads
+        _gyre.set_options(threads=num_threads)
+
+    @classmethod
+    def get_inter_op_parallelism_threads(cls) -> int:
+        """What was set; 0 if nothing was."""
+        return cls._threads
+
+    # One pool serves both.
+    set_intra_op_parallelism_threads = set_inter_op_parallelism_threads
+    get_intra_op_parallelism_threads = get_inter_op_parallelism_threads
+
+
+class Switches:
+    """What programs switch, and ask."""
+
+    functions_eager = False
+    soft_placement = True
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Whether `gyre.function`s run as plain Python from now on, for debugging: with print, with a
+    debugger, one op at a time."""
+    Switches.functions_eager = bool(run_eagerly)
+
+
+def functions_run_eagerly() -> bool:
+    """Whether run_functions_eagerly(True) holds."""
+    return Switches.functions_eager
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Takes note. Ops run where they can: devices that are named are kept with the nodes."""
+    Switches.soft_placement = bool(enabled)
+
+
+def get_soft_device_placement() -> bool:
+    """What was set last; True at first."""
+    return Switches.soft_placement
+
+
+def enable_op_determinism() -> None:
+    """Programs are deterministic anyway."""
+
+
+@contextlib.contextmanager
+def function_executor_type(executor_type):
+    """A context without effect: there is one executor, which runs ops in parallel where that pays."""
+    del executor_type
+    yield

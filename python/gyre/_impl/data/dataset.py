@@ -1,0 +1,257 @@
+"""Dataset: a sequence of elements, to run over in Python or in a graph."""
+
+from gyre import _gyre
+from gyre._impl import nest
+
+INFINITE = -1
+UNKNOWN = -2
+
+
+class Dataset:
+    """A sequence of elements: tensors, or structures (tuples, dicts) of them.
+
+        data = gyre.data.Dataset.from_tensor_slices((features, labels)).shuffle(100).batch(32)
+        for x, y in data: ...
+
+    Immutable. A `for` statement over it runs in Python, or becomes one loop of the graph in a
+    function that is traced; the functions given to `map` and the like become part of that graph, too.
+    Where random numbers, variables or Python functions take part, each run over it asks them anew.
+    Elements are computed one at a time, when they are asked for.
+    """
+
+    # Whether there is `pull_block(state, size)`, which pulls up to `size` elements, as rows.
+    blocks = False
+
+    def __init__(self, element_spec, length: int):
+        self._element_spec, self.length = element_spec, length
+        self._steps = None
+
+    @property
+    def element_spec(self):
+        """The specs of an element's tensors, in its structure."""
+        return self._element_spec
+
+    # ---- What a loop carries: see gyre/_impl/data. Subclasses say it.
+
+    def begin(self):
+        """The state before the first element."""
+        raise NotImplementedError
+
+    def advance(self, state):
+        """(whether there is another element, the state in which `pull` gives it)."""
+        raise NotImplementedError
+
+    def pull(self, state):
+        """(the element that `advance` found, the state after it)."""
+        raise NotImplementedError
+
+    # ---- Sources
+
+    @staticmethod
+    def from_tensors(tensors, name=None) -> "Dataset":
+        """One element: these tensors."""
+        from gyre._impl.data.sources import Single
+
+        return Single(tensors)
+
+    @staticmethod
+    def from_tensor_slices(tensors, name=None) -> "Dataset":
+        """The rows of tensors (a structure of them) along axis 0. ValueError if their numbers differ."""
+        from gyre._impl.data.sources import Rows
+
+        return Rows(tensors)
+
+    @staticmethod
+    def range(*args, output_type=None, name=None) -> "Dataset":
+        """range(stop), range(start, stop) or range(start, stop, step), as int64 unless told."""
+        from gyre._impl.data.sources import Range
+
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"range takes one to three numbers, not {len(args)}")
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        return Range(start, stop, step, output_type)
+
+    @staticmethod
+    def from_generator(generator, output_types=None, output_shapes=None, args=None,
+                       output_signature=None, name=None) -> "Dataset":
+        """What `generator(*args)`, called each time, yields; it must be of `output_signature` (or
+        of output_types and output_shapes). TypeError without either."""
+        from gyre._impl.data.sources import Generator
+        from gyre._impl.spec import TensorSpec
+
+        if not callable(generator):
+            raise TypeError("from_generator takes a function that returns an iterator")
+        if output_signature is None:
+            if output_types is None:
+                raise TypeError("from_generator needs an output_signature")
+            shapes = output_shapes if output_shapes is not None else nest.map_structure(
+                lambda _: None, output_types)
+            leaves = zip(nest.flatten(output_types),
+                         [shapes] if not nest.is_nested(output_types) else list(shapes), strict=True)
+            output_signature = nest.pack_sequence_as(
+                output_types, [TensorSpec(shape, dtype) for dtype, shape in leaves])
+        values = tuple(args or ())
+        return Generator(lambda: generator(*values), output_signature)
+
+    @staticmethod
+    def zip(*args, datasets=None, name=None) -> "Dataset":
+        """Tuples of one element of each dataset; or a structure, given one of datasets."""
+        from gyre._impl.data.transforms import Zip
+
+        parts = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        for part in nest.flatten(parts):
+            if not isinstance(part, Dataset):
+                raise TypeError(f"zip takes datasets, not a {type(part).__name__}")
+        return Zip(parts)
+
+    # ---- Others of this one
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None) -> "Dataset":
+        """map_func of each element; the parts of a tuple are its arguments."""
+        from gyre._impl.data.functions import ElementFunction
+        from gyre._impl.data.transforms import Map
+
+        return Map(self, ElementFunction(map_func, self.element_spec, "map"))
+
+    def filter(self, predicate, name=None) -> "Dataset":
+        """The elements for which predicate(…) is true. ValueError if it is no bool scalar."""
+        from gyre._impl.data.lookahead import Filter
+
+        return Filter(self, self._predicate(predicate, "filter"))
+
+    def take_while(self, predicate, name=None) -> "Dataset":
+        """The elements before the first for which predicate(…) is false."""
+        from gyre._impl.data.lookahead import TakeWhile
+
+        return TakeWhile(self, self._predicate(predicate, "take_while"))
+
+    def _predicate(self, predicate, what):
+        from gyre._impl.data.functions import ElementFunction
+        from gyre._impl.data.lookahead import is_scalar_bool
+
+        function = ElementFunction(predicate, self.element_spec, what)
+        if not is_scalar_bool(function.spec):
+            raise ValueError(f"the predicate of {what} must return a bool scalar, not {function.spec}")
+        return function
+
+    def flat_map(self, map_func, name=None) -> "Dataset":
+        """The elements of map_func(…), a dataset for each element, one after the other."""
+        from gyre._impl.data.functions import DatasetFunction
+        from gyre._impl.data.lookahead import FlatMap
+
+        return FlatMap(self, DatasetFunction(map_func, self.element_spec))
+
+    def unbatch(self, name=None) -> "Dataset":
+        """The rows of the elements, each by itself."""
+        return self.flat_map(lambda *parts: Dataset.from_tensor_slices(
+            parts if type(self.element_spec) is tuple else parts[0]))
+
+    def take(self, count, name=None) -> "Dataset":
+        """The first `count` elements; all if it is negative."""
+        from gyre._impl.data.transforms import Take
+
+        return self if not hasattr(count, "dtype") and count < 0 else Take(self, count)
+
+    def skip(self, count, name=None) -> "Dataset":
+        """All but the first `count` elements; none if it is negative."""
+        from gyre._impl.data.transforms import Skip
+
+        return Skip(self, count)
+
+    def repeat(self, count=None, name=None) -> "Dataset":
+        """The whole `count` times; for ever without a count, or if it is negative."""
+        from gyre._impl.data.transforms import Repeat
+
+        return Repeat(self, count)
+
+    def enumerate(self, start=0, name=None) -> "Dataset":
+        """Pairs (int64 index, element)."""
+        from gyre._impl.data.sources import Range
+        from gyre._impl.data.transforms import Zip
+
+        return Zip((Range(start, 2**63 - 1, 1, None), self))
+
+    def concatenate(self, dataset, name=None) -> "Dataset":
+        """The elements of this one, then those of another."""
+        from gyre._impl.data.transforms import Concatenate
+
+        return Concatenate(self, dataset)
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
+              name=None) -> "Dataset":
+        """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
+        have so many, and their shape is known; else the last may have fewer."""
+        from gyre._impl.data.transforms import Batch, WholeBatches
+
+        return (WholeBatches if drop_remainder else Batch)(self, batch_size)
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> "Dataset":
+        """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
+        dataset, all orders are as likely. The orders are not TensorFlow's.
+
+        seed: then programs draw the same orders each time they are started; each run over the dataset
+        has another, unless reshuffle_each_iteration is False."""
+        from gyre._impl.data.transforms import Shuffle
+
+        return Shuffle(self, buffer_size, seed,
+                       reshuffle_each_iteration is None or reshuffle_each_iteration)
+
+    def prefetch(self, buffer_size=None, name=None) -> "Dataset":
+        """The same elements. (Nothing is computed ahead.)"""
+        return self
+
+    def with_options(self, options, name=None) -> "Dataset":
+        """The same elements: options only concern speed."""
+        return self
+
+    def apply(self, transformation_func) -> "Dataset":
+        """transformation_func(self)."""
+        return transformation_func(self)
+
+    # ---- Running over it
+
+    def reduce(self, initial_state, reduce_func, name=None):
+        """The last of initial_state, and of reduce_func(state, element) for each element."""
+        from gyre._impl.data.iteration import reduce
+
+        return reduce(self, initial_state, reduce_func)
+
+    def __iter__(self):
+        """An iterator of Python. RuntimeError in a graph, but for loops of converted functions."""
+        from gyre._impl.data.iteration import Iterator
+
+        if _gyre.current_graph() is not None:
+            raise RuntimeError("a Dataset is iterated in eager mode, or by a for statement in a "
+                               "gyre.function with autograph")
+        return Iterator(self)
+
+    def as_numpy_iterator(self):
+        """An iterator of elements as numpy arrays. RuntimeError in a graph."""
+        for element in self:
+            yield nest.map_structure(lambda leaf: leaf.numpy(), element)
+
+    def get_single_element(self, name=None):
+        """The only element. InvalidArgumentError if there is none, or another."""
+        from gyre._impl import errors
+
+        found = list(self.take(2))
+        if len(found) != 1:
+            raise errors.InvalidArgumentError(
+                None, None, f"the dataset has {'no' if not found else 'more than one'} element")
+        return found[0]
+
+    def cardinality(self, name=None):
+        """How many elements there are: int64; -1 for endless, -2 where that is not known."""
+        return _gyre.convert(self.length, _gyre.as_dtype("int64"))
+
+    def __len__(self) -> int:
+        if self.length < 0:
+            what = "is endless" if self.length == INFINITE else "has a length that is not known"
+            raise TypeError(f"the dataset {what}")
+        return self.length
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<gyre.data.Dataset of {self.element_spec}>"

@@ -1,0 +1,182 @@
+"""Running over datasets: iterators of Python, reduce, and the for statements of traced functions."""
+
+import threading
+
+from gyre import _gyre
+from gyre._impl import errors, nest
+from gyre._impl.control_flow.cond import cond
+from gyre._impl.control_flow.group import control_dependencies
+from gyre._impl.control_flow.host_function import py_function
+from gyre._impl.control_flow.while_loop import while_loop
+from gyre._impl.data import elements
+from gyre._impl.function.function import Function
+
+_lock = threading.Lock()
+
+
+class _Steps:
+    """The graphs by which Python runs over one dataset."""
+
+    def __init__(self, dataset):
+        self.begin = Function(dataset.begin, name="begin", autograph=False)
+        self.next = Function(self._next, name="next", autograph=False)
+        self._dataset = dataset
+
+    def _next(self, state):
+        """(whether there was an element, it or zeros, the state after it)."""
+        more, state = self._dataset.advance(state)
+        spec = self._dataset.element_spec
+
+        def pull():
+            return self._dataset.pull(state)
+
+        element, state = cond(more, pull, lambda: (elements.zeros(spec), state))
+        return more, element, state
+
+
+def steps_of(dataset) -> _Steps:
+    """Made when Python first runs over the dataset."""
+    with _lock:
+        if dataset._steps is None:
+            dataset._steps = _Steps(dataset)
+        return dataset._steps
+
+
+class Iterator:
+    """Runs over a dataset from its beginning. Works with next(), `for`, and get_next().
+
+    In a graph, get_next() is a step of the program: each run of it takes the next element, and
+    past the end it fails with OutOfRangeError. The place is kept in variables then."""
+
+    def __init__(self, dataset):
+        self._dataset, self._steps = dataset, steps_of(dataset)
+        with _gyre.init_scope():
+            self._state = self._steps.begin()
+        self._kept = None  # variables, once a graph takes part
+
+    @property
+    def element_spec(self):
+        """The specs of an element's tensors."""
+        return self._dataset.element_spec
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if _gyre.current_graph() is not None or self._kept is not None:
+            return self._shared()
+        more, element, self._state = self._steps.next(self._state)
+        if not more:
+            raise StopIteration
+        return element
+
+    def get_next(self, name=None):
+        """The next element. OutOfRangeError past the end."""
+        if _gyre.current_graph() is not None:
+            return self._shared()
+        try:
+            return next(self)
+        except StopIteration:
+            raise errors.OutOfRangeError(None, None, "End of sequence") from None
+
+    def get_next_as_optional(self):
+        """Not here: ask the dataset in a for statement."""
+        raise NotImplementedError("there are no optionals of elements: iterate with a for statement")
+
+    def _shared(self):
+        """The next element, where graphs may take elements, too."""
+        if self._kept is None:
+            self._keep()
+        try:
+            return self._step()
+        except errors.OutOfRangeError:
+            if _gyre.current_graph() is not None:
+                raise
+            raise StopIteration from None
+
+    def _keep(self):
+        from gyre._impl.variable import Variable
+
+        with _gyre.init_scope():
+            self._kept = [
+                Variable(leaf, trainable=False, name="iterator",
+                         shape=None if leaf._dims is None else [None] * len(leaf._dims))
+                for leaf in nest.flatten(self._state, expand_composites=True)]
+        state = self._state
+
+        def step():
+            now = nest.pack_sequence_as(state, [v.read_value() for v in self._kept], True)
+            more, element, after = self._steps.next(now)
+            cond(more, lambda: (), _end)
+            leaves = nest.flatten(after, expand_composites=True)
+            written = [v.assign(leaf) for v, leaf in zip(self._kept, leaves, strict=True)]
+            with control_dependencies([v.read_value() for v in written]):
+                return nest.map_structure(lambda t: _gyre.execute("Identity", [t])[0], element,
+                                          expand_composites=True)
+
+        self._step = Function(step, name="get_next", autograph=False)
+
+
+def _end():
+    def raise_end():
+        raise errors.OutOfRangeError(None, None, "End of sequence")
+
+    py_function(raise_end, [], [])
+    return ()
+
+
+def reduce(dataset, initial_state, reduce_func):
+    """See Dataset.reduce."""
+    from gyre._impl.function.concrete import converted
+
+    python = converted(getattr(reduce_func, "python_function", reduce_func), True)
+    initial = elements.as_element(initial_state)
+
+    def run(start):
+        more, inner = dataset.advance(dataset.begin())
+
+        def step(more, inner, reduced):
+            element, inner = dataset.pull(inner)
+            reduced = elements.as_element(python(reduced, element))
+            more, inner = dataset.advance(inner)
+            return more, inner, reduced
+
+        return while_loop(lambda more, *_: more, step, (more, inner, start))[2]
+
+    if _gyre.current_graph() is not None:
+        return run(initial)
+    return Function(run, name="reduce", autograph=False)(initial)
+
+
+class Carried:
+    """The state of a dataset as part of the flat state of a loop: first whether there is another
+    element, then the dataset's own tensors, `count` in all."""
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+        self._state = dataset.begin()
+        self._flat = nest.flatten(self._state, expand_composites=True)
+        self.count = 1 + len(self._flat)
+        self.paths = ["more", *(f"place[{i}]" for i in range(len(self._flat)))]
+        # Sizes may change on the way: buffers, batches.
+        self.dims = [(), *(None if t._dims is None else (None,) * len(t._dims) for t in self._flat)]
+
+    def begin(self, go_on) -> list:
+        """The flat state before the first element."""
+        return self.advance(self._flat, go_on)
+
+    def pull(self, flat: list):
+        """(the flat state after the element, the element)."""
+        state = nest.pack_sequence_as(self._state, flat, expand_composites=True)
+        element, state = self._dataset.pull(state)
+        return nest.flatten(state, expand_composites=True), element
+
+    def advance(self, flat: list, go_on) -> list:
+        """The flat state for the next element, which is asked for only if the loop goes on."""
+        state = nest.pack_sequence_as(self._state, flat, expand_composites=True)
+        if go_on is True:
+            more, state = self._dataset.advance(state)
+        else:
+            more, state = cond(go_on, lambda: self._dataset.advance(state),
+                               lambda: (_gyre.convert(False), state))
+        return [more, *nest.flatten(state, expand_composites=True)]

@@ -1,0 +1,179 @@
+"""Datasets that come from tensors, ranges and Python's generators."""
+
+import itertools
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.control_flow.cond import cond
+from gyre._impl.control_flow.host_function import py_function
+from gyre._impl.convert import call, convert_to_tensor, is_value
+from gyre._impl.data import elements
+from gyre._impl.data.dataset import UNKNOWN, Dataset
+from gyre._impl.data.lookahead import Lookahead
+from gyre._impl.spec import TensorSpec
+
+INT64 = _gyre.as_dtype("int64")
+
+
+def int64(value):
+    """A number or tensor as an int64 tensor."""
+    if not is_value(value):
+        return _gyre.convert(value, INT64)
+    tensor = _gyre.convert(value)
+    return tensor if tensor.dtype == INT64 else call("Cast", tensor, DstT=INT64)
+
+
+class Single(Dataset):
+    """One element."""
+
+    def __init__(self, tensors):
+        self._element = elements.as_element(tensors)
+        super().__init__(elements.spec_of(self._element), 1)
+
+    def begin(self):
+        return int64(0)
+
+    def advance(self, state):
+        return state < 1, state
+
+    def pull(self, state):
+        return self._element, state + 1
+
+
+class Rows(Dataset):
+    """The rows of tensors along axis 0."""
+
+    blocks = True
+
+    def __init__(self, tensors):
+        self._tensors = elements.as_element(tensors)
+        flat = nest.flatten(self._tensors)
+        if not flat:
+            raise ValueError("from_tensor_slices needs at least one tensor")
+        for tensor in flat:
+            if not isinstance(tensor, _gyre.Tensor):
+                raise TypeError(f"from_tensor_slices takes tensors, not {type(tensor).__name__}s")
+            if tensor._dims == ():
+                raise ValueError("from_tensor_slices needs tensors of at least one dimension: a "
+                                 "scalar has no rows")
+        counts = {t._dims[0] for t in flat if t._dims} - {None}
+        if len(counts) > 1:
+            raise ValueError(f"the tensors must have equally many rows, but have {sorted(counts)}")
+        spec = nest.map_structure(
+            lambda t: TensorSpec(None if t._dims is None else t._dims[1:], t.dtype), self._tensors)
+        super().__init__(spec, counts.pop() if counts else UNKNOWN)
+        self._first = flat[0]
+
+    def _count(self):
+        if self.length >= 0:
+            return int64(self.length)
+        return call("Shape", self._first, out_type=INT64)[0]
+
+    def begin(self):
+        return int64(0)
+
+    def advance(self, state):
+        return state < self._count(), state
+
+    def pull(self, state):
+        row = nest.map_structure(lambda t: call("GatherV2", t, state, 0), self._tensors)
+        return row, state + 1
+
+    def pull_block(self, state, size):
+        end = call("Minimum", state + size, self._count())
+        return nest.map_structure(lambda t: t[state:end], self._tensors), end
+
+
+class Range(Dataset):
+    """start, start + step, … before stop."""
+
+    blocks = True
+
+    def __init__(self, start, stop, step, dtype):
+        self._bounds = [int64(v) for v in (start, stop, step)]
+        self._dtype = _gyre.as_dtype(dtype or "int64")
+        length = UNKNOWN
+        if not any(bound.is_symbolic for bound in self._bounds):
+            first, last, by = (int(bound) for bound in self._bounds)
+            if by == 0:
+                raise ValueError("the step of a range must not be 0")
+            length = len(range(first, last, by))
+        super().__init__(TensorSpec([], self._dtype), length)
+
+    def _count(self):
+        if self.length >= 0:
+            return int64(self.length)
+        start, stop, step = self._bounds
+        count = (stop - start + step - call("Sign", step)) // step
+        return call("Maximum", count, int64(0))
+
+    def _cast(self, values):
+        return values if self._dtype == INT64 else call("Cast", values, DstT=self._dtype)
+
+    def begin(self):
+        return int64(0)
+
+    def advance(self, state):
+        return state < self._count(), state
+
+    def pull(self, state):
+        start, _, step = self._bounds
+        return self._cast(start + state * step), state + 1
+
+    def pull_block(self, state, size):
+        start, _, step = self._bounds
+        end = call("Minimum", state + size, self._count())
+        return self._cast(start + call("Range", state, end, int64(1)) * step), end
+
+
+class Generator(Lookahead):
+    """What a Python generator yields: one new generator each time that the dataset is run over."""
+
+    def __init__(self, make, spec):
+        self._make, self._running, self._numbers = make, {}, itertools.count()
+        elements.tensors_only(spec, "from_generator")
+        super().__init__(spec, UNKNOWN)
+
+    def first(self):
+        def begin():
+            number = next(self._numbers)
+            self._running[number] = iter(self._make())
+            return number
+        return py_function(begin, [], INT64)
+
+    def search(self, state):
+        leaves = nest.flatten(self.element_spec)
+
+        def step(number):
+            number = int(number)
+            try:
+                value = next(self._running[number])
+            except StopIteration:
+                del self._running[number]
+            except KeyError:  # over before
+                pass
+            else:
+                return [True, *_leaves(self.element_spec, value)]
+            return [False, *nest.flatten(elements.zeros(self.element_spec))]
+
+        more, *found = py_function(step, [state], [_gyre.as_dtype("bool"),
+                                                   *(leaf.dtype for leaf in leaves)])
+        more = call("EnsureShape", more, shape=[])
+        element = nest.pack_sequence_as(self.element_spec, found)
+        # Nothing is asked of what stands for an element after the last.
+        return more, state, cond(more, lambda: elements.refined(element, self.element_spec),
+                                 lambda: elements.zeros(self.element_spec))
+
+
+def _leaves(spec, value) -> list:
+    """What a generator has yielded, as tensors in the order of the spec. TypeError, ValueError for
+    what is not like it."""
+    if isinstance(spec, TensorSpec):
+        return [convert_to_tensor(value, spec.dtype)]
+    if isinstance(spec, dict):
+        if not isinstance(value, dict) or value.keys() != spec.keys():
+            raise TypeError(f"the generator yields {value!r} where its signature is {spec!r}")
+        return [leaf for key in sorted(spec) for leaf in _leaves(spec[key], value[key])]
+    if not isinstance(value, (tuple, list)) or len(value) != len(spec):
+        raise TypeError(f"the generator yields {value!r} where its signature is {spec!r}")
+    return [leaf for pair in zip(spec, value, strict=True) for leaf in _leaves(*pair)]

@@ -1,0 +1,344 @@
+"""Datasets that change others: their elements, their number, their order."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.control_flow.cond import cond
+from gyre._impl.control_flow.tensor_array import TensorArray
+from gyre._impl.control_flow.while_loop import while_loop
+from gyre._impl.convert import call
+from gyre._impl.data import elements
+from gyre._impl.data.dataset import INFINITE, UNKNOWN, Dataset
+from gyre._impl.data.lookahead import Filter
+from gyre._impl.data.sources import INT64, int64
+from gyre._impl.spec import TensorSpec
+
+
+def _no():
+    return _gyre.convert(False)
+
+
+class Map(Dataset):
+    """A function of each element."""
+
+    def __init__(self, source, function):
+        self._source, self._function = source, function
+        super().__init__(function.spec, source.length)
+        self.begin, self.advance = source.begin, source.advance
+
+    def pull(self, state):
+        element, state = self._source.pull(state)
+        return self._function(element), state
+
+
+class Take(Dataset):
+    """The first `count` elements."""
+
+    def __init__(self, source, count):
+        self._source, self._count = source, count
+        known = None if _gyre.convert(count).is_symbolic else int(count)
+        length = UNKNOWN
+        if known is not None and known >= 0 and source.length != UNKNOWN:
+            length = known if source.length == INFINITE else min(known, source.length)
+        super().__init__(source.element_spec, length)
+
+    def begin(self):
+        return int64(0), self._source.begin()
+
+    def advance(self, state):
+        taken, inner = state
+        more, inner = cond(taken < int64(self._count), lambda: self._source.advance(inner),
+                           lambda: (_no(), inner))
+        return more, (taken, inner)
+
+    def pull(self, state):
+        taken, inner = state
+        element, inner = self._source.pull(inner)
+        return element, (taken + 1, inner)
+
+
+class Skip(Dataset):
+    """All but the first `count` elements."""
+
+    def __init__(self, source, count):
+        self._source, self._count = source, count
+        known = None if _gyre.convert(count).is_symbolic else int(count)
+        length = source.length
+        if length >= 0:
+            length = UNKNOWN if known is None else max(length - known, 0) if known >= 0 else 0
+        super().__init__(source.element_spec, length)
+
+    def begin(self):
+        return int64(self._count), self._source.begin()
+
+    def advance(self, state):
+        left, inner = state
+        more, inner = self._source.advance(inner)
+
+        def drop(left, more, inner):
+            _, inner = self._source.pull(inner)
+            more, inner = self._source.advance(inner)
+            return left - 1, more, inner
+
+        # Negative: everything.
+        left, more, inner = while_loop(lambda left, more, inner: call("NotEqual", left, int64(0)) & more,
+                                       drop, (left, more, inner))
+        return more, (left, inner)
+
+    def pull(self, state):
+        left, inner = state
+        element, inner = self._source.pull(inner)
+        return element, (left, inner)
+
+
+class Repeat(Dataset):
+    """The whole several times; without a count, for ever."""
+
+    def __init__(self, source, count):
+        self._source = source
+        self._endless = count is None or (not hasattr(count, "dtype") and count < 0)
+        self._count = count
+        known = self._endless or not _gyre.convert(count).is_symbolic
+        length = UNKNOWN
+        if known and source.length != UNKNOWN:
+            if source.length == 0:
+                length = 0
+            elif self._endless:
+                length = INFINITE
+            else:
+                length = INFINITE if source.length == INFINITE and count else source.length * int(count)
+        super().__init__(source.element_spec, length)
+
+    def begin(self):
+        return int64(0), self._source.begin()
+
+    def advance(self, state):
+        times, inner = state
+        left = _gyre.convert(True) if self._endless else times < int64(self._count)
+        more, inner = cond(left, lambda: self._source.advance(inner), lambda: (_no(), inner))
+
+        def again():
+            inner = self._source.begin()
+            more, inner = self._source.advance(inner)
+            return more, times + 1, inner
+
+        restart = ~more & (_gyre.convert(True) if self._endless else times + 1 < int64(self._count))
+        more, times, inner = cond(restart, again, lambda: (more, times, inner))
+        return more, (times, inner)
+
+    def pull(self, state):
+        times, inner = state
+        element, inner = self._source.pull(inner)
+        return element, (times, inner)
+
+
+class Zip(Dataset):
+    """Tuples (or other structures) of one element of each; as long as the shortest."""
+
+    def __init__(self, datasets):
+        self._structure = datasets
+        self._parts = nest.flatten(datasets)
+        lengths = [part.length for part in self._parts if part.length != INFINITE]
+        spec = nest.map_structure(lambda part: part.element_spec, datasets)
+        super().__init__(spec, INFINITE if not lengths
+                         else UNKNOWN if UNKNOWN in lengths else min(lengths))
+        self.blocks = all(part.blocks for part in self._parts)
+
+    def begin(self):
+        return tuple(part.begin() for part in self._parts)
+
+    def advance(self, state):
+        all_more, after = _gyre.convert(True), []
+        for part, inner in zip(self._parts, state, strict=True):
+            more, inner = cond(all_more, lambda part=part, inner=inner: part.advance(inner),
+                               lambda inner=inner: (_no(), inner))
+            all_more = more
+            after.append(inner)
+        return all_more, tuple(after)
+
+    def pull(self, state):
+        taken = [part.pull(inner) for part, inner in zip(self._parts, state, strict=True)]
+        element = nest.pack_sequence_as(self._structure, [element for element, _ in taken])
+        return element, tuple(after for _, after in taken)
+
+    def pull_block(self, state, size):
+        taken = [part.pull_block(inner, size)
+                 for part, inner in zip(self._parts, state, strict=True)]
+        counts = [call("Shape", nest.flatten(block)[0], out_type=INT64)[0] for block, _ in taken]
+        shortest = counts[0]
+        for count in counts[1:]:
+            shortest = call("Minimum", shortest, count)
+        blocks = [nest.map_structure(lambda t: t[:shortest], block) for block, _ in taken]
+        return (nest.pack_sequence_as(self._structure, blocks), tuple(after for _, after in taken))
+
+
+class Concatenate(Dataset):
+    """One dataset, then another."""
+
+    def __init__(self, first, second):
+        self._first, self._second = first, second
+        try:
+            spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b),
+                                      first.element_spec, second.element_spec)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"datasets of different elements cannot be joined: "
+                            f"{first.element_spec} and {second.element_spec}") from error
+        lengths = (first.length, second.length)
+        super().__init__(spec, INFINITE if INFINITE in lengths
+                         else UNKNOWN if UNKNOWN in lengths else sum(lengths))
+
+    def begin(self):
+        return _gyre.convert(True), self._first.begin(), self._second.begin()
+
+    def advance(self, state):
+        in_first, first, second = state
+        in_first, first = cond(in_first, lambda: self._first.advance(first), lambda: (_no(), first))
+        more, second = cond(in_first, lambda: (_gyre.convert(True), second),
+                            lambda: self._second.advance(second))
+        return more, (in_first, first, second)
+
+    def pull(self, state):
+        in_first, first, second = state
+
+        def of_first():
+            element, after = self._first.pull(first)
+            return element, after, second
+
+        def of_second():
+            element, after = self._second.pull(second)
+            return element, first, after
+
+        element, first, second = cond(in_first, of_first, of_second)
+        return elements.refined(element, self.element_spec), (in_first, first, second)
+
+
+class Batch(Dataset):
+    """Up to `size` elements as the rows of one; the last may have fewer."""
+
+    def __init__(self, source, size):
+        elements.tensors_only(source.element_spec, "batch")
+        self._source, self._size = source, size
+        known = None if _gyre.convert(size).is_symbolic else int(size)
+        if known is not None and known < 1:
+            raise ValueError(f"batch_size must be positive, but is {known}")
+        length = source.length
+        if length >= 0:
+            length = UNKNOWN if known is None else -(-length // known)
+        spec = nest.map_structure(lambda leaf: TensorSpec(
+            None if leaf._dims is None else (None, *leaf._dims), leaf.dtype), source.element_spec)
+        super().__init__(spec, length)
+        self.begin, self.advance = source.begin, source.advance
+
+    def pull(self, state):
+        if self._source.blocks:
+            element, state = self._source.pull_block(state, int64(self._size))
+            return elements.refined(element, self.element_spec), state
+        size = int64(self._size)
+        capacity = call("Cast", size, DstT=_gyre.as_dtype("int32"))
+        rows = [TensorArray(leaf.dtype, capacity, dynamic_size=True, element_shape=leaf._dims)
+                for leaf in nest.flatten(self._source.element_spec)]
+
+        def step(count, more, state, rows):
+            element, state = self._source.pull(state)
+            at = call("Cast", count, DstT=_gyre.as_dtype("int32"))
+            rows = [row.write(at, leaf) for row, leaf in zip(rows, nest.flatten(element), strict=True)]
+            more, state = cond(count + 1 < size, lambda: self._source.advance(state),
+                               lambda: (_no(), state))
+            return count + 1, more, state, rows
+
+        count, _, state, rows = while_loop(lambda count, more, *_: more, step,
+                                           (int64(0), _gyre.convert(True), state, rows))
+        count = call("Cast", count, DstT=_gyre.as_dtype("int32"))
+        indices = call("Range", _gyre.convert(0), count, _gyre.convert(1))
+        element = nest.pack_sequence_as(self.element_spec, [row.gather(indices) for row in rows])
+        return elements.refined(element, self.element_spec), state
+
+
+class WholeBatches(Dataset):
+    """`size` elements as the rows of one; what is left over at the end is dropped."""
+
+    def __init__(self, source, size):
+        self._batches, self._size = Batch(source, size), size
+        known = None if _gyre.convert(size).is_symbolic else int(size)
+        spec = nest.map_structure(lambda leaf: TensorSpec(
+            None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype),
+            self._batches.element_spec)
+        length = source.length
+        super().__init__(spec, length if length < 0 else UNKNOWN if known is None else length // known)
+        self._whole = Filter(self._batches, self._is_whole)
+
+    def _is_whole(self, element):
+        rows = call("Shape", nest.flatten(element)[0], out_type=INT64)[0]
+        return call("Equal", rows, int64(self._size))
+
+    def begin(self):
+        return self._whole.begin()
+
+    def advance(self, state):
+        return self._whole.advance(state)
+
+    def pull(self, state):
+        element, state = self._whole.pull(state)
+        return elements.refined(element, self.element_spec), state
+
+
+class Shuffle(Dataset):
+    """Elements in another order: each is drawn from a buffer of `size`, which is filled again."""
+
+    def __init__(self, source, size, seed, again):
+        elements.tensors_only(source.element_spec, "shuffle")
+        for leaf in nest.flatten(source.element_spec):
+            if leaf._dims is None or None in leaf._dims:
+                raise ValueError(f"shuffle needs elements of a known shape, not {leaf}: shuffle first, "
+                                 f"then batch")
+        size = int(size)
+        if size < 1:
+            raise ValueError(f"buffer_size must be positive, but is {size}")
+        self._source, self._seed, self._again = source, seed, again
+        self._size = min(size, source.length) if source.length > 0 else size
+        self._fixed = None if again else self._new_seed()
+        super().__init__(source.element_spec, source.length)
+
+    def _new_seed(self):
+        from gyre._impl.random import uniform
+
+        return uniform([2], 0, 2**31 - 1, dtype="int32", seed=self._seed)
+
+    def begin(self):
+        buffer = nest.map_structure(
+            lambda leaf: elements.zeros(TensorSpec((self._size, *leaf._dims), leaf.dtype)),
+            self.element_spec)
+        seed = self._fixed if self._fixed is not None else self._new_seed()
+        return int64(0), buffer, seed, self._source.begin()
+
+    def advance(self, state):
+        count, buffer, seed, inner = state
+
+        def fill(count, more, buffer, inner):
+            element, inner = self._source.pull(inner)
+            buffer = nest.map_structure(lambda rows, row: _replaced(rows, count, row), buffer, element)
+            more, inner = cond(count + 1 < self._size, lambda: self._source.advance(inner),
+                               lambda: (_no(), inner))
+            return count + 1, more, buffer, inner
+
+        more, inner = cond(count < self._size, lambda: self._source.advance(inner),
+                           lambda: (_no(), inner))
+        count, _, buffer, inner = while_loop(lambda count, more, *_: more, fill,
+                                             (count, more, buffer, inner))
+        return count > 0, (count, buffer, seed, inner)
+
+    def pull(self, state):
+        from gyre._impl.random import stateless_uniform
+
+        count, buffer, seed, inner = state
+        at = stateless_uniform([], seed, 0, count, dtype="int64")
+        seed = seed + _gyre.convert([0, 1])
+        element = nest.map_structure(lambda rows: call("GatherV2", rows, at, 0), buffer)
+        buffer = nest.map_structure(
+            lambda rows: _replaced(rows, at, call("GatherV2", rows, count - 1, 0)), buffer)
+        return element, (count - 1, buffer, seed, inner)
+
+
+def _replaced(rows, index, row):
+    """The rows with one of them replaced."""
+    index = call("Reshape", index, [1, 1])
+    return call("TensorScatterUpdate", rows, index, call("ExpandDims", row, 0))

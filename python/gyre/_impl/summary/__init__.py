@@ -1,0 +1,1 @@
+"""gyre.summary: numbers over steps, in the event files that TensorBoard shows."""

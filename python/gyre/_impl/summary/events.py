@@ -1,0 +1,116 @@
+"""Event files: records of Event messages, each framed by its length and checksums.
+
+    uint64 length | uint32 masked CRC-32C of the length | bytes | uint32 masked CRC-32C of the bytes
+
+The messages are protocol buffers: fields of Event, Summary and TensorProto, written here by hand.
+"""
+
+import itertools
+import os
+import socket
+import struct
+import threading
+import time
+import weakref
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)  # Castagnoli's polynomial, reflected
+        table.append(byte)
+    return table
+
+
+_TABLE = _crc_table()
+_numbers = itertools.count()
+
+
+def masked_crc32c(data: bytes) -> int:
+    """The checksum of records. Masked, since CRCs of data that hold their CRC are all alike."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _varint(value: int) -> bytes:
+    value &= 0xFFFFFFFFFFFFFFFF  # negative numbers as 64 bits
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _block(field: int, data: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(data)) + data
+
+
+def _event(step: int, what: bytes) -> bytes:
+    """An Event of now: wall_time = 1, step = 2, and one of the others."""
+    return b"\x09" + struct.pack("<d", time.time()) + (_number(2, step) if step else b"") + what
+
+
+def version_event() -> bytes:
+    """The first of a file: file_version = 3."""
+    return _event(0, _block(3, b"brain.Event:2"))
+
+
+def scalar_event(tag: str, value: float, step: int, description: str | None = None) -> bytes:
+    """summary = 5 with a float32 scalar, as the plug-in "scalars" reads it."""
+    tensor = _number(1, 1) + _block(2, b"") + _block(5, struct.pack("<f", value))
+    metadata = _block(1, _block(1, b"scalars"))
+    if description:
+        metadata += _block(3, description.encode())
+    metadata += _number(4, 1)  # DATA_CLASS_SCALAR
+    item = _block(1, tag.encode()) + _block(8, tensor) + _block(9, metadata)
+    return _event(step, _block(5, _block(1, item)))
+
+
+class EventFile:
+    """A new event file in a folder, which is made if need be. Any thread may write."""
+
+    def __init__(self, logdir: str, suffix: str = "", max_queue: int = 10, flush_millis: int = 120000):
+        os.makedirs(logdir, exist_ok=True)
+        name = (f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}."
+                f"{next(_numbers)}{suffix}")
+        self.path = os.path.join(logdir, name)
+        self._file = open(self.path, "ab")  # noqa: SIM115
+        self._max_queue, self._seconds = max_queue, flush_millis / 1000
+        self._waiting, self._flushed = 0, time.monotonic()
+        self._lock = threading.Lock()
+        self._closing = weakref.finalize(self, self._file.close)
+        self.add(version_event())
+        self.flush()
+
+    def add(self, event: bytes) -> None:
+        """Appends a record. ValueError after close()."""
+        length = struct.pack("<Q", len(event))
+        record = (length + struct.pack("<I", masked_crc32c(length)) + event
+                  + struct.pack("<I", masked_crc32c(event)))
+        with self._lock:
+            self._file.write(record)
+            self._waiting += 1
+            due = self._waiting > self._max_queue or time.monotonic() - self._flushed > self._seconds
+        if due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands what was written to the file system."""
+        with self._lock:
+            if not self._file.closed:
+                self._file.flush()
+            self._waiting, self._flushed = 0, time.monotonic()
+
+    def close(self) -> None:
+        """Flushes, and ends the file."""
+        with self._lock:
+            self._closing()

@@ -1,0 +1,69 @@
+// StringUpper and StringLower: letters of ASCII in the other case.
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+struct StringCaseAttrs {
+  explicit StringCaseAttrs(const Node& node) : encoding(NodeAttr<std::string>(node, "encoding")) {}
+  std::string encoding;
+};
+
+bool IsAscii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); });
+}
+
+template <void (*Change)(std::string*)>
+absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
+  if (!attrs.encoding.empty() && attrs.encoding != "utf-8") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("encoding is '', for bytes, or 'utf-8', not '", attrs.encoding, "'"));
+  }
+  const Tensor& input = ctx.input(0);
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, input.shape()));
+  const absl::Span<const std::string> texts = input.values<std::string>();
+  const absl::Span<std::string> changed = out.mutable_values<std::string>();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i % 4096 == 4095) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    if (!attrs.encoding.empty() && !IsAscii(texts[i])) {
+      return absl::UnimplementedError(
+          absl::StrCat("string ", i,
+                       " has letters beyond ASCII, of which only encoding '' takes "
+                       "notice: it leaves them as they are"));
+    }
+    changed[i] = texts[i];
+    Change(&changed[i]);
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+void ToUpper(std::string* text) { absl::AsciiStrToUpper(text); }
+void ToLower(std::string* text) { absl::AsciiStrToLower(text); }
+
+template <void (*Change)(std::string*)>
+void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
+  ops.Add({
+      .schema = absl::StrCat(name, "(input: string) -> output: string {encoding: string = ''}"),
+      .doc = std::string(doc),
+      .traits = {.elementwise = true},
+      .shape = shape::SameAsInput,
+      .gradient = NotDifferentiable("strings have no derivative"),
+      .kernel = Compute<&ChangeCase<Change>>(),
+  });
+}
+
+}  // namespace
+
+void RegisterStringCase(OpRegistry& ops) {
+  Add<&ToUpper>(ops, "StringUpper", "Each string with its ASCII letters in upper case.");
+  Add<&ToLower>(ops, "StringLower", "Each string with its ASCII letters in lower case.");
+}
+
+}  // namespace gyre

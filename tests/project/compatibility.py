@@ -1,0 +1,220 @@
+"""docs/compatibility.md: which names of TensorFlow programs exist here, which do not and why.
+
+    build/venv/bin/python tests/project/compatibility.py [--write]
+
+Without --write: says what differs from the page that is there; exits with 1 if something does.
+tests/python/names/surface.txt says how many of a body of public control-flow programs use each name.
+A name is counted if it resolves and a test or a program of the tests uses it; every other has a reason
+below.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+SURFACE = REPOSITORY / "tests/python/names/surface.txt"
+PAGE = REPOSITORY / "docs/compatibility.md"
+OFTEN = 3
+
+_DEVICES = "programs run on the CPU of one process; other devices and workers are later work"
+_PLACEMENT = "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
+_NO_OP = "no op of the registry computes it"
+REASONS = {
+    "tf.distribute.MirroredStrategy": _DEVICES,
+    "tf.config.experimental_connect_to_host": _DEVICES,
+    "tf.raw_ops.Send": _PLACEMENT,
+    "tf.raw_ops.Recv": _PLACEMENT,
+    "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
+    "tf.raw_ops.TensorArrayConcatV2":
+        "deprecated in TensorFlow since 2016; `TensorArrayConcatV3` is here",
+    "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/op.h`); functions have "
+                           "`custom_gradient`",
+    "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of functions, state of "
+                                     "loops, results",
+    "tf.experimental.StructuredTensor": "structures of ragged tensors (dicts, dataclasses) serve",
+    "tf.nondifferentiable_batch_function": "there is no server that would batch requests",
+    "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where it is; the "
+                            "dataset itself can be handed over",
+}
+# Names that others of this release bring; a reason here, until they resolve.
+PENDING = {
+    "tf.saved_model": "SavedModels are being built",
+    "tf.compat.v1": "graphs and sessions are being built",
+    "tf.import_graph_def": "graphs and sessions are being built",
+    "tf.queue": "queues come with sessions; in 2.x programs `gyre.raw_ops` has them",
+}
+
+# Where the classes are whose members programs use.
+CLASSES = {
+    "Operation": ("compat.v1.Operation", "Operation"), "Session": ("compat.v1.Session",),
+    "Graph": ("compat.v1.Graph",), "Tensor": ("Tensor",), "Variable": ("Variable",),
+    "IndexedSlices": ("IndexedSlices",), "SparseTensor": ("SparseTensor",),
+    "RaggedTensor": ("RaggedTensor",), "TensorArray": ("TensorArray",),
+    "GradientTape": ("GradientTape",), "TensorShape": ("TensorShape",),
+    "TensorSpec": ("TensorSpec",), "DType": ("DType",), "data.Iterator": ("data.Iterator",),
+    "ConcreteFunction": ("ConcreteFunction",), "function": ("__function__",),
+}
+
+
+def surface() -> list[tuple[str, int, str]]:
+    """(section, uses, name) of all names; members stand as "Class/Class.member"."""
+    found, section = [], ""
+    for line in SURFACE.read_text().splitlines():
+        if line.startswith("# "):
+            section = line[2:]
+        elif line:
+            uses, name = line.split()
+            found.append((section, int(uses), name))
+    return found
+
+
+def is_member(name: str) -> bool:
+    return not name.startswith("tf.")
+
+
+def _find(path: str):
+    import gyre
+
+    if path == "__function__":
+        return type(gyre.function(lambda: None))
+    value = gyre
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _has(path: str) -> bool:
+    try:
+        _find(path)
+    except AttributeError:
+        return False
+    return True
+
+
+def missing_classes(name: str) -> list[str]:
+    """The classes of a member's row that do not have it."""
+    classes, member = name.rsplit(".", 1)
+    lacking = []
+    for cls in classes.split("/"):
+        places = [place for place in CLASSES[cls] if _has(place)]
+        values = [_find(place) for place in places]
+        # What __init__ sets is among the annotations.
+        if not any(hasattr(v, member) or member in getattr(v, "__annotations__", ()) for v in values):
+            lacking.append(cls)
+    return lacking
+
+
+def resolves(name: str) -> bool:
+    """Whether a name exists; a member: whether all classes of its row have it."""
+    if is_member(name):
+        return not missing_classes(name)
+    return _has(name.removeprefix("tf."))
+
+
+def reason(name: str) -> str | None:
+    """Why a name does not exist."""
+    if name in REASONS:
+        return REASONS[name]
+    if is_member(name):
+        lacking = missing_classes(name)
+        return f"not yet a member of {', '.join(lacking)}" if lacking else None
+    return next((why for start, why in PENDING.items() if name.startswith(start)), None)
+
+
+def _texts() -> dict[str, str]:
+    folders = (REPOSITORY / "tests/python", REPOSITORY / "tests/programs", REPOSITORY / "examples/python")
+    return {path.relative_to(REPOSITORY).as_posix(): path.read_text()
+            for folder in folders for path in sorted(folder.rglob("*.py"))
+            if path.name != "test_compatibility.py"}
+
+
+def tested(names: list[str]) -> dict[str, str]:
+    """For each name that a test or a program uses, the first of these."""
+    texts = _texts()
+    found = {}
+    for name in names:
+        for path, text in texts.items():
+            if _pattern(name, path, text).search(text):
+                found[name] = path
+                break
+    return found
+
+
+def _pattern(name: str, path: str, text: str) -> re.Pattern:
+    if is_member(name):
+        return re.compile(rf"\.{re.escape(name.rsplit('.', 1)[1])}\b")
+    bare = re.escape(name.removeprefix("tf."))
+    if name.startswith("tf.compat.v1."):  # there tf is compat.v1
+        short = re.escape(name.removeprefix("tf.compat.v1."))
+        own = rf"|\btf\.{short}\b" if "compat.v1 as tf" in text else ""
+        return re.compile(rf"\b(?:tf|gyre)\.{bare}\b|\bv1\.{short}\b{own}")
+    own = "" if "compat.v1 as tf" in text else rf"|\btf\.{bare}\b"
+    return re.compile(rf"\bgyre\.{bare}\b{own}")
+
+
+class Row:
+    """One name: its uses, whether it is here and tested, or why not."""
+
+    def __init__(self, section, uses, name, test):
+        self.section, self.uses, self.name, self.test = section, uses, name, test
+        self.here = resolves(name)
+        self.why = None if self.here else reason(name)
+
+    @property
+    def counts(self) -> bool:
+        return self.here and self.test is not None
+
+
+def rows() -> list[Row]:
+    names = surface()
+    tests = tested([name for _, _, name in names])
+    return [Row(section, uses, name, tests.get(name)) for section, uses, name in names]
+
+
+def share(table: list[Row]) -> str:
+    """ "12 of 15 (80.0 %)" of those that count."""
+    good = sum(row.counts for row in table)
+    return f"{good} of {len(table)} ({100 * good / max(len(table), 1):.1f} %)"
+
+
+def page(table: list[Row]) -> str:
+    """The whole page."""
+    often = [row for row in table if row.uses >= OFTEN]
+    lines = [
+        "# Compatibility", "",
+        "How many of 1,856 public control-flow programs use each name of TensorFlow, and whether it is",
+        "here: `import gyre as tf`. A name that is here means the same; the test named with it says so.",
+        "Made by `./dev docs` from tests/project/compatibility.py; a test compares.", "",
+        "| | here and tested |", "|---|---|",
+        f"| names with at least {OFTEN} uses | {share(often)} |",
+        f"| all names | {share(table)} |", "",
+        "## Not here", "", "| uses | name | why |", "|---:|---|---|"]
+    lines += [f"| {row.uses} | `{row.name}` | {row.why or 'not tested'} |"
+              for row in table if not row.counts]
+    section = None
+    for row in table:
+        if row.section != section:
+            section = row.section
+            lines += ["", f"## {section}", "", "| uses | name | tested in |", "|---:|---|---|"]
+        if row.counts:
+            lines.append(f"| {row.uses} | `{row.name}` | {row.test} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    table = rows()
+    text = page(table)
+    often = [row for row in table if row.uses >= OFTEN]
+    print(f"names with at least {OFTEN} uses: {share(often)}; all: {share(table)}")
+    if "--write" in sys.argv:
+        PAGE.write_text(text)
+        return 0
+    if not PAGE.exists() or PAGE.read_text() != text:
+        print("docs/compatibility.md is not what the table says: ./dev docs makes it", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

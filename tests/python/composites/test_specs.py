@@ -1,0 +1,127 @@
+"""Ragged and sparse tensors and IndexedSlices in signatures; functions of sparse and ragged tensors."""
+
+import numpy as np
+import pytest
+
+import gyre
+
+ROWS = gyre.ragged.constant([[1.0, 2.0], [], [3.0]])
+MATRIX = gyre.SparseTensor([[0, 1], [2, 0]], [2.0, 3.0], [3, 2])
+SLICES = gyre.IndexedSlices(gyre.ones([2, 3]), gyre.constant([4, 0]), gyre.constant([5, 3]))
+
+
+@pytest.mark.parametrize("value,spec", [
+    (ROWS, gyre.RaggedTensorSpec([None, None])),
+    (MATRIX, gyre.SparseTensorSpec([None, None])),
+    (SLICES, gyre.IndexedSlicesSpec([5, 3], gyre.float32, gyre.int32, gyre.int32))])
+def test_signatures(value, spec):
+    count = []
+
+    @gyre.function(input_signature=[spec])
+    def twice(x):
+        count.append(1)
+        return x, x.values * 2.0
+
+    same, doubled = twice(value)
+    assert type(same) is type(value)
+    np.testing.assert_array_equal(doubled, value.values.numpy() * 2)
+    twice(same)
+    assert len(count) == 1
+    assert spec.is_compatible_with(value) and gyre.type_spec_from_value(value).is_compatible_with(value)
+    with pytest.raises(TypeError, match="input_signature says"):
+        twice(gyre.ones([2]))
+    concrete = twice.get_concrete_function()
+    (stated,), _ = concrete.structured_input_signature
+    assert type(stated.values) is gyre.TensorSpec or stated == spec
+    np.testing.assert_array_equal(concrete(value)[1], doubled)
+
+
+def test_specs_compare():
+    assert gyre.RaggedTensorSpec([2, None]) == gyre.RaggedTensorSpec([2, None])
+    assert gyre.RaggedTensorSpec([2, None]) != gyre.RaggedTensorSpec([3, None])
+    assert hash(gyre.SparseTensorSpec([2])) == hash(gyre.SparseTensorSpec([2]))
+    assert gyre.SparseTensorSpec([2]) != gyre.RaggedTensorSpec([2, None])
+    assert gyre.RaggedTensorSpec([None, None, None]).ragged_rank == 2
+    assert not gyre.SparseTensorSpec([3, 2], gyre.int32).is_compatible_with(MATRIX)
+    assert "RaggedTensorSpec" in repr(gyre.type_spec_from_value(ROWS))
+    with pytest.raises(ValueError, match="ragged_rank"):
+        gyre.RaggedTensorSpec(None)
+    with pytest.raises(ValueError, match="int64"):
+        gyre.RaggedTensorSpec([None, None], row_splits_dtype=gyre.int32)
+
+
+def test_nested_ragged_signature():
+    deep = gyre.ragged.constant([[[1, 2], []], [[3]]])
+
+    @gyre.function(input_signature=[gyre.RaggedTensorSpec([None, None, None], gyre.int32)])
+    def total(x):
+        return gyre.reduce_sum(x.flat_values), x.nrows()
+
+    assert [int(v) for v in total(deep)] == [6, 2]
+
+
+def test_loops_with_stated_shapes():
+    grown = gyre.while_loop(
+        lambda i, s: i < 2,
+        lambda i, s: (i + 1, gyre.SparseTensor(s.indices, s.values * 2.0, s.dense_shape)),
+        [gyre.constant(0), MATRIX], shape_invariants=[gyre.TensorShape([]), gyre.TensorShape([2])])[1]
+    assert grown.values.numpy().tolist() == [8.0, 12.0]
+
+    @gyre.function
+    def ragged(n):
+        spec = gyre.RaggedTensorSpec([None, None])
+        return gyre.while_loop(
+            lambda i, r: i < n, lambda i, r: (i + 1, gyre.RaggedTensor.from_row_lengths(
+                gyre.concat([r.values, [0.0]], 0), gyre.concat([r.row_lengths(), [1]], 0))),
+            [0, ROWS], shape_invariants=[gyre.TensorShape([]), spec])[1]
+
+    assert ragged(gyre.constant(2)).to_list() == [[1.0, 2.0], [], [3.0], [0.0], [0.0]]
+
+
+def test_sparse_functions():
+    dense = np.array([[0, 2], [0, 0], [3, 0]], np.float32)
+    np.testing.assert_array_equal(gyre.sparse.to_dense(MATRIX), dense)
+    np.testing.assert_array_equal(gyre.sparse.to_dense(MATRIX, -1.0), np.where(dense == 0, -1, dense))
+    for axis in (None, 0, 1, -1, [0, 1]):
+        for keep in (False, True):
+            np.testing.assert_array_equal(
+                gyre.sparse.reduce_sum(MATRIX, axis, keep),
+                dense.sum(tuple(axis) if isinstance(axis, list) else axis, keepdims=keep))
+    for axis in (0, 1, 2, -1, -3):
+        wide = gyre.sparse.expand_dims(MATRIX, axis)
+        np.testing.assert_array_equal(gyre.sparse.to_dense(wide), np.expand_dims(dense, axis))
+    right = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(gyre.sparse.sparse_dense_matmul(MATRIX, right), dense @ right)
+    np.testing.assert_array_equal(
+        gyre.sparse.sparse_dense_matmul(MATRIX, np.ones((3, 1), np.float32), adjoint_a=True),
+        dense.T @ np.ones((3, 1)))
+    mixed = gyre.SparseTensor([[2, 0], [0, 1]], [3.0, 2.0], [3, 2])
+    assert gyre.sparse.reorder(mixed).indices.numpy().tolist() == [[0, 1], [2, 0]]
+    total = gyre.sparse.add(MATRIX, mixed)
+    np.testing.assert_array_equal(gyre.sparse.to_dense(total), 2 * dense)
+    np.testing.assert_array_equal(gyre.sparse.add(MATRIX, np.ones((3, 2), np.float32)), dense + 1)
+    words = gyre.sparse.from_dense([["a", ""], ["", "b"]])
+    assert words.values.numpy().tolist() == [b"a", b"b"]
+    with pytest.raises(ValueError, match="axis 2 is out of range"):
+        gyre.sparse.reduce_sum(MATRIX, 2)
+    with pytest.raises(TypeError, match="SparseTensor is wanted"):
+        gyre.sparse.to_dense(gyre.ones([2]))
+
+
+def test_ragged_forms():
+    np.testing.assert_array_equal(ROWS.to_tensor(), [[1, 2], [0, 0], [3, 0]])
+    deep = gyre.ragged.constant([[[1, 2], []], [[3]]])
+    np.testing.assert_array_equal(deep.to_tensor(-1), [[[1, 2], [-1, -1]], [[3, -1], [-1, -1]]])
+    assert ROWS.value_rowids().numpy().tolist() == [0, 0, 2]
+    assert ROWS.row_limits().numpy().tolist() == [2, 2, 3]
+    assert ROWS.bounding_shape().numpy().tolist() == [3, 2]
+    again = gyre.RaggedTensor.from_value_rowids([1.0, 2.0, 3.0], [0, 0, 2], nrows=4)
+    assert again.to_list() == [[1.0, 2.0], [], [3.0], []]
+    cut = gyre.RaggedTensor.from_tensor(gyre.constant([[1, 2], [3, 4]]), lengths=[1, 2])
+    assert cut.to_list() == [[1], [3, 4]]
+    assert gyre.RaggedTensor.from_nested_row_splits(
+        gyre.range(3), [[0, 1, 2], [0, 2, 3]]).to_list() == [[[0, 1]], [[2]]]
+    assert (1.0 - ROWS).to_list() == [[0.0, -1.0], [], [-2.0]]
+    assert ROWS.numpy()[2].tolist() == [3.0]
+    with pytest.raises(ValueError, match="to_tensor"):
+        gyre.convert_to_tensor(ROWS)
