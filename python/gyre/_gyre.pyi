@@ -52,6 +52,8 @@ class Tensor:
     name: str                        # symbolic only
     device: str
     graph: Graph | None
+    # In graphs with session_rules: name "node:slot"; == and != compare, and hash() is, by identity of
+    # the output, save while a function is traced.
     def numpy(self) -> Any: ...      # shares memory, read-only, where the layout allows it
     def _become(self, other: Tensor) -> None:
         """Stands for another tensor of the same graph from now on: see Tensor.set_shape."""
@@ -113,8 +115,9 @@ def record(op: Any, inputs: list[Tensor], outputs: list[Tensor]) -> None:
 # ---- Graphs
 
 class Graph:
-    """A program while it is traced. `with graph:` makes it current on this thread. Nesting works."""
-    def __init__(self, name: str = "graph"): ...
+    """A program while it is traced. `with graph:` makes it current on this thread. Nesting works.
+    session_rules: effects have no order of their own, nodes TensorFlow's names; may be subclassed."""
+    def __init__(self, name: str = "graph", session_rules: bool = False): ...
     def placeholder(self, dtype: DType, dims: Dims, name: str = "") -> Tensor: ...
     # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and complex
     # ones, resources and variants become placeholders, so that tapes can see them; others constants.
@@ -122,16 +125,22 @@ class Graph:
     def variable(self, handle: Tensor, dtype: DType, dims: Dims) -> Tensor:
         """The resource of an eager variable, in this graph (the same each time)."""
     variables: list[tuple[Tensor, Tensor]]   # (eager handle, symbolic handle) used so far
-    def prepare(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Tensor] | None = None,
-                effects: bool = True) -> Executable:
-        """Compiled once. `effects`: all effects of the main graph run, in program order."""
+    def prepare(self, feeds: list[Tensor], fetches: list[Tensor],
+                targets: list[Tensor | Node] | None = None, effects: bool = True,
+                session: SessionState | None = None) -> Executable:
+        """Compiled once. `effects`: all effects of the main graph run, in program order. `session`:
+        whose variables and queues it runs on; else those of the process."""
     def text(self) -> str: ...               # Gyre's text form
     def shapes(self) -> dict[str, list[tuple[str, Dims]]]:
         """What is known of each node's outputs: "node" of the main graph, or "function/node"."""
     def graph_def(self) -> bytes: ...
     def names_scope(self, name: str) -> Any: ...     # context managers
     def device_scope(self, name: str) -> Any: ...
-    def control_scope(self, before: list[Tensor]) -> Any: ...
+    def control_scope(self, before: list[Tensor | Node]) -> Any: ...
+    def no_control_scope(self) -> Any: ...           # nothing around is waited for
+    def colocation_scope(self, groups: list[str]) -> Any: ...  # nodes get attribute _class
+    def main_scope(self) -> Any: ...                 # the main graph, outside of bodies being traced
+    def freeze(self, frozen: bool) -> None: ...      # adding nodes is a RuntimeError
 
 def current_graph() -> Graph | None: ...
 def in_body() -> bool:
@@ -146,6 +155,42 @@ class Executable:
         """The dict: what `trace` saw, {"nodes", "loops", "saved", "peak_bytes"}. `progress` is called
         about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops": [{"name",
         "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
+
+class SessionState:
+    """Variables and queues of executables that are prepared with it."""
+
+class Node:
+    """A node of a graph, or of a body in it. Equal and hashable by what it is."""
+    id: int
+    name: str
+    type: str
+    device: str
+    line: str                        # of the user's code
+    graph: Graph
+    place: str                       # "the main graph", "the body of loop 'while'"
+    in_main: bool
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    control_inputs: list[Node]
+    attrs: dict[str, Any]
+    def set_input(self, slot: int, tensor: Tensor) -> None: ...
+    def add_control_input(self, before: Node) -> None: ...
+
+def node_of(tensor: Tensor) -> Node: ...
+def slot_of(tensor: Tensor) -> int: ...
+def last_node() -> Node | None:
+    """The node added last to the body, or graph, that is being traced."""
+def nodes_of(graph: Graph, start: int = 0) -> list[Node]: ...
+def refine_shape(tensor: Tensor, dims: Dims) -> None:
+    """More is known of its shape. InvalidArgumentError if that contradicts what is known."""
+def import_graph_def(bytes: bytes, inputs: dict[str, Tensor]) -> list[tuple[str, Node]]:
+    """Adds all nodes of a GraphDef to the current graph; (name there, node here)."""
+def lowered_graph_def(graph: Graph) -> bytes:
+    """The graph as a GraphDef with primitives in place of If, Case, While and calls."""
+def claim_name(graph: Graph, name: str, take: bool = True, absolute: bool = False) -> str:
+    """The name that a node, or scope, asking for `name` gets in a graph with session_rules."""
+def scope_name(graph: Graph) -> str: ...
+def set_scope_name(graph: Graph, name: str) -> None: ...
 
 # ---- Control flow in the graph that is current. Bodies take and return flat lists of Tensors.
 

@@ -27,11 +27,6 @@ Value AddPlaceholder(const ScopePtr& scope, DType dtype, PartialShape shape,
        0});
 }
 
-BuildScope Set(const std::shared_ptr<GraphState>& graph, GraphState::Setting setting) {
-  graph->settings().push_back(std::move(setting));
-  return BuildScope([graph] { graph->settings().pop_back(); });
-}
-
 }  // namespace
 
 Graph::Graph() : state_(GraphState::Make()) {}
@@ -61,18 +56,15 @@ GraphScope::GraphScope(Graph& graph) { GraphState::PushCurrent(graph.state()); }
 GraphScope::~GraphScope() { GraphState::PopCurrent(); }
 
 BuildScope device(std::string name) {
-  const auto graph = GraphState::Current({});
-  return Set(graph, {.scope = graph->scope().get(), .device = std::move(name)});
+  return GraphState::Current({})->Set({.device = std::move(name)});
 }
 
 BuildScope name_scope(const std::string& name) {
-  const auto graph = GraphState::Current({});
-  return Set(graph, {.scope = graph->scope().get(), .prefix = absl::StrCat(name, "/")});
+  return GraphState::Current({})->Set({.prefix = absl::StrCat(name, "/")});
 }
 
 BuildScope control_dependencies(std::vector<Operation> before) {
-  const auto graph = GraphState::Current({});
-  return Set(graph, {.scope = graph->scope().get(), .awaited = std::move(before)});
+  return GraphState::Current({})->Set({.awaited = std::move(before)});
 }
 
 Value placeholder(DType dtype, PartialShape shape, const std::string& name,

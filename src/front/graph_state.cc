@@ -42,6 +42,12 @@ std::shared_ptr<GraphState> GraphState::Current(const std::source_location& wher
   return CurrentGraphs().back();
 }
 
+BuildScope GraphState::Set(Setting setting) {
+  setting.scope = scope().get();
+  settings_.push_back(std::move(setting));
+  return BuildScope([graph = shared_from_this()] { graph->settings_.pop_back(); });
+}
+
 void GraphState::PushCurrent(std::shared_ptr<GraphState> graph) {
   CurrentGraphs().push_back(std::move(graph));
 }

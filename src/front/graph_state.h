@@ -8,11 +8,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "front/scope.h"
+#include "front/session_names.h"
+#include "gyre/graph.h"
 #include "ir/program.h"
 
 namespace gyre::internal {
@@ -32,14 +35,27 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   const ScopePtr& scope() const { return scopes_.back(); }
   bool IsBeingTraced(const ScopePtr& scope) const;
 
-  // What BuildScopes set. The latest device counts; prefixes join; all of the awaited are awaited.
+  // What BuildScopes set. The latest device counts; prefixes join; all of the awaited are awaited,
+  // but for those of settings before one that forgets them; the latest groups count.
   struct Setting {
     const Scope* scope;  // that was current
-    std::string device;
+    std::optional<std::string> device;
     std::string prefix;
     std::vector<Operation> awaited;
+    bool forgets_awaited = false;
+    std::optional<std::vector<std::string>> colocated;  // nodes get it as attribute _class
   };
   std::vector<Setting>& settings() { return settings_; }
+  // Adds a setting for what is current, until the result goes.
+  BuildScope Set(Setting setting);
+
+  // From now on, nodes run because something that is asked for needs them, by data or by control
+  // edges that the user made: effects have no order by themselves. Names are SessionNames. What
+  // graphs of TensorFlow's sessions mean.
+  void FollowSessionRules() { session_names_ = std::make_unique<SessionNames>(); }
+  bool follows_session_rules() const { return session_names_ != nullptr && program_rules_ == 0; }
+  // Null in graphs that do not.
+  SessionNames* session_names() const { return session_names_.get(); }
 
   // A name that no function has and no other call returns.
   std::string UniqueFunctionName(const std::string& wanted);
@@ -67,6 +83,7 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
  private:
   friend class Tracing;
   friend class InMainGraph;
+  friend class ProgramRules;
   GraphState() = default;
   std::set<std::string> ReachableFunctions(const Function& main) const;
   void Update(ProgramBuilder& program, const Program* base, const Function& main) const;
@@ -80,6 +97,8 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   std::map<std::string, ResourceKey> named_resources_;
   ResourceKey last_resource_ = kHost;
   std::vector<Operation> initializers_;
+  std::unique_ptr<SessionNames> session_names_;
+  int program_rules_ = 0;     // how many ProgramRules live
   std::mutex program_mutex_;  // sessions on several threads may ask for the program
   // The last snapshot, and what has been added or replaced since.
   std::shared_ptr<const Program> program_;
@@ -100,6 +119,21 @@ class Tracing {
  private:
   std::shared_ptr<GraphState> graph_;
   ScopePtr scope_;
+};
+
+// While it lives, effects keep the order of the program, also in a graph that otherwise follows
+// session rules: for bodies of functions, which mean the same wherever they are called.
+class ProgramRules {
+ public:
+  explicit ProgramRules(std::shared_ptr<GraphState> graph) : graph_(std::move(graph)) {
+    ++graph_->program_rules_;
+  }
+  ~ProgramRules() { --graph_->program_rules_; }
+  ProgramRules(const ProgramRules&) = delete;
+  ProgramRules& operator=(const ProgramRules&) = delete;
+
+ private:
+  const std::shared_ptr<GraphState> graph_;
 };
 
 // While it lives, nodes are added to the main graph, whatever body is being traced and whatever

@@ -1,4 +1,5 @@
 // import_graph: prune and raise what is asked for, take over its functions, then its nodes.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -147,6 +148,23 @@ class Importer {
     }
   }
 
+  // All of them. Loops of primitives are closed when all their nodes are there.
+  std::vector<Operation> AddAllNodes() {
+    nodes_.assign(main_.nodes.size(), -1);
+    for (const NodeId id : OrderByData(main_).order) nodes_[id] = AddNode(main_.node(id));
+    for (const auto& [node, slot, source] : open_)
+      scope_->SetInput(nodes_[node], slot, Find(source), where_);
+    for (const Node& node : main_.nodes) {
+      for (const NodeId control : node.control_inputs) {
+        if (!IsAwaited(nodes_[node.id], nodes_[control]))
+          scope_->AddControlInput(nodes_[node.id], nodes_[control]);
+      }
+    }
+    std::vector<Operation> operations;
+    for (const NodeId id : nodes_) operations.emplace_back(scope_, id);
+    return operations;
+  }
+
   Endpoint Find(Endpoint e) const {
     const auto it = replaced_.find(e);
     return it == replaced_.end() ? Endpoint{nodes_[e.node], e.slot} : it->second;
@@ -166,8 +184,8 @@ class Importer {
                                   .device = node.device,
                                   .where = where_};
     std::vector<ValueInfo> infos;
-    for (const Endpoint& input : node.inputs) {
-      request.inputs.push_back(Find(input));
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      request.inputs.push_back(FindOrStandIn(node, static_cast<int>(i)));
       infos.push_back(scope_->info(request.inputs.back()));
     }
     // A control edge from what has been replaced leads nowhere.
@@ -179,6 +197,24 @@ class Importer {
       request.accesses = AccessesOf(node, request.inputs);
     }
     return scope_->Add(std::move(request));
+  }
+
+  // For an input that is yet to come, the end of a loop's iteration, the node's first one.
+  Endpoint FindOrStandIn(const Node& node, int slot) {
+    const Endpoint here = Find(node.inputs[slot]);
+    if (here.node >= 0) return here;
+    const Endpoint first = Find(node.inputs[0]);
+    if (first.node < 0) {
+      internal::ThrowInvalid(absl::StrCat("node '", node.name, "' is on a cycle that is no loop"),
+                             where_);
+    }
+    open_.push_back({node.id, slot, node.inputs[slot]});
+    return first;
+  }
+
+  bool IsAwaited(NodeId node, NodeId control) const {
+    const auto& controls = scope_->function().node(node).control_inputs;
+    return std::find(controls.begin(), controls.end(), control) != controls.end();
   }
 
   // What the functions of a structured node touch.
@@ -208,15 +244,25 @@ class Importer {
   const std::source_location where_;
   absl::flat_hash_map<Endpoint, Endpoint> replaced_;  // of the file → of the scope
   std::vector<NodeId> nodes_;  // by node of the file: of the scope; -1: not imported
+  struct Open {                // an input that has a stand-in
+    NodeId node;               // of the file
+    int slot;
+    Endpoint source;  // of the file
+  };
+  std::vector<Open> open_;
 };
 
-std::vector<Value> ImportStaged(const Staged& staged, const ImportInputs& inputs,
-                                const std::source_location& where) {
+std::vector<Value> GivenValues(const ImportInputs& inputs) {
   std::vector<Value> given;
   for (const auto& [name, operand] : inputs) {
     if (!operand.is_literal()) given.push_back(operand.value());
   }
-  const ScopePtr scope = internal::CurrentScope(given, where);
+  return given;
+}
+
+std::vector<Value> ImportStaged(const Staged& staged, const ImportInputs& inputs,
+                                const std::source_location& where) {
+  const ScopePtr scope = internal::CurrentScope(GivenValues(inputs), where);
   const std::shared_ptr<const Program> program = TakeFunctions(*staged.program, *scope->graph());
   Importer importer(*program, staged.signature, scope, where);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -237,6 +283,19 @@ std::vector<Value> internal::ImportProgram(std::shared_ptr<const Program> progra
                                            const std::source_location& where) {
   return ImportStaged(ValueOrThrow(StageAsked(std::move(program), outputs, targets, inputs)),
                       inputs, where);
+}
+
+std::vector<Operation> internal::ImportNodes(std::shared_ptr<const Program> program,
+                                             const ImportInputs& inputs,
+                                             const std::source_location& where) {
+  const MainNames names(*program);
+  const ScopePtr scope = CurrentScope(GivenValues(inputs), where);
+  const RunSignature all;
+  const std::shared_ptr<const Program> taken = TakeFunctions(*program, *scope->graph());
+  Importer importer(*taken, all, scope, where);
+  for (const auto& [name, operand] : inputs)
+    importer.Replace(ValueOrThrow(names.FindEndpoint(name)), name, operand);
+  return importer.AddAllNodes();
 }
 
 std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,

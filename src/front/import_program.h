@@ -20,4 +20,9 @@ std::vector<Value> ImportProgram(std::shared_ptr<const Program> program,
                                  const std::vector<std::string>& targets,
                                  const ImportInputs& inputs, const std::source_location& where);
 
+// Adds all nodes of the program's main graph, as they are, primitives and all; what `inputs` name
+// is replaced in what reads it. Returns the nodes in the order of the program's.
+std::vector<Operation> ImportNodes(std::shared_ptr<const Program> program,
+                                   const ImportInputs& inputs, const std::source_location& where);
+
 }  // namespace gyre::internal

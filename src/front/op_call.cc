@@ -97,7 +97,8 @@ DType OpCall::WantedType(const ArgDef& arg) const {
   return arg.dtype;
 }
 
-Endpoint OpCall::Resolve(Scope& scope, const Operand& operand, DType wanted) const {
+Endpoint OpCall::Resolve(Scope& scope, const Operand& operand, DType wanted,
+                         absl::string_view input) const {
   if (!operand.is_literal()) return scope.Use(operand.value(), operand.where());
   absl::StatusOr<Tensor> constant = operand.literal();
   if (wanted != DType::kInvalid) constant = ConvertLiteral(operand.literal(), wanted);
@@ -105,7 +106,9 @@ Endpoint OpCall::Resolve(Scope& scope, const Operand& operand, DType wanted) con
     ThrowInvalid(absl::StrCat(constant.status().message(), "\n  as an input of ", request_.op),
                  operand.where());
   }
-  return scope.AddConstant(*constant, "", operand.where());
+  if (!request_.has_final_name) return scope.AddConstant(*constant, "", operand.where());
+  return scope.AddConstant(*constant, scope.ClaimInputName(request_.name, input), operand.where(),
+                           /*has_final_name=*/true);
 }
 
 Operation OpCall::Add() {
@@ -116,10 +119,14 @@ Operation OpCall::Add() {
         request_.where);
   }
   BindTypes();
+  if (std::string name = scope->ClaimName(request_); !name.empty()) {
+    request_.name = std::move(name);
+    request_.has_final_name = true;
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const DType wanted = WantedType(op_->inputs[i]);
     for (const Operand& operand : inputs_[i])
-      request_.inputs.push_back(Resolve(*scope, operand, wanted));
+      request_.inputs.push_back(Resolve(*scope, operand, wanted, op_->inputs[i].name));
   }
   return Operation(scope, scope->Add(std::move(request_)));
 }

@@ -46,7 +46,9 @@ class OpCall {
   void BindTypes();
   DType WantedType(const ArgDef& arg) const;
   DType TypeOfLiterals(const AttrDef& attr) const;
-  Endpoint Resolve(Scope& scope, const Operand& operand, DType wanted) const;
+  // `input`: the formal one that it is for.
+  Endpoint Resolve(Scope& scope, const Operand& operand, DType wanted,
+                   absl::string_view input) const;
 
   const OpDef* op_;
   NodeRequest request_;

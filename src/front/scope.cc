@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -39,8 +40,9 @@ std::vector<Access> Scope::accesses() const {
 // ---- Nodes
 
 NodeId Scope::Add(NodeRequest request) {
+  FunctionBuilder::NodeOptions options = OptionsFor(request);
   absl::StatusOr<Node> node =
-      builder_->Make(request.op, request.inputs, request.attrs, OptionsFor(request));
+      builder_->Make(request.op, request.inputs, request.attrs, std::move(options));
   if (!node.ok()) ThrowAt(node.status(), request);
   infos_.push_back(InferOutputs(*node, request));
   const NodeId id = builder_->Append(*std::move(node));
@@ -51,24 +53,69 @@ NodeId Scope::Add(NodeRequest request) {
   return id;
 }
 
-FunctionBuilder::NodeOptions Scope::OptionsFor(const NodeRequest& request) {
+FunctionBuilder::NodeOptions Scope::OptionsFor(NodeRequest& request) {
   FunctionBuilder::NodeOptions options;
   options.name = request.name.empty() ? request.op : request.name;
   options.source = LineOf(request.where);
   std::string prefix;
+  const std::vector<std::string>* colocated = nullptr;
   for (const GraphState::Setting& setting : graph()->settings()) {
-    if (!setting.device.empty()) options.device = setting.device;
+    if (setting.device) options.device = *setting.device;
+    if (setting.colocated) colocated = &*setting.colocated;
     // What was set around the body holds for the node that the body belongs to.
     if (setting.scope != this) continue;
     absl::StrAppend(&prefix, setting.prefix);
+    if (setting.forgets_awaited) options.control_inputs.clear();
     for (const Operation& operation : setting.awaited)
       Await(operation, request.where, options.control_inputs);
   }
   for (const Operation& operation : request.awaited)
     Await(operation, request.where, options.control_inputs);
   if (!request.device.empty()) options.device = request.device;
+  if (colocated != nullptr && !colocated->empty() && !request.attrs.Has("_class"))
+    request.attrs.Set("_class", *colocated);
   options.name = absl::StrCat(prefix, options.name);
+  if (!request.has_final_name) {
+    if (std::string claimed = ClaimName(request); !claimed.empty())
+      options.name = std::move(claimed);
+  }
   return options;
+}
+
+std::string Scope::ClaimName(const NodeRequest& request) {
+  SessionNames* const names = graph()->session_names();
+  if (names == nullptr || !is_main()) return "";
+  const absl::string_view wanted =
+      request.name.empty() ? SessionNames::DefaultName(request.op) : request.name;
+  // As TensorFlow has it, a slash at the end marks a name that has been claimed, as a scope.
+  if (absl::EndsWith(wanted, "/")) return std::string(wanted.substr(0, wanted.size() - 1));
+  return names->Claim(wanted);
+}
+
+std::string Scope::ClaimInputName(const std::string& node, absl::string_view input) {
+  return graph()->session_names()->ClaimAbsolute(absl::StrCat(node, "/", input));
+}
+
+void Scope::SetInput(NodeId node, int slot, Endpoint input, const std::source_location& where) {
+  if (const absl::Status status = builder_->SetInput(node, slot, input); !status.ok())
+    ThrowInvalid(status.message(), where);
+  graph()->MarkChanged();
+}
+
+void Scope::RefineShape(Endpoint e, const PartialShape& shape, const std::source_location& where) {
+  PartialShape& known = infos_[e.node][e.slot].shape;
+  absl::StatusOr<PartialShape> both = known.Intersect(shape);
+  if (!both.ok()) {
+    ThrowInvalid(absl::StrCat("'", function().node(e.node).name, "' has shape ", known.ToString(),
+                              ", which cannot be ", shape.ToString()),
+                 where);
+  }
+  known = *std::move(both);
+}
+
+void Scope::AddControlInput(NodeId node, NodeId before) {
+  builder_->AddControlInput(node, before);
+  graph()->MarkChanged();
 }
 
 void Scope::Await(const Operation& operation, const std::source_location& where,
@@ -89,11 +136,16 @@ void Scope::Await(const Operation& operation, const std::source_location& where,
 }
 
 Endpoint Scope::AddConstant(const Tensor& value, const std::string& name,
-                            const std::source_location& where) {
+                            const std::source_location& where, bool has_final_name) {
   AttrMap attrs;
   attrs.Set("value", value);
   attrs.Set("dtype", value.dtype());
-  return {Add({.op = "Const", .attrs = std::move(attrs), .name = name, .where = where}), 0};
+  return {Add({.op = "Const",
+               .attrs = std::move(attrs),
+               .name = name,
+               .where = where,
+               .has_final_name = has_final_name}),
+          0};
 }
 
 Value Scope::AddArg(const std::string& name, DType dtype, ValueInfo info,
@@ -198,7 +250,7 @@ ResourceKey Scope::KeyOfMaker(const Node& node) {
 }
 
 void Scope::OrderEffects(NodeId id, const std::vector<Access>& accesses) {
-  if (accesses.empty()) return;
+  if (accesses.empty() || graph()->follows_session_rules()) return;
   for (const NodeId before : effects_.Record(id, accesses)) {
     const Node& node = builder_->node(id);
     const bool is_input = std::any_of(node.inputs.begin(), node.inputs.end(),

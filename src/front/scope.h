@@ -41,6 +41,7 @@ struct NodeRequest {
   // Of a node that calls functions: what its outputs are, and what its functions touch.
   std::optional<std::vector<ValueInfo>> infos;
   std::optional<std::vector<Access>> accesses;
+  bool has_final_name = false;     // `name` is taken already, and stays as it is
   std::vector<Operation> awaited;  // beside what the order of effects and settings ask for
   // Its effect does not belong to the course of the program: it runs when it is asked for.
   bool is_apart = false;
@@ -77,7 +78,17 @@ class Scope : public std::enable_shared_from_this<Scope> {
   // A node, with control edges as the order of effects and the graph's settings ask for.
   NodeId Add(NodeRequest request);
   Endpoint AddConstant(const Tensor& value, const std::string& name,
-                       const std::source_location& where);
+                       const std::source_location& where, bool has_final_name = false);
+  // Where session rules name nodes: takes the name that a node asks for now, before its constants
+  // get names within it. Empty elsewhere.
+  std::string ClaimName(const NodeRequest& request);
+  // The same for an input of such a node.
+  std::string ClaimInputName(const std::string& node, absl::string_view input);
+  // Somebody knows more of a value's shape. INVALID_ARGUMENT if that contradicts what is known.
+  void RefineShape(Endpoint e, const PartialShape& shape, const std::source_location& where);
+  // Replaces one input, and adds a control edge: how graphs of primitives close their loops.
+  void SetInput(NodeId node, int slot, Endpoint input, const std::source_location& where);
+  void AddControlInput(NodeId node, NodeId before);
   // The next argument of the function; before anything is captured.
   Value AddArg(const std::string& name, DType dtype, ValueInfo info,
                const PartialShape& promised = PartialShape::Unknown());
@@ -126,7 +137,7 @@ class Scope : public std::enable_shared_from_this<Scope> {
   ResourceKey KeyOfMaker(const Node& node);
   void OrderEffects(NodeId node, const std::vector<Access>& accesses);
   // Where and under which name the node is to stand, and what it waits for.
-  FunctionBuilder::NodeOptions OptionsFor(const NodeRequest& request);
+  FunctionBuilder::NodeOptions OptionsFor(NodeRequest& request);
   void Await(const Operation& operation, const std::source_location& where,
              std::vector<NodeId>& here);
   [[noreturn]] void ThrowAt(const absl::Status& status, const NodeRequest& request) const;

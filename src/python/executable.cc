@@ -14,16 +14,23 @@
 #include "python/interrupt.h"
 #include "python/settings.h"
 #include "python/tensor.h"
+#include "python/tracing/nodes.h"
 #include "python/watched_run.h"
 
 namespace gyre::python {
 namespace {
+
+// The state of one session: what variables and queues hold.
+struct PySession {
+  std::shared_ptr<OwnSession> own;
+};
 
 // May be run from many threads at once. Keeps the graph's variables alive, but not the graph.
 struct PyExecutable {
   std::shared_ptr<const Program> program;
   std::vector<std::string> feeds, fetches, targets;
   std::vector<nb::object> variables;  // handles
+  std::shared_ptr<OwnSession> own;    // whose state it runs on; null: that of the process
 
   // With the GIL held. Shared with the runs that it is used by.
   std::shared_ptr<const Session::Callable> callable;
@@ -32,7 +39,7 @@ struct PyExecutable {
   std::shared_ptr<const Session::Callable> Compiled() {
     if (version == OptionsVersion()) [[likely]]
       return callable;
-    const std::shared_ptr<Session> root = RootSession();
+    const std::shared_ptr<Session> root = own == nullptr ? RootSession() : own->root();
     const uint64_t made_with = OptionsVersion();
     std::shared_ptr<const Session::Callable> made;
     {
@@ -131,21 +138,34 @@ nb::object Run(PyExecutable& self, nb::handle feeds, int64_t timeout_ms, int64_t
   return nb::make_tuple(list, watched.statistics());
 }
 
+void RequireInMain(GraphCore& graph, const gyre::internal::ScopePtr& scope, const std::string& name,
+                   absl::string_view what) {
+  if (scope == graph.state()->main()) return;
+  ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+      what, " '", name, "' is a value of ", scope->description().what, " at ",
+      scope->description().line, ", of no use outside of it unless the body returns it")));
+}
+
 std::string NameIn(GraphCore& graph, nb::handle tensor, absl::string_view what) {
   const Value value = ValueIn(graph, tensor);
-  const auto& scope = value.scope();
-  if (scope != graph.state()->main()) {
-    ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
-        what, " '", value.name(), "' is a value of ", scope->description().what, " at ",
-        scope->description().line, ", of no use outside of it unless the body returns it")));
-  }
+  RequireInMain(graph, value.scope(), value.name(), what);
   return value.name();
+}
+
+// Of a node, or of the one that computes a tensor.
+std::string NodeNameIn(GraphCore& graph, nb::handle item) {
+  if (const Operation* operation = AsOperation(item)) {
+    RequireInMain(graph, operation->scope(), operation->name(), "the target");
+    return operation->name();
+  }
+  const std::string name = NameIn(graph, item, "the target");
+  return name.substr(0, name.find(':'));
 }
 
 }  // namespace
 
 nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, nb::handle targets,
-                        bool effects) {
+                        bool effects, nb::handle session) {
   GraphCore& core = *ToGraph(graph);
   PyExecutable made;
   for (const nb::handle feed : Items(feeds, "feeds"))
@@ -154,10 +174,8 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
     made.fetches.push_back(NameIn(core, fetch, "the fetch"));
   const gyre::internal::Scope& main = *core.state()->main();
   if (!targets.is_none()) {
-    for (const nb::handle target : Items(targets, "targets")) {
-      const std::string name = NameIn(core, target, "the target");
-      made.targets.push_back(name.substr(0, name.find(':')));
-    }
+    for (const nb::handle target : Items(targets, "targets"))
+      made.targets.push_back(NodeNameIn(core, target));
   }
   if (effects) {
     for (const NodeId id : main.last_effects())
@@ -165,12 +183,21 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
   }
   for (const GraphCore::Captured& variable : core.variables())
     made.variables.push_back(variable.outer);
+  if (!session.is_none()) {
+    if (!nb::isinstance<PySession>(session))
+      ThrowTypeError(absl::StrCat("a SessionState is wanted, not ", TypeNameOf(session)));
+    made.own = nb::inst_ptr<PySession>(session)->own;
+  }
   made.program = core.graph().program();
   made.Compiled();
   return nb::cast(std::move(made));
 }
 
 void BindExecutables(nb::module_& m) {
+  nb::class_<PySession>(m, "SessionState", nb::is_final(),
+                        "Variables and queues of executables that are prepared with it.")
+      .def("__init__",
+           [](PySession* self) { new (self) PySession{std::make_shared<OwnSession>()}; });
   nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),
                            "A signature of a graph, compiled once and run often.")
       .def("__call__", &Call, nb::arg("feeds"))

@@ -7,6 +7,6 @@ namespace gyre::python {
 
 // Graph.prepare.
 nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, nb::handle targets,
-                        bool effects);
+                        bool effects, nb::handle session);
 
 }  // namespace gyre::python

@@ -213,6 +213,7 @@ std::vector<nb::object> ExecuteNow(const OpDef& op, Inputs& inputs, AttrMap attr
 std::vector<nb::object> ExecuteInGraph(const OpDef& op, const std::shared_ptr<GraphCore>& graph,
                                        Inputs& inputs, const AttrMap& attrs,
                                        absl::string_view name) {
+  graph->RequireGrowing();
   UseLineProvider();
   const std::source_location nowhere;
   gyre::internal::OpCall call(op.name, nowhere);
@@ -239,11 +240,15 @@ std::vector<nb::object> ExecuteInGraph(const OpDef& op, const std::shared_ptr<Gr
 
 // The graph that the op belongs to; null: none, it runs at once.
 std::shared_ptr<GraphCore> GraphFor(const Inputs& inputs) {
-  if (CurrentGraph() != nullptr) return SharedCurrentGraph();
+  if (CurrentGraph() != nullptr && !CurrentGraph()->follows_session_rules())
+    return SharedCurrentGraph();
   for (const Input& input : inputs) {
-    if (input.tensor != nullptr && input.tensor->is_symbolic()) return input.tensor->graph;
+    if (input.tensor == nullptr || !input.tensor->is_symbolic()) continue;
+    // By the rules of sessions, a graph's tensors may be used while another graph is current.
+    if (CurrentGraph() == nullptr || input.tensor->follows_session_rules())
+      return input.tensor->graph;
   }
-  return nullptr;
+  return CurrentGraph() == nullptr ? nullptr : SharedCurrentGraph();
 }
 
 // Lists whose elements are tensors become one by Pack, level by level.
@@ -367,6 +372,7 @@ nb::object Convert(nb::handle given, std::optional<DType> dtype) {
   }
   Tensor tensor = ToTensor(value, dtype);
   if (CurrentGraph() == nullptr) return WrapEager(std::move(tensor));
+  CurrentGraph()->RequireGrowing();
   UseLineProvider();
   return WrapSymbolic(constant(tensor), SharedCurrentGraph());
 }

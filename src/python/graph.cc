@@ -9,6 +9,7 @@
 #include "python/dtype.h"
 #include "python/executable.h"
 #include "python/lines.h"
+#include "python/tracing/nodes.h"
 #include "python/variable_store.h"
 
 namespace gyre::python {
@@ -115,9 +116,20 @@ nb::object VariableIn(PyGraph& self, nb::handle handle, nb::handle dtype, nb::ha
 
 PyScope ControlScope(PyGraph& self, nb::handle before) {
   std::vector<Operation> operations;
-  for (const nb::handle tensor : nb::iter(before))
-    operations.emplace_back(ValueIn(*self.core, tensor));
+  for (const nb::handle item : nb::iter(before)) {
+    const Operation* node = AsOperation(item);
+    operations.push_back(node != nullptr ? *node : Operation(ValueIn(*self.core, item)));
+  }
   return SettingOf(self.core, [operations] { return control_dependencies(operations); });
+}
+
+// The main graph, whatever body is being traced, and no settings.
+PyScope MainScope(PyGraph& self) {
+  return {[core = self.core] {
+            auto in_main = std::make_shared<gyre::internal::InMainGraph>(core->state());
+            return [in_main]() mutable { in_main.reset(); };
+          },
+          {}};
 }
 
 // What is known of each node's outputs before a run: (dtype's name, dims).
@@ -152,6 +164,19 @@ nb::object GraphDefOf(PyGraph& self) {
 
 }  // namespace
 
+GraphCore::GraphCore(std::string name, bool session_rules)
+    : name_(std::move(name)), is_for_sessions_(session_rules) {
+  if (session_rules) state()->FollowSessionRules();
+}
+
+bool GraphCore::follows_session_rules() const { return state()->follows_session_rules(); }
+
+void GraphCore::RequireGrowing() const {
+  if (!is_frozen_) return;
+  PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified.");
+  throw nb::python_error();
+}
+
 std::pair<Value, uint64_t> GraphCore::CaptureWithId(nb::handle outer) {
   const PyTensor& tensor = *AsTensor(outer);
   if (const auto it = by_id_.find(tensor.id); it != by_id_.end()) return it->second;
@@ -162,7 +187,7 @@ std::pair<Value, uint64_t> GraphCore::CaptureWithId(nb::handle outer) {
   UseLineProvider();
   const uint64_t inner_id = NewTensorId();
   // Where it is used, as a literal would be: not a capture of the bodies around that.
-  if (!tensor.is_symbolic() && !IsDifferentiable(tensor.dtype()))
+  if (!tensor.is_symbolic() && (is_for_sessions_ || !IsDifferentiable(tensor.dtype())))
     return {graph_.constant(tensor.eager), inner_id};
   const gyre::internal::InMainGraph in_main(state());
   const Value inner = placeholder(tensor.dtype(), tensor.shape(), "capture");
@@ -219,9 +244,12 @@ const std::shared_ptr<GraphCore>& ToGraph(nb::handle graph) {
 Value ValueIn(GraphCore& graph, nb::handle object) {
   const PyTensor& tensor = RequireTensor(object, "a value of the graph");
   if (!tensor.is_symbolic() || tensor.graph.get() != &graph) {
-    // A tensor of a graph that is being traced around this one is captured like those of outside.
+    // A tensor of a graph that is being traced around this one is captured like those of outside;
+    // nothing stands around a graph of sessions.
     bool is_around = !tensor.is_symbolic();
-    for (const auto& around : Current()) is_around |= around != nullptr && around == tensor.graph;
+    for (const auto& around : Current()) {
+      is_around |= around != nullptr && around == tensor.graph && !graph.is_for_sessions();
+    }
     if (is_around) return graph.Capture(object);
     ThrowStatus(absl::InvalidArgumentError(
         absl::StrCat("'", tensor.symbolic.name(), "' belongs to graph '", tensor.graph->name(),
@@ -246,19 +274,20 @@ void BindGraphs(nb::module_& m) {
   nb::class_<PyScope>(m, "_Scope", nb::is_final())
       .def("__enter__", [](PyScope& self) { self.Enter(); })
       .def("__exit__", [](PyScope& self, nb::args) { self.Exit(); });
-  nb::class_<PyGraph>(m, "Graph", nb::is_final(), nb::dynamic_attr(), nb::is_weak_referenceable(),
+  nb::class_<PyGraph>(m, "Graph", nb::dynamic_attr(), nb::is_weak_referenceable(),
                       "A program while it is traced.")
       .def(
           "__init__",
-          [](nb::handle self, nb::handle name) {
+          [](nb::handle self, nb::handle name, bool session_rules) {
             if (nb::inst_ready(self)) ThrowTypeError("a Graph is initialised once");
             PyGraph* const graph = nb::inst_ptr<PyGraph>(self);
-            auto core = std::make_shared<GraphCore>(std::string(TextOf(name, "a name")));
+            auto core =
+                std::make_shared<GraphCore>(std::string(TextOf(name, "a name")), session_rules);
             core->object = self.ptr();
             new (graph) PyGraph{std::move(core)};
             nb::inst_mark_ready(self);
           },
-          nb::arg("name") = "graph")
+          nb::arg("name") = "graph", nb::arg("session_rules") = false)
       .def("__enter__",
            [](nb::handle self) {
              Push(ToGraph(self));
@@ -274,7 +303,8 @@ void BindGraphs(nb::module_& m) {
       .def_prop_ro("variables",
                    [](PyGraph& self) { return Pairs(self.core->variables(), self.core); })
       .def("prepare", &PrepareGraph, nb::arg("feeds"), nb::arg("fetches"),
-           nb::arg("targets") = nb::none(), nb::arg("effects") = true)
+           nb::arg("targets") = nb::none(), nb::arg("effects") = true,
+           nb::arg("session") = nb::none())
       .def("text", [](PyGraph& self) { return ToStr(PrintProgram(*self.core->graph().program())); })
       .def("shapes", &ShapesOf)
       .def("graph_def", &GraphDefOf)
@@ -290,7 +320,24 @@ void BindGraphs(nb::module_& m) {
                return device(text);
              });
            })
-      .def("control_scope", &ControlScope);
+      .def("control_scope", &ControlScope)
+      .def("no_control_scope",
+           [](PyGraph& self) {
+             return SettingOf(self.core, [state = self.core->state()] {
+               return state->Set({.forgets_awaited = true});
+             });
+           })
+      .def("colocation_scope",
+           [](PyGraph& self, nb::handle groups) {
+             std::vector<std::string> names;
+             for (const nb::handle group : nb::iter(groups))
+               names.emplace_back(TextOf(group, "a group"));
+             return SettingOf(self.core, [state = self.core->state(), names] {
+               return state->Set({.colocated = names});
+             });
+           })
+      .def("main_scope", &MainScope)
+      .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
   m.def("current_graph", [] {
     return CurrentGraph() == nullptr ? nb::object(nb::none()) : ToPython(SharedCurrentGraph());
   });

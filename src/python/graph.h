@@ -17,11 +17,19 @@ namespace gyre::python {
 
 class GraphCore {
  public:
-  explicit GraphCore(std::string name) : name_(std::move(name)) {}
+  // `session_rules`: see GraphState::FollowSessionRules.
+  GraphCore(std::string name, bool session_rules);
+  bool is_for_sessions() const { return is_for_sessions_; }
+  // The same, save while a function is being traced in it.
+  bool follows_session_rules() const;
 
   Graph& graph() { return graph_; }
   const std::shared_ptr<gyre::internal::GraphState>& state() const { return graph_.state(); }
   const std::string& name() const { return name_; }
+
+  // Adding to it is a RuntimeError from now on, or no longer.
+  void set_frozen(bool frozen) { is_frozen_ = frozen; }
+  void RequireGrowing() const;
 
   // What stands for a tensor of outside in this graph. Values that may be differentiated, resources
   // and variants become placeholders of the main graph; handles of variables a resource of the same
@@ -48,6 +56,8 @@ class GraphCore {
  private:
   Graph graph_;
   const std::string name_;
+  const bool is_for_sessions_;
+  bool is_frozen_ = false;
   std::vector<Captured> captures_;
   std::vector<Captured> variables_;
   absl::flat_hash_map<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside

@@ -15,6 +15,7 @@ NB_MODULE(_gyre, m) {
   BindRecorder(m);
   BindGraphs(m);
   BindExecutables(m);
+  BindNodes(m);
   BindControlFlow(m);
   BindFunctions(m);
   BindGradients(m);

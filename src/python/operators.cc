@@ -57,6 +57,14 @@ Op& OpOf(Operator which) {
   return ops[static_cast<size_t>(which)];
 }
 
+// What its node is called where session rules name nodes.
+const char* SessionNameOf(Operator which) {
+  static const char* const names[] = {
+      "add", "sub", "mul",  "truediv",   "floordiv", "mod",          "pow",   "matmul",  "and",
+      "or",  "xor", "Less", "LessEqual", "Greater",  "GreaterEqual", "Equal", "NotEqual"};
+  return names[static_cast<size_t>(which)];
+}
+
 const char* SymbolOf(Operator which) {
   static const char* const symbols[] = {"+", "-", "*", "/",  "//", "%",  "**", "@", "&",
                                         "|", "^", "<", "<=", ">",  ">=", "==", "!="};
@@ -163,9 +171,41 @@ bool IsPlain(Operator which, DType dtype) {
   }
 }
 
+// Whether operations on the tensor belong to its own graph, which is not current.
+bool IsElsewhere(const PyTensor& tensor) {
+  if (!tensor.is_symbolic() || CurrentGraph() == tensor.graph.get()) return false;
+  return CurrentGraph() == nullptr ||
+         (tensor.follows_session_rules() && CurrentGraph()->follows_session_rules());
+}
+
+// In a graph that follows session rules: the node has the operator's name, and a number the name of
+// the node's input. Nothing for operands that other rules see to first.
+nb::object ApplyNamed(Operator which, nb::handle a, nb::handle b) {
+  const PyTensor* x = AsTensor(a);
+  const PyTensor* y = AsTensor(b);
+  if ((x == nullptr && !IsPythonNumber(a)) || (y == nullptr && !IsPythonNumber(b))) return {};
+  const PyTensor& tensor = x != nullptr ? *x : *y;
+  if (!tensor.follows_session_rules() || !IsPlain(which, tensor.dtype())) return {};
+  if (x != nullptr && y != nullptr && x->dtype() != y->dtype()) return {};
+  const CurrentGraphScope scope(IsElsewhere(tensor) ? tensor.graph : SharedCurrentGraph());
+  const nb::handle inputs[] = {a, b};
+  return Execute(OpOf(which).Def(), inputs, AttrMap(), SessionNameOf(which))[0];
+}
+
+// Whether two objects are one output of one node. Only asked where session rules hold.
+bool IsSameOutput(const PyTensor& a, nb::handle b) {
+  const PyTensor* other = AsTensor(b);
+  return other != nullptr && other->is_symbolic() &&
+         a.symbolic.scope() == other->symbolic.scope() &&
+         a.symbolic.node() == other->symbolic.node() && a.symbolic.slot() == other->symbolic.slot();
+}
+
 nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
   const PyTensor* x = AsTensor(a);
   const PyTensor* y = AsTensor(b);
+  if ((x != nullptr && x->is_symbolic()) || (y != nullptr && y->is_symbolic())) {
+    if (nb::object result = ApplyNamed(which, a, b); result.is_valid()) return result;
+  }
   if (x != nullptr && y != nullptr) {
     if (IsFast(*x, *y) && IsPlain(which, x->eager.dtype()))
       return RunNow(OpOf(which), x->eager, y->eager);
@@ -187,7 +227,7 @@ nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
   if (IsForOthers(other)) return nb::borrow(Py_NotImplemented);
   // An operand that becomes a constant belongs to the graph of the symbolic one.
   std::optional<CurrentGraphScope> scope;
-  if (CurrentGraph() == nullptr && tensor.is_symbolic()) scope.emplace(tensor.graph);
+  if (IsElsewhere(tensor)) scope.emplace(tensor.graph);
   const nb::object converted = OperandOf(other, tensor.dtype());
   return x == nullptr ? ApplyAny(which, converted, b) : ApplyAny(which, a, converted);
 }
@@ -208,6 +248,9 @@ PyObject* Power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* Compare(PyObject* a, PyObject* b, int which) {
   return Guarded([&] {
     if ((which == Py_EQ || which == Py_NE) && b == Py_None) return nb::borrow(Py_NotImplemented);
+    const PyTensor* const tensor = AsTensor(a);
+    if ((which == Py_EQ || which == Py_NE) && tensor != nullptr && tensor->follows_session_rules())
+      return nb::object(nb::bool_(IsSameOutput(*tensor, b) == (which == Py_EQ)));
     switch (which) {
       case Py_LT:
         return ApplyAny(Operator::kLess, a, b);

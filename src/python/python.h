@@ -80,6 +80,7 @@ void BindOpInfo(nb::module_& m);
 void BindRecorder(nb::module_& m);
 void BindGraphs(nb::module_& m);
 void BindExecutables(nb::module_& m);
+void BindNodes(nb::module_& m);
 void BindControlFlow(nb::module_& m);
 void BindFunctions(nb::module_& m);
 void BindGradients(nb::module_& m);

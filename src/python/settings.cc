@@ -82,6 +82,14 @@ const std::shared_ptr<Session>& RootSession() { return TheSettings().root; }
 const SessionOptions& Options() { return TheSettings().options; }
 uint64_t OptionsVersion() { return TheSettings().version; }
 
+const std::shared_ptr<Session>& OwnSession::root() {
+  if (version_ == OptionsVersion()) return root_;
+  root_ = ValueOf(root_ == nullptr ? Session::Create(EmptyProgram(), Options())
+                                   : root_->WithOptions(EmptyProgram(), Options()));
+  version_ = OptionsVersion();
+  return root_;
+}
+
 void BindSettings(nb::module_& m) {
   m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
         nb::arg("engine") = "", nb::arg("form") = "",

@@ -18,4 +18,15 @@ const SessionOptions& Options();
 // Changes with each change of options.
 uint64_t OptionsVersion();
 
+// A root session with variables and queues of its own.
+class OwnSession {
+ public:
+  // As options are now. Of an empty program.
+  const std::shared_ptr<Session>& root();
+
+ private:
+  std::shared_ptr<Session> root_;
+  uint64_t version_ = 0;  // of the options that it was made with
+};
+
 }  // namespace gyre::python

@@ -21,6 +21,10 @@ PyTypeObject* internal::tensor_type = nullptr;
 
 VariableOwner::~VariableOwner() { Resources().Erase("Variable", "", name_); }
 
+bool PyTensor::follows_session_rules() const {
+  return graph != nullptr && graph->follows_session_rules();
+}
+
 uint64_t NewTensorId() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -69,11 +73,24 @@ std::string Describe(const PyTensor& tensor) {
 
 namespace {
 
+std::string WhyNotKnown(const PyTensor& tensor, absl::string_view what, absl::string_view instead) {
+  return absl::StrCat("'", tensor.symbolic.name(), "' (", Describe(tensor),
+                      ") is a symbolic tensor: ", what, " is not known while a graph is traced; ",
+                      instead);
+}
+
 [[noreturn]] void ThrowSymbolic(const PyTensor& tensor, absl::string_view what,
                                 absl::string_view instead) {
-  ThrowTypeError(absl::StrCat("'", tensor.symbolic.name(), "' (", Describe(tensor),
-                              ") is a symbolic tensor: ", what,
-                              " is not known while a graph is traced; ", instead));
+  ThrowTypeError(WhyNotKnown(tensor, what, instead));
+}
+
+// For what Python does by itself where a value would be needed: `if`, `for`.
+[[noreturn]] void ThrowNotAllowed(const PyTensor& tensor, absl::string_view what,
+                                  absl::string_view instead) {
+  const nb::object type =
+      nb::module_::import_("gyre._impl.errors").attr("OperatorNotAllowedInGraphError");
+  PyErr_SetObject(type.ptr(), ToStr(WhyNotKnown(tensor, what, instead)).ptr());
+  throw nb::python_error();
 }
 
 nb::object BytesObject(const std::string& text) {
@@ -114,12 +131,14 @@ nb::object ItemOf(const Tensor& tensor) { return ElementToPython(tensor, 0); }
 int TensorBool(PyObject* self) {
   return GuardedInt([&] {
     const PyTensor& t = *AsTensor(self);
-    if (!t.is_symbolic() && t.eager.num_elements() != 1) {  // as numpy says it
+    constexpr char kInstead[] =
+        "use gyre.cond, or write the code as a gyre.function that is converted";
+    if (t.is_symbolic()) ThrowNotAllowed(t, "its truth", kInstead);
+    if (t.eager.num_elements() != 1) {  // as numpy says it
       ThrowValueError(absl::StrCat("the truth of a tensor of shape ", t.eager.shape().ToString(),
                                    " is ambiguous: use gyre.reduce_any or gyre.reduce_all"));
     }
-    const Tensor& one = OnlyElement(
-        t, "its truth", "use gyre.cond, or write the code as a gyre.function that is converted");
+    const Tensor& one = OnlyElement(t, "its truth", kInstead);
     const int truth = PyObject_IsTrue(ItemOf(one).ptr());
     if (truth < 0) throw nb::python_error();
     return truth;
@@ -166,7 +185,7 @@ nb::object Rows(nb::handle self) {
   const PartialShape shape = t.shape();
   if (t.is_symbolic()) {
     if (!shape.has_rank() || shape.rank() == 0 || shape.dim(0) < 0)
-      ThrowSymbolic(t, "how many rows it has", "iterate with gyre.while_loop or gyre.map_fn");
+      ThrowNotAllowed(t, "how many rows it has", "iterate with gyre.while_loop or gyre.map_fn");
   } else if (shape.rank() == 0) {
     ThrowTypeError("a scalar tensor cannot be iterated over");
   }
@@ -274,7 +293,25 @@ nb::str NameOf(const PyTensor& t) {
     PyErr_SetString(PyExc_AttributeError, "an eager tensor has no name");
     throw nb::python_error();
   }
-  return ToStr(t.symbolic.name());
+  if (!t.graph->is_for_sessions()) return ToStr(t.symbolic.name());
+  return ToStr(absl::StrCat(t.symbolic.operation().name(), ":", t.symbolic.slot()));
+}
+
+Py_hash_t TensorHash(PyObject* self) {
+  Py_hash_t hash = -1;
+  GuardedInt([&] {
+    const PyTensor& t = *AsTensor(self);
+    if (!t.follows_session_rules()) {
+      ThrowTypeError(
+          "a Tensor cannot be a key of a dict or a member of a set: tensors compare element by "
+          "element. Use tensor.ref(), or look rows up with gyre.gather");
+    }
+    const auto scope = reinterpret_cast<uintptr_t>(t.symbolic.scope().get()) >> 4;
+    hash = static_cast<Py_hash_t>((scope * 31 + t.symbolic.node()) * 7 + t.symbolic.slot());
+    if (hash == -1) hash = -2;
+    return 0;
+  });
+  return hash;
 }
 
 }  // namespace
@@ -309,6 +346,7 @@ void BindTensors(nb::module_& m) {
       {Py_nb_int, reinterpret_cast<void*>(&TensorNumber<PyNumber_Long>)},
       {Py_nb_float, reinterpret_cast<void*>(&TensorNumber<PyNumber_Float>)},
       {Py_nb_index, reinterpret_cast<void*>(&TensorIndex)},
+      {Py_tp_hash, reinterpret_cast<void*>(&TensorHash)},
       {Py_mp_length, reinterpret_cast<void*>(&TensorLength)},
       {Py_mp_subscript, reinterpret_cast<void*>(&TensorGetItem)},
       {Py_tp_iter, reinterpret_cast<void*>(&TensorIter)},

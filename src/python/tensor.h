@@ -35,6 +35,8 @@ struct PyTensor {
   std::shared_ptr<const VariableOwner> owner;  // of the handle of a variable
 
   bool is_symbolic() const { return symbolic.has_value(); }
+  // Such tensors compare and hash by what they are, not element by element.
+  bool follows_session_rules() const;
   DType dtype() const { return is_symbolic() ? symbolic.dtype() : eager.dtype(); }
   PartialShape shape() const {
     return is_symbolic() ? symbolic.shape() : PartialShape(eager.shape());

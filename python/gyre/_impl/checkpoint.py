@@ -52,17 +52,20 @@ def save_variables(path, source) -> str:
     named = _named(source)
     if not named:
         raise ValueError("There are no variables to save.")
-    arrays = {name: v.numpy() for name, v in named.items()}
+    return save_arrays(path, {name: (v.dtype.name, v.numpy()) for name, v in named.items()})
+
+
+def save_arrays(path, arrays: dict) -> str:
+    """Writes {name: (name of the dtype, numpy array)}, and returns the file's name. Otherwise as
+    save_variables."""
     header: dict = {}
     blocks, checksums, at = [], {}, 0
-    for name, variable in named.items():
-        kind = _TYPES.get(variable.dtype.name)
+    for name, (dtype, array) in arrays.items():
+        kind = _TYPES.get(dtype)
         if kind is None:
-            raise ValueError(
-                f"{name!r} is of dtype {variable.dtype.name}, which files cannot hold."
-            )
-        data = arrays[name].tobytes()
-        header[name] = {"dtype": kind, "shape": list(arrays[name].shape),
+            raise ValueError(f"{name!r} is of dtype {dtype}, which files cannot hold.")
+        data = array.tobytes()
+        header[name] = {"dtype": kind, "shape": list(array.shape),
                         "data_offsets": [at, at + len(data)]}
         checksums[name] = zlib.crc32(data)
         blocks.append(data)

@@ -31,15 +31,16 @@ def is_value(value) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "__gyre_tensor__")
 
 
-def _holds_tensor(value) -> bool:
+def holds_tensor(value) -> bool:
+    """Whether it is a value (is_value), or a nested list with one in it."""
     if isinstance(value, (list, tuple)):
-        return any(_holds_tensor(item) for item in value)
+        return any(holds_tensor(item) for item in value)
     return is_value(value)
 
 
 def packed_list(value, dtype=None):
     """A (nested) list that holds tensors as one tensor; everything else as it is."""
-    if not _holds_tensor(value):
+    if not holds_tensor(value):
         return value
     if not isinstance(value, (list, tuple)):
         return value

@@ -8,6 +8,8 @@ import types
 _NAMES: dict[str, str] = {}
 # Namespaces that are modules of their own.
 _PACKAGES = ("nn", "optimizers", "raw_ops")
+# The namespace of older names: what it does not have is looked for in gyre itself.
+_OLDER = "compat.v1"
 
 
 def names() -> dict[str, str]:
@@ -54,6 +56,8 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
             value = importlib.import_module("gyre." + full)
         elif any(n.startswith(full + ".") for n in names()):
             value = _make(full)
+        elif full.startswith(_OLDER + "."):
+            value = _newer(full.removeprefix(_OLDER + "."), name, module)
         else:
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         setattr(module, name, value)
@@ -62,6 +66,17 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
     module.__getattr__ = find
     module.__dir__ = lambda: sorted({*vars(module), *_members(prefix)})
     module.__all__ = [name for name in _members(prefix) if not name.startswith("_")]
+
+
+def _newer(full: str, name: str, module: types.ModuleType):
+    """What gyre has under a name that the older namespace lacks."""
+    value = sys.modules["gyre"]
+    try:
+        for part in full.split("."):
+            value = getattr(value, part)
+    except AttributeError:
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}") from None
+    return value
 
 
 def _make(prefix: str) -> types.ModuleType:

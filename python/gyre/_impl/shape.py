@@ -13,7 +13,7 @@ def as_dims(shape) -> tuple[int | None, ...] | None:
 
 
 def _size(value) -> int | None:
-    if value is None:
+    if value is None or getattr(value, "value", 0) is None:  # an unknown Dimension
         return None
     try:
         size = value.__index__()
@@ -22,6 +22,14 @@ def _size(value) -> int | None:
     if size < -1:
         raise ValueError(f"A dimension must not be negative, but got {size}.")
     return None if size == -1 else size
+
+
+_sizes = {"class": None}  # what items of shapes are made of; None: they are numbers
+
+
+def show_sizes_as(cls) -> None:
+    """From now on, items of shapes are objects of a class that takes a size; None: plain numbers."""
+    _sizes["class"] = cls
 
 
 def _equal_or_unknown(a: int | None, b: int | None) -> bool:
@@ -161,14 +169,17 @@ class TensorShape:
     def __iter__(self) -> Iterator[int | None]:
         if self._dims is None:
             raise ValueError("A shape of unknown rank cannot be iterated over.")
-        return iter(self._dims)
+        shown = _sizes["class"]
+        return iter(self._dims if shown is None else [shown(d) for d in self._dims])
 
     def __getitem__(self, key):
         if self._dims is None:
             if isinstance(key, slice):
                 return TensorShape(None)
-            return None
-        return TensorShape(self._dims[key]) if isinstance(key, slice) else self._dims[key]
+            return None if _sizes["class"] is None else _sizes["class"](None)
+        if isinstance(key, slice):
+            return TensorShape(self._dims[key])
+        return self._dims[key] if _sizes["class"] is None else _sizes["class"](self._dims[key])
 
     def __add__(self, other) -> "TensorShape":
         return self.concatenate(other)

@@ -43,11 +43,6 @@ def _ref(self) -> Reference:
     return Reference(self)
 
 
-def _hash(self):
-    raise TypeError("a Tensor cannot be a key of a dict or a member of a set: tensors compare element by "
-                    "element. Use tensor.ref(), or look rows up with gyre.gather")
-
-
 def _setitem(self, index, value):
     raise TypeError("a Tensor cannot be changed: make a new one with gyre.tensor_scatter_nd_update or "
                     "gyre.where, or write rows to a gyre.TensorArray")
@@ -93,7 +88,6 @@ def install() -> None:
     Tensor.ref = _ref
     Tensor.eval = _eval
     Tensor._repr_html_ = _repr_html_
-    Tensor.__hash__ = _hash
     Tensor.__format__ = _format
     Tensor.__setitem__ = _setitem
 

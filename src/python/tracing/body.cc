@@ -49,6 +49,7 @@ std::shared_ptr<GraphCore> RequireGraph(absl::string_view what) {
     ThrowStatus(absl::FailedPreconditionError(
         absl::StrCat(what, " is for graphs, and none is being traced")));
   }
+  CurrentGraph()->RequireGrowing();
   UseLineProvider();
   return SharedCurrentGraph();
 }

@@ -42,6 +42,7 @@ std::vector<TensorSpec> SpecsOf(nb::handle specs) {
 
 gyre::internal::BodyFn BodyOf(nb::handle fn, const std::shared_ptr<GraphCore>& graph) {
   return [fn, graph](absl::Span<const Value> args) {
+    const gyre::internal::ProgramRules rules(graph->state());
     nb::list list;
     for (const Value& arg : args) list.append(WrapSymbolic(arg, graph));
     return LeavesOf(ResultsOfBody(fn(list), "a function"), nb::none());
@@ -74,6 +75,7 @@ std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, n
 // The body that adds the template's nodes.
 gyre::internal::BodyFn BodyOf(const Template& made_of, const std::shared_ptr<GraphCore>& graph) {
   return [&made_of, graph](absl::Span<const Value> args) {
+    const gyre::internal::ProgramRules rules(graph->state());
     ImportInputs inputs;
     for (size_t i = 0; i < args.size(); ++i)
       inputs.emplace_back(made_of.feeds[i], Operand(args[i], kNowhere));

@@ -1,0 +1,1 @@
+"""gyre.compat.v1.nn: recurrent networks of TensorFlow 1, as functions and cells."""

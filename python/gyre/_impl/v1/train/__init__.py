@@ -1,0 +1,1 @@
+"""gyre.compat.v1.train: optimizers, schedules, checkpoints of sessions."""

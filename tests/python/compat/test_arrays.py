@@ -1,0 +1,164 @@
+"""Functions whose arguments TensorFlow 1 orders or calls otherwise; the names of the namespace."""
+
+import importlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import gyre
+import gyre.compat.v1 as tf
+from gyre._impl import facade
+
+X = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]], np.float32)
+
+
+def test_reductions(sess):
+    got = sess.run([
+        tf.reduce_sum(X, reduction_indices=1), tf.reduce_max(X, 0, keep_dims=True),
+        tf.reduce_mean(X, axis=[0, 1], keepdims=True), tf.count_nonzero(X, reduction_indices=[1]),
+        tf.reduce_any(X > 5), tf.reduce_logsumexp(X)])
+    assert got[0].tolist() == [6, 15] and got[1].tolist() == [[6, 5, 4]] and got[2].tolist() == [[3.5]]
+    assert got[3].tolist() == [3, 3] and got[4] and got[5] == pytest.approx(np.log(np.exp(X).sum()), rel=1e-5)
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        tf.reduce_sum(X, axis=0, reduction_indices=1)
+
+
+def test_positions(sess):
+    got = sess.run([tf.argmax(X, 1), tf.argmin(X, dimension=0, output_type=tf.int32), tf.arg_max(X, 1), tf.argmax(X)])
+    assert got[0].tolist() == [0, 0] and got[1].dtype == np.int32 and got[3].tolist() == [1, 1, 1]
+
+
+def test_shapes(sess):
+    x = tf.constant(X)
+    got = sess.run([tf.expand_dims(x, dim=0), tf.squeeze(tf.ones([1, 2, 1]), squeeze_dims=[0]), tf.shape(x),
+                    tf.size(x, "n", tf.int64), tf.rank(x), tf.transpose(x, [1, 0], "t"), tf.zeros_like(x, tf.int32),
+                    tf.ones_like(x, optimize=False)])
+    assert got[0].shape == (1, 2, 3) and got[1].shape == (2, 1) and got[2].tolist() == [2, 3]
+    assert got[3].dtype == np.int64 and got[4] == 2 and got[5].shape == (3, 2) and got[6].dtype == np.int32
+    with pytest.raises(ValueError, match="axis"):
+        tf.expand_dims(x)
+
+
+def test_choices(sess):
+    x = tf.constant(X)
+    got = sess.run([tf.where(x > 4), tf.where([True, False], x, -x), tf.gather(x, [0], axis=1),
+                    tf.gather_nd(x, [[1, 2]]), tf.norm(x, keep_dims=True),
+                    tf.reverse_sequence(x, [2, 1], seq_dim=1, batch_dim=0)])
+    assert got[0].tolist() == [[1, 0], [1, 1]] and got[1].tolist() == [X[0].tolist(), (-X[1]).tolist()]
+    assert got[2].tolist() == [[3], [6]] and got[3].tolist() == [4] and got[4].shape == (1, 1)
+    assert got[5].tolist() == [[1, 3, 2], [6, 5, 4]]
+    with pytest.raises(ValueError, match="both be non-None"):
+        tf.where(x > 4, x)
+
+
+def test_sparse(sess):
+    a = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
+    b = tf.SparseTensor([[0, 0], [0, 1]], [-1.0, 5.0], [2, 2])
+    total, dense, back = sess.run([tf.sparse_add(a, b), tf.sparse_add(a, tf.ones([2, 2])),
+                                   tf.sparse_tensor_to_dense(a, 9.0)])
+    assert total.indices.tolist() == [[0, 0], [0, 1], [1, 1]] and total.values.tolist() == [0, 5, 2]
+    assert dense.tolist() == [[2, 1], [1, 3]] and back.tolist() == [[1, 9], [9, 2]]
+    assert sess.run(tf.sparse_to_dense([1, 2], [4], 7)).tolist() == [0, 7, 7, 0]
+    with pytest.raises(TypeError, match="At least one input"):
+        tf.sparse_add(tf.ones([2]), tf.ones([2]))
+
+
+def test_older_names(sess):
+    x = tf.constant([1.0, 4.0])
+    got = sess.run([tf.log(x), tf.to_int32(x), tf.to_float(2), tf.div(7, 2), tf.div(x, 2.0), tf.mod(7, 4),
+                    tf.unsorted_segment_sum(x, [0, 0], 1), tf.diag(x), tf.matrix_transpose(tf.diag(x)),
+                    tf.floordiv(x, 3.0), tf.is_nan(x), tf.clip_by_average_norm(x, 0.1)])
+    assert got[1].tolist() == [1, 4] and got[2].dtype == np.float32 and got[3] == 3 and got[5] == 3
+    assert got[6].tolist() == [5] and got[7].tolist() == [[1, 0], [0, 4]]
+    assert tf.nn.softmax(x, dim=0).shape.as_list() == [2] and tf.nn.log_softmax(x).dtype == tf.float32
+
+
+def test_strings_and_moments(sess):
+    assert sess.run(tf.reduce_join([["a", "b"], ["c", "d"]])) == b"abcd"
+    assert sess.run(tf.reduce_join([["a", "b"], ["c", "d"]], 0, separator="-")).tolist() == [b"a-c", b"b-d"]
+    mean, variance = sess.run(tf.nn.moments(tf.constant(X), [1], keep_dims=True))
+    assert mean.tolist() == [[2], [5]] and variance.shape == (2, 1)
+    assert sess.run(tf.nn.xw_plus_b([[1.0]], [[2.0]], [3.0])).tolist() == [[5]]
+    assert tf.convert_to_tensor([1, 2], preferred_dtype=tf.float32).dtype == tf.float32
+
+
+def test_dimensions():
+    a, b = tf.Dimension(3), tf.Dimension(None)
+    assert a + 1 == 4 and 2 * a == 6 and a.value == 3 and (a + b).value is None and (a == b) is None
+    assert int(a) == 3 and list(range(5))[a] == 3 and a > 2 and (b > 2) is None and a.merge_with(b) == 3
+    assert b.is_compatible_with(7) and str(b) == "?" and tf.dimension_value(a) == 3
+    with pytest.raises(ValueError, match="not compatible"):
+        a.assert_is_compatible_with(4)
+    with pytest.raises(TypeError, match="not known"):
+        int(b)
+    assert tf.dimension_at_index(tf.TensorShape([None, 2]), 1) == 2
+
+
+# ---- The namespace
+
+
+@pytest.mark.parametrize("name", sorted(n for n in facade.names() if n.startswith("compat.v1.")))
+def test_every_name_resolves(name):
+    value = gyre
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert value is not None
+
+
+def test_all_other_names_are_gyres():
+    assert tf.matmul is gyre.matmul and tf.nn.relu is gyre.nn.relu and tf.float32 is gyre.float32
+    assert tf.errors.OpError is gyre.errors.OpError and tf.raw_ops.Add is gyre.raw_ops.Add
+    assert importlib.import_module("gyre.compat.v1.nn").rnn_cell.GRUCell.__name__ == "GRUCell"
+    for name in ("no_such_name", "nn.no_such_name"):
+        with pytest.raises(AttributeError, match="no_such_name"):
+            eval("tf." + name)  # noqa: S307
+
+
+# ---- Modes, each in a process of its own
+
+
+def process(code):
+    script = "import gyre.compat.v1 as tf\n" + textwrap.dedent(code)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split()
+
+
+def test_disable_v2_behavior():
+    assert process("""
+        assert tf.executing_eagerly() and tf.constant(1).numpy() == 1
+        tf.disable_v2_behavior()
+        assert not tf.executing_eagerly() and not tf.control_flow_v2_enabled()
+        assert not tf.resource_variables_enabled() and not tf.executing_eagerly_outside_functions()
+        x = tf.placeholder(tf.float32, [None, 3])
+        v = tf.Variable(1.0)
+        y = tf.while_loop(lambda i: i < 2, lambda i: i + 1, [0])
+        print(x.shape[1].value, x.get_shape()[0].value, v.op.type, "ref" in repr(v), y.name)
+        print([d.value for d in x.shape], x.shape.as_list(), tf.zeros([x.shape[1], 2]).shape)
+        tf.reset_default_graph()
+        assert tf.get_default_graph().get_operations() == []
+        print(tf.Session().run(tf.cond(tf.constant(True), lambda: [tf.constant(7)], lambda: [tf.constant(8)])))
+        try:
+            tf.enable_eager_execution()
+        except ValueError:
+            print("refused")
+        """) == ["3", "None", "VarHandleOp", "True", "while/Exit:0", "[None,", "3]", "[None,", "3]", "(3,", "2)",
+                 "7", "refused"]
+
+
+def test_disable_eager_execution():
+    assert process("""
+        tf.disable_eager_execution()
+        graph = tf.get_default_graph()
+        x = tf.constant(1.0, name="x")
+        with tf.Graph().as_default():
+            assert tf.get_default_graph() is not graph
+        with tf.init_scope():
+            y = tf.constant(2.0)
+        assert y.graph is graph is x.graph and tf.control_flow_v2_enabled()
+        tf.enable_control_flow_v2(), tf.enable_resource_variables(), tf.enable_v2_tensorshape()
+        print(tf.Session().run(x + y))
+        """) == ["3.0"]
