@@ -2,7 +2,8 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.control_flow.composites import IndexedSlices, RaggedTensor, SparseTensor
+from gyre._impl.control_flow.composites import IndexedSlices, SparseTensor
+from gyre._impl.ragged import RaggedTensor
 from gyre._impl.v1.operation import Operation
 from gyre._impl.v1.values import IndexedSlicesValue, RaggedTensorValue, SparseTensorValue
 
