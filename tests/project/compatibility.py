@@ -39,16 +39,16 @@ REASONS = {
 }
 # Names that others of this release bring; a reason here, until they resolve.
 PENDING = {
-    "tf.saved_model": "SavedModels are being built",
-    "tf.compat.v1": "graphs and sessions are being built",
-    "tf.import_graph_def": "graphs and sessions are being built",
-    "tf.queue": "queues come with sessions; in 2.x programs `gyre.raw_ops` has them",
+    "tf.saved_model": "SavedModels are read in C++ and by `gyre run`, not yet from Python",
+    "tf.compat.v1.data": "the place of an iterator would have to be a session's own",
+    "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
+    "tf.queue": "`gyre.compat.v1` and `gyre.raw_ops` have queues",
 }
 
 # Where the classes are whose members programs use.
 CLASSES = {
     "Operation": ("compat.v1.Operation", "Operation"), "Session": ("compat.v1.Session",),
-    "Graph": ("compat.v1.Graph",), "Tensor": ("Tensor",), "Variable": ("Variable",),
+    "Graph": ("compat.v1.Graph",), "Tensor": ("Tensor",), "Variable": ("Variable", "compat.v1.Variable"),
     "IndexedSlices": ("IndexedSlices",), "SparseTensor": ("SparseTensor",),
     "RaggedTensor": ("RaggedTensor",), "TensorArray": ("TensorArray",),
     "GradientTape": ("GradientTape",), "TensorShape": ("TensorShape",),
@@ -109,7 +109,13 @@ def resolves(name: str) -> bool:
     """Whether a name exists; a member: whether all classes of its row have it."""
     if is_member(name):
         return not missing_classes(name)
-    return _has(name.removeprefix("tf."))
+    path = name.removeprefix("tf.")
+    return _has(path) and not is_refused(path)
+
+
+def is_refused(path: str) -> bool:
+    """Whether what stands there only says why it does nothing."""
+    return getattr(_find(path), "__module__", None) == "gyre._impl.v1.refused"
 
 
 def reason(name: str) -> str | None:
@@ -119,6 +125,9 @@ def reason(name: str) -> str | None:
     if is_member(name):
         lacking = missing_classes(name)
         return f"not yet a member of {', '.join(lacking)}" if lacking else None
+    path = name.removeprefix("tf.")
+    if _has(path):
+        return _find(path).__doc__.split(": ", 1)[1]
     return next((why for start, why in PENDING.items() if name.startswith(start)), None)
 
 

@@ -80,6 +80,10 @@ class RaggedTensor:
         flat = _gyre.execute("Reshape", [tensor, [count * length, *map(int, tensor._dims[2:])]])[0]
         return cls.from_row_lengths(flat, [length] * count)
 
+    def consumers(self):
+        """Of a session's graph: the operations that take the values or where rows begin."""
+        return [*self.flat_values.consumers(), *self.row_splits.consumers()]
+
     @property
     def dtype(self):
         """Of the values."""

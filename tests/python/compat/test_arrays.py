@@ -162,3 +162,33 @@ def test_disable_eager_execution():
         tf.enable_control_flow_v2(), tf.enable_resource_variables(), tf.enable_v2_tensorshape()
         print(tf.Session().run(x + y))
         """) == ["3.0"]
+
+
+def test_composites_name_operations_of_their_graph(graph):
+    rows = tf.placeholder(tf.float32, [2, 3], name="rows")
+    slices = gyre.IndexedSlices(rows, tf.constant([0, 2]), tf.constant([4, 3]))
+    assert slices.op is rows.op and slices.graph is graph
+    tf.negative(rows, name="minus")
+    assert [operation.name for operation in slices.consumers()] == ["minus"]
+    sparse = gyre.SparseTensor([[0, 1]], tf.constant([5.0], name="five"), [2, 2])
+    assert sparse.op.name == "five" and sparse.graph is graph and sparse.consumers() == []
+    with tf.Session():
+        assert sparse.eval().values.tolist() == [5.0]
+    ragged = gyre.RaggedTensor.from_row_lengths(tf.constant([1, 2, 3]), tf.constant([2, 1]))
+    assert all(isinstance(operation, tf.Operation) for operation in ragged.consumers())
+
+
+def test_conv2d(graph):
+    image = tf.placeholder(tf.float32, [1, 3, 3, 1])
+    summed = tf.nn.conv2d(image, tf.ones([2, 2, 1, 1]), strides=[1, 1, 1, 1], padding="VALID")
+    with tf.Session() as session:
+        got = session.run(summed, {image: np.arange(9.0).reshape(1, 3, 3, 1)})
+    assert got.reshape(2, 2).tolist() == [[8.0, 12.0], [20.0, 24.0]]
+
+
+def test_all_intermediates_may_be_asked_for(graph):
+    tf.experimental.output_all_intermediates(True)
+    x = tf.constant(2.0)
+    y = tf.cond(x > 1.0, lambda: x * x, lambda: x)
+    with tf.Session() as session:
+        assert session.run(tf.gradients(y, x)[0]) == 4.0

@@ -48,6 +48,20 @@ class IndexedSlices:
         return self.values.name
 
     @property
+    def op(self):
+        """Of a session's graph: the operation that computes the values."""
+        return self.values.op
+
+    @property
+    def graph(self):
+        """The graph that the values are part of."""
+        return self.values.graph
+
+    def consumers(self):
+        """Of a session's graph: the operations that take the values."""
+        return self.values.consumers()
+
+    @property
     def shape(self):
         """Of the tensor that this stands for, as far as it is known."""
         if self.dense_shape is not None and not self.dense_shape.is_symbolic:
@@ -114,6 +128,26 @@ class SparseTensor:
     def get_shape(self):
         """The shape, as far as it is known."""
         return self.shape
+
+    @property
+    def op(self):
+        """Of a session's graph: the operation that computes the values."""
+        return self.values.op
+
+    @property
+    def graph(self):
+        """The graph that the values are part of."""
+        return self.values.graph
+
+    def consumers(self):
+        """Of a session's graph: the operations that take the values."""
+        return self.values.consumers()
+
+    def eval(self, feed_dict=None, session=None):
+        """Of a session's graph: what the session (or the default one) computes, a SparseTensorValue."""
+        from gyre._impl.v1.session import session_for
+
+        return session_for(session, self.graph, "eval()", "sparse tensor").run(self, feed_dict)
 
     def with_values(self, new_values):
         """The same places with other values."""

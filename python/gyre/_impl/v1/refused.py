@@ -11,9 +11,3 @@ def import_meta_graph(*args, **kwargs):
     """Refused (NotImplementedError): read the graph with import_graph_def, and variables with train.Saver."""
     raise NotImplementedError("meta graphs are not read into graphs of sessions: use import_graph_def for the "
                               "graph, and train.Saver for variables")
-
-
-def conv2d(*args, **kwargs):
-    """Refused (NotImplementedError): there is no op for convolutions."""
-    raise NotImplementedError("there is no op for convolutions, and none that it could be made of without "
-                              "losing its speed; use matmul on patches that gather has cut out")

@@ -87,7 +87,7 @@ class BaseSession:
 
     def list_devices(self) -> list:
         """What it runs on."""
-        from gyre._impl.device import list_logical_devices
+        from gyre._impl.config import list_logical_devices
 
         return list_logical_devices()
 

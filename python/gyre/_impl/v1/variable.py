@@ -67,6 +67,7 @@ class Variable(_Base, metaclass=_Making):
                                     "container": graph._container}, scope)[0]
             self._add_operations(graph, scope)
         self._trainable = True if trainable is None else bool(trainable)
+        self.is_watched = self._trainable and (self._dtype.is_floating or self._dtype.is_complex)
         self._collect(graph, collections)
 
     def _first_value(self, value, dtype, scope):
