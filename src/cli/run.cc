@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/run/request.h"
 #include "cli/watch.h"
+#include "devices/device_set.h"
 #include "gyre/session.h"
 #include "session/form.h"
 #include "tensor/io/file.h"
@@ -50,6 +51,7 @@ constexpr Option kOptions[] = {
      "see 'gyre help check'"},
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
+    {"--devices", "cpu:N", "run on N devices of this process, nodes where the graph asks"},
     {"--window", "N",
      "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
@@ -119,6 +121,8 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   options.form = arguments.Get("--form").value_or("");
   GYRE_RETURN_IF_ERROR(CheckEngine(options.engine));
   GYRE_RETURN_IF_ERROR(CheckForm(options));
+  options.devices = arguments.Get("--devices").value_or("");
+  if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   options.window = static_cast<int>(window);
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));

@@ -20,6 +20,7 @@ struct NodeEntry {
   std::string name;
   std::string op;
   std::string function;  // in whose body; empty: the main graph, or plumbing
+  std::string device;    // empty: there is but one
   bool is_plumbing = false;
   bool is_call = false;
   const void* graph = nullptr;  // as in TokenSite; null: unknown

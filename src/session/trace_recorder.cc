@@ -63,6 +63,7 @@ uint32_t Log::NodeOf(Shard& shard, const Firing& firing) {
     NodeEntry node{.name = std::string(firing.node),
                    .op = std::string(firing.op),
                    .function = std::string(function),
+                   .device = std::string(firing.device),
                    .is_plumbing = firing.is_plumbing,
                    .is_call = firing.is_call};
     if (firing.site != nullptr) {

@@ -148,7 +148,9 @@ class RunWriter {
           {absl::StrCat(R"({"ph":"X","name":)", Quoted(node.name), R"(,"cat":")", category,
                         R"(","pid":)", pid_),
            absl::StrCat(R"("op":)", Quoted(node.op), R"(,"function":)", Quoted(node.function),
-                        R"(,"plumbing":)", node.is_plumbing ? "true" : "false")});
+                        node.device.empty() ? "" : R"(,"device":)",
+                        node.device.empty() ? "" : Quoted(node.device), R"(,"plumbing":)",
+                        node.is_plumbing ? "true" : "false")});
     }
     return texts;
   }

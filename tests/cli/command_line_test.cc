@@ -232,6 +232,26 @@ TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
   EXPECT_THAT(none.err, HasSubstr("there is no op 'Matmul'; did you mean 'MatMul'"));
 }
 
+TEST_F(CommandLine, PlaceSaysWhereNodesRunAndWhatIsCopied) {
+  const std::string path = folder_.Write("places.gyre",
+                                         "graph {\n"
+                                         "  %a = Const() value=float32{2} on \"/cpu:0\"\n"
+                                         "  %b = Neg(%a) on \"/cpu:1\"\n"
+                                         "}\n");
+  const Ran brief = Gyre({"place", path});
+  EXPECT_EQ(brief.code, kSuccess) << brief.err;
+  EXPECT_THAT(brief.out, HasSubstr("1 values are copied between devices"));
+  const Ran explained = Gyre({"place", path, "--explain", "--text"});
+  EXPECT_THAT(explained.out, testing::ContainsRegex("b +Neg +CPU:1 +asks for /device:CPU:1"));
+  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +0 +1 +once"));
+  EXPECT_THAT(explained.out, HasSubstr("%b = Neg(%a/recv_0)"));
+  EXPECT_EQ(Gyre({"run", path, "--devices", "cpu:2", "--fetch", "b"}).out, "b float32[] = -2\n");
+  const Ran wrong = Gyre({"place", path, "--devices", "cpu:1"});
+  EXPECT_EQ(wrong.code, kFailure);
+  EXPECT_THAT(wrong.err, HasSubstr("node b asks for the device /device:CPU:1"));
+  EXPECT_EQ(Gyre({"place", path, "--devices", "tpu:2"}).code, kMisuse);
+}
+
 TEST_F(CommandLine, PassesSayWhatTheyDo) {
   EXPECT_THAT(Gyre({"passes"}).out, StartsWith("prune: "));
   const Ran one = Gyre({"passes", graph_, "--fetch", "product", "--only", "prune"});

@@ -26,6 +26,10 @@ std::vector<std::pair<std::string, SessionOptions>> Configurations() {
     all.emplace_back(absl::StrCat("dataflow, window ", window), options);
   }
   for (const uint64_t seed : {1, 2, 3}) {
+    SessionOptions spread = options;
+    spread.devices = "cpu:2";
+    spread.spread_seed = seed;
+    all.emplace_back(absl::StrCat("dataflow, on two devices, seed ", seed), spread);
     options.schedule_seed = seed;
     all.emplace_back(absl::StrCat("dataflow, schedule seed ", seed), options);
   }
