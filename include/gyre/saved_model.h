@@ -44,6 +44,16 @@ class SavedModel {
     std::map<std::string, Argument> outputs;
     std::string method;  // "tensorflow/serving/predict"; may be empty
   };
+  // What the model keeps from run to run. Its value: session().ReadVariables({name}).
+  struct Variable {
+    std::string name;
+    // The tensors of the graph that are its handles, for the inputs of import_graph; none for a
+    // reference variable, or one that functions alone name.
+    std::vector<std::string> handles;
+    DType dtype = DType::kInvalid;
+    PartialShape shape;
+    bool trainable = true;  // unless the model's objects say otherwise
+  };
   // By name of the input or output.
   using Values = std::map<std::string, Tensor>;
 
@@ -62,6 +72,8 @@ class SavedModel {
   ~SavedModel();
 
   const std::map<std::string, Signature>& signatures() const;
+  // In order of name.
+  const std::vector<Variable>& variables() const;
   // Runs a signature and returns all its outputs. NOT_FOUND: there is no such signature or input;
   // INVALID_ARGUMENT: an input is missing, or of another dtype or shape; otherwise the first error
   // of the run. What the model itself does to files while it runs (ReadFile, say) is not confined

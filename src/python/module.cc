@@ -24,4 +24,5 @@ NB_MODULE(_gyre, m) {
   BindSettings(m);
   BindQuietCallable(m);
   BindTools(m);
+  BindModels(m);
 }

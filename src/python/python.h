@@ -89,5 +89,6 @@ void BindHostFunctions(nb::module_& m);
 void BindSettings(nb::module_& m);
 void BindQuietCallable(nb::module_& m);
 void BindTools(nb::module_& m);
+void BindModels(nb::module_& m);
 
 }  // namespace gyre::python

@@ -33,10 +33,7 @@ std::string VariableBehind(const Function& main, Endpoint e) {
   const Node* node = &main.node(e.node);
   for (size_t steps = 0; node->op_name == "Identity" && steps < main.nodes.size(); ++steps)
     node = &main.node(node->inputs[0].node);
-  if (node->op_name != "VarHandleOp") return "";
-  const ResourceName where(*node);
-  if (where.anonymous) return "";
-  return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
+  return VariableOf(*node);
 }
 
 // Which variable of the session gets the value of which key: what the calls of the main graph
@@ -106,6 +103,13 @@ bool HasVariables(const MetaGraph& graph) {
 }
 
 }  // namespace
+
+std::string VariableOf(const Node& node) {
+  if (node.op_name != "VarHandleOp") return "";
+  const ResourceName where(node);
+  if (where.anonymous) return "";
+  return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
+}
 
 absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph, Session& session) {
   if (CheckpointOf(files).empty()) return absl::OkStatus();

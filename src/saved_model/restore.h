@@ -1,6 +1,8 @@
 // Giving a loaded model's variables the values of its checkpoint. Stateless; any thread.
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "graphdef/meta_graph.h"
 #include "gyre/session.h"
@@ -13,5 +15,8 @@ namespace gyre {
 // variables without values. The op may read files of the model's folder alone. Errors name file and
 // key, or are those of the run.
 absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph, Session& session);
+
+// The variable that a node is a handle of, as Session calls it; empty if it is none.
+std::string VariableOf(const Node& node);
 
 }  // namespace gyre

@@ -1,6 +1,7 @@
 #include "gyre/saved_model.h"
 
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,25 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph, Session
                   absl::StrCat("running the init op of ", files.folder));
 }
 
+std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Session& session) {
+  std::map<std::string, std::vector<std::string>> handles;
+  for (const Node& node : graph.program->main().nodes) {
+    if (const std::string name = VariableOf(node); !name.empty())
+      handles[name].push_back(absl::StrCat(node.name, ":0"));
+  }
+  std::set<std::string> fixed;
+  for (const SavedObjectInfo& object : graph.objects) {
+    if (object.kind == SavedObjectInfo::Kind::kVariable && !object.trainable)
+      fixed.insert(object.name);
+  }
+  std::vector<SavedModel::Variable> variables;
+  for (Session::VariableInfo& info : session.Variables()) {
+    const bool trainable = !fixed.contains(info.name);
+    variables.push_back({info.name, handles[info.name], info.dtype, info.shape, trainable});
+  }
+  return variables;
+}
+
 template <typename M>
 std::string NamesOf(const M& map) {
   return absl::StrJoin(map, ", ", [](std::string* out, const auto& entry) {
@@ -52,6 +72,7 @@ struct SavedModel::State {
 
   std::unique_ptr<Session> session;
   std::map<std::string, Signature> signatures;
+  std::vector<Variable> variables;
   std::string checkpoint;
   std::vector<std::string> tags;
   std::mutex mutex;
@@ -88,6 +109,7 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
   GYRE_RETURN_IF_ERROR(Initialize(*files, graph, *state->session));
   for (const auto& [name, signature] : graph.signatures)
     state->signatures.emplace(name, ToSignature(signature));
+  state->variables = VariablesOf(graph, *state->session);
   state->tags = graph.tags;
   state->checkpoint = CheckpointOf(*files);
   return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
@@ -134,6 +156,8 @@ absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const
 const std::map<std::string, SavedModel::Signature>& SavedModel::signatures() const {
   return state_->signatures;
 }
+
+const std::vector<SavedModel::Variable>& SavedModel::variables() const { return state_->variables; }
 Session& SavedModel::session() const { return *state_->session; }
 const std::string& SavedModel::checkpoint() const { return state_->checkpoint; }
 const std::vector<std::string>& SavedModel::tags() const { return state_->tags; }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "bundle/reader.h"
@@ -69,6 +70,22 @@ TEST(SavedModel, SaysWhatItCanDo) {
   EXPECT_EQ(read.inputs.at("times").dtype, DType::kInt32);
   EXPECT_EQ(read.inputs.at("times").shape, PartialShape::Scalar());
   EXPECT_EQ(read.outputs.at("text").dtype, DType::kString);
+}
+
+TEST(SavedModel, NamesItsVariablesAndTheirHandles) {
+  const auto model = Load(Case("layers_three_signatures/model"));
+  ASSERT_EQ(model->variables().size(), 2u);
+  for (const SavedModel::Variable& variable : model->variables()) {
+    EXPECT_EQ(variable.dtype, DType::kFloat);
+    EXPECT_TRUE(variable.trainable);
+    ASSERT_FALSE(variable.handles.empty()) << variable.name;
+    EXPECT_TRUE((*model->session().ReadVariables({variable.name}))[0].has_value());
+  }
+  const auto counter = Load(Case("counter/model"));
+  const auto untrained = [](const SavedModel::Variable& v) { return !v.trainable; };
+  EXPECT_TRUE(std::any_of(counter->variables().begin(), counter->variables().end(), untrained));
+  for (const SavedModel::Variable& reference : Load(Case("v1_simple_ref/model"))->variables())
+    EXPECT_THAT(reference.handles, ElementsAre()) << reference.name;
 }
 
 TEST(SavedModel, KeepsItsStateFromRunToRun) {

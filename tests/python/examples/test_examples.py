@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "examples" / "python"
-NAMES = ["beam_search", "maml", "mixture_of_experts", "ode_solver", "reinforce", "tree_lstm"]
+NAMES = ["beam_search", "exported_model", "maml", "mixture_of_experts", "ode_solver", "reinforce", "tree_lstm"]
 
 
 def run(name):
@@ -36,6 +36,11 @@ def test_beam_search():
     texts, scores = zip(*(found[beams] for beams in (1, 8, 200)), strict=True)
     assert list(scores) == sorted(scores) and all(text.startswith("it is ") for text in texts)
     assert texts[-1].endswith(".")
+
+
+def test_exported_model():
+    found = run("exported_model")
+    assert found["before"] > 0.3 and found["after"] < 0.02
 
 
 def test_mixture_of_experts():

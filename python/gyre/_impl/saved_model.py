@@ -1,0 +1,134 @@
+"""gyre.saved_model: models that TensorFlow has exported, run and trained further."""
+
+import os
+
+from gyre import _gyre
+from gyre._impl.convert import convert_to_tensor
+from gyre._impl.function.function import function
+from gyre._impl.module import Module
+from gyre._impl.shape import TensorShape
+from gyre._impl.spec import TensorSpec
+from gyre._impl.variable import Variable
+
+PREDICT = "serving_default"
+
+
+def load(export_dir, tags=None, options=None) -> "LoadedModel":
+    """Loads a SavedModel (a folder with saved_model.pb), or a MetaGraph (NAME.meta with its checkpoint
+    beside it). Nothing outside of its folder is read.
+
+    tags: which of its graphs, by all of its tags; None: the only one there is.
+    NotFoundError: no model there, or none of these tags. InvalidArgumentError: damaged files."""
+    del options
+    return LoadedModel(os.fspath(export_dir), [tags] if isinstance(tags, str) else list(tags or []))
+
+
+def contains_saved_model(export_dir) -> bool:
+    """Whether there is a SavedModel in a folder."""
+    return os.path.isfile(os.path.join(os.fspath(export_dir), "saved_model.pb"))
+
+
+class LoadedModel(Module):
+    """A model with the variables that it brought, which signatures share and tapes watch.
+
+    signatures: {name: Signature}. Models whose variables are references (TensorFlow 1's) run in a session
+    of their own, eagerly, and have no variables here."""
+
+    def __init__(self, path: str, tags: list):
+        super().__init__()
+        self._model = _gyre.load_model(path, tags)
+        self._path = path
+        described = [described for described in self._model.variables() if described[5] is not None]
+        self._has_references = any(not handles for _, handles, *_ in described)
+        self._handles = {}  # of the graph: the variable that each stands for
+        self._loaded = []
+        for name, handles, dtype, dims, trainable, value in [] if self._has_references else described:
+            variable = Variable(value, trainable=trainable and dtype.is_floating, name=name, shape=dims)
+            self._loaded.append(variable)
+            self._handles.update(dict.fromkeys(handles, variable))
+        self.signatures = {name: Signature(self, name, inputs, outputs)
+                           for name, (inputs, outputs) in self._model.signatures().items()}
+
+    @property
+    def variables(self) -> tuple:
+        """All variables, in order of name."""
+        return tuple(self._loaded)
+
+    @property
+    def trainable_variables(self) -> tuple:
+        """Those that the model's writer trained, or might have."""
+        return tuple(variable for variable in self._loaded if variable.trainable)
+
+
+class Signature:
+    """One of a model's functions: takes named inputs and returns {name: tensor}.
+
+    May be called in functions and under tapes, if the model has no reference variables."""
+
+    def __init__(self, model: LoadedModel, name: str, inputs: dict, outputs: dict):
+        self.name = name
+        self._model = model
+        self._inputs, self._outputs = inputs, outputs
+        self._run = function(self._import, autograph=False)
+
+    @property
+    def structured_input_signature(self) -> tuple:
+        """((), {name: TensorSpec})."""
+        return (), _specs(self._inputs)
+
+    @property
+    def structured_outputs(self) -> dict:
+        """{name: TensorSpec}."""
+        return _specs(self._outputs)
+
+    def __call__(self, *args, **kwargs) -> dict:
+        """Inputs by name; a single one may be given without. Inputs with defaults may be left out.
+        TypeError for names that it does not have, and for inputs that are missing."""
+        values = self._convert(self._named(args, kwargs))
+        model = self._model
+        if not model._has_references:
+            return self._run(values)
+        if any(value.is_symbolic for value in values.values()):
+            raise NotImplementedError(
+                f"signature '{self.name}' keeps its state in reference variables, as TensorFlow 1 made them: "
+                f"it runs eagerly only")
+        return model._model.run(self.name, values)
+
+    def _named(self, args, kwargs) -> dict:
+        if args:
+            if len(args) != 1 or len(self._inputs) != 1 or kwargs:
+                raise TypeError(f"signature '{self.name}' takes its inputs by name: {', '.join(self._inputs)}")
+            kwargs = {next(iter(self._inputs)): args[0]}
+        unknown = [name for name in kwargs if name not in self._inputs]
+        if unknown:
+            raise TypeError(f"signature '{self.name}' has no input '{unknown[0]}'; it has "
+                            f"{', '.join(self._inputs) or 'none'}")
+        return kwargs
+
+    def _convert(self, given: dict) -> dict:
+        values = {}
+        for name, (_, dtype, dims, default) in self._inputs.items():
+            if name not in given and default is None:
+                raise TypeError(f"signature '{self.name}' needs its input '{name}'")
+            value = convert_to_tensor(given[name] if name in given else default, dtype)
+            if not TensorShape(dims).is_compatible_with(value.shape):
+                raise ValueError(f"input '{name}' of signature '{self.name}' takes shape {TensorShape(dims)}, "
+                                 f"not {value.shape}")
+            values[name] = value
+        return values
+
+    def _import(self, values):
+        replaced = {self._inputs[name][0]: value for name, value in values.items()}
+        for handle, variable in self._model._handles.items():
+            replaced[handle] = variable.handle
+        tensors = [tensor for tensor, *_ in self._outputs.values()]
+        results = _gyre.import_graph(self._model._path, tensors, replaced)
+        return dict(zip(self._outputs, results))
+
+    def __repr__(self):
+        inputs = ", ".join(f"{name}: {spec}" for name, spec in _specs(self._inputs).items())
+        return f"<gyre.saved_model signature '{self.name}'({inputs}) -> {', '.join(self._outputs)}>"
+
+
+def _specs(arguments: dict) -> dict:
+    return {name: TensorSpec(dims, dtype, name=name) for name, (_, dtype, dims, _) in arguments.items()}

@@ -1,0 +1,120 @@
+"""Loaded models: in functions, under tapes, trained further; what is wrong with calls and files."""
+
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+
+import gyre
+
+FOLDER = pathlib.Path(__file__).parents[2] / "saved_models"
+
+
+@pytest.fixture
+def layers():
+    return gyre.saved_model.load(FOLDER / "layers_three_signatures/model")
+
+
+@pytest.fixture
+def power(layers):
+    return layers.signatures["power"]
+
+
+INPUTS = {"x": gyre.constant([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), "times": gyre.constant(3)}
+
+
+def test_variables_are_those_of_the_model(layers):
+    assert len(layers.variables) == len(layers.trainable_variables) == 2
+    assert all(isinstance(variable, gyre.Variable) for variable in layers.variables)
+
+
+def test_a_change_of_a_variable_is_seen_by_its_signatures(layers, power):
+    before = power(**INPUTS)["h"].numpy()
+    for variable in layers.variables:
+        variable.assign(variable * 0.5)
+    assert not np.array_equal(before, power(**INPUTS)["h"].numpy())
+    for variable in layers.variables:
+        variable.assign(variable * 2.0)
+    np.testing.assert_array_equal(before, power(**INPUTS)["h"].numpy())
+
+
+def test_a_loaded_model_is_trained_further(layers, power):
+    optimizer = gyre.optimizers.SGD(0.05)
+    losses = []
+    for _ in range(10):
+        with gyre.GradientTape() as tape:
+            loss = gyre.reduce_mean(gyre.square(power(**INPUTS)["h"] - 0.25))
+        gradients = tape.gradient(loss, layers.trainable_variables)
+        optimizer.apply_gradients([(g, v) for g, v in zip(gradients, layers.trainable_variables)
+                                   if g is not None])
+        losses.append(float(loss))
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_gradients_of_a_loaded_model_are_differences(layers, power):
+    weight = max(layers.variables, key=lambda variable: variable.shape.rank)
+    with gyre.GradientTape() as tape:
+        y = gyre.reduce_sum(power(**INPUTS)["h"])
+    slope = tape.gradient(y, weight).numpy()
+    step = 1e-2
+    for at in [(0, 0), (1, 2)]:
+        ends = []
+        for sign in (1, -1):
+            changed = weight.numpy().copy()
+            changed[at] += sign * step
+            kept = weight.numpy().copy()
+            weight.assign(changed)
+            ends.append(float(gyre.reduce_sum(power(**INPUTS)["h"])))
+            weight.assign(kept)
+        assert abs((ends[0] - ends[1]) / (2 * step) - slope[at]) < 1e-2 * max(1, abs(slope[at]))
+
+
+def test_signatures_are_parts_of_functions(power):
+    @gyre.function
+    def twice(x):
+        return power(x=x, times=3)["h"] * 2.0
+
+    np.testing.assert_allclose(twice(INPUTS["x"]).numpy(), 2 * power(**INPUTS)["h"].numpy(), rtol=1e-6)
+
+
+def test_signatures_say_what_they_take_and_give(power):
+    _, inputs = power.structured_input_signature
+    assert inputs["x"].shape.as_list() == [None, 3] and inputs["times"].dtype == gyre.int32
+    assert list(power.structured_outputs) == ["h"]
+    assert "times" in repr(power)
+
+
+def test_models_of_version_1_run():
+    model = gyre.saved_model.load(FOLDER / "v1_simple_ref/model")
+    assert model.variables == ()
+    signature = model.signatures["serving_default"]
+    inputs = {"n": gyre.constant(2), "x": gyre.ones([1, 3])}
+    assert signature(**inputs).keys() == signature.structured_outputs.keys()
+    with pytest.raises(NotImplementedError, match="reference variables.*eagerly"):
+        gyre.function(lambda inputs: signature(**inputs))(inputs)
+
+
+def test_calls_that_do_not_fit(power):
+    with pytest.raises(TypeError, match="signature 'power' has no input 'nonsense'; it has"):
+        power(**INPUTS, nonsense=1)
+    with pytest.raises(TypeError, match="signature 'power' needs its input 'x'"):
+        power(times=2)
+    with pytest.raises(TypeError, match="takes its inputs by name: times, x"):
+        power(INPUTS["x"])
+    with pytest.raises(ValueError, match="input 'x' of signature 'power' takes shape"):
+        power(x=gyre.ones([2, 4]), times=2)
+
+
+def test_what_is_no_model(tmp_path):
+    with pytest.raises(gyre.errors.NotFoundError):
+        gyre.saved_model.load(tmp_path)
+    assert not gyre.saved_model.contains_saved_model(tmp_path)
+    shutil.copytree(FOLDER / "counter/model", tmp_path / "model")
+    assert gyre.saved_model.contains_saved_model(tmp_path / "model")
+    index = tmp_path / "model/variables/variables.index"
+    index.write_bytes(index.read_bytes()[:-20])
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="variables.index"):
+        gyre.saved_model.load(tmp_path / "model")
+    with pytest.raises(gyre.errors.NotFoundError, match="serve"):
+        gyre.saved_model.load(FOLDER / "counter/model", tags=["train"])
