@@ -81,11 +81,13 @@ TEST(SavedModel, NamesItsVariablesAndTheirHandles) {
     EXPECT_TRUE((*model->session().ReadVariables({variable.name}))[0].has_value());
   }
   std::vector<std::string> untrained;
-  for (const SavedModel::Variable& variable : Load(Case("train_step/model"))->variables()) {
+  const auto trained = Load(Case("train_step/model"));
+  for (const SavedModel::Variable& variable : trained->variables()) {
     if (!variable.trainable) untrained.push_back(variable.name);
   }
   EXPECT_THAT(untrained, ElementsAre("count", "inner_speed", "into_speed", "out_speed"));
-  for (const SavedModel::Variable& reference : Load(Case("v1_simple_ref/model"))->variables())
+  const auto old = Load(Case("v1_simple_ref/model"));
+  for (const SavedModel::Variable& reference : old->variables())
     EXPECT_THAT(reference.handles, ElementsAre()) << reference.name;
 }
 
