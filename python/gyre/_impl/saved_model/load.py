@@ -81,6 +81,11 @@ class Signature:
         """{name: TensorSpec}."""
         return _specs(self._outputs)
 
+    @property
+    def variables(self) -> tuple:
+        """The model's variables."""
+        return self._model.variables
+
     def __call__(self, *args, **kwargs) -> dict:
         """Inputs by name; a single one may be given without. Inputs with defaults may be left out.
         TypeError for names that it does not have, and for inputs that are missing."""

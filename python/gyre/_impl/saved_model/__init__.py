@@ -1,0 +1,1 @@
+"""gyre.saved_model: models as TensorFlow exports them."""
