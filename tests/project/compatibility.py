@@ -40,7 +40,6 @@ REASONS = {
 # Names that others of this release bring; a reason here, until they resolve.
 PENDING = {
     "tf.saved_model": "there is one way in which models are written",
-    "tf.compat.v1.data": "the place of an iterator would have to be a session's own",
     "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
     "tf.queue": "`gyre.compat.v1` and `gyre.raw_ops` have queues",
 }

@@ -107,7 +107,7 @@ class Iterator:
         def step():
             now = nest.pack_sequence_as(state, [v.read_value() for v in self._kept], True)
             more, element, after = self._steps.next(now)
-            cond(more, lambda: (), _end)
+            cond(more, lambda: (), end_of_sequence)
             leaves = nest.flatten(after, expand_composites=True)
             written = [v.assign(leaf) for v, leaf in zip(self._kept, leaves, strict=True)]
             with control_dependencies([v.read_value() for v in written]):
@@ -117,7 +117,8 @@ class Iterator:
         self._step = Function(step, name="get_next", autograph=False)
 
 
-def _end():
+def end_of_sequence():
+    """In a graph: the run ends with OutOfRangeError."""
     def raise_end():
         raise errors.OutOfRangeError(None, None, "End of sequence")
 

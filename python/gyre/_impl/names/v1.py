@@ -140,6 +140,7 @@ NAMES = {
     **_all("wrapped", ["wrap_function"]),
     "compat.v1.train.export_meta_graph": _V + "refused:export_meta_graph",
     "compat.v1.train.import_meta_graph": _V + "refused:import_meta_graph",
+    "compat.v1.data.make_one_shot_iterator": _V + "iterators:make_one_shot_iterator",
     "compat.v1.experimental.output_all_intermediates": _V + "modes:output_all_intermediates",
     "compat.v1.strings.reduce_join": _V + "arrays:reduce_join",
     **_all("importer", ["extract_sub_graph", "remove_training_nodes"], "graph_util."),
