@@ -82,9 +82,9 @@ class DeviceExecutable final : public Executable {
     const auto run = [&](size_t p) {
       outcome.Note(RunPart(p, feeds, env, hooks, absl::MakeSpan(results)));
     };
-    // A part may have to wait for any other: each has a thread at once.
+    // A part may have to wait for any other: each has a thread at once, however many there are.
     for (size_t p = 1; p < parts_.size(); ++p)
-      pool_.Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
+      ThreadPool::Shared().Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
     if (!parts_.empty()) {
       run(0);
       GYRE_RETURN_IF_ERROR(outcome.Wait());
@@ -118,7 +118,6 @@ class DeviceExecutable final : public Executable {
   const std::vector<DevicePart> parts_;
   const size_t num_fetches_;
   const int threads_;  // of each part
-  mutable ThreadPool pool_;
 };
 
 }  // namespace
