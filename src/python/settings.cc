@@ -65,6 +65,13 @@ void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
   Change(options);
 }
 
+void SetDevices(nb::handle devices) {
+  SessionOptions options = Options();
+  options.devices = std::string(TextOf(devices, "devices"));
+  options.soft_placement = true;
+  Change(options);
+}
+
 void SetSeed(uint64_t seed) {
   SessionOptions options = Options();
   options.seed = seed;
@@ -94,6 +101,8 @@ void BindSettings(nb::module_& m) {
   m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
         nb::arg("engine") = "", nb::arg("form") = "",
         "How programs run from now on; 0 and \"\" mean the defaults.");
+  m.def("set_devices", &SetDevices, nb::arg("devices"),
+        "The devices that graphs run on from now on: \"cpu:4\"; \"\": one.");
   m.def("set_seed", &SetSeed, nb::arg("seed"),
         "The seed of random ops, whose numbers start anew. 0: another one each time.");
   m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });

@@ -50,10 +50,12 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def set_logical_device_configuration(device: PhysicalDevice, logical_devices) -> None:
-    """Parts a physical device into several that programs can name. They share its threads."""
+    """Parts a physical device into several that programs can name: from now on nodes of functions and
+    graphs run where gyre.device says, others on the first. They share the machine's threads."""
     _known(device)
     if not logical_devices:
         raise ValueError("at least one logical device is needed")
+    _gyre.set_devices(f"cpu:{len(logical_devices)}" if len(logical_devices) > 1 else "")
     _logical[:] = logical_devices
 
 

@@ -102,8 +102,11 @@ class DataflowEngineImpl final : public Engine {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
-    if (options.devices.size() > 1)
-      return dataflow::CompileForDevices(std::move(program), signature, options);
+    if (options.devices.size() > 1) {
+      GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> cut,
+                            dataflow::CompileForDevices(program, signature, options));
+      if (cut != nullptr) return cut;
+    }
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
     GYRE_ASSIGN_OR_RETURN(auto plan,

@@ -85,10 +85,8 @@ class DeviceExecutable final : public Executable {
     // A part may have to wait for any other: each has a thread at once, however many there are.
     for (size_t p = 1; p < parts_.size(); ++p)
       ThreadPool::Shared().Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
-    if (!parts_.empty()) {
-      run(0);
-      GYRE_RETURN_IF_ERROR(outcome.Wait());
-    }
+    run(0);
+    GYRE_RETURN_IF_ERROR(outcome.Wait());
     return results;
   }
 
@@ -127,10 +125,11 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
     const EngineOptions& options) {
   GYRE_ASSIGN_OR_RETURN(place::CutProgram cut,
                         place::Cut(*program, signature, options.devices, options.place));
+  if (cut.partition.parts.size() < 2) return nullptr;
   RunSettings settings;
   settings.window = options.window;
-  settings.threads = std::max<int>(
-      1, options.threads / std::max<int>(1, static_cast<int>(cut.partition.parts.size())));
+  settings.threads =
+      std::max<int>(1, options.threads / static_cast<int>(cut.partition.parts.size()));
   settings.pool = &ThreadPool::Shared();
   settings.schedule_seed = options.schedule_seed;
   std::vector<DevicePart> parts;

@@ -9,8 +9,8 @@
 
 namespace gyre::dataflow {
 
-// Lowers, places and cuts the program. Requirement: at least two devices. The errors of Lower and
-// of place::Place.
+// Lowers, places and cuts the program; null if all of it runs on one device. Requirement: at least
+// two devices. The errors of Lower and of place::Place.
 absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
     std::shared_ptr<const Program> program, const RunSignature& signature,
     const EngineOptions& options);
