@@ -1,9 +1,9 @@
 // How long raising takes: in step with the size of the graph.
+#include <ctime>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
-#include "base/env.h"
 #include "passes/pipeline.h"
 #include "passes/raise/flow.h"
 #include "passes/raise/text.h"
@@ -94,18 +94,18 @@ TEST(RaiseScale, AHundredLoopsTakeLessThanFiftyMilliseconds) {
   const auto signature = SignatureOf(*program, {}, {"x100:0"}, {});
   ASSERT_TRUE(signature.ok()) << signature.status();
   const Staged staged = MakeStaged(program, *signature);
-  constexpr int64_t kLimitNanos = 50'000'000;
-  int64_t best = INT64_MAX;
-  for (int i = 0; i < 20 && best >= kLimitNanos; ++i) {  // the machine may be busy
-    const int64_t start = SystemClock().NowNanos();
+  constexpr double kLimitSeconds = 0.05;
+  double best = 1e9;
+  for (int i = 0; i < 20 && best >= kLimitSeconds; ++i) {  // the machine may be busy
+    const std::clock_t start = std::clock();               // of this process alone
     const auto optimized = Optimize(staged);
-    best = std::min(best, SystemClock().NowNanos() - start);
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     ASSERT_TRUE(optimized.ok()) << optimized.status();
     // A condition, a body and two sides for each loop.
     EXPECT_EQ(optimized->program->functions().size(), 400U);
   }
-  RecordProperty("nanoseconds", std::to_string(best));
-  EXPECT_LT(best, kLimitNanos);
+  RecordProperty("seconds", std::to_string(best));
+  EXPECT_LT(best, kLimitSeconds);
 }
 
 TEST(RaiseScale, BranchesNestDeepButNotForEver) {
