@@ -83,4 +83,10 @@ NAMES = {
     "import_graph": "gyre._gyre:import_graph",
     "check": _I + "golden:check",
     "CheckReport": _I + "golden:CheckReport",
+    "saved_model.load": "gyre._impl.saved_model.load:load",
+    "saved_model.contains_saved_model": "gyre._impl.saved_model.load:contains_saved_model",
+    "saved_model.save": "gyre._impl.saved_model.save:save",
+    "show": "gyre._impl.show.api:show",
+    "progress": "gyre._impl.show.progress:progress",
+    "timeline": "gyre._impl.show.timeline:timeline",
 }
