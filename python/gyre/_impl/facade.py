@@ -10,6 +10,8 @@ _NAMES: dict[str, str] = {}
 _PACKAGES = ("nn", "optimizers", "raw_ops")
 # The namespace of older names: what it does not have is looked for in gyre itself.
 _OLDER = "compat.v1"
+# By namespace: what stands directly below it.
+_CHILDREN: dict[str, set[str]] = {}
 
 
 def names() -> dict[str, str]:
@@ -38,8 +40,13 @@ def resolve(place: str):
 
 def _members(prefix: str) -> list[str]:
     """What stands directly below a namespace."""
-    start = prefix + "." if prefix else ""
-    return sorted({n[len(start):].split(".")[0] for n in names() if n.startswith(start)})
+    if not _CHILDREN:
+        for name in names():
+            around = ""
+            for part in name.split("."):
+                _CHILDREN.setdefault(around, set()).add(part)
+                around = f"{around}.{part}" if around else part
+    return sorted(_CHILDREN.get(prefix, ()))
 
 
 def namespace(prefix: str, module: types.ModuleType) -> None:
