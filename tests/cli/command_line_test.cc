@@ -240,7 +240,7 @@ TEST_F(CommandLine, PlaceSaysWhereNodesRunAndWhatIsCopied) {
                                          "}\n");
   const Ran brief = Gyre({"place", path});
   EXPECT_EQ(brief.code, kSuccess) << brief.err;
-  EXPECT_THAT(brief.out, HasSubstr("1 values are copied between devices"));
+  EXPECT_THAT(brief.out, HasSubstr("1 value is copied between devices"));
   const Ran explained = Gyre({"place", path, "--explain", "--text"});
   EXPECT_THAT(explained.out, testing::ContainsRegex("b +Neg +CPU:1 +asks for /device:CPU:1"));
   EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +0 +1 +once"));

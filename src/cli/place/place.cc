@@ -109,7 +109,9 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
       streams.out << settings->devices[part.device].ToString() << ": "
                   << part.lowered.function.nodes.size() << " nodes\n";
     }
-    streams.out << cut->partition.copies.size() << " values are copied between devices\n";
+    const size_t copies = cut->partition.copies.size();
+    streams.out << copies << (copies == 1 ? " value is" : " values are")
+                << " copied between devices\n";
   }
   if (arguments->Has("--text")) PrintParts(*cut, *settings, streams.out);
   return kSuccess;

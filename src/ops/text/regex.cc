@@ -320,15 +320,15 @@ class StepSet {
 // Adds `step` and what it leads to without taking a character.
 void AddWithFollowers(const std::vector<Step>& all, int step, bool at_begin, bool at_end,
                       StepSet& set) {
-  std::vector<int> todo = {step};
-  while (!todo.empty()) {
-    const int i = todo.back();
-    todo.pop_back();
+  std::vector<int> pending = {step};
+  while (!pending.empty()) {
+    const int i = pending.back();
+    pending.pop_back();
     if (!set.Add(i)) continue;
     const Step& s = all[static_cast<size_t>(i)];
-    if (s.kind == Step::Kind::kSplit) todo.insert(todo.end(), {s.next, s.other});
+    if (s.kind == Step::Kind::kSplit) pending.insert(pending.end(), {s.next, s.other});
     if ((s.kind == Step::Kind::kBegin && at_begin) || (s.kind == Step::Kind::kEnd && at_end))
-      todo.push_back(s.next);
+      pending.push_back(s.next);
   }
 }
 

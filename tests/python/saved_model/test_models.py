@@ -102,6 +102,8 @@ def test_calls_that_do_not_fit(power):
         power(times=2)
     with pytest.raises(TypeError, match="takes its inputs by name: times, x"):
         power(INPUTS["x"])
+    with pytest.raises(TypeError, match="input 'x' of signature 'power': str is no float32"):
+        power(x="one", times=2)
     with pytest.raises(ValueError, match="input 'x' of signature 'power' takes shape"):
         power(x=gyre.ones([2, 4]), times=2)
 

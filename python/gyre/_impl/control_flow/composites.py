@@ -18,34 +18,15 @@ def _const(values, dtype=None):
     return _gyre.convert(values, dtype) if dtype is not None else _gyre.convert(values)
 
 
-class IndexedSlices:
-    """`values` as rows `indices` of a tensor of shape `dense_shape`; rows that stand twice add up."""
+class _ByValues:
+    """What has the type and the place of its values."""
 
     values: _gyre.Tensor
-    indices: _gyre.Tensor
-    dense_shape: _gyre.Tensor | None
-
-    __gyre_operand__ = True
-    _type_spec = property(spec_property)
-
-    def __init__(self, values, indices, dense_shape=None):
-        self.values, self.indices = values, indices
-        self.dense_shape = dense_shape
 
     @property
     def dtype(self):
         """Of the values."""
         return self.values.dtype
-
-    @property
-    def device(self):
-        """Where the values are."""
-        return self.values.device
-
-    @property
-    def name(self):
-        """Of the values."""
-        return self.values.name
 
     @property
     def op(self):
@@ -60,6 +41,31 @@ class IndexedSlices:
     def consumers(self):
         """Of a session's graph: the operations that take the values."""
         return self.values.consumers()
+
+
+class IndexedSlices(_ByValues):
+    """`values` as rows `indices` of a tensor of shape `dense_shape`; rows that stand twice add up."""
+
+    values: _gyre.Tensor
+    indices: _gyre.Tensor
+    dense_shape: _gyre.Tensor | None
+
+    __gyre_operand__ = True
+    _type_spec = property(spec_property)
+
+    def __init__(self, values, indices, dense_shape=None):
+        self.values, self.indices = values, indices
+        self.dense_shape = dense_shape
+
+    @property
+    def device(self):
+        """Where the values are."""
+        return self.values.device
+
+    @property
+    def name(self):
+        """Of the values."""
+        return self.values.name
 
     @property
     def shape(self):
@@ -84,7 +90,7 @@ class IndexedSlices:
         return f"<gyre.IndexedSlices values={self.values!r}, indices={self.indices!r}>"
 
 
-class SparseTensor:
+class SparseTensor(_ByValues):
     """`values` at `indices` ([n, rank], int64) of a tensor of shape `dense_shape` ([rank], int64)."""
 
     indices: _gyre.Tensor
@@ -113,11 +119,6 @@ class SparseTensor:
         return value if isinstance(value, cls) else cls(value.indices, value.values, value.dense_shape)
 
     @property
-    def dtype(self):
-        """Of the values."""
-        return self.values.dtype
-
-    @property
     def shape(self):
         """As far as it is known."""
         if not self.dense_shape.is_symbolic:
@@ -128,20 +129,6 @@ class SparseTensor:
     def get_shape(self):
         """The shape, as far as it is known."""
         return self.shape
-
-    @property
-    def op(self):
-        """Of a session's graph: the operation that computes the values."""
-        return self.values.op
-
-    @property
-    def graph(self):
-        """The graph that the values are part of."""
-        return self.values.graph
-
-    def consumers(self):
-        """Of a session's graph: the operations that take the values."""
-        return self.values.consumers()
 
     def eval(self, feed_dict=None, session=None):
         """Of a session's graph: what the session (or the default one) computes, a SparseTensorValue."""

@@ -115,7 +115,10 @@ class Signature:
         for name, (_, dtype, dims, default) in self._inputs.items():
             if name not in given and default is None:
                 raise TypeError(f"signature '{self.name}' needs its input '{name}'")
-            value = convert_to_tensor(given[name] if name in given else default, dtype)
+            try:
+                value = convert_to_tensor(given[name] if name in given else default, dtype)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"input '{name}' of signature '{self.name}': {error}") from None
             if not TensorShape(dims).is_compatible_with(value.shape):
                 raise ValueError(f"input '{name}' of signature '{self.name}' takes shape {TensorShape(dims)}, "
                                  f"not {value.shape}")

@@ -71,19 +71,8 @@ class Dimension:
         return f"Dimension({self._value})"
 
 
-def _arithmetic(function):
-    def method(self, other):
-        try:
-            other = Dimension(other)
-        except (TypeError, AttributeError):
-            return NotImplemented
-        known = self._value is not None and other._value is not None
-        return Dimension(function(self._value, other._value) if known else None)
-
-    return method
-
-
-def _comparison(function):
+def _known_alone(function):
+    """A method of two sizes; None unless both are known."""
     def method(self, other):
         try:
             other = Dimension(other)
@@ -95,12 +84,22 @@ def _comparison(function):
     return method
 
 
+def _arithmetic(function):
+    compute = _known_alone(function)
+
+    def method(self, other):
+        value = compute(self, other)
+        return value if value is NotImplemented else Dimension(value)
+
+    return method
+
+
 for _name in ("add", "sub", "mul", "floordiv", "mod"):
     _function = getattr(operator, _name)
     setattr(Dimension, f"__{_name}__", _arithmetic(_function))
     setattr(Dimension, f"__r{_name}__", _arithmetic(lambda a, b, f=_function: f(b, a)))
 for _name in ("lt", "le", "gt", "ge"):
-    setattr(Dimension, f"__{_name}__", _comparison(getattr(operator, _name)))
+    setattr(Dimension, f"__{_name}__", _known_alone(getattr(operator, _name)))
 
 
 def dimension_value(dimension):

@@ -32,14 +32,14 @@ def factory(node, fn):
 
 def _placed(root, node):
     """`root`, where what has no place takes that of what it stands in."""
-    todo = [(root, node)]
-    while todo:
-        part, around = todo.pop()
+    pending = [(root, node)]
+    while pending:
+        part, around = pending.pop()
         if "lineno" in part._attributes:
             if not hasattr(part, "lineno"):
                 ast.copy_location(part, around)
             around = part
-        todo.extend((child, around) for child in ast.iter_child_nodes(part))
+        pending.extend((child, around) for child in ast.iter_child_nodes(part))
     return root
 
 

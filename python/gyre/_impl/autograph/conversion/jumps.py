@@ -62,15 +62,15 @@ def _end_of(statement):
 
 def _jumps(statement):
     """The jumps in a statement that are its function's."""
-    todo = [statement]
-    while todo:
-        node = todo.pop()
+    pending = [statement]
+    while pending:
+        node = pending.pop()
         if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
             yield node
         elif isinstance(node, ast.stmt) and not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            todo.extend(ast.iter_child_nodes(node))
+            pending.extend(ast.iter_child_nodes(node))
         elif isinstance(node, ast.ExceptHandler):
-            todo.extend(node.body)
+            pending.extend(node.body)
 
 
 def _fold(body):

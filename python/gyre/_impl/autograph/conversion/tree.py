@@ -43,16 +43,16 @@ class Names:
 
 def at(new, old):
     """`new`, with the place of `old` where it has none."""
-    todo = [new]
-    while todo:
-        node = todo.pop()
+    pending = [new]
+    while pending:
+        node = pending.pop()
         if hasattr(node, "lineno"):
             continue
         if "lineno" in node._attributes:
             ast.copy_location(node, old)
             if isinstance(node, ast.Attribute):  # Python takes the line of a call from where its name ends
                 node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
-        todo.extend(ast.iter_child_nodes(node))
+        pending.extend(ast.iter_child_nodes(node))
     return new
 
 
@@ -113,12 +113,12 @@ def all_of(expressions):
 
 def own_nodes(node):
     """What stands in a function, without what stands in functions inside of it."""
-    todo = list(node.body)
-    while todo:
-        found = todo.pop()
+    pending = list(node.body)
+    while pending:
+        found = pending.pop()
         yield found
         if not isinstance(found, SCOPES):
-            todo.extend(ast.iter_child_nodes(found))
+            pending.extend(ast.iter_child_nodes(found))
 
 
 def parameter_names(arguments):
