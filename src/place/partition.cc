@@ -1,5 +1,6 @@
 #include "place/partition.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
