@@ -9,9 +9,9 @@
 //   _Send(%v)                         … = op(%v/recv/1)
 //
 // A frame runs on every device that has a node in it. Where there are several, each has a control
-// loop, which makes the iterations follow each other as the predicate says: its own, or the one that
-// the device that computes it sends. It also tells the receives within the frame when to wait for
-// the next value.
+// loop, which makes the iterations follow each other as the predicate says: its own, or the one
+// that the device that computes it sends. It also tells the receives within the frame when to wait
+// for the next value.
 //
 //   pivot = Merge(Enter(true), next)
 //   go    = LoopCond(_Recv(^pivot))        the predicate of the device that computes it
