@@ -57,6 +57,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual absl::string_view name() const = 0;
+  // Those that programs are placed on, whatever the options name; none: those of the options.
+  virtual std::vector<DeviceName> devices() const { return {}; }
   // Errors are the user's: names, types or frames that don't fit.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       std::shared_ptr<const Program> program, const RunSignature& signature,

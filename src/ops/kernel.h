@@ -29,13 +29,6 @@
 
 namespace gyre {
 
-// Which dynamic instance of a node runs: a frame (a hash that every engine and device computes
-// alike) and an iteration.
-struct Tag {
-  uint64_t frame = 0;
-  int64_t iteration = 0;
-};
-
 // The tag's frame id of a frame or call called `name`, opened from `parent`.
 uint64_t ChildFrameId(Tag parent, absl::string_view name);
 

@@ -1,87 +1,110 @@
 #include "ops/rendezvous.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 
 namespace gyre {
+namespace {
 
-std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
-                          absl::string_view recv_device, absl::string_view edge, uint64_t frame,
-                          int64_t iteration) {
-  return absl::StrCat(send_device, ";", absl::Hex(incarnation, absl::kZeroPad16), ";", recv_device,
-                      ";", edge, ";", frame, ":", iteration);
+// FNV-1a, with a finish that spreads what the last bytes say over all bits.
+uint64_t Hash(absl::string_view bytes, uint64_t hash) {
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 31)) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
 }
+
+}  // namespace
+
+TransferEdge::TransferEdge(std::string name, std::string from, std::string to, uint64_t of_sender)
+    : tensor_name(std::move(name)),
+      send_device(std::move(from)),
+      recv_device(std::move(to)),
+      incarnation(of_sender),
+      id(Hash(recv_device, Hash(send_device, Hash(tensor_name, 0xcbf29ce484222325 ^ of_sender)))) {}
 
 LocalRendezvous::~LocalRendezvous() {
   if (budget_) budget_->Release(charged_);
 }
 
-int64_t LocalRendezvous::ItemBytes(absl::string_view key) {
-  constexpr int64_t kTwoDeques = 2 * 600;
-  return kTwoDeques + static_cast<int64_t>(sizeof(Queue) + sizeof(Item) + key.size());
+LocalRendezvous::Slot LocalRendezvous::TakeFirst(Slots::iterator it) {
+  Slot first = std::move(it->second);
+  if (first.more.empty()) {
+    slots_.erase(it);
+  } else {
+    Slot next = std::move(first.more.front());
+    first.more.erase(first.more.begin());
+    next.more = std::move(first.more);
+    it->second = std::move(next);
+  }
+  return first;
 }
 
-absl::Status LocalRendezvous::Send(absl::string_view key, Item item) {
+void LocalRendezvous::Append(const TransferKey& key, Slot slot) {
+  const auto [it, is_first] = slots_.try_emplace(key);
+  if (is_first) {
+    it->second = std::move(slot);
+  } else {
+    it->second.more.push_back(std::move(slot));
+  }
+}
+
+absl::Status LocalRendezvous::Send(const TransferKey& key, Item item) {
   RecvCallback waiter;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
-    Queue& queue = queues_[std::string(key)];
-    if (queue.waiters.empty()) {
-      const int64_t bytes = ItemBytes(key);
-      if (budget_ && !budget_->Charge(bytes)) {
+    const auto it = slots_.find(key);
+    if (it == slots_.end() || it->second.waiter == nullptr) {
+      if (budget_ && !budget_->Charge(kItemBytes)) {
         return absl::ResourceExhaustedError(
             absl::StrCat("the run's memory budget of ", budget_->limit(),
                          " bytes is used up by tensors that were sent and not received"));
       }
-      charged_ += bytes;
-      queue.items.push_back(std::move(item));
+      charged_ += kItemBytes;
+      Append(key, {std::move(item), nullptr, {}});
       return absl::OkStatus();
     }
-    waiter = std::move(queue.waiters.front());
-    queue.waiters.pop_front();
-    if (queue.waiters.empty()) queues_.erase(std::string(key));
+    waiter = TakeFirst(it).waiter;
   }
   waiter(std::move(item));
   return absl::OkStatus();
 }
 
-void LocalRendezvous::RecvAsync(absl::string_view key, RecvCallback done) {
+void LocalRendezvous::RecvAsync(const TransferKey& key, RecvCallback done) {
   absl::StatusOr<Item> item;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) {
       item = status_;
     } else {
-      Queue& queue = queues_[std::string(key)];
-      if (queue.items.empty()) {
-        queue.waiters.push_back(std::move(done));
+      const auto it = slots_.find(key);
+      if (it == slots_.end() || it->second.waiter != nullptr) {
+        Append(key, {{}, std::move(done), {}});
         return;
       }
-      item = std::move(queue.items.front());
-      queue.items.pop_front();
-      charged_ -= ItemBytes(key);
-      if (budget_) budget_->Release(ItemBytes(key));
-      if (queue.items.empty()) queues_.erase(std::string(key));
+      item = TakeFirst(it).item;
+      charged_ -= kItemBytes;
+      if (budget_) budget_->Release(kItemBytes);
     }
   }
   done(std::move(item));
 }
 
 void LocalRendezvous::Abort(const absl::Status& why) {
-  std::vector<RecvCallback> waiters;
+  Slots slots;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;
     status_ = why;
-    for (auto& [key, queue] : queues_) {
-      for (RecvCallback& waiter : queue.waiters) waiters.push_back(std::move(waiter));
-    }
-    queues_.clear();
+    slots.swap(slots_);
   }
-  for (RecvCallback& waiter : waiters) waiter(why);
+  for (auto& [key, slot] : slots) {
+    if (slot.waiter != nullptr) slot.waiter(why);
+    for (const Slot& next : slot.more) {
+      if (next.waiter != nullptr) next.waiter(why);
+    }
+  }
 }
 
 }  // namespace gyre

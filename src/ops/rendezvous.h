@@ -1,22 +1,74 @@
 // Rendezvous: where a Send meets its Recv.
 //
-// A key names one edge in one iteration of one frame. Each key is a FIFO of (tensor, dead?) items;
-// an item is consumed once. Abort delivers its status to every waiter and to every later call.
+// A key is one edge in one iteration of one frame. Each key is a FIFO of (tensor, dead?) items; an
+// item is consumed once. Abort delivers its status to every waiter and to every later call.
 // Implementations are thread-safe; callbacks run on the thread that completes them, without a lock
 // held.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gyre/tensor.h"
 
 namespace gyre {
+
+// Which dynamic instance of a node runs: a frame (a hash that every engine and device computes
+// alike) and an iteration.
+struct Tag {
+  uint64_t frame = 0;
+  int64_t iteration = 0;
+};
+
+// An edge between two devices, as the _Send and the _Recv at its ends name it.
+struct TransferEdge {
+  TransferEdge(std::string tensor_name, std::string send_device, std::string recv_device,
+               uint64_t incarnation);
+
+  std::string tensor_name;
+  std::string send_device;
+  std::string recv_device;
+  uint64_t incarnation;  // of the sending device
+  uint64_t id;           // a hash of all that, the same in every process
+};
+
+struct TransferKey {
+  uint64_t edge = 0;  // TransferEdge::id
+  Tag tag;
+
+  friend bool operator==(const TransferKey& a, const TransferKey& b) {
+    return a.edge == b.edge && a.tag.frame == b.tag.frame && a.tag.iteration == b.tag.iteration;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const TransferKey& k) {
+    return H::combine(std::move(h), k.edge, k.tag.frame, k.tag.iteration);
+  }
+};
+
+// Moves what arrives from other processes into a rendezvous. It has no thread of its own: who waits
+// for something to arrive calls it. Thread-safe.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // Moves what has arrived, and what waited to be sent. Never sleeps.
+  virtual void Poll() = 0;
+  // For how long to poll before sleeping.
+  virtual int64_t look_out_nanos() const = 0;
+  // How often Wake was called.
+  virtual uint64_t wakes() const = 0;
+  // Sleeps until something may have arrived, until wakes() is no longer `seen`, or for `nanos`.
+  virtual void Wait(uint64_t seen, int64_t nanos) = 0;
+  // Ends all Waits.
+  virtual void Wake() = 0;
+};
 
 class Rendezvous {
  public:
@@ -27,16 +79,13 @@ class Rendezvous {
   using RecvCallback = std::function<void(absl::StatusOr<Item>)>;
 
   virtual ~Rendezvous() = default;
-  virtual absl::Status Send(absl::string_view key, Item item) = 0;
-  virtual void RecvAsync(absl::string_view key, RecvCallback done) = 0;
+  virtual absl::Status Send(const TransferEdge& edge, Tag tag, Item item) = 0;
+  virtual void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) = 0;
   // `why` must not be OK; the first abort wins.
   virtual void Abort(const absl::Status& why) = 0;
+  // Null: what arrives does so by itself, on other threads.
+  virtual Courier* courier() { return nullptr; }
 };
-
-// "send_device;incarnation(16 hex digits);recv_device;edge;frame:iteration"
-std::string RendezvousKey(absl::string_view send_device, uint64_t incarnation,
-                          absl::string_view recv_device, absl::string_view edge, uint64_t frame,
-                          int64_t iteration);
 
 // Within one process.
 class LocalRendezvous final : public Rendezvous {
@@ -46,23 +95,38 @@ class LocalRendezvous final : public Rendezvous {
   explicit LocalRendezvous(RefPtr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
   ~LocalRendezvous() override;
 
-  absl::Status Send(absl::string_view key, Item item) override;
-  void RecvAsync(absl::string_view key, RecvCallback done) override;
+  absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override {
+    return Send({edge.id, tag}, std::move(item));
+  }
+  void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override {
+    RecvAsync({edge.id, tag}, std::move(done));
+  }
   void Abort(const absl::Status& why) override;
 
+  absl::Status Send(const TransferKey& key, Item item);
+  void RecvAsync(const TransferKey& key, RecvCallback done);
+
  private:
-  struct Queue {
-    std::deque<Item> items;
-    std::deque<RecvCallback> waiters;  // at most one of the two is non-empty
+  // One item or waiter is the rule; the others of the same key wait behind it, oldest first.
+  struct Slot {
+    Item item;
+    RecvCallback waiter;  // null: it is an item
+    std::vector<Slot> more;
   };
-  // About what an item takes beside its buffer: it, its key, and what holds the two.
-  static int64_t ItemBytes(absl::string_view key);
+  // About what an item takes beside its buffer.
+  static constexpr int64_t kItemBytes =
+      2 * static_cast<int64_t>(sizeof(TransferKey) + sizeof(Slot));
+  using Slots = absl::flat_hash_map<TransferKey, Slot>;
+
+  // The oldest of a key's, which is removed. Requirement: mutex_ is held.
+  Slot TakeFirst(Slots::iterator it);
+  void Append(const TransferKey& key, Slot slot);
 
   const RefPtr<MemoryBudget> budget_;
   std::mutex mutex_;  // guards what follows
   int64_t charged_ = 0;
   absl::Status status_;
-  std::map<std::string, Queue, std::less<>> queues_;
+  Slots slots_;
 };
 
 }  // namespace gyre

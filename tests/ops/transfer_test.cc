@@ -116,11 +116,15 @@ TEST(Transfer, EachIterationOfEachFrameIsItsOwn) {
   EXPECT_EQ(outside.value(), 5);
 }
 
-TEST(Transfer, KeysNameEverythingInAFixedForm) {
-  EXPECT_EQ(RendezvousKey("cpu:0", 255, "cpu:1", "edge_1_x", 7, 3),
-            "cpu:0;00000000000000ff;cpu:1;edge_1_x;7:3");
-  EXPECT_EQ(RendezvousKey("a", static_cast<uint64_t>(-1), "b", "e", 0, 0),
-            "a;ffffffffffffffff;b;e;0:0");
+TEST(Transfer, EdgesHaveTheSameIdInEveryProcess) {
+  const TransferEdge edge("edge_1_x", "cpu:0", "cpu:1", 255);
+  EXPECT_EQ(edge.id, 0xdadcdcca46a6ff33u);
+  for (const TransferEdge& other : {TransferEdge("edge_1_y", "cpu:0", "cpu:1", 255),
+                                    TransferEdge("edge_1_x", "cpu:1", "cpu:0", 255),
+                                    TransferEdge("edge_1_xc", "pu:0", "cpu:1", 255),
+                                    TransferEdge("edge_1_x", "cpu:0", "cpu:1", 0)}) {
+    EXPECT_NE(other.id, edge.id) << other.tensor_name;
+  }
 }
 
 TEST(Transfer, HostFormsMeetTheOthers) {
@@ -157,16 +161,17 @@ TEST(Transfer, AbortEndsEveryWaitAndWhateverComesLater) {
 
 TEST(Transfer, WhoeverIsCalledBackMayUseTheRendezvous) {
   LocalRendezvous rendezvous;
+  const TransferEdge edge("x", "cpu:0", "cpu:1", 0);
   std::vector<float> received;
   std::function<void(absl::StatusOr<Rendezvous::Item>)> next =
       [&](absl::StatusOr<Rendezvous::Item> item) {
         if (!item.ok()) return;
         received.push_back(item->value.scalar<float>());
-        rendezvous.RecvAsync("key", next);
+        rendezvous.RecvAsync(edge, {}, next);
       };
-  rendezvous.RecvAsync("key", next);
+  rendezvous.RecvAsync(edge, {}, next);
   for (const float value : {1.0f, 2.0f, 3.0f}) {
-    EXPECT_TRUE(rendezvous.Send("key", {Tensor::Scalar(value), false}).ok());
+    EXPECT_TRUE(rendezvous.Send(edge, {}, {Tensor::Scalar(value), false}).ok());
   }
   EXPECT_EQ(received, (std::vector<float>{1, 2, 3}));
   rendezvous.Abort(absl::CancelledError("stop"));

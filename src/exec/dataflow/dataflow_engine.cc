@@ -96,6 +96,22 @@ class DataflowExecutable final : public Executable {
       watched_;  // guarded by mutex_; stays once it is there
 };
 
+// A program on several devices of this process.
+class PartsExecutable final : public Executable {
+ public:
+  explicit PartsExecutable(dataflow::PartsHere parts) : parts_(std::move(parts)) {}
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const override {
+    std::vector<Tensor> needed;
+    for (const int i : parts_.feeds) needed.push_back(feeds[i]);
+    return parts_.executable->Run(needed, env, hooks);
+  }
+
+ private:
+  const dataflow::PartsHere parts_;  // all of them: its fetches are those of the signature
+};
+
 class DataflowEngineImpl final : public Engine {
  public:
   absl::string_view name() const override { return "dataflow"; }
@@ -103,9 +119,11 @@ class DataflowEngineImpl final : public Engine {
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
     if (options.devices.size() > 1) {
-      GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> cut,
-                            dataflow::CompileForDevices(program, signature, options));
-      if (cut != nullptr) return cut;
+      GYRE_ASSIGN_OR_RETURN(
+          dataflow::PartsHere cut,
+          dataflow::CompileParts(program, signature, options,
+                                 std::vector<bool>(options.devices.size(), true)));
+      if (cut.num_parts > 1) return std::make_unique<PartsExecutable>(std::move(cut));
     }
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;

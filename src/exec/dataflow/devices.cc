@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "base/env.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "exec/dataflow/plan.h"
@@ -20,7 +22,7 @@ namespace {
 // What one device runs.
 struct DevicePart {
   std::string device;
-  std::vector<int> feeds, fetches;  // which of the whole's
+  std::vector<int> feeds, fetches;  // which of the executable's
   std::unique_ptr<const RunsOfPlan> runs;
 };
 
@@ -118,29 +120,64 @@ class DeviceExecutable final : public Executable {
   const int threads_;  // of each part
 };
 
+// What other devices' parts do is there within this time, if it is there soon. On a machine with
+// fewer cores than parts, looking out for it would keep it from coming.
+int64_t LookOutNanos(size_t num_parts) {
+  constexpr int64_t kLookOutNanos = 50'000;
+  return num_parts <= static_cast<size_t>(NumProcessors()) ? kLookOutNanos : 0;
+}
+
+// The numbers below `n` that some part lists, in order; these lists then hold places in that order.
+std::vector<int> Renumber(int n, absl::Span<place::Part* const> parts,
+                          std::vector<int> place::Part::* list) {
+  std::vector<int> place_of(n, -1), listed;
+  for (place::Part* part : parts) {
+    for (const int number : part->*list) place_of[number] = 0;
+  }
+  for (int number = 0; number < n; ++number) {
+    if (place_of[number] < 0) continue;
+    place_of[number] = static_cast<int>(listed.size());
+    listed.push_back(number);
+  }
+  for (place::Part* part : parts) {
+    for (int& number : part->*list) number = place_of[number];
+  }
+  return listed;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
-    std::shared_ptr<const Program> program, const RunSignature& signature,
-    const EngineOptions& options) {
+absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
+                                       const RunSignature& signature, const EngineOptions& options,
+                                       const std::vector<bool>& here) {
   GYRE_ASSIGN_OR_RETURN(place::CutProgram cut,
                         place::Cut(*program, signature, options.devices, options.place));
-  if (cut.partition.parts.size() < 2) return nullptr;
+  std::vector<place::Part*> local;
+  for (place::Part& part : cut.partition.parts) {
+    if (here[part.device]) local.push_back(&part);
+  }
+  PartsHere result;
+  result.num_parts = static_cast<int>(cut.partition.parts.size());
+  if (local.empty()) return result;
   RunSettings settings;
   settings.window = options.window;
-  settings.threads =
-      std::max<int>(1, options.threads / static_cast<int>(cut.partition.parts.size()));
+  settings.threads = std::max<int>(1, options.threads / static_cast<int>(local.size()));
   settings.pool = &ThreadPool::Shared();
   settings.schedule_seed = options.schedule_seed;
+  settings.look_out_nanos = LookOutNanos(local.size());
+  result.feeds = Renumber(static_cast<int>(signature.feeds.size()), local, &place::Part::feeds);
+  result.fetches =
+      Renumber(static_cast<int>(signature.fetches.size()), local, &place::Part::fetches);
   std::vector<DevicePart> parts;
-  for (place::Part& part : cut.partition.parts) {
-    GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part.lowered)));
-    parts.push_back({options.devices[part.device].ToString(), std::move(part.feeds),
-                     std::move(part.fetches),
+  for (place::Part* part : local) {
+    GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part->lowered)));
+    parts.push_back({options.devices[part->device].ToString(), std::move(part->feeds),
+                     std::move(part->fetches),
                      std::make_unique<RunsOfPlan>(std::move(plan), settings)});
   }
-  return std::make_unique<DeviceExecutable>(std::move(parts), signature.fetches.size(),
-                                            settings.threads);
+  result.executable =
+      std::make_unique<DeviceExecutable>(std::move(parts), result.fetches.size(), settings.threads);
+  return result;
 }
 
 }  // namespace gyre::dataflow

@@ -3,16 +3,28 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "exec/engine.h"
 
 namespace gyre::dataflow {
 
-// Lowers, places and cuts the program; null if all of it runs on one device. Requirement: at least
-// two devices. The errors of Lower and of place::Place.
-absl::StatusOr<std::unique_ptr<Executable>> CompileForDevices(
-    std::shared_ptr<const Program> program, const RunSignature& signature,
-    const EngineOptions& options);
+// What some of the devices run of a program that lies on more of them.
+struct PartsHere {
+  // Takes the feeds, and gives the fetches, that are listed below, in that order. It waits for the
+  // other devices' parts, which must run at the same time. Null: there is nothing to do here.
+  std::unique_ptr<Executable> executable;
+  std::vector<int> feeds, fetches;  // which of the signature's
+  int num_parts = 0;                // on how many devices the whole program lies
+};
+
+// Lowers, places and cuts the program for all of options.devices, and keeps what those of them run
+// that are `here`. Every process that does this for the same program and options cuts it alike. The
+// errors of Lower and of place::Place.
+absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
+                                       const RunSignature& signature, const EngineOptions& options,
+                                       const std::vector<bool>& here);
 
 }  // namespace gyre::dataflow

@@ -72,6 +72,7 @@ void Run::Reset(absl::Span<const Tensor> feeds, RunEnv& env, const RunHooks& hoo
   feeds_ = feeds;
   env_ = &env;
   hooks_ = hooks;
+  courier_ = env.rendezvous == nullptr ? nullptr : env.rendezvous->courier();
   status_ = absl::OkStatus();
   late_text_.clear();
   results_.clear();
@@ -114,7 +115,7 @@ void Run::Fail(const absl::Status& status, Ready where) {
         cause.code(),
         absl::StrCat(cause.message(), late_text_, Locate(where, sequential::WhereInside(status))));
     Raise(kFailed);
-    changed_.notify_all();
+    NotifyAll();
   }
   env_->cancellation->Cancel(status_);
 }
@@ -131,7 +132,12 @@ void Run::End() {
   Raise(kDone);
   if (!shared_.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
+  NotifyAll();
+}
+
+void Run::NotifyAll() {
   changed_.notify_all();
+  if (waits_for_courier_) courier_->Wake();
 }
 
 void Run::AsyncStarted(AsyncCall* call) {
@@ -140,12 +146,18 @@ void Run::AsyncStarted(AsyncCall* call) {
   async_calls_.insert(call);
 }
 
+void Run::AsyncForgotten(AsyncCall* call) {
+  const std::lock_guard lock(mutex_);
+  async_running_.fetch_sub(1, std::memory_order_relaxed);
+  async_calls_.erase(call);
+}
+
 void Run::AsyncDone(AsyncCall* call) {
   const std::lock_guard lock(mutex_);
   async_calls_.erase(call);
   async_done_.push_back(call);
   Raise(kAsyncDone);
-  changed_.notify_all();
+  NotifyAll();
 }
 
 std::vector<AsyncCall*> Run::TakeAsyncDone() {
@@ -159,7 +171,7 @@ std::vector<AsyncCall*> Run::TakeAsyncDone() {
 void Run::AskForHelp() {
   {
     const std::lock_guard lock(mutex_);
-    if (parked_ > 0) return changed_.notify_all();
+    if (parked_ > 0) return NotifyAll();
     if (active_ + asked_ >= settings_.threads - 1) return;
     if (!shared_.load(std::memory_order_relaxed)) {
       // All at once, while nobody else is here: workers look at each other without a lock.
@@ -189,7 +201,7 @@ Worker* Run::Join() {
   const std::lock_guard lock(mutex_);
   --asked_;
   if (HasEnded() || queued_.load(std::memory_order_relaxed) == 0) {
-    changed_.notify_all();
+    NotifyAll();
     return nullptr;
   }
   for (size_t i = 1; i < workers_.size(); ++i) {
@@ -208,13 +220,17 @@ void Run::Leave(Worker& worker) {
   const std::lock_guard lock(mutex_);
   worker.is_joined_ = false;
   --active_;
-  changed_.notify_all();
+  NotifyAll();
 }
 
 bool Run::WaitForWork(Worker& worker) {
   const Clock& clock = SystemClock();
-  const int64_t look_out_until =
-      shared_.load(std::memory_order_relaxed) ? clock.NowNanos() + kLookOutNanos : 0;
+  int64_t look_out = shared_.load(std::memory_order_relaxed) ? kLookOutNanos : 0;
+  if (async_running_.load(std::memory_order_relaxed) > 0)
+    look_out = std::max(
+        look_out, courier_ != nullptr ? courier_->look_out_nanos() : settings_.look_out_nanos);
+  const int64_t look_out_until = look_out > 0 ? clock.NowNanos() + look_out : 0;
+  bool has_polled = courier_ == nullptr;
   std::unique_lock lock(mutex_);
   while (true) {
     const bool ended = HasEnded();
@@ -231,13 +247,32 @@ bool Run::WaitForWork(Worker& worker) {
       lock.unlock();
       return EndStalled(worker);
     }
-    if (clock.NowNanos() < look_out_until) {
+    if (!has_polled || (look_out_until != 0 && clock.NowNanos() < look_out_until)) {
       lock.unlock();
-      for (int i = 0; i < 64; ++i) Relax();
+      LookOut();
+      has_polled = true;
       lock.lock();
       continue;
     }
     Park(lock);
+    has_polled = courier_ == nullptr;
+  }
+}
+
+// Watches for a moment without the lock.
+void Run::LookOut() {
+  if (courier_ != nullptr) courier_->Poll();
+  constexpr uint32_t kAny = kFailed | kDone | kAsyncDone;
+  for (int i = 0; i < 64; ++i) {
+    if ((attention_.load(std::memory_order_relaxed) & kAny) != 0 ||
+        queued_.load(std::memory_order_relaxed) > 0) {
+      return;
+    }
+    if (courier_ != nullptr) {
+      courier_->Poll();
+    } else {
+      Relax();
+    }
   }
 }
 
@@ -251,7 +286,14 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
   int64_t left = deadline == Cancellation::kNoDeadline ? deadline : deadline - now;
   if (hooks_.progress != nullptr) left = std::min(left, kProbeNanos);
   ++parked_;
-  if (left == Cancellation::kNoDeadline) {
+  if (courier_ != nullptr) {
+    waits_for_courier_ = true;
+    const uint64_t seen = courier_->wakes();
+    lock.unlock();
+    courier_->Wait(seen, std::max<int64_t>(left, 0));
+    lock.lock();
+    waits_for_courier_ = false;
+  } else if (left == Cancellation::kNoDeadline) {
     changed_.wait(lock);
   } else if (left > 0) {
     changed_.wait_for(lock, std::chrono::nanoseconds(left));

@@ -35,10 +35,16 @@ struct RunSettings {
   int threads = 1;  // that work on a run at most
   ThreadPool* pool = nullptr;
   std::optional<uint64_t> schedule_seed;  // as EngineOptions::schedule_seed
+  // For how long worker 0 looks out for what other devices send before it sleeps.
+  int64_t look_out_nanos = 0;
 };
 
 // An asynchronous kernel that has not called back yet, with all that it may touch.
 struct AsyncCall {
+  // Who is first of the two, the worker that started the kernel and has taken note of it, or the
+  // kernel that calls back, leaves the rest to the other.
+  enum class State : uint8_t { kStarted, kNoted, kDone };
+  std::atomic<State> state{State::kStarted};  // acq_rel: who sees kDone sees status and outputs
   Ready ready;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
@@ -78,7 +84,11 @@ class Run {
   // The main graph has ended.
   void End();
   void AsyncStarted(AsyncCall* call);
+  // Takes back AsyncStarted: it was done by then.
+  void AsyncForgotten(AsyncCall* call);
   void AsyncDone(AsyncCall* call);
+  // Tells whoever waits that something has changed. Requirement: mutex_ is held.
+  void NotifyAll();
   std::vector<AsyncCall*> TakeAsyncDone();
 
   // Sharing. AskForHelp and StopSharing are worker 0's business; other threads Join and Leave.
@@ -88,6 +98,7 @@ class Run {
   void Leave(Worker& worker);
   // Worker 0 has nothing to do. False when the run has ended and nobody works on it any more.
   bool WaitForWork(Worker& worker);
+  void LookOut();
   void Park(std::unique_lock<std::mutex>& lock);
   bool EndStalled(Worker& worker);
   std::string WaitingText() const;
@@ -97,6 +108,7 @@ class Run {
   absl::Span<const Tensor> feeds_;
   RunEnv* env_ = nullptr;
   RunHooks hooks_;
+  Courier* courier_ = nullptr;  // of the run's rendezvous, if it has one
   std::atomic<int64_t> charged_{0};
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
   std::vector<Tensor> results_;                   // written by who ends the main graph
@@ -118,7 +130,8 @@ class Run {
   int active_ = 0;                      // guarded by mutex_: workers that have joined
   int64_t asked_nanos_ = 0;             // guarded by mutex_: when help was asked for last
   int asked_ = 0;                       // guarded by mutex_: threads on their way
-  int parked_ = 0;                      // guarded by mutex_: workers that wait on changed_
+  int parked_ = 0;                      // guarded by mutex_: workers that wait
+  bool waits_for_courier_ = false;      // guarded by mutex_: worker 0 waits there, not on changed_
   std::vector<AsyncCall*> async_done_;  // guarded by mutex_
   // Kernels that have not called back. The list is guarded by mutex_; who fires them adds to it.
   std::atomic<int64_t> async_running_{0};

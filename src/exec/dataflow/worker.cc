@@ -289,6 +289,7 @@ void Worker::HouseKeeping(Ready where) {
       return Fail(status, where);
   }
   if (shared_ && index_ == 0) run_.StopSharing(*this);
+  if (run_.courier_ != nullptr) run_.courier_->Poll();
 }
 
 void Worker::FireDead(Ready ready, const PlanNode& p) {
@@ -446,26 +447,34 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
   call->context.emplace(*p.node, *run_.env_, TagOf(ready), absl::MakeSpan(call->inputs),
                         absl::MakeSpan(call->outputs));
   call->started = started_;
-  run_.AsyncStarted(call);
+  using State = AsyncCall::State;
   p.run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
     call->status = std::move(status);
-    run->AsyncDone(call);
+    if (call->state.exchange(State::kDone, std::memory_order_acq_rel) == State::kNoted)
+      run->AsyncDone(call);
   });
+  // Often it is done by now, and nobody else need know.
+  if (call->state.load(std::memory_order_acquire) == State::kStarted) {
+    run_.AsyncStarted(call);
+    State started = State::kStarted;
+    if (call->state.compare_exchange_strong(started, State::kNoted, std::memory_order_acq_rel))
+      return;
+    run_.AsyncForgotten(call);
+  }
+  CompleteAsync(call);
 }
 
 void Worker::CompleteAsync() {
   std::vector<AsyncCall*> calls = run_.TakeAsyncDone();
   if (explore_) std::shuffle(calls.begin(), calls.end(), *explore_);
-  for (AsyncCall* const done : calls) {
-    const std::unique_ptr<AsyncCall> call(done);
-    if (!call->status.ok()) {
-      Fail(call->status, call->ready);
-      continue;
-    }
-    const PlanNode& p = call->ready.plan();
-    started_ = call->started;
-    FinishKernel(call->ready, p, call->outputs.data());
-  }
+  for (AsyncCall* const call : calls) CompleteAsync(call);
+}
+
+void Worker::CompleteAsync(AsyncCall* done) {
+  const std::unique_ptr<AsyncCall> call(done);
+  if (!call->status.ok()) return Fail(call->status, call->ready);
+  started_ = call->started;
+  FinishKernel(call->ready, call->ready.plan(), call->outputs.data());
 }
 
 }  // namespace gyre::dataflow

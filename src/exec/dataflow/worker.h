@@ -54,6 +54,7 @@ class Worker {
   void Measured(const PlanNode& p, int64_t nanos);
   void RunAsync(Ready ready, const PlanNode& p);
   void CompleteAsync();
+  void CompleteAsync(AsyncCall* call);
   // Hands on what a node has made. Consumes `outputs`.
   void FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs);
   void Finish(Ready ready, const PlanNode& p, Tensor* outputs);

@@ -1,5 +1,6 @@
 // OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: some tensors, or none; and,
 // for their gradients, _OptionalZero and _OptionalGetOrZeros.
+#include "absl/algorithm/container.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/list/list_rules.h"
@@ -35,8 +36,12 @@ class Optional final : public AddableObject {
   // out of the run's budget.
   static absl::StatusOr<RefPtr<Object>> Make(const KernelContext& ctx, State state,
                                              std::vector<Tensor> components = {}) {
+    return Make(ctx.env().budget, state, std::move(components));
+  }
+  static absl::StatusOr<RefPtr<Object>> Make(MemoryBudget* budget, State state,
+                                             std::vector<Tensor> components) {
     const size_t bytes = sizeof(Optional) + components.size() * sizeof(Tensor);
-    auto optional = MakeRef<Optional>(state, std::move(components), ctx.env().budget);
+    auto optional = MakeRef<Optional>(state, std::move(components), budget);
     GYRE_RETURN_IF_ERROR(optional->charge_.Set(static_cast<int64_t>(bytes)));
     return RefPtr<Object>(std::move(optional));
   }
@@ -75,6 +80,10 @@ class Optional final : public AddableObject {
     int64_t bytes = 0;
     for (const Tensor& component : components_) bytes += gyre::PayloadBytes(component);
     return guard.Check().ok() ? bytes : 0;
+  }
+
+  absl::StatusOr<VariantParts> TakeApart() const override {
+    return VariantParts{std::string(1, static_cast<char>(state_)), components_};
   }
 
   // None stays none.
@@ -270,6 +279,15 @@ void RegisterGradients(OpRegistry& ops) {
 }
 
 }  // namespace
+
+absl::StatusOr<RefPtr<Object>> MakeOptional(VariantParts parts, Tensor::Alloc alloc) {
+  const auto state = static_cast<Optional::State>(parts.state.empty() ? '\xff' : parts.state[0]);
+  const bool is_some = state == Optional::State::kSome;
+  const bool is_sound = state <= Optional::State::kZero && (is_some || parts.components.empty());
+  if (!is_sound || !absl::c_all_of(parts.components, [](const Tensor& t) { return t.has_value(); }))
+    return absl::InvalidArgumentError("these parts do not make an optional");
+  return Optional::Make(alloc.budget, state, std::move(parts.components));
+}
 
 void RegisterOptional(OpRegistry& ops) {
   ops.Add({.schema = "OptionalFromValue(components: Toutput_types) -> optional: variant "

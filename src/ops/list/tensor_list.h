@@ -34,6 +34,7 @@ class TensorList final : public AddableObject {
   absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const override;
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override;
   int64_t PayloadBytes() const override;
+  absl::StatusOr<VariantParts> TakeApart() const override;
 
   ChunkedVector elements;  // one that is not stored is uninitialised
   const PartialShape element_shape;
@@ -43,6 +44,10 @@ class TensorList final : public AddableObject {
   TensorList(const TensorList& other, PartialShape shape)
       : elements(other.elements), element_shape(std::move(shape)), max_size(other.max_size) {}
 };
+
+// Of TensorList::TakeApart, and of an optional's.
+absl::StatusOr<RefPtr<Object>> MakeList(VariantParts parts, Tensor::Alloc alloc);
+absl::StatusOr<RefPtr<Object>> MakeOptional(VariantParts parts, Tensor::Alloc alloc);
 
 // A tensor of the same dtype and shape as `t` whose elements are zero: numbers, strings (empty),
 // and variants that are Addable. INVALID_ARGUMENT for others.

@@ -6,18 +6,11 @@ namespace gyre {
 namespace {
 
 struct EdgeAttrs {
-  std::string tensor_name, send_device, recv_device;
-  uint64_t incarnation;
+  TransferEdge edge;
   explicit EdgeAttrs(const Node& node)
-      : tensor_name(NodeAttr<std::string>(node, "tensor_name")),
-        send_device(NodeAttr<std::string>(node, "send_device")),
-        recv_device(NodeAttr<std::string>(node, "recv_device")),
-        incarnation(static_cast<uint64_t>(NodeAttr<int64_t>(node, "send_device_incarnation"))) {}
-
-  std::string Key(Tag tag) const {
-    return RendezvousKey(send_device, incarnation, recv_device, tensor_name, tag.frame,
-                         tag.iteration);
-  }
+      : edge(NodeAttr<std::string>(node, "tensor_name"), NodeAttr<std::string>(node, "send_device"),
+             NodeAttr<std::string>(node, "recv_device"),
+             static_cast<uint64_t>(NodeAttr<int64_t>(node, "send_device_incarnation"))) {}
 };
 
 absl::Status NoRendezvous() {
@@ -25,17 +18,17 @@ absl::Status NoRendezvous() {
 }
 
 // A dead _Send runs too: its input has no value, and the deadness travels.
-absl::Status Send(KernelContext& ctx, const EdgeAttrs& edge) {
+absl::Status Send(KernelContext& ctx, const EdgeAttrs& attrs) {
   if (ctx.env().rendezvous == nullptr) return NoRendezvous();
   Tensor value = ctx.TakeInput(0);
   const bool is_dead = !value.has_value();
-  return ctx.env().rendezvous->Send(edge.Key(ctx.tag()), {std::move(value), is_dead});
+  return ctx.env().rendezvous->Send(attrs.edge, ctx.tag(), {std::move(value), is_dead});
 }
 
-void Recv(KernelContext& ctx, const EdgeAttrs& edge, KernelDone done) {
+void Recv(KernelContext& ctx, const EdgeAttrs& attrs, KernelDone done) {
   if (ctx.env().rendezvous == nullptr) return done(NoRendezvous());
   ctx.env().rendezvous->RecvAsync(
-      edge.Key(ctx.tag()), [&ctx, done = std::move(done)](absl::StatusOr<Rendezvous::Item> item) {
+      attrs.edge, ctx.tag(), [&ctx, done = std::move(done)](absl::StatusOr<Rendezvous::Item> item) {
         if (!item.ok()) return done(item.status());
         if (!item->is_dead) {
           if (item->value.dtype() != ctx.output_dtype(0)) {
