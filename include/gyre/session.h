@@ -25,6 +25,7 @@
 namespace gyre {
 
 class Cancellation;
+class Engine;
 class Program;
 class ResourceStore;
 
@@ -54,6 +55,9 @@ struct SessionOptions {
   // (/device:CPU:1), the rest on the first. Empty: one device, whatever the program asks for.
   // (Engines that have but one device ignore them.)
   std::string devices;
+  // Workers that run the programs, in place of this process: see ConnectCluster. Their devices are
+  // the session's, and variables live on them.
+  std::shared_ptr<const Engine> cluster;
   // Requests that none of the devices meets are dropped, rather than an error.
   bool soft_placement = false;
   // For tests: not 0 draws from this seed which device a node runs on; what must stand together
@@ -170,6 +174,28 @@ class Session {
   explicit Session(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
+
+// Processes that `gyre worker` has started, on this machine or others.
+struct ClusterOptions {
+  std::vector<std::string> workers;  // "host:port" of each; worker 0's first device is the default
+  std::string token;                 // that the workers were started with
+  // "auto" (shared memory within a machine, TCP between machines), "tcp" or "memory".
+  std::string transport = "auto";
+  // Not empty: variables and queues are those of all clients that give the same name, and last as
+  // long as the workers. Empty: each session has its own.
+  std::string shared_state;
+  // A worker that says nothing for so long is gone, and what waits for it fails.
+  int64_t failure_timeout_ms = 5000;
+  // For how long a worker that waits for another polls before it sleeps. What comes in that time
+  // comes some 20 to 40 µs sooner; the core is busy meanwhile.
+  int64_t spin_us = 0;
+};
+
+// Calls the workers, for SessionOptions::cluster; any number of sessions may share them.
+// UNAVAILABLE, naming the worker, for one that does not answer; UNAUTHENTICATED where the token is
+// another; FAILED_PRECONDITION where a worker is of another version of Gyre; INVALID_ARGUMENT for
+// addresses and options that are none.
+absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOptions& options);
 
 // Names accepted by SessionOptions::engine, default first.
 std::vector<std::string> EngineNames();

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "cli/check/case.h"
 #include "cli/check/runner.h"
+#include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
 #include "cli/memory_option.h"
@@ -40,7 +41,11 @@ constexpr Option kOptions[] = {
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
     {"--devices", "cpu:N", "run on N devices of this process, nodes where programs ask"},
-    {"--spread", "SEED", "with --devices: nodes go to devices drawn from this seed"},
+    {"--spread", "SEED", "with --devices or --cluster: nodes go to devices drawn from this seed"},
+    kClusterOption,
+    kTransportOption,
+    kTokenOption,
+    kSpinOption,
     {"--form", "NAME",
      "run programs as they are (imported, the default), with If\nand While (raised), with "
      "primitives again (relowered) and\nthe other way once more (reraised), or optimized"},
@@ -64,7 +69,8 @@ struct Found {
 struct Settings {
   std::vector<std::string> folders;
   CheckOptions check;
-  std::vector<std::string> only;  // without `gradients`
+  std::unique_ptr<LocalWorkers> workers;  // of check.session.cluster
+  std::vector<std::string> only;          // without `gradients`
   int jobs = 1;
   bool list = false;
   bool verbose = false;
@@ -86,7 +92,7 @@ absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
   session.soft_placement = true;
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--spread", 1, INT64_MAX, 0));
   session.spread_seed = static_cast<uint64_t>(seed);
-  if (seed != 0 && session.devices.empty())
+  if (seed != 0 && session.devices.empty() && !arguments.Has("--cluster"))
     return absl::InvalidArgumentError("--spread needs --devices, such as --devices cpu:2");
   if (session.devices.empty()) return absl::OkStatus();
   return ParseDeviceSet(session.devices).status();
@@ -113,6 +119,9 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
       arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));
   GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
   settings.jobs = static_cast<int>(jobs);
+  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(arguments));
+  settings.workers = std::move(cluster.workers);
+  settings.check.session.cluster = std::move(cluster.engine);
   settings.list = arguments.Has("--list");
   settings.verbose = arguments.Has("--verbose");
   for (std::string& word : arguments.List("--only")) {

@@ -31,6 +31,7 @@ extern const Command kPassesCommand;
 extern const Command kPlaceCommand;
 extern const Command kOpsCommand;
 extern const Command kTraceCommand;
+extern const Command kWorkerCommand;
 
 // Parses `words` for `command`, which takes at least `least` and at most `most` plain arguments,
 // and loads the plug-ins that they name. Errors are for Misuse.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
 #include "cli/model/loaded.h"
@@ -52,6 +53,10 @@ constexpr Option kOptions[] = {
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
     {"--devices", "cpu:N", "run on N devices of this process, nodes where the graph asks"},
+    kClusterOption,
+    kTransportOption,
+    kTokenOption,
+    kSpinOption,
     {"--window", "N",
      "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
@@ -143,6 +148,7 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments) {
 // What the command line asks for, apart from the graph.
 struct Plan {
   std::string graph;
+  std::unique_ptr<LocalWorkers> workers;  // of session.cluster
   SessionOptions session;
   RunOptions run;
   WatchOptions watch;
@@ -159,6 +165,9 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.watch, ReadWatchOptions(first));
+  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(first));
+  plan.workers = std::move(cluster.workers);
+  plan.session.cluster = std::move(cluster.engine);
   plan.runs.push_back(std::move(first));
   for (size_t i = 1; i < runs.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(Arguments further, ParseFurtherRun(runs[i]));

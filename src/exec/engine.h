@@ -32,6 +32,8 @@ struct EngineOptions {
   // For tests: one thread, which runs ready nodes in an order drawn from this seed. Engines that
   // have but one order ignore it.
   std::optional<uint64_t> schedule_seed;
+  // Whose variables the program's are, for engines that keep them elsewhere: a session's number.
+  uint64_t state = 0;
   // Devices of this process that a program is placed on; with fewer than two, it is not cut.
   // Engines that have but one device ignore them.
   std::vector<DeviceName> devices;
@@ -59,6 +61,8 @@ class Engine {
   virtual absl::string_view name() const = 0;
   // Those that programs are placed on, whatever the options name; none: those of the options.
   virtual std::vector<DeviceName> devices() const { return {}; }
+  // The session of this number has ended.
+  virtual void EndState(uint64_t) const {}
   // Errors are the user's: names, types or frames that don't fit.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       std::shared_ptr<const Program> program, const RunSignature& signature,

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "place/state_homes.h"
 
 namespace gyre::place {
 namespace {
@@ -96,14 +97,10 @@ class Finder {
 
   // Variables, queues and the like that have a name in the session.
   void JoinSharedState(const Node& node) {
-    const bool is_handle =
-        node.num_outputs() == 1 && node.inputs.empty() &&
-        (node.signature.outputs[0].is_ref || node.signature.outputs[0].dtype == DType::kResource);
-    if (!is_handle) return;
-    std::string name = node.attrs.GetOr<std::string>("shared_name", "");
-    if (name.empty()) name = NameOf(node);
-    const auto [it, is_new] = shared_.emplace(
-        absl::StrCat(node.attrs.GetOr<std::string>("container", ""), ";", name), node.id);
+    std::string name = StateName(node, NameOf(node));
+    if (name.empty()) return;
+    const auto [it, is_new] = shared_.emplace(name, node.id);
+    found_.states.emplace_back(node.id, std::move(name));
     if (!is_new) found_.groups.Join(node.id, it->second);
   }
 

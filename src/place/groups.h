@@ -6,6 +6,8 @@
 // all of a frame that has no LoopCond, since nobody could tell other devices how often it runs.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/frames.h"
@@ -32,6 +34,8 @@ struct Colocation {
   // By node: an Enter that hands the same value to every iteration, and no reference. It belongs to
   // no device: each that needs the value has an Enter of its own.
   std::vector<bool> is_invariant;
+  // The handles of what the session finds by name, and these names (place/state_homes.h).
+  std::vector<std::pair<NodeId, std::string>> states;
 };
 
 // `frames`: of `lowered.function`, of the nodes that are `needed`.

@@ -50,14 +50,24 @@ class Placer {
 
   void Spread(uint64_t seed) {
     uint64_t drawn = seed;
-    for (const Node& node : function_.nodes) {
-      Group& group = GroupOf(node.id);
-      if (!needed_[node.id] || group.device >= 0) continue;
+    const auto draw = [&] {
       // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
       uint64_t z = drawn += 0x9e3779b97f4a7c15;
       z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
       z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      group.device = static_cast<int>((z ^ (z >> 31)) % devices_.size());
+      return static_cast<int>((z ^ (z >> 31)) % devices_.size());
+    };
+    // Runs of one program need different parts of it: state is drawn alike for all of them, and
+    // together, for one run may join what another has not.
+    const int of_state = draw();
+    for (const auto& [node, name] : colocation_.states) {
+      GroupOf(node).device = of_state;
+      GroupOf(node).why = "drawn for all state";
+    }
+    for (const Node& node : function_.nodes) {
+      Group& group = GroupOf(node.id);
+      if (!needed_[node.id] || group.device >= 0) continue;
+      group.device = draw();
       group.why = "drawn";
     }
   }
@@ -68,7 +78,13 @@ class Placer {
       Group& group = GroupOf(node.id);
       if (!FollowsData(node)) group.follows_data = false;
       if (node.device.empty() || colocation_.is_invariant[node.id]) continue;
-      GYRE_RETURN_IF_ERROR(AddRequest(node, group));
+      GYRE_RETURN_IF_ERROR(AddRequest(node, node.device, group));
+    }
+    for (const auto& [id, name] : colocation_.states) {
+      const auto home = options_.homes.find(name);
+      const Node& node = function_.node(id);
+      if (home != options_.homes.end() && node.device.empty())
+        GYRE_RETURN_IF_ERROR(AddRequest(node, home->second, GroupOf(id)));
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
@@ -87,8 +103,8 @@ class Placer {
     return absl::OkStatus();
   }
 
-  absl::Status AddRequest(const Node& node, Group& group) {
-    absl::StatusOr<DeviceName> request = DeviceName::Parse(node.device);
+  absl::Status AddRequest(const Node& node, const std::string& device, Group& group) {
+    absl::StatusOr<DeviceName> request = DeviceName::Parse(device);
     if (!request.ok()) return Annotate(request.status(), absl::StrCat("node ", node.name));
     if (group.asks < 0) {
       group.request = *std::move(request);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "devices/device_name.h"
@@ -23,6 +24,9 @@ struct PlaceOptions {
   bool soft = false;
   // For tests: groups go to devices drawn from this seed, whatever the program asks for.
   std::optional<uint64_t> spread_seed;
+  // What state asks for whose handle asks for nothing: see HomesOfState. Needed where devices do
+  // not share what the session finds by name.
+  absl::flat_hash_map<std::string, std::string> homes;
 };
 
 struct Placement {

@@ -60,8 +60,13 @@ struct Prepared {
 struct Session::State {
   // What outlives a program: sessions for snapshots of one program share it.
   struct Lasting {
+    ~Lasting() {
+      if (cluster != nullptr) cluster->EndState(number);
+    }
     std::shared_ptr<ResourceStore> resources;  // also of sessions with other options
     std::atomic<uint64_t> runs{0};
+    std::shared_ptr<const Engine> cluster;  // which keeps the variables, under this number
+    const uint64_t number = RandomSeed();
   };
 
   std::shared_ptr<const Program> program;
@@ -80,6 +85,11 @@ struct Session::State {
       const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
       const std::vector<std::string>& targets) const;
   absl::StatusOr<DType> FeedType(Endpoint endpoint, absl::string_view name) const;
+  absl::Status CheckVariablesAreHere() const {
+    if (options.cluster == nullptr) return absl::OkStatus();
+    return absl::UnimplementedError(
+        "variables live on the cluster's workers: fetch what reads them, run what assigns them");
+  }
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
                                           const RunOptions& run_options);
@@ -116,6 +126,8 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
+  engine_options.state = lasting->number;
+  engine_options.devices = engine->devices();
   if (!options.devices.empty()) {
     GYRE_ASSIGN_OR_RETURN(engine_options.devices, ParseDeviceSet(options.devices));
   }
@@ -256,7 +268,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
                                                          const SessionOptions& options,
                                                          std::shared_ptr<ResourceStore> resources) {
   auto state = std::make_shared<State>();
-  state->engine = FindEngine(options.engine);
+  state->engine = options.cluster != nullptr ? options.cluster.get() : FindEngine(options.engine);
+  if (options.cluster != nullptr && !(options.engine.empty() && options.devices.empty())) {
+    return absl::InvalidArgumentError(
+        "a session on a cluster has the cluster's engine and devices, and no others");
+  }
   if (state->engine == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("there is no engine called \"", options.engine,
                                                    "\"; there is ",
@@ -276,6 +292,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   state->lasting = std::make_shared<State::Lasting>();
   state->lasting->resources = std::move(resources);
+  state->lasting->cluster = options.cluster;
   return ForProgram(std::move(state), std::move(program));
 }
 
@@ -339,12 +356,14 @@ std::vector<Session::VariableInfo> Session::Variables() const {
 
 absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
     absl::Span<const std::string> names) const {
+  GYRE_RETURN_IF_ERROR(state_->CheckVariablesAreHere());
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
                         FindVariables(program(), *state_->lasting->resources, names));
   return ReadTogether(variables);
 }
 
 absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Tensor>> values) {
+  GYRE_RETURN_IF_ERROR(state_->CheckVariablesAreHere());
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,

@@ -1,0 +1,130 @@
+#include "cli/cluster/cluster_option.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+#include "dist/serve.h"
+
+namespace gyre::cli {
+namespace {
+
+constexpr absl::string_view kLocal = "local:";
+constexpr char kTokenVariable[] = "GYRE_TOKEN";
+constexpr int kMostWorkers = 64;
+
+// Children, and the pipes that they print to.
+class Children final : public LocalWorkers {
+ public:
+  ~Children() override {
+    for (const pid_t child : children_) kill(child, SIGTERM);
+    for (const pid_t child : children_) waitpid(child, nullptr, 0);
+  }
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+  const std::string& token() const override { return token_; }
+
+  absl::Status Start() {
+    int out[2];
+    if (pipe2(out, O_CLOEXEC) != 0) return absl::UnavailableError("cannot make a pipe");
+    // Made before fork: after it, in a process of several threads, nothing may be allocated.
+    std::string token = absl::StrCat(kTokenVariable, "=", token_);
+    std::vector<char*> environment;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      if (!absl::StartsWith(*variable, absl::StrCat(kTokenVariable, "=")))
+        environment.push_back(*variable);
+    }
+    environment.push_back(token.data());
+    environment.push_back(nullptr);
+    char program[] = "gyre", command[] = "worker", option[] = "--with-parent";
+    char* const words[] = {program, command, option, nullptr};
+    const pid_t child = fork();
+    if (child == 0) {
+      dup2(out[1], STDOUT_FILENO);
+      execve("/proc/self/exe", words, environment.data());
+      _exit(127);
+    }
+    close(out[1]);
+    if (child < 0) {
+      close(out[0]);
+      return absl::UnavailableError("cannot start a worker");
+    }
+    children_.push_back(child);
+    std::string line;
+    char c = 0;
+    while (read(out[0], &c, 1) == 1 && c != '\n') line += c;
+    close(out[0]);
+    const std::vector<std::string> said = absl::StrSplit(line, ' ');
+    if (said.size() < 3) return absl::UnavailableError("a worker has not started");
+    addresses_.push_back(said[2]);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string token_ = dist::DrawToken();
+  std::vector<pid_t> children_;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count) {
+  auto children = std::make_unique<Children>();
+  for (int i = 0; i < count; ++i) GYRE_RETURN_IF_ERROR(children->Start());
+  return children;
+}
+
+absl::StatusOr<std::string> ReadToken(const Arguments& arguments) {
+  const std::optional<std::string> path = arguments.Get("--token-file");
+  if (!path) {
+    const char* const token = std::getenv(kTokenVariable);
+    return std::string(token == nullptr ? "" : token);
+  }
+  std::ifstream file(*path);
+  if (!file) return absl::NotFoundError(absl::StrCat("there is no file ", *path));
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string token(absl::StripAsciiWhitespace(text.str()));
+  if (token.empty()) return absl::InvalidArgumentError(absl::StrCat(*path, " holds no token"));
+  return token;
+}
+
+absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments) {
+  AskedCluster asked;
+  const std::string where = arguments.Get("--cluster").value_or("");
+  if (where.empty()) return asked;
+  ClusterOptions options;
+  options.transport = arguments.Get("--transport").value_or(options.transport);
+  GYRE_ASSIGN_OR_RETURN(options.spin_us, arguments.Int("--spin", 0, 1'000'000, 0));
+  if (absl::StartsWith(where, kLocal)) {
+    int count = 0;
+    if (!absl::SimpleAtoi(where.substr(kLocal.size()), &count) || count < 1 ||
+        count > kMostWorkers) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", where, "\" starts no workers: local:2 starts two, and ", kMostWorkers,
+                       " are the most"));
+    }
+    GYRE_ASSIGN_OR_RETURN(asked.workers, StartWorkers(count));
+    options.workers = asked.workers->addresses();
+    options.token = asked.workers->token();
+  } else {
+    options.workers = absl::StrSplit(where, ',');
+    GYRE_ASSIGN_OR_RETURN(options.token, ReadToken(arguments));
+  }
+  GYRE_ASSIGN_OR_RETURN(asked.engine, ConnectCluster(options));
+  return asked;
+}
+
+}  // namespace gyre::cli

@@ -1,0 +1,46 @@
+// The options that put a session on a cluster, which several commands have.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/arguments.h"
+#include "gyre/session.h"
+
+namespace gyre::cli {
+
+inline constexpr Option kClusterOption = {
+    "--cluster", "ADDRESSES",
+    "run on the workers at HOST:PORT,HOST:PORT,…, or on N\nworkers of this machine that are "
+    "started for it: local:N"};
+inline constexpr Option kTransportOption = {
+    "--transport", "NAME", "how these workers' values travel: auto, tcp or memory"};
+inline constexpr Option kTokenOption = {"--token-file", "FILE",
+                                        "the workers' token; default: what GYRE_TOKEN holds"};
+inline constexpr Option kSpinOption = {"--spin", "MICROSECONDS",
+                                       "how long a worker that waits polls before it sleeps"};
+
+// The token that the options or the environment name; empty: neither does. NOT_FOUND where there is
+// no such file.
+absl::StatusOr<std::string> ReadToken(const Arguments& arguments);
+
+// Workers that were started for this command, and end with it.
+class LocalWorkers {
+ public:
+  virtual ~LocalWorkers() = default;
+  virtual const std::vector<std::string>& addresses() const = 0;
+  virtual const std::string& token() const = 0;
+};
+// `count` processes of this program. UNAVAILABLE where one does not start.
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count);
+
+struct AskedCluster {
+  std::unique_ptr<LocalWorkers> workers;  // outlives the engine
+  std::shared_ptr<const Engine> engine;
+};
+// What the options ask for; no engine: none. As ConnectCluster and StartWorkers.
+absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments);
+
+}  // namespace gyre::cli

@@ -1,0 +1,78 @@
+// gyre/session.h's ConnectCluster: a cluster of processes, whose control links are gRPC's.
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "dist/cluster.h"
+#include "dist/grpc_library.h"
+#include "dist/host.h"
+#include "gyre/session.h"
+
+namespace gyre {
+namespace {
+
+constexpr int64_t kNanosPerMs = 1'000'000;
+constexpr int64_t kNanosPerMicro = 1'000;
+
+uint64_t Random() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+absl::StatusOr<dist::Transport> ParseTransport(const std::string& name) {
+  if (name == "auto") return dist::Transport::kAuto;
+  if (name == "tcp") return dist::Transport::kTcp;
+  if (name == "memory") return dist::Transport::kSharedMemory;
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no transport \"", name, "\"; there is auto, tcp, memory"));
+}
+
+// The engine with the host that it stands on.
+class OwnedCluster final : public Engine {
+ public:
+  OwnedCluster(std::unique_ptr<dist::Host> host, std::shared_ptr<Engine> engine)
+      : host_(std::move(host)), engine_(std::move(engine)) {}
+  absl::string_view name() const override { return engine_->name(); }
+  std::vector<DeviceName> devices() const override { return engine_->devices(); }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
+                                                      const RunSignature& signature,
+                                                      const EngineOptions& options) const override {
+    return engine_->Compile(std::move(program), signature, options);
+  }
+
+ private:
+  const std::unique_ptr<dist::Host> host_;
+  const std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOptions& options) {
+  dist::ClusterSettings settings;
+  settings.addresses = options.workers;
+  settings.token = options.token;
+  GYRE_ASSIGN_OR_RETURN(settings.transport, ParseTransport(options.transport));
+  if (options.failure_timeout_ms < 10 || options.failure_timeout_ms > 3'600'000) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a failure timeout is between 10 ms and an hour, not ", options.failure_timeout_ms, " ms"));
+  }
+  if (options.spin_us < 0 || options.spin_us > 1'000'000) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("workers may spin for 0 to 1,000,000 µs, not ", options.spin_us));
+  }
+  settings.shared_state = options.shared_state;
+  settings.failure_nanos = options.failure_timeout_ms * kNanosPerMs;
+  settings.look_out_nanos = options.spin_us * kNanosPerMicro;
+  settings.first_step = Random();
+  settings.secret =
+      absl::StrCat(absl::Hex(Random(), absl::kZeroPad16), absl::Hex(Random(), absl::kZeroPad16));
+  GYRE_ASSIGN_OR_RETURN(const dist::GrpcLibrary* const grpc, dist::LoadGrpc());
+  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<dist::Host> host, dist::MachineHost(""));
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<Engine> engine,
+                        dist::ConnectCluster(*host, grpc->dial, settings));
+  return std::make_shared<OwnedCluster>(std::move(host), std::move(engine));
+}
+
+}  // namespace gyre

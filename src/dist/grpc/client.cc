@@ -1,0 +1,99 @@
+#include "dist/grpc/client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/credentials.h>
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "dist/grpc/byte_buffer.h"
+
+namespace gyre::dist {
+namespace {
+
+using Reactor = grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// Keeps itself until gRPC is done with it.
+class ClientLink final : public ControlLink,
+                         public Reactor,
+                         public std::enable_shared_from_this<ClientLink> {
+ public:
+  ClientLink(const std::shared_ptr<grpc::Channel>& channel, std::shared_ptr<LinkHandler> handler)
+      : stub_(channel), handler_(std::move(handler)) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    stub_.PrepareBidiStreamingCall(&context_, kAttach, {}, this);
+    StartRead(&incoming_);
+    // Until Close, more may be written at any time.
+    AddHold();
+    StartCall();
+  }
+
+  void Send(std::string message) override {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
+    outgoing_.push_back(ToByteBuffer(message));
+    if (outgoing_.size() == 1) StartWrite(&outgoing_.front());
+  }
+  void Close() override {
+    context_.TryCancel();
+    StopWriting();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return StopWriting();
+    handler_->OnMessage(ToString(incoming_));
+    StartRead(&incoming_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return StopWriting();
+    const std::lock_guard lock(mutex_);
+    outgoing_.pop_front();
+    if (!outgoing_.empty() && !is_closed_) StartWrite(&outgoing_.front());
+  }
+  void OnDone(const grpc::Status& status) override {
+    const std::shared_ptr<ClientLink> self = std::move(self_);
+    std::exchange(handler_, nullptr)->OnClosed(ToAbsl(status));
+  }
+
+ private:
+  void StopWriting() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(is_closed_, true)) return;
+    }
+    RemoveHold();
+  }
+
+  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub_;
+  grpc::ClientContext context_;
+  std::shared_ptr<LinkHandler> handler_;
+  std::shared_ptr<ClientLink> self_;
+  grpc::ByteBuffer incoming_;
+  std::mutex mutex_;  // guards what follows
+  bool is_closed_ = false;
+  std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ControlLink>> DialGrpc(const std::string& address,
+                                                      std::shared_ptr<LinkHandler> handler) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  // A connection of its own: one link's loss is not another's.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto channel =
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  auto link = std::make_shared<ClientLink>(channel, std::move(handler));
+  link->Start();
+  return std::shared_ptr<ControlLink>(std::move(link));
+}
+
+}  // namespace gyre::dist

@@ -1,0 +1,147 @@
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "dist/host.h"
+#include "dist/transport/shared_memory.h"
+#include "dist/transport/socket.h"
+#include "dist/transport/tcp.h"
+
+namespace gyre::dist {
+namespace {
+
+// What tells machines apart, containers of one machine too: Unix names belong to a network
+// namespace.
+std::string MachineId() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  char net[64] = {};
+  const ssize_t n = readlink("/proc/self/ns/net", net, sizeof(net) - 1);
+  return boot.empty() || n <= 0 ? "" : absl::StrCat(boot, " ", net);
+}
+
+class Machine final : public Host {
+ public:
+  Machine(Fd wake, Fd tcp, Fd memory, ChannelAddress address)
+      : wake_(std::move(wake)),
+        tcp_(std::move(tcp)),
+        memory_(std::move(memory)),
+        address_(std::move(address)) {}
+
+  const Clock& clock() const override { return SystemClock(); }
+  void Spawn(std::function<void()> task) override {
+    ThreadPool::Shared().Submit(std::move(task), std::numeric_limits<int>::max());
+  }
+  std::shared_ptr<void> Every(int64_t nanos, std::function<void()> tick) override {
+    return std::make_shared<Ticker>(nanos, nanos, std::move(tick));
+  }
+  ChannelAddress channel_address() const override { return address_; }
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> Dial(const ChannelAddress& to,
+                                                   Transport transport) override {
+    const bool is_near = !to.memory.empty() && to.machine == address_.machine;
+    if (transport == Transport::kSharedMemory && !is_near) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(to.tcp, " is on another machine: there is no shared memory with it"));
+    }
+    if (is_near && transport != Transport::kTcp) {
+      GYRE_ASSIGN_OR_RETURN(Fd fd, DialUnix(to.memory));
+      return OfferSharedMemory(std::move(fd), to.tcp);
+    }
+    GYRE_ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(to.tcp));
+    GYRE_ASSIGN_OR_RETURN(Fd fd, DialTcp(where));
+    return TcpStream(std::move(fd), to.tcp);
+  }
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> Accept() override {
+    if (!tcp_) return std::unique_ptr<ByteStream>();
+    GYRE_ASSIGN_OR_RETURN(Fd caller, dist::Accept(tcp_));
+    if (caller) return TcpStream(std::move(caller), "a caller");
+    GYRE_ASSIGN_OR_RETURN(Fd neighbour, dist::Accept(memory_));
+    const std::lock_guard lock(offering_mutex_);
+    if (neighbour) offering_.push_back(std::move(neighbour));
+    for (size_t i = 0; i < offering_.size(); ++i) {
+      absl::StatusOr<std::unique_ptr<ByteStream>> stream =
+          AcceptSharedMemory(offering_[i], "a caller");
+      if (stream.ok() && *stream == nullptr) continue;
+      offering_.erase(offering_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (stream.ok()) return stream;
+      break;  // who offers nonsense is hung up on
+    }
+    return std::unique_ptr<ByteStream>();
+  }
+
+  void Sleep(absl::Span<ByteStream* const> streams, const std::vector<bool>& for_write,
+             int64_t nanos) override {
+    fds_.clear();
+    // ppoll skips what is negative: a host that does not listen.
+    for (const int fd : {wake_.get(), tcp_.get(), memory_.get()}) fds_.push_back({fd, POLLIN, 0});
+    {
+      const std::lock_guard lock(offering_mutex_);
+      for (const Fd& fd : offering_) fds_.push_back({fd.get(), POLLIN, 0});
+    }
+    for (size_t i = 0; i < streams.size(); ++i) {
+      const bool output = for_write[i] && streams[i]->WaitsForOutput();
+      fds_.push_back(
+          {streams[i]->fd(), static_cast<int16_t>(output ? POLLIN | POLLOUT : POLLIN), 0});
+    }
+    constexpr int64_t kNanosPerSecond = 1'000'000'000;
+    const timespec time = {nanos / kNanosPerSecond, nanos % kNanosPerSecond};
+    const bool is_long = nanos == std::numeric_limits<int64_t>::max();
+    ppoll(fds_.data(), fds_.size(), is_long ? nullptr : &time, nullptr);
+    uint64_t wakes = 0;
+    (void)!read(wake_.get(), &wakes, sizeof(wakes));
+  }
+
+  void WakeSleeper() override {
+    const uint64_t one = 1;
+    (void)!write(wake_.get(), &one, sizeof(one));
+  }
+
+  void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+            int64_t nanos) override {
+    if (nanos == std::numeric_limits<int64_t>::max()) {
+      changed.wait(lock);
+    } else {
+      changed.wait_for(lock, std::chrono::nanoseconds(nanos));
+    }
+  }
+
+ private:
+  const Fd wake_, tcp_, memory_;
+  const ChannelAddress address_;
+  std::mutex offering_mutex_;
+  std::vector<Fd> offering_;  // guarded by it: callers whose memory has not come yet
+  std::vector<pollfd> fds_;   // of who sleeps
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Host>> MachineHost(const std::string& listen_host) {
+  Fd wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!wake) return SystemError("cannot make an event");
+  if (listen_host.empty())
+    return std::make_unique<Machine>(std::move(wake), Fd(), Fd(), ChannelAddress());
+  HostPort bound;
+  GYRE_ASSIGN_OR_RETURN(Fd tcp, ListenTcp({listen_host, 0}, &bound));
+  std::random_device random;
+  ChannelAddress address;
+  address.tcp = bound.ToString();
+  address.memory = absl::StrCat("gyre-", getpid(), "-", absl::Hex(random()), absl::Hex(random()));
+  address.machine = MachineId();
+  GYRE_ASSIGN_OR_RETURN(Fd memory, ListenUnix(address.memory));
+  return std::make_unique<Machine>(std::move(wake), std::move(tcp), std::move(memory),
+                                   std::move(address));
+}
+
+}  // namespace gyre::dist

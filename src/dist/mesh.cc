@@ -1,0 +1,560 @@
+#include "dist/mesh.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "dist/wire/tensor_codec.h"
+
+namespace gyre::dist {
+namespace {
+
+// Encoded values larger than this are asked for.
+constexpr size_t kMaxEagerEncoded = size_t{1} << 12;
+// What a value weighs beside its elements; all that a value weighs whose elements are no plain
+// bytes, or that is asked for.
+constexpr int64_t kItemWeight = 64;
+constexpr int64_t kGiveBackAt = Mesh::kCreditBytes / 4;
+constexpr size_t kEndedKept = size_t{1} << 14;
+constexpr int64_t kPingNanos = 1'000'000'000;
+// Steps of which something came, but that never began here.
+constexpr int64_t kUnbegunNanos = 60'000'000'000;
+
+// Both ends weigh alike.
+int64_t WeightOf(const Tensor& value) {
+  const bool is_plain = value.has_value() && IsTrivial(value.dtype());
+  return kItemWeight + (is_plain ? static_cast<int64_t>(value.bytes()) : 0);
+}
+
+// Stands in for a value that is still at its sender.
+class Offered final : public Object {
+ public:
+  Offered(uint64_t number, uint64_t bytes) : number(number), bytes(bytes) {}
+  absl::string_view type_name() const override { return "Offered"; }
+  const uint64_t number, bytes;
+};
+
+absl::Status LostError(absl::string_view name, const absl::Status& why) {
+  return absl::UnavailableError(absl::StrCat(name, " is gone: ", why.message()));
+}
+
+}  // namespace
+
+// ---- Steps
+
+absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) {
+  const auto route = routes_->find(edge.recv_device);
+  if (route == routes_->end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no process of the cluster has a device ", edge.recv_device));
+  }
+  if (route->second == nullptr) return values_.Send(edge, tag, std::move(item));
+  Peer& peer = *route->second;
+  FrameHeader header;
+  header.kind = FrameKind::kData;
+  header.step = id_;
+  header.key = {edge.id, tag};
+  const Tensor& value = item.value;
+  if (item.is_dead) {
+    header.flags = FrameHeader::kDead;
+    peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
+    peer.channel->Send(header);
+    return absl::OkStatus();
+  }
+  std::string encoded;
+  const bool is_plain = IsTrivial(value.dtype()) && !value.is_ref();
+  if (!is_plain) GYRE_RETURN_IF_ERROR(EncodeTensor(value, encoded));
+  const bool is_small =
+      is_plain ? value.bytes() <= Channel::kMaxEagerBytes : encoded.size() <= kMaxEagerEncoded;
+  const int64_t weight = WeightOf(value);
+  if (is_small && peer.credit.fetch_sub(weight, std::memory_order_relaxed) > 0) {
+    if (is_plain) {
+      peer.channel->Send(header, std::move(item.value));
+    } else {
+      peer.channel->SendEncoded(header, std::move(encoded));
+    }
+    return absl::OkStatus();
+  }
+  peer.credit.fetch_add((is_small ? weight : 0) - kItemWeight, std::memory_order_relaxed);
+  const uint64_t bytes = is_plain ? value.bytes() : encoded.size();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return status_;
+    header.number = next_offer_++;
+    offers_.emplace(header.number, std::move(item.value));
+  }
+  header.kind = FrameKind::kOffer;
+  peer.channel->Send(header, Tensor::Scalar(static_cast<int64_t>(bytes)));
+  return absl::OkStatus();
+}
+
+void StepRendezvous::RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) {
+  const auto route = routes_->find(edge.send_device);
+  if (route == routes_->end() || route->second == nullptr)
+    return values_.RecvAsync(edge, tag, std::move(done));
+  values_.RecvAsync(
+      edge, tag,
+      [this, from = route->second, done = std::move(done)](absl::StatusOr<Item> item) mutable {
+        if (!item.ok()) return done(item.status());
+        const auto* offered = item->value.object_as<Offered>();
+        GiveBack(from, offered != nullptr ? kItemWeight : WeightOf(item->value));
+        if (offered == nullptr) return done(std::move(item));
+        AskFor(offered->number, from, offered->bytes, std::move(done));
+      });
+}
+
+void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done) {
+  absl::Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = status_;
+    if (status.ok()) pulls_[{from->incarnation, offer}] = {from, bytes, std::move(done)};
+  }
+  if (!status.ok()) return done(status);
+  FrameHeader header;
+  header.kind = FrameKind::kPull;
+  header.step = id_;
+  header.number = offer;
+  from->channel->Send(header);
+}
+
+void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
+  Tensor value;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = offers_.find(offer);
+    if (it == offers_.end()) return;
+    value = std::move(it->second);
+    offers_.erase(it);
+  }
+  FrameHeader header;
+  header.kind = FrameKind::kPulled;
+  header.step = id_;
+  header.number = offer;
+  if (IsTrivial(value.dtype())) return from->channel->Send(header, std::move(value));
+  std::string encoded;
+  // It could be encoded when it was offered, and is what it was.
+  if (EncodeTensor(value, encoded).ok()) from->channel->SendEncoded(header, std::move(encoded));
+}
+
+void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
+                            absl::StatusOr<Tensor> value) {
+  if (!value.ok()) return Abort(value.status());
+  if (header.kind == FrameKind::kPulled) {
+    RecvCallback done;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto it = pulls_.find({from->incarnation, header.number});
+      if (it == pulls_.end()) return;
+      done = std::move(it->second.done);
+      pulls_.erase(it);
+    }
+    return done(Item{*std::move(value), false});
+  }
+  Item item{*std::move(value), (header.flags & FrameHeader::kDead) != 0};
+  int64_t weight = WeightOf(item.value);
+  if (header.kind == FrameKind::kOffer) {
+    weight = kItemWeight;
+    const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
+    item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    unread_[from->incarnation] += weight;
+  }
+  // After an abort, nobody wants it.
+  if (!values_.Send(header.key, std::move(item)).ok()) GiveBack(from, weight);
+}
+
+void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
+  {
+    const std::lock_guard lock(mutex_);
+    int64_t& unread = unread_[from->incarnation];
+    weight = std::min(weight, unread);
+    unread -= weight;
+  }
+  if (from->owed.fetch_add(weight, std::memory_order_relaxed) + weight < kGiveBackAt) return;
+  FrameHeader header;
+  header.kind = FrameKind::kCredit;
+  header.number = static_cast<uint64_t>(from->owed.exchange(0, std::memory_order_relaxed));
+  if (header.number > 0) from->channel->Send(header);
+}
+
+void StepRendezvous::Abort(const absl::Status& why) {
+  decltype(pulls_) pulls;
+  absl::flat_hash_map<uint64_t, Tensor> offers;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return;
+    status_ = why;
+    pulls.swap(pulls_);
+    offers.swap(offers_);
+  }
+  values_.Abort(why);
+  for (auto& [offer, pull] : pulls) pull.done(why);
+}
+
+bool StepRendezvous::Uses(const Peer& peer) const {
+  if (routes_ == nullptr) return false;
+  return absl::c_any_of(*routes_, [&](const auto& route) { return route.second.get() == &peer; });
+}
+
+// Nobody sends or receives any more. What was not read is given back.
+void StepRendezvous::End() {
+  Abort(absl::AbortedError("the step has ended"));
+  if (routes_ == nullptr) return;
+  for (const auto& [device, peer] : *routes_) {
+    if (peer != nullptr) GiveBack(peer, std::numeric_limits<int64_t>::max());
+  }
+}
+
+Courier* StepRendezvous::courier() { return &mesh_; }
+
+// ---- Mesh
+
+Mesh::Mesh(Host& host, const Options& options,
+           std::function<void(const Peer&, const absl::Status&)> on_lost)
+    : host_(host),
+      options_(options),
+      on_lost_(std::move(on_lost)),
+      look_out_nanos_(options.look_out_nanos),
+      channels_(std::make_shared<std::vector<std::shared_ptr<Channel>>>()) {}
+
+Mesh::~Mesh() = default;
+
+std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> Mesh::Channels() {
+  const std::lock_guard lock(mutex_);
+  return channels_;
+}
+
+absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelAddress& address,
+                          Transport transport, const std::string& secret, bool dials) {
+  {
+    const std::lock_guard lock(mutex_);
+    Expected& expected = expected_[incarnation];
+    expected.name = std::move(name);
+    expected.secrets.insert(secret);
+    const bool is_under_way = absl::c_any_of(*channels_, [&](const auto& channel) {
+      return channel->peer.load(std::memory_order_acquire) == incarnation;
+    });
+    if (is_under_way) return absl::OkStatus();
+  }
+  if (!dials) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, host_.Dial(address, transport));
+  auto channel = std::make_shared<Channel>(std::move(stream));
+  channel->peer.store(incarnation, std::memory_order_release);
+  channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+  FrameHeader header;
+  header.kind = FrameKind::kHello;
+  channel->SendEncoded(header, EncodeHello({options_.incarnation, incarnation, secret}));
+  const std::lock_guard lock(mutex_);
+  auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>(*channels_);
+  channels->push_back(std::move(channel));
+  channels_ = std::move(channels);
+  return absl::OkStatus();
+}
+
+PeerPtr Mesh::Find(uint64_t incarnation) {
+  const std::lock_guard lock(mutex_);
+  const auto it = peers_.find(incarnation);
+  return it == peers_.end() ? nullptr : it->second;
+}
+
+void Mesh::Forget(uint64_t incarnation, const absl::Status& why) {
+  std::vector<std::shared_ptr<Channel>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    expected_.erase(incarnation);
+    for (const auto& channel : *channels_) {
+      if (channel->peer.load(std::memory_order_acquire) == incarnation) gone.push_back(channel);
+    }
+  }
+  for (const auto& channel : gone) Lose(channel, why);
+}
+
+void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why) {
+  PeerPtr lost;
+  std::vector<std::shared_ptr<StepRendezvous>> steps;
+  {
+    const std::lock_guard lock(mutex_);
+    auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>();
+    for (const auto& other : *channels_) {
+      if (other != channel) channels->push_back(other);
+    }
+    if (channels->size() == channels_->size()) return;  // somebody else was first
+    channels_ = std::move(channels);
+    const auto it = peers_.find(channel->peer.load(std::memory_order_acquire));
+    if (it != peers_.end() && it->second->channel == channel) {
+      lost = it->second;
+      peers_.erase(it);
+      for (const auto& [id, step] : steps_) {
+        if (step->Uses(*lost)) steps.push_back(step);
+      }
+    }
+  }
+  if (lost == nullptr) return;
+  for (const auto& step : steps) step->Abort(LostError(lost->name, why));
+  on_lost_(*lost, why);
+}
+
+PeerPtr Mesh::PeerOf(const Channel& channel) {
+  const std::lock_guard lock(mutex_);
+  const auto it = peers_.find(channel.peer.load(std::memory_order_acquire));
+  return it == peers_.end() || it->second->channel.get() != &channel ? nullptr : it->second;
+}
+
+// ---- Frames
+
+absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameHeader& header) {
+  constexpr uint32_t kMaxHello = 512;
+  constexpr uint32_t kMaxDims = Shape::kMaxRank * sizeof(int64_t);
+  const PeerPtr peer = PeerOf(channel);
+  if (header.kind == FrameKind::kHello) {
+    if (peer != nullptr || header.body_bytes > kMaxHello)
+      return absl::InvalidArgumentError("a hello at the wrong time");
+    return RefPtr<MemoryBudget>();
+  }
+  if (peer == nullptr) return absl::PermissionDeniedError("a frame before the hello");
+  if (header.kind != FrameKind::kPulled) {
+    const bool has_body = header.kind == FrameKind::kData || header.kind == FrameKind::kOffer;
+    if (header.body_bytes > (has_body ? Channel::kMaxEagerBytes + kMaxDims : 0))
+      return absl::InvalidArgumentError("a frame larger than agreed");
+    if (!has_body) return RefPtr<MemoryBudget>();
+  }
+  const std::shared_ptr<StepRendezvous> step = StepFor(header.step, false);
+  if (step == nullptr && header.kind != FrameKind::kPulled) return RefPtr<MemoryBudget>();
+  if (step != nullptr) {
+    const std::lock_guard lock(step->mutex_);
+    if (header.kind != FrameKind::kPulled) return step->budget_;
+    const auto it = step->pulls_.find({peer->incarnation, header.number});
+    if (it != step->pulls_.end() && header.body_bytes <= it->second.bytes + kMaxDims)
+      return step->budget_;
+    // Asked for by a step that was told to stop since: taken in, and dropped, in small pieces only.
+    if (!step->status_.ok()) return MakeRef<MemoryBudget>(0);
+  } else {
+    return MakeRef<MemoryBudget>(0);
+  }
+  return absl::InvalidArgumentError("a value that nobody has asked for");
+}
+
+void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) {
+  channel.heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+  const PeerPtr peer = PeerOf(channel);
+  if (peer == nullptr) return;
+  switch (header.kind) {
+    case FrameKind::kPing: {
+      FrameHeader pong;
+      pong.kind = FrameKind::kPong;
+      return channel.Send(pong);
+    }
+    case FrameKind::kCredit:
+      peer->credit.fetch_add(static_cast<int64_t>(std::min<uint64_t>(header.number, kCreditBytes)),
+                             std::memory_order_relaxed);
+      return;
+    case FrameKind::kPull:
+      if (const auto step = StepFor(header.step, false)) step->Answer(peer, header.number);
+      return;
+    case FrameKind::kData:
+    case FrameKind::kOffer: {
+      if (const auto step = StepFor(header.step, true))
+        return step->Arrive(peer, header, std::move(value));
+      // The step has ended: what it did not read is given back here.
+      peer->owed.fetch_add(
+          header.kind == FrameKind::kOffer || !value.ok() ? kItemWeight : WeightOf(*value),
+          std::memory_order_relaxed);
+      return;
+    }
+    case FrameKind::kPulled:
+      if (const auto step = StepFor(header.step, false))
+        step->Arrive(peer, header, std::move(value));
+      return;
+    case FrameKind::kHello:
+    case FrameKind::kPong:
+      return;
+  }
+}
+
+// Who was dialled answers with a hello of its own.
+absl::Status Mesh::OnHello(Channel& channel, const Hello& hello) {
+  auto peer = std::make_shared<Peer>();
+  bool is_answer = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = expected_.find(hello.from);
+    if (it == expected_.end() || !it->second.secrets.contains(hello.secret) ||
+        hello.to != options_.incarnation) {
+      return absl::PermissionDeniedError("somebody calls who does not belong to the cluster");
+    }
+    is_answer = channel.peer.load(std::memory_order_acquire) == hello.from;
+    if (!is_answer && channel.peer.load(std::memory_order_acquire) != 0)
+      return absl::PermissionDeniedError("another process answers than was called");
+    if (peers_.contains(hello.from))
+      return absl::AlreadyExistsError("there is a channel to this process already");
+    for (const auto& known : *channels_) {
+      if (known.get() == &channel) peer->channel = known;
+    }
+    if (peer->channel == nullptr) return absl::CancelledError("this channel was given up");
+    peer->incarnation = hello.from;
+    peer->name = it->second.name;
+    peer->credit.store(kCreditBytes, std::memory_order_relaxed);
+    channel.peer.store(hello.from, std::memory_order_release);
+    peers_.emplace(hello.from, peer);
+  }
+  if (!is_answer) {
+    FrameHeader header;
+    header.kind = FrameKind::kHello;
+    channel.SendEncoded(header, EncodeHello({options_.incarnation, hello.from, hello.secret}));
+  }
+  Wake();
+  return absl::OkStatus();
+}
+
+// ---- Steps of a mesh
+
+// Null once it has ended.
+std::shared_ptr<StepRendezvous> Mesh::StepFor(uint64_t id, bool makes) {
+  const std::lock_guard lock(mutex_);
+  const auto it = steps_.find(id);
+  if (it != steps_.end()) return it->second;
+  if (!makes || ended_.contains(id)) return nullptr;
+  auto step = std::make_shared<StepRendezvous>(*this, id);
+  step->made_nanos_ = host_.clock().NowNanos();
+  steps_.emplace(id, step);
+  return step;
+}
+
+absl::StatusOr<std::shared_ptr<StepRendezvous>> Mesh::Begin(uint64_t id,
+                                                            std::shared_ptr<const Routes> routes,
+                                                            RefPtr<MemoryBudget> budget) {
+  const std::shared_ptr<StepRendezvous> step = StepFor(id, true);
+  const std::lock_guard lock(mutex_);
+  if (step == nullptr || step->routes_ != nullptr)
+    return absl::AbortedError(absl::StrCat("step ", id, " has been run already"));
+  for (const auto& [device, peer] : *routes) {
+    if (peer == nullptr) continue;
+    const auto it = peers_.find(peer->incarnation);
+    if (it == peers_.end() || it->second != peer)
+      return absl::UnavailableError(absl::StrCat("the connection to ", peer->name, " is gone"));
+  }
+  {
+    const std::lock_guard step_lock(step->mutex_);
+    step->budget_ = std::move(budget);
+  }
+  step->routes_ = std::move(routes);
+  return step;
+}
+
+void Mesh::End(uint64_t id) {
+  std::shared_ptr<StepRendezvous> step;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_.insert(id).second) return;
+    ended_order_.push_back(id);
+    if (ended_order_.size() > kEndedKept) {
+      ended_.erase(ended_order_.front());
+      ended_order_.pop_front();
+    }
+    const auto it = steps_.find(id);
+    if (it == steps_.end()) return;
+    step = it->second;
+    steps_.erase(it);
+  }
+  step->End();
+}
+
+// ---- Waiting
+
+void Mesh::AcceptCallers() {
+  const std::unique_lock lock(accept_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  while (true) {
+    absl::StatusOr<std::unique_ptr<ByteStream>> stream = host_.Accept();
+    if (!stream.ok() || *stream == nullptr) return;
+    auto channel = std::make_shared<Channel>(*std::move(stream));
+    channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+    const std::lock_guard guard(mutex_);
+    auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>(*channels_);
+    channels->push_back(std::move(channel));
+    channels_ = std::move(channels);
+  }
+}
+
+void Mesh::PollChannels() {
+  const auto channels = Channels();
+  for (const std::shared_ptr<Channel>& channel : *channels) {
+    if (absl::Status status = channel->Poll(*this); !status.ok()) Lose(channel, status);
+  }
+}
+
+void Mesh::Poll() { PollChannels(); }
+
+void Mesh::Wait(uint64_t seen, int64_t nanos) {
+  {
+    std::unique_lock lock(mutex_);
+    if (wakes_.load(std::memory_order_seq_cst) != seen || nanos <= 0) return;
+    if (has_sleeper_) return host_.Wait(lock, changed_, nanos);
+    has_sleeper_ = true;
+  }
+  const auto channels = Channels();
+  std::vector<ByteStream*> streams;
+  std::vector<bool> for_write;
+  bool may_sleep = true;
+  for (const std::shared_ptr<Channel>& channel : *channels) {
+    streams.push_back(&channel->stream());
+    for_write.push_back(channel->HasWaiting());
+    may_sleep = channel->stream().PrepareWait(for_write.back()) && may_sleep;
+  }
+  sleeps_.store(true, std::memory_order_seq_cst);
+  if (may_sleep && wakes_.load(std::memory_order_seq_cst) == seen)
+    host_.Sleep(streams, for_write, nanos);
+  sleeps_.store(false, std::memory_order_seq_cst);
+  for (ByteStream* stream : streams) stream->EndWait();
+  AcceptCallers();
+  PollChannels();
+  const std::lock_guard lock(mutex_);
+  has_sleeper_ = false;
+  changed_.notify_one();
+}
+
+void Mesh::Wake() {
+  wakes_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleeps_.load(std::memory_order_seq_cst)) host_.WakeSleeper();
+  {
+    // Who has seen the old count and holds the lock is asleep before we get here.
+    const std::lock_guard lock(mutex_);
+  }
+  changed_.notify_all();
+}
+
+void Mesh::Tick() {
+  AcceptCallers();
+  PollChannels();
+  const int64_t now = host_.clock().NowNanos();
+  const auto channels = Channels();
+  FrameHeader ping;
+  ping.kind = FrameKind::kPing;
+  for (const std::shared_ptr<Channel>& channel : *channels) {
+    const int64_t silent = now - channel->heard_nanos.load(std::memory_order_relaxed);
+    if (silent > options_.failure_nanos) {
+      Lose(channel, absl::UnavailableError(
+                        absl::StrCat("nothing was heard of it for ", silent / 1'000'000, " ms")));
+    } else if (silent > kPingNanos && PeerOf(*channel) != nullptr) {
+      channel->Send(ping);
+    }
+  }
+  std::vector<uint64_t> unbegun;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, step] : steps_) {
+      if (step->routes_ == nullptr && now - step->made_nanos_ > kUnbegunNanos)
+        unbegun.push_back(id);
+    }
+  }
+  for (const uint64_t id : unbegun) End(id);
+}
+
+}  // namespace gyre::dist

@@ -1,0 +1,175 @@
+// Mesh: the tensor channels of one process, and the steps whose values travel on them.
+//
+// No thread of its own moves anything: who waits for a value polls all channels meanwhile, or
+// sleeps on all of them, as one of those who wait (the others sleep until it calls them). Who has a
+// Mesh calls Tick now and then, so that other processes' pings are answered while nobody waits.
+//
+// Flow: values of up to kMaxEagerBytes are sent at once, as long as no more than kCreditBytes of
+// them lie unread at the other end. All others stay where they are, and their key alone is sent;
+// who receives that asks for the value once it wants it. So no process holds more than it asked
+// for, and no value has to wait behind one that nobody wants yet.
+//
+// Thread-safe. Locks: a step's or the mesh's are never held while a channel is called that could
+// call back; callbacks of receives run without any.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "dist/channel.h"
+#include "dist/host.h"
+#include "ops/rendezvous.h"
+
+namespace gyre::dist {
+
+class Mesh;
+
+// Another process that this one has a channel to.
+struct Peer {
+  uint64_t incarnation = 0;
+  std::string name;  // for people: "worker 1 (127.0.0.1:4002)"
+  std::shared_ptr<Channel> channel;
+  std::atomic<int64_t> credit{0};  // bytes that may still be sent unasked
+  std::atomic<int64_t> owed{0};    // bytes read whose credit has not been given back
+};
+using PeerPtr = std::shared_ptr<Peer>;
+
+// By device: the peer that has it; null: this process.
+using Routes = absl::flat_hash_map<std::string, PeerPtr>;
+
+// Where the values of one step meet. Made by Mesh::Begin; ends with it.
+class StepRendezvous final : public Rendezvous {
+ public:
+  StepRendezvous(Mesh& mesh, uint64_t id) : mesh_(mesh), id_(id) {}
+
+  absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override;
+  void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override;
+  void Abort(const absl::Status& why) override;
+  Courier* courier() override;
+
+ private:
+  friend class Mesh;
+  struct Pull {
+    PeerPtr from;
+    uint64_t bytes = 0;
+    RecvCallback done;
+  };
+
+  void Arrive(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
+  void AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done);
+  void Answer(const PeerPtr& from, uint64_t offer);
+  // A value from `from` has been read, or will never be.
+  void GiveBack(const PeerPtr& from, int64_t weight);
+  bool Uses(const Peer& peer) const;
+  void End();
+
+  Mesh& mesh_;
+  const uint64_t id_;
+  int64_t made_nanos_ = 0;
+  std::shared_ptr<const Routes> routes_;  // set by Begin, before anybody sends
+  LocalRendezvous values_;
+
+  std::mutex mutex_;  // guards what follows
+  RefPtr<MemoryBudget> budget_;
+  absl::Status status_;
+  uint64_t next_offer_ = 1;
+  absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
+  // Values asked for, by peer and offer.
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
+  absl::flat_hash_map<uint64_t, int64_t> unread_;  // by peer: the weight of what waits here
+};
+
+class Mesh final : public Courier, private FrameSink {
+ public:
+  // Bytes that one process may send another unasked.
+  static constexpr int64_t kCreditBytes = int64_t{4} << 20;
+
+  struct Options {
+    uint64_t incarnation = 0;  // of this process
+    int64_t look_out_nanos = 0;
+    int64_t failure_nanos = 5'000'000'000;  // who says nothing for so long is gone
+  };
+  // `host` must outlive it. `on_lost` is called when a peer is gone, with why.
+  Mesh(Host& host, const Options& options,
+       std::function<void(const Peer&, const absl::Status&)> on_lost);
+  ~Mesh() override;
+
+  // Who may say hello, with which secret; dials them if `dials`. The peer is there once it has
+  // answered: see Find.
+  absl::Status Expect(uint64_t incarnation, std::string name, const ChannelAddress& address,
+                      Transport transport, const std::string& secret, bool dials);
+  // Null: not yet, or no longer.
+  PeerPtr Find(uint64_t incarnation);
+  // Hangs up.
+  void Forget(uint64_t incarnation, const absl::Status& why);
+
+  // A step begins: its devices' routes, and who is charged for what it receives. ABORTED when it
+  // has ended, or a peer of its routes is gone.
+  absl::StatusOr<std::shared_ptr<StepRendezvous>> Begin(uint64_t step,
+                                                        std::shared_ptr<const Routes> routes,
+                                                        RefPtr<MemoryBudget> budget);
+  // What comes for it from now on is dropped.
+  void End(uint64_t step);
+
+  // Answers pings, sends some, and gives up peers that say nothing.
+  void Tick();
+
+  void set_look_out_nanos(int64_t nanos) {
+    look_out_nanos_.store(nanos, std::memory_order_relaxed);
+  }
+
+  void Poll() override;
+  int64_t look_out_nanos() const override {
+    return look_out_nanos_.load(std::memory_order_relaxed);
+  }
+  uint64_t wakes() const override { return wakes_.load(std::memory_order_seq_cst); }
+  void Wait(uint64_t seen, int64_t nanos) override;
+  void Wake() override;
+
+ private:
+  friend class StepRendezvous;
+  struct Expected {
+    std::string name;
+    absl::flat_hash_set<std::string> secrets;  // one of each client that has named it
+  };
+
+  absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel, const FrameHeader& header) override;
+  void OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) override;
+  absl::Status OnHello(Channel& channel, const Hello& hello) override;
+
+  void AcceptCallers();
+  void PollChannels();
+  void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);
+  std::shared_ptr<StepRendezvous> StepFor(uint64_t id, bool makes);
+  PeerPtr PeerOf(const Channel& channel);
+  std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> Channels();
+
+  Host& host_;
+  const Options options_;
+  const std::function<void(const Peer&, const absl::Status&)> on_lost_;
+  std::atomic<int64_t> look_out_nanos_;
+  std::atomic<uint64_t> wakes_{0};
+  std::atomic<bool> sleeps_{false};
+  std::mutex accept_mutex_;  // held by who accepts
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool has_sleeper_ = false;
+  absl::flat_hash_map<uint64_t, Expected> expected_;  // by incarnation
+  absl::flat_hash_map<uint64_t, PeerPtr> peers_;      // by incarnation
+  // All channels, callers that have not said hello among them. Replaced when it changes.
+  std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> channels_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
+  absl::flat_hash_set<uint64_t> ended_;  // the last steps that ended
+  std::deque<uint64_t> ended_order_;
+};
+
+}  // namespace gyre::dist

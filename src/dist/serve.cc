@@ -1,0 +1,78 @@
+#include "dist/serve.h"
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/env.h"
+#include "base/status.h"
+#include "dist/grpc_library.h"
+#include "dist/host.h"
+#include "dist/transport/socket.h"
+#include "dist/worker.h"
+
+namespace gyre::dist {
+namespace {
+
+constexpr int64_t kTickNanos = 200'000'000;
+constexpr size_t kLeastToken = 16;
+
+uint64_t Random() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+// Destroyed in the opposite order: no caller, no tick, then the worker, then its host.
+class Process final : public Serving {
+ public:
+  Process(std::unique_ptr<Host> host, const WorkerOptions& options)
+      : host_(std::move(host)), worker_(*host_, options) {}
+  absl::Status Start(const GrpcLibrary& grpc, const std::string& address) {
+    ticks_ = host_->Every(kTickNanos, [this] { worker_.Tick(); });
+    GYRE_ASSIGN_OR_RETURN(server_, grpc.serve(address, [this](std::shared_ptr<ControlLink> link) {
+      return worker_.Accept(std::move(link));
+    }));
+    return absl::OkStatus();
+  }
+  std::string address() const override { return server_->address(); }
+
+ private:
+  const std::unique_ptr<Host> host_;
+  Worker worker_;
+  std::shared_ptr<void> ticks_;
+  std::unique_ptr<ControlServer> server_;
+};
+
+}  // namespace
+
+std::string DrawToken() {
+  return absl::StrCat(absl::Hex(Random(), absl::kZeroPad16), absl::Hex(Random(), absl::kZeroPad16));
+}
+
+absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.address));
+  GYRE_ASSIGN_OR_RETURN(const bool is_local, IsLoopback(address.host));
+  if (!is_local && !options.token_is_given) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "a worker at ", options.address,
+        " would be within reach of other machines: give it a token (--token-file), or an address "
+        "of this machine, such as 127.0.0.1:0"));
+  }
+  if (options.token.size() < kLeastToken) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a token has at least ", kLeastToken, " characters"));
+  }
+  GYRE_ASSIGN_OR_RETURN(const GrpcLibrary* const grpc, LoadGrpc());
+  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Host> host, MachineHost(address.host));
+  WorkerOptions worker;
+  worker.token = options.token;
+  worker.num_devices = options.num_devices;
+  worker.threads = options.threads;
+  worker.incarnation = Random();
+  worker.failure_nanos = options.failure_timeout_ms * 1'000'000;
+  auto process = std::make_unique<Process>(std::move(host), worker);
+  GYRE_RETURN_IF_ERROR(process->Start(*grpc, options.address));
+  return process;
+}
+
+}  // namespace gyre::dist

@@ -1,0 +1,35 @@
+// A worker as a process: listens, with gRPC for clients and with channels for other workers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace gyre::dist {
+
+struct ServeOptions {
+  std::string address = "127.0.0.1:0";  // port 0: any
+  std::string token;
+  bool token_is_given = false;  // by who started the worker, rather than drawn
+  int num_devices = 1;
+  int threads = 0;
+  int64_t failure_timeout_ms = 5000;
+};
+
+// A worker that works until it is destroyed.
+class Serving {
+ public:
+  virtual ~Serving() = default;
+  virtual std::string address() const = 0;
+};
+
+// PERMISSION_DENIED for an address beyond this machine without a token that was given: whoever
+// reaches a worker and knows its token runs what they like there. UNAVAILABLE where nobody can
+// listen.
+absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options);
+
+// 128 random bits, in hexadecimal.
+std::string DrawToken();
+
+}  // namespace gyre::dist

@@ -1,0 +1,249 @@
+#include "dist/transport/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace gyre::dist {
+namespace {
+
+constexpr size_t kRingBytes = size_t{1} << 20;
+constexpr char kHandOver = 'm';  // the byte that the memory's descriptor travels with
+// Reads of an empty ring between two looks at whether the other end lives.
+constexpr int kLookEvery = 1 << 14;
+
+// One direction. Written by both processes: what the other one writes is checked, not trusted.
+struct Ring {
+  // Bytes ever written and ever read. release/acquire: who sees them moved sees the bytes.
+  alignas(64) std::atomic<uint64_t> written{0};
+  alignas(64) std::atomic<uint64_t> read{0};
+  // Set before sleeping; who finds them set rings. seq_cst, as is the look at the ring after it:
+  // one of the two sees the other.
+  alignas(64) std::atomic<uint32_t> reader_sleeps{0};
+  std::atomic<uint32_t> writer_sleeps{0};
+  alignas(64) char bytes[kRingBytes];
+};
+
+// Index 0: from who offered the memory to who accepted it.
+struct Memory {
+  Ring rings[2];
+};
+
+struct Unmap {
+  void operator()(Memory* memory) const { munmap(memory, sizeof(Memory)); }
+};
+using MemoryPtr = std::shared_ptr<Memory>;
+
+absl::StatusOr<MemoryPtr> Map(int fd) {
+  void* const at = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return SystemError("cannot map shared memory");
+  return MemoryPtr(static_cast<Memory*>(at), Unmap());
+}
+
+absl::StatusOr<Fd> MakeMemory() {
+  Fd fd(memfd_create("gyre", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return SystemError("cannot make shared memory");
+  // Sealed: an end that made it smaller would kill the other.
+  if (ftruncate(fd.get(), sizeof(Memory)) != 0 ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return SystemError("cannot make shared memory");
+  }
+  return fd;
+}
+
+class SharedMemory final : public ByteStream {
+ public:
+  SharedMemory(MemoryPtr memory, bool is_offerer, Fd socket, std::string peer)
+      : memory_(std::move(memory)),
+        out_(memory_->rings[is_offerer ? 0 : 1]),
+        in_(memory_->rings[is_offerer ? 1 : 0]),
+        socket_(std::move(socket)),
+        peer_(std::move(peer)) {}
+
+  absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override {
+    const uint64_t read = out_.read.load(std::memory_order_acquire);
+    const uint64_t used = written_ - read;
+    if (used > kRingBytes) return Spoilt();
+    size_t room = kRingBytes - used, taken = 0;
+    for (const absl::string_view piece : pieces) {
+      const size_t n = std::min(piece.size(), room);
+      CopyIn(piece.data(), n);
+      written_ += n;
+      room -= n;
+      taken += n;
+      if (n < piece.size()) break;
+    }
+    if (taken == 0) return IsAlive() ? absl::StatusOr<size_t>(0) : Closed();
+    out_.written.store(written_, std::memory_order_seq_cst);
+    RingIfAsleep(out_.reader_sleeps);
+    return taken;
+  }
+
+  absl::StatusOr<size_t> Read(absl::Span<char> into) override {
+    const uint64_t written = in_.written.load(std::memory_order_acquire);
+    const uint64_t there = written - read_;
+    if (there > kRingBytes) return Spoilt();
+    const size_t n = std::min<size_t>(there, into.size());
+    if (n == 0) {
+      if (++empty_reads_ < kLookEvery) return size_t{0};
+      empty_reads_ = 0;
+      if (IsAlive()) return size_t{0};
+      // What it wrote before it died comes first.
+      return in_.written.load(std::memory_order_acquire) != read_ ? absl::StatusOr<size_t>(0)
+                                                                  : Closed();
+    }
+    CopyOut(into.data(), n);
+    read_ += n;
+    in_.read.store(read_, std::memory_order_seq_cst);
+    RingIfAsleep(in_.writer_sleeps);
+    return n;
+  }
+
+  bool PrepareWait(bool for_write) override {
+    empty_reads_ = kLookEvery;  // who was woken by the other's death sees it at once
+    in_.reader_sleeps.store(1, std::memory_order_seq_cst);
+    if (for_write) out_.writer_sleeps.store(1, std::memory_order_seq_cst);
+    const bool may_read = in_.written.load(std::memory_order_seq_cst) != read_;
+    const bool may_write =
+        for_write && written_ - out_.read.load(std::memory_order_seq_cst) < kRingBytes;
+    return !may_read && !may_write;
+  }
+  void EndWait() override {
+    in_.reader_sleeps.store(0, std::memory_order_relaxed);
+    out_.writer_sleeps.store(0, std::memory_order_relaxed);
+    char bells[64];
+    while (recv(socket_.get(), bells, sizeof(bells), MSG_DONTWAIT) > 0) {
+    }
+  }
+  int fd() const override { return socket_.get(); }
+  bool WaitsForOutput() const override { return false; }
+  bool NeedsChecksum() const override { return false; }
+  std::string name() const override { return absl::StrCat("shared memory with ", peer_); }
+
+ private:
+  void CopyIn(const char* from, size_t n) {
+    const size_t at = written_ % kRingBytes, first = std::min(n, kRingBytes - at);
+    std::memcpy(out_.bytes + at, from, first);
+    std::memcpy(out_.bytes, from + first, n - first);
+  }
+  void CopyOut(char* to, size_t n) const {
+    const size_t at = read_ % kRingBytes, first = std::min(n, kRingBytes - at);
+    std::memcpy(to, in_.bytes + at, first);
+    std::memcpy(to + first, in_.bytes, n - first);
+  }
+  void RingIfAsleep(std::atomic<uint32_t>& sleeps) const {
+    if (sleeps.load(std::memory_order_seq_cst) == 0) return;
+    if (sleeps.exchange(0, std::memory_order_seq_cst) == 0) return;
+    const char bell = 0;
+    // A full socket rings already; a dead one is noticed by IsAlive.
+    (void)!send(socket_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  // Bells stay for who sleeps: whoever else took one would leave the sleeper asleep, with nobody to
+  // ring again.
+  bool IsAlive() const {
+    char bell;
+    const ssize_t n = recv(socket_.get(), &bell, 1, MSG_DONTWAIT | MSG_PEEK);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+  }
+  absl::Status Closed() const {
+    return absl::UnavailableError(absl::StrCat(name(), " was closed"));
+  }
+  absl::Status Spoilt() const {
+    return absl::DataLossError(absl::StrCat(name(), " was spoilt by the other end"));
+  }
+
+  const MemoryPtr memory_;
+  Ring& out_;
+  Ring& in_;
+  const Fd socket_;
+  const std::string peer_;
+  uint64_t written_ = 0;  // the writer's
+  uint64_t read_ = 0;     // the reader's
+  int empty_reads_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ByteStream>> OfferSharedMemory(Fd socket, std::string peer) {
+  GYRE_ASSIGN_OR_RETURN(const Fd fd, MakeMemory());
+  GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Map(fd.get()));
+  new (memory.get()) Memory;
+  char byte = kHandOver;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int descriptor = fd.get();
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  if (sendmsg(socket.get(), &message, MSG_NOSIGNAL) != 1)
+    return SystemError(absl::StrCat("cannot hand shared memory to ", peer));
+  return std::make_unique<SharedMemory>(std::move(memory), true, std::move(socket),
+                                        std::move(peer));
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> AcceptSharedMemory(Fd& socket, std::string peer) {
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t n = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    return std::unique_ptr<ByteStream>();
+  if (n < 0) return SystemError(absl::StrCat("lost ", peer));
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  Fd fd;
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
+    fd = Fd(descriptor);
+  }
+  struct stat about = {};
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (n != 1 || byte != kHandOver || !fd || fstat(fd.get(), &about) != 0 ||
+      about.st_size != static_cast<off_t>(sizeof(Memory)) ||
+      (fcntl(fd.get(), F_GET_SEALS) & kSeals) != kSeals) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(peer, " offers no shared memory of this version"));
+  }
+  GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Map(fd.get()));
+  return std::make_unique<SharedMemory>(std::move(memory), false, std::move(socket),
+                                        std::move(peer));
+}
+
+absl::StatusOr<StreamPair> SharedMemoryPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+    return SystemError("cannot make a socket");
+  Fd offers(ends[0]), accepts(ends[1]);
+  GYRE_ASSIGN_OR_RETURN(const Fd fd, MakeMemory());
+  GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Map(fd.get()));
+  new (memory.get()) Memory;
+  return StreamPair(
+      std::make_unique<SharedMemory>(memory, true, std::move(offers), "this process"),
+      std::make_unique<SharedMemory>(memory, false, std::move(accepts), "this process"));
+}
+
+}  // namespace gyre::dist

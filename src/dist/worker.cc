@@ -1,0 +1,451 @@
+#include "dist/worker.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/cancellation.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "dist/messages.h"
+#include "exec/dataflow/devices.h"
+#include "graphdef/import.h"
+#include "ir/verifier.h"
+#include "ops/registry.h"
+
+namespace gyre::dist {
+namespace {
+
+constexpr int64_t kNanosPerMs = 1'000'000;
+// How often a worker that joins looks whether the others have answered.
+constexpr int64_t kJoinLookNanos = 20 * kNanosPerMs;
+
+// In time that does not tell where two tokens differ.
+bool IsSameToken(absl::string_view a, absl::string_view b) {
+  unsigned char differs = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    differs |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return differs == 0;
+}
+
+// The node that the client calls so.
+absl::StatusOr<NodeId> FindNode(const Function& main, const proto::Compile::Endpoint& endpoint) {
+  const auto n = static_cast<int>(main.nodes.size());
+  if (endpoint.index() >= 0 && endpoint.index() < n &&
+      main.nodes[endpoint.index()].name == endpoint.node()) {
+    return static_cast<NodeId>(endpoint.index());
+  }
+  for (const Node& node : main.nodes) {
+    if (node.name == endpoint.node()) return node.id;
+  }
+  return absl::NotFoundError(absl::StrCat("the graph has no node ", endpoint.node()));
+}
+
+absl::StatusOr<Endpoint> FindEndpoint(const Function& main,
+                                      const proto::Compile::Endpoint& endpoint) {
+  GYRE_ASSIGN_OR_RETURN(const NodeId node, FindNode(main, endpoint));
+  const auto outputs = static_cast<int>(main.node(node).signature.outputs.size());
+  if (endpoint.slot() < 0 || endpoint.slot() >= outputs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(endpoint.node(), " has no output ", endpoint.slot()));
+  }
+  return Endpoint{node, endpoint.slot()};
+}
+
+absl::StatusOr<RunSignature> SignatureOf(const Function& main, const proto::Compile& compile) {
+  RunSignature signature;
+  for (const auto& feed : compile.feeds()) {
+    GYRE_ASSIGN_OR_RETURN(signature.feeds.emplace_back(), FindEndpoint(main, feed));
+  }
+  for (const auto& fetch : compile.fetches()) {
+    GYRE_ASSIGN_OR_RETURN(signature.fetches.emplace_back(), FindEndpoint(main, fetch));
+  }
+  for (const auto& target : compile.targets()) {
+    GYRE_ASSIGN_OR_RETURN(signature.targets.emplace_back(), FindNode(main, target));
+  }
+  return signature;
+}
+
+}  // namespace
+
+struct Worker::State {
+  State(Host& h, const WorkerOptions& o)
+      : host(h),
+        options(o),
+        mesh(h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
+             [](const Peer&, const absl::Status&) {}) {}
+
+  // A task on a thread of its own, which the worker's end waits for.
+  void Spawn(std::shared_ptr<State> self, std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex);
+      ++busy;
+    }
+    host.Spawn([self = std::move(self), task = std::move(task)]() mutable {
+      task();
+      task = nullptr;
+      const std::lock_guard lock(self->mutex);
+      --self->busy;
+      self->changed.notify_all();
+    });
+  }
+
+  Host& host;
+  const WorkerOptions options;
+  Mesh mesh;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int busy = 0;                                // guarded by mutex: tasks
+  std::vector<std::weak_ptr<Client>> clients;  // guarded by mutex
+  // guarded by mutex: variables that clients share, by the name they give
+  absl::flat_hash_map<std::string, std::shared_ptr<ResourceStore>> shared;
+};
+
+// One client's programs and steps.
+class Worker::Client final : public LinkHandler, public std::enable_shared_from_this<Client> {
+ public:
+  Client(std::shared_ptr<State> state, std::shared_ptr<ControlLink> link)
+      : state_(std::move(state)), link_(std::move(link)) {}
+
+  void OnMessage(absl::string_view message) override;
+  void OnClosed(const absl::Status& why) override {
+    CancelAll(absl::CancelledError(absl::StrCat("the client is gone: ", why.message())));
+    const std::lock_guard lock(mutex_);
+    programs_.clear();
+    own_state_.clear();
+  }
+  void CancelAll(const absl::Status& why);
+  void Close() { link_->Close(); }
+
+ private:
+  struct Member {
+    std::string name;
+    uint64_t incarnation = 0;
+  };
+  struct CompiledProgram {
+    dataflow::PartsHere parts;
+    std::vector<std::pair<std::string, uint64_t>> devices;  // and whose: 0 for this worker's
+    std::shared_ptr<ResourceStore> resources;
+    std::mutex mutex;
+    std::shared_ptr<const Routes> routes;  // guarded by mutex; of the peers there were last
+  };
+
+  void Reply(const proto::FromWorker& message) { link_->Send(message.SerializeAsString()); }
+  void Greet(const proto::Hello& hello);
+  absl::Status Join(const proto::Join& join);
+  absl::Status Compile(const proto::Compile& compile, proto::Compiled* reply);
+  void StartRun(const proto::Run& run);
+  absl::Status Run(const proto::Run& run, Cancellation& cancellation, proto::Done* reply);
+  absl::StatusOr<std::shared_ptr<const Routes>> RoutesOf(CompiledProgram& program);
+  std::shared_ptr<ResourceStore> ResourcesOf(const proto::Compile& compile);
+
+  const std::shared_ptr<State> state_;
+  const std::shared_ptr<ControlLink> link_;
+  bool is_known_ = false;  // of OnMessage alone: it has shown the token
+
+  std::mutex mutex_;  // guards what follows
+  std::vector<Member> members_;
+  int self_ = -1;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Cancellation>> steps_;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
+};
+
+void Worker::Client::OnMessage(absl::string_view bytes) {
+  proto::ToWorker message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return link_->Close();
+  if (!is_known_ && message.what_case() != proto::ToWorker::kHello) return link_->Close();
+  switch (message.what_case()) {
+    case proto::ToWorker::kHello:
+      return Greet(message.hello());
+    case proto::ToWorker::kJoin:
+      return state_->Spawn(state_, [self = shared_from_this(), join = message.join()] {
+        proto::FromWorker reply;
+        ToProto(self->Join(join), reply.mutable_joined()->mutable_status());
+        self->Reply(reply);
+      });
+    case proto::ToWorker::kCompile:
+      return state_->Spawn(state_, [self = shared_from_this(), compile = message.compile()] {
+        proto::FromWorker reply;
+        proto::Compiled* const compiled = reply.mutable_compiled();
+        compiled->set_program(compile.program());
+        ToProto(self->Compile(compile, compiled), compiled->mutable_status());
+        self->Reply(reply);
+      });
+    case proto::ToWorker::kDrop: {
+      const std::lock_guard lock(mutex_);
+      if (message.drop().has_state()) {
+        own_state_.erase(message.drop().state());
+      } else {
+        programs_.erase(message.drop().program());
+      }
+      return;
+    }
+    case proto::ToWorker::kRun:
+      return StartRun(message.run());
+    case proto::ToWorker::kCancel: {
+      std::shared_ptr<Cancellation> cancellation;
+      {
+        const std::lock_guard lock(mutex_);
+        const auto it = steps_.find(message.cancel().step());
+        if (it != steps_.end()) cancellation = it->second;
+      }
+      const absl::Status why = FromProto(message.cancel().status());
+      if (cancellation != nullptr)
+        cancellation->Cancel(why.ok() ? absl::CancelledError("the client has cancelled") : why);
+      return;
+    }
+    case proto::ToWorker::kPing: {
+      proto::FromWorker reply;
+      reply.mutable_pong()->set_number(message.ping().number());
+      return Reply(reply);
+    }
+    case proto::ToWorker::WHAT_NOT_SET:
+      return;  // of a later version
+  }
+}
+
+void Worker::Client::Greet(const proto::Hello& hello) {
+  proto::FromWorker message;
+  proto::HelloReply& reply = *message.mutable_hello();
+  reply.set_version(kControlVersion);
+  absl::Status status;
+  if (hello.version() != kControlVersion) {
+    status = absl::FailedPreconditionError(
+        absl::StrCat("this worker speaks version ", kControlVersion,
+                     " of the control protocol, the client version ", hello.version(),
+                     ": both must be of the same Gyre"));
+  } else if (!IsSameToken(hello.token(), state_->options.token)) {
+    status = absl::UnauthenticatedError("the token is not this worker's");
+  } else {
+    is_known_ = true;
+    const ChannelAddress address = state_->host.channel_address();
+    reply.set_incarnation(state_->options.incarnation);
+    reply.set_num_devices(state_->options.num_devices);
+    reply.set_tcp(address.tcp);
+    reply.set_memory(address.memory);
+    reply.set_machine(address.machine);
+  }
+  ToProto(status, reply.mutable_status());
+  Reply(message);
+  if (!status.ok()) link_->Close();
+}
+
+absl::Status Worker::Client::Join(const proto::Join& join) {
+  if (join.self() < 0 || join.self() >= join.members_size())
+    return absl::InvalidArgumentError("the cluster does not have this worker");
+  const uint64_t own = state_->options.incarnation;
+  if (join.members(join.self()).incarnation() != own)
+    return absl::FailedPreconditionError("this worker has been started anew");
+  const auto transport = static_cast<Transport>(std::clamp(join.transport(), 0, 2));
+  const Clock& clock = state_->host.clock();
+  const int64_t deadline = clock.NowNanos() + join.failure_ms() * kNanosPerMs;
+  Mesh& mesh = state_->mesh;
+  while (true) {
+    const uint64_t seen = mesh.wakes();
+    const proto::Join::Member* missing = nullptr;
+    absl::Status status;
+    for (const proto::Join::Member& member : join.members()) {
+      const uint64_t other = member.incarnation();
+      if (other == own || mesh.Find(other) != nullptr) continue;
+      missing = &member;
+      // The later one calls; again, if the other did not know yet that it would.
+      status.Update(mesh.Expect(other, member.name(),
+                                {member.tcp(), member.memory(), member.machine()}, transport,
+                                join.secret(), own > other));
+    }
+    if (missing == nullptr) break;
+    if (absl::IsInvalidArgument(status)) return status;
+    if (clock.NowNanos() > deadline) {
+      return absl::UnavailableError(absl::StrCat("no tensor channel to ", missing->name(),
+                                                 " within ", join.failure_ms(), " ms",
+                                                 status.ok() ? "" : ": ", status.message()));
+    }
+    mesh.Wait(seen, kJoinLookNanos);
+  }
+  const std::lock_guard lock(mutex_);
+  members_.clear();
+  for (const proto::Join::Member& member : join.members())
+    members_.push_back({member.name(), member.incarnation()});
+  self_ = join.self();
+  return absl::OkStatus();
+}
+
+absl::Status Worker::Client::Compile(const proto::Compile& compile, proto::Compiled* reply) {
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                        ImportGraphDef(compile.graph(), Ops(), {.format = GraphFormat::kBinary}));
+  GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
+  GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
+  EngineOptions options;
+  options.window = compile.window();
+  options.threads = state_->options.threads > 0 ? state_->options.threads : NumProcessors();
+  options.place.soft = compile.soft_placement();
+  if (compile.spreads()) options.place.spread_seed = compile.spread_seed();
+  if (compile.has_schedule_seed()) options.schedule_seed = compile.schedule_seed();
+  for (const proto::Compile::Home& home : compile.homes())
+    options.place.homes.emplace(home.state(), home.device());
+  auto made = std::make_shared<CompiledProgram>();
+  std::vector<bool> here;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const proto::Compile::Device& device : compile.devices()) {
+      if (device.member() < 0 || device.member() >= static_cast<int>(members_.size()))
+        return absl::InvalidArgumentError("a device belongs to no worker of the cluster");
+      GYRE_ASSIGN_OR_RETURN(options.devices.emplace_back(), DeviceName::Parse(device.name()));
+      here.push_back(device.member() == self_);
+      made->devices.emplace_back(device.name(),
+                                 here.back() ? 0 : members_[device.member()].incarnation);
+    }
+  }
+  if (options.devices.empty()) return absl::InvalidArgumentError("there are no devices");
+  GYRE_ASSIGN_OR_RETURN(made->parts,
+                        dataflow::CompileParts(std::move(program), signature, options, here));
+  made->resources = ResourcesOf(compile);
+  reply->mutable_feeds()->Add(made->parts.feeds.begin(), made->parts.feeds.end());
+  reply->mutable_fetches()->Add(made->parts.fetches.begin(), made->parts.fetches.end());
+  reply->set_takes_part(made->parts.executable != nullptr);
+  const std::lock_guard lock(mutex_);
+  programs_[compile.program()] = std::move(made);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<ResourceStore> Worker::Client::ResourcesOf(const proto::Compile& compile) {
+  const bool is_shared = !compile.shared_state().empty();
+  const std::lock_guard lock(is_shared ? state_->mutex : mutex_);
+  std::shared_ptr<ResourceStore>& resources =
+      is_shared ? state_->shared[compile.shared_state()] : own_state_[compile.state()];
+  if (resources == nullptr) resources = std::make_shared<ResourceStore>();
+  return resources;
+}
+
+void Worker::Client::StartRun(const proto::Run& run) {
+  auto cancellation =
+      std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
+  {
+    const std::lock_guard lock(mutex_);
+    steps_[run.step()] = cancellation;
+  }
+  state_->Spawn(state_, [self = shared_from_this(), run, cancellation] {
+    proto::FromWorker reply;
+    proto::Done* const done = reply.mutable_done();
+    done->set_step(run.step());
+    ToProto(self->Run(run, *cancellation, done), done->mutable_status());
+    self->state_->mesh.End(run.step());
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->steps_.erase(run.step());
+    }
+    self->Reply(reply);
+  });
+}
+
+absl::StatusOr<std::shared_ptr<const Routes>> Worker::Client::RoutesOf(CompiledProgram& program) {
+  const std::lock_guard lock(program.mutex);
+  bool is_same = program.routes != nullptr;
+  auto routes = std::make_shared<Routes>();
+  for (const auto& [device, incarnation] : program.devices) {
+    PeerPtr peer;
+    if (incarnation != 0) {
+      peer = state_->mesh.Find(incarnation);
+      if (peer == nullptr)
+        return absl::UnavailableError(
+            absl::StrCat("there is no connection to the worker of ", device));
+    }
+    is_same = is_same && program.routes->at(device) == peer;
+    routes->emplace(device, std::move(peer));
+  }
+  if (!is_same) program.routes = std::move(routes);
+  return program.routes;
+}
+
+absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellation,
+                                 proto::Done* reply) {
+  std::shared_ptr<CompiledProgram> program;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = programs_.find(run.program());
+    if (it == programs_.end() || it->second->parts.executable == nullptr)
+      return absl::NotFoundError(absl::StrCat("this worker has no program ", run.program()));
+    program = it->second;
+  }
+  const auto budget = MakeRef<MemoryBudget>(run.budget_bytes() > 0 ? run.budget_bytes()
+                                                                   : PhysicalMemoryBytes() / 4 * 3);
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> feeds, FromProto(run.feeds(), budget.get()));
+  if (feeds.size() != program->parts.feeds.size())
+    return absl::InvalidArgumentError("the wrong number of feeds");
+  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Routes> routes, RoutesOf(*program));
+  state_->mesh.set_look_out_nanos(run.look_out_nanos());
+  GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<StepRendezvous> rendezvous,
+                        state_->mesh.Begin(run.step(), std::move(routes), budget));
+  cancellation.AddCallback(
+      [rendezvous, &cancellation] { rendezvous->Abort(cancellation.status()); });
+  RunEnv env;
+  env.cancellation = &cancellation;
+  env.budget = budget.get();
+  env.resources = program->resources.get();
+  env.rendezvous = rendezvous.get();
+  env.run_id = run.run_id();
+  env.seed = run.seed();
+  env.print = [&](absl::string_view stream, absl::string_view text) {
+    proto::FromWorker message;
+    message.mutable_printed()->set_step(run.step());
+    message.mutable_printed()->set_stream(std::string(stream));
+    message.mutable_printed()->set_text(std::string(text));
+    Reply(message);
+  };
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                        program->parts.executable->Run(feeds, env, {}));
+  reply->set_peak_bytes(budget->peak());
+  return ToProto(results, reply->mutable_fetches());
+}
+
+void Worker::Client::CancelAll(const absl::Status& why) {
+  std::vector<std::shared_ptr<Cancellation>> steps;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, cancellation] : steps_) steps.push_back(cancellation);
+  }
+  for (const auto& cancellation : steps) cancellation->Cancel(why);
+}
+
+Worker::Worker(Host& host, const WorkerOptions& options)
+    : state_(std::make_shared<State>(host, options)) {}
+
+Worker::~Worker() {
+  std::vector<std::weak_ptr<Client>> clients;
+  {
+    const std::lock_guard lock(state_->mutex);
+    clients.swap(state_->clients);
+  }
+  for (const auto& weak : clients) {
+    if (const auto client = weak.lock()) {
+      client->CancelAll(absl::CancelledError("the worker ends"));
+      client->Close();
+    }
+  }
+  std::unique_lock lock(state_->mutex);
+  while (state_->busy > 0)
+    state_->host.Wait(lock, state_->changed, std::numeric_limits<int64_t>::max());
+}
+
+std::shared_ptr<LinkHandler> Worker::Accept(std::shared_ptr<ControlLink> link) {
+  auto client = std::make_shared<Client>(state_, std::move(link));
+  const std::lock_guard lock(state_->mutex);
+  std::erase_if(state_->clients, [](const auto& weak) { return weak.expired(); });
+  state_->clients.push_back(client);
+  return client;
+}
+
+void Worker::Tick() { state_->mesh.Tick(); }
+
+int Worker::num_busy() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->busy;
+}
+
+}  // namespace gyre::dist
