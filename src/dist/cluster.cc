@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -80,7 +81,7 @@ struct State : std::enable_shared_from_this<State> {
   uint64_t next_step;
   uint64_t next_ping = 1;
   absl::flat_hash_map<uint64_t, Compiling> compiling;
-  absl::flat_hash_map<uint64_t, Underway*> steps;
+  std::map<uint64_t, Underway*> steps;
 };
 
 class Handler final : public LinkHandler {
@@ -392,7 +393,7 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
         if (give_up == 0) give_up = now + state_->settings.failure_nanos;
         left = give_up - now;
       } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
-        left = env.cancellation->deadline_nanos() - now;
+        left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();
       }
       if (left <= 0 && !underway.first.ok()) break;
       if (left > 0) state_->host.Wait(lock, state_->changed, left);

@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -43,7 +44,7 @@ struct Peer {
 using PeerPtr = std::shared_ptr<Peer>;
 
 // By device: the peer that has it; null: this process.
-using Routes = absl::flat_hash_map<std::string, PeerPtr>;
+using Routes = std::map<std::string, PeerPtr, std::less<>>;
 
 // Where the values of one step meet. Made by Mesh::Begin; ends with it.
 class StepRendezvous final : public Rendezvous {
@@ -83,7 +84,7 @@ class StepRendezvous final : public Rendezvous {
   uint64_t next_offer_ = 1;
   absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
-  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
+  std::map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
   absl::flat_hash_map<uint64_t, int64_t> unread_;  // by peer: the weight of what waits here
 };
 
@@ -167,7 +168,7 @@ class Mesh final : public Courier, private FrameSink {
   absl::flat_hash_map<uint64_t, PeerPtr> peers_;      // by incarnation
   // All channels, callers that have not said hello among them. Replaced when it changes.
   std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> channels_;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
+  std::map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
   absl::flat_hash_set<uint64_t> ended_;  // the last steps that ended
   std::deque<uint64_t> ended_order_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
     programs_.clear();
     own_state_.clear();
   }
+  // Ends what runs and waits, for the client or the worker is gone.
   void CancelAll(const absl::Status& why);
   void Close() { link_->Close(); }
 
@@ -148,11 +150,12 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   const std::shared_ptr<ControlLink> link_;
   bool is_known_ = false;  // of OnMessage alone: it has shown the token
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;     // guards what follows
+  absl::Status closed_;  // why nothing more is to be begun
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<Cancellation>> steps_;
+  std::map<uint64_t, std::shared_ptr<Cancellation>> steps_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
 };
 
@@ -260,6 +263,10 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
                                 join.secret(), own > other));
     }
     if (missing == nullptr) break;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!closed_.ok()) return closed_;
+    }
     if (absl::IsInvalidArgument(status)) return status;
     if (clock.NowNanos() > deadline) {
       return absl::UnavailableError(absl::StrCat("no tensor channel to ", missing->name(),
@@ -408,8 +415,10 @@ void Worker::Client::CancelAll(const absl::Status& why) {
   std::vector<std::shared_ptr<Cancellation>> steps;
   {
     const std::lock_guard lock(mutex_);
+    closed_ = why;
     for (const auto& [id, cancellation] : steps_) steps.push_back(cancellation);
   }
+  state_->mesh.Wake();
   for (const auto& cancellation : steps) cancellation->Cancel(why);
 }
 

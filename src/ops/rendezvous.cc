@@ -1,5 +1,6 @@
 #include "ops/rendezvous.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -99,11 +100,16 @@ void LocalRendezvous::Abort(const absl::Status& why) {
     status_ = why;
     slots.swap(slots_);
   }
+  // In the order of their keys, so that the same abort has the same effects.
+  std::vector<std::pair<TransferKey, Slot*>> waiting;
   for (auto& [key, slot] : slots) {
-    if (slot.waiter != nullptr) slot.waiter(why);
-    for (const Slot& next : slot.more) {
-      if (next.waiter != nullptr) next.waiter(why);
-    }
+    if (slot.waiter != nullptr) waiting.emplace_back(key, &slot);
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [key, slot] : waiting) {
+    slot->waiter(why);
+    for (const Slot& next : slot->more) next.waiter(why);
   }
 }
 

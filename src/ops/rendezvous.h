@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct TransferKey {
 
   friend bool operator==(const TransferKey& a, const TransferKey& b) {
     return a.edge == b.edge && a.tag.frame == b.tag.frame && a.tag.iteration == b.tag.iteration;
+  }
+  friend bool operator<(const TransferKey& a, const TransferKey& b) {
+    return std::tie(a.edge, a.tag.frame, a.tag.iteration) <
+           std::tie(b.edge, b.tag.frame, b.tag.iteration);
   }
   template <typename H>
   friend H AbslHashValue(H h, const TransferKey& k) {

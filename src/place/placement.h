@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "devices/device_name.h"
@@ -26,7 +26,7 @@ struct PlaceOptions {
   std::optional<uint64_t> spread_seed;
   // What state asks for whose handle asks for nothing: see HomesOfState. Needed where devices do
   // not share what the session finds by name.
-  absl::flat_hash_map<std::string, std::string> homes;
+  std::map<std::string, std::string> homes;
 };
 
 struct Placement {

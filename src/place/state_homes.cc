@@ -16,9 +16,9 @@ std::string StateName(const Node& node, absl::string_view node_name) {
                       name.empty() ? node_name : name);
 }
 
-absl::flat_hash_map<std::string, std::string> HomesOfState(const Program& program) {
+std::map<std::string, std::string> HomesOfState(const Program& program) {
   const Function& main = program.main();
-  absl::flat_hash_map<std::string, std::string> homes;
+  std::map<std::string, std::string> homes;
   std::vector<std::string> states(main.nodes.size());
   for (const Node& node : main.nodes) {
     if (node.op == nullptr) continue;

@@ -4,9 +4,9 @@
 // hold the node that asks for a variable's device. So the whole program decides.
 #pragma once
 
+#include <map>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "ir/program.h"
 
@@ -18,6 +18,6 @@ std::string StateName(const Node& node, absl::string_view node_name);
 
 // By StateName, the device that the handle asks for or, if it asks for none, the first of the nodes
 // that use it and ask for one. State that nobody asks for is not listed.
-absl::flat_hash_map<std::string, std::string> HomesOfState(const Program& program);
+std::map<std::string, std::string> HomesOfState(const Program& program);
 
 }  // namespace gyre::place
