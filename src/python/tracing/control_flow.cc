@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "front/vectorized_map.h"
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/graph.h"
@@ -134,6 +135,21 @@ nb::list Map(nb::callable fn, nb::handle rows, nb::handle name, int64_t window, 
                  graph);
 }
 
+// The results, and what runs row by row: (node, op, line, reason) each.
+nb::tuple VectorizedMap(nb::callable fn, nb::handle rows, nb::handle name, bool fall_back) {
+  const auto graph = RequireGraph("vectorized_map");
+  const gyre::internal::VectorizedRows all =
+      gyre::internal::VectorizedMap(LeavesOf(ValuesOf(rows, "rows"), nb::none()),
+                                    BodyOf(fn, nb::none(), "the function of vectorized_map", graph),
+                                    {std::string(TextOf(name, "a name")), fall_back}, kNowhere);
+  const auto text = [](const std::string& s) { return nb::str(s.data(), s.size()); };
+  nb::list loops;
+  for (const LoopOverRows& loop : all.loops)
+    loops.append(
+        nb::make_tuple(text(loop.node), text(loop.op), text(loop.source), text(loop.reason)));
+  return nb::make_tuple(WrapAll(all.results, graph), loops);
+}
+
 nb::list Fold(nb::callable fn, nb::handle rows, nb::handle initial, nb::handle paths, bool keep,
               bool reverse, nb::handle name, int64_t window, nb::handle memory) {
   const auto graph = RequireGraph("fold");
@@ -168,6 +184,8 @@ void BindControlFlow(nb::module_& m) {
         nb::arg("memory") = "", nb::arg("invariants") = nb::none());
   m.def("trace_map", &Map, nb::arg("fn"), nb::arg("rows"), nb::kw_only(), nb::arg("name") = "map",
         nb::arg("window") = 10, nb::arg("memory") = "", nb::arg("reverse") = false);
+  m.def("trace_vectorized_map", &VectorizedMap, nb::arg("fn"), nb::arg("rows"), nb::kw_only(),
+        nb::arg("name") = "vectorized_map", nb::arg("fall_back") = true);
   m.def("trace_fold", &Fold, nb::arg("fn"), nb::arg("rows"), nb::arg("initial"),
         nb::arg("paths") = nb::none(), nb::kw_only(), nb::arg("keep"), nb::arg("reverse") = false,
         nb::arg("name") = "scan", nb::arg("window") = 10, nb::arg("memory") = "");

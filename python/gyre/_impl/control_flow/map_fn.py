@@ -1,4 +1,4 @@
-"""map_fn and vectorized_map: a function of each row."""
+"""map_fn: a function of each row."""
 
 from gyre import _gyre
 from gyre._impl import nest
@@ -18,28 +18,38 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     fn = callable_of(fn, "fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
     elems = as_tensors(elems)
-    rows = _rows(elems)
+    rows = rows_of(elems)
     window = parallel_iterations or 10
     if _gyre.current_graph() is None:
-        return _run(fn, elems, rows, signature)
-    layout = None
-
-    def body(tensors):
-        nonlocal layout
-        result = _typed(as_tensors(fn(nest.pack_sequence_as(elems, tensors, True))), signature)
-        taken = Taken(result)
-        layout = layout_of(taken)
-        try:
-            return layout.emit(taken)
-        except Mismatch:
-            raise TypeError(f"fn of map_fn returns {taken.describe()}") from None
-
+        return run_rows(fn, elems, rows, signature)
+    body = RowBody(fn, elems, "map_fn", signature)
     options = {"memory": memory or state.memory} if memory or state.memory else {}
-    results = _gyre.trace_map(body, rows, name=name or "map", window=window, **options)
-    return layout.pack(iter(results))[0]
+    return body.pack(_gyre.trace_map(body, rows, name=name or "map", window=window, **options))
 
 
-def _rows(elems):
+class RowBody:
+    """fn as tracing calls it: from the tensors of one row to those of its result."""
+
+    def __init__(self, fn, elems, what, signature=None):
+        self._fn, self._elems, self._what, self._signature = fn, elems, what, signature
+        self._layout = None
+
+    def __call__(self, tensors):
+        row = nest.pack_sequence_as(self._elems, tensors, True)
+        taken = Taken(_typed(as_tensors(self._fn(row)), self._signature))
+        self._layout = layout_of(taken)
+        try:
+            return self._layout.emit(taken)
+        except Mismatch:
+            raise TypeError(f"fn of {self._what} returns {taken.describe()}") from None
+
+    def pack(self, tensors):
+        """Tensors in the structure of what fn returned last."""
+        return self._layout.pack(iter(tensors))[0]
+
+
+def rows_of(elems):
+    """The tensors in `elems`. ValueError if it shows that they have no rows, or not equally many."""
     rows = nest.flatten(elems, expand_composites=True)
     if not rows:
         raise ValueError("elems must hold at least one tensor")
@@ -69,7 +79,8 @@ def _typed(result, signature):
     return result
 
 
-def _run(fn, elems, rows, signature):
+def run_rows(fn, elems, rows, signature=None):
+    """map_fn without a graph."""
     count = rows[0]._dims[0]
     results = []
     for i in range(count):
@@ -97,13 +108,3 @@ def _empty(part):
     dims = [d or 0 for d in (getattr(part, "_dims", None) or ())]
     return _gyre.convert([], _gyre.as_dtype(getattr(part, "dtype", part))) if not dims else _gyre.execute(
         "Fill", [[0, *dims], _gyre.convert(0, part.dtype)])[0]
-
-
-def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
-    """map_fn whose rows may be computed in any order, and many at once; `fn` should not depend on that.
-
-    Rows are iterations of one loop, 64 of them in flight, whatever `fn` does: nothing is refused, and there
-    is no other way to fall back to, so both arguments are taken, and of no effect. Where all rows should be
-    one product or sum, write `fn` for tensors with a leading axis and call it once."""
-    del fallback_to_while_loop, warn
-    return map_fn(fn, elems, parallel_iterations=64)

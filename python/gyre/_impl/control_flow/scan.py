@@ -5,7 +5,7 @@ from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
 from gyre._impl.autograph.tracing import place, state
 from gyre._impl.control_flow.branches import as_tensors, callable_of
-from gyre._impl.control_flow.map_fn import _rows
+from gyre._impl.control_flow.map_fn import rows_of
 from gyre._impl.control_flow.while_loop import _check, _next
 
 
@@ -37,7 +37,7 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
 def _fold(fn, elems, initializer, keep, reverse, window, name, memory):
     fn = callable_of(fn, "fn")
     elems = as_tensors(elems)
-    rows = _rows(elems)
+    rows = rows_of(elems)
     first = None
     if initializer is None:
         at = -1 if reverse else 0
