@@ -52,15 +52,18 @@ class Graph {
   // The first output; the others are at other slots of the same node.
   Endpoint Op(absl::string_view op, absl::Span<const Endpoint> inputs, AttrMap attrs = {},
               absl::string_view name = "", std::vector<NodeId> control_inputs = {}) {
-    return OrDie(
-        builder_.Add1(op, inputs, std::move(attrs),
-                      {.name = std::string(name), .control_inputs = std::move(control_inputs)}));
+    return OrDie(builder_.Add1(op, inputs, std::move(attrs),
+                               {.name = std::string(name),
+                                .control_inputs = std::move(control_inputs),
+                                .device = device_}));
   }
   Endpoint Op(absl::string_view op, std::initializer_list<Endpoint> inputs, AttrMap attrs = {},
               absl::string_view name = "", std::vector<NodeId> control_inputs = {}) {
     return Op(op, absl::MakeConstSpan(inputs.begin(), inputs.size()), std::move(attrs), name,
               std::move(control_inputs));
   }
+  // What is added from here on asks for it.
+  void OnDevice(absl::string_view device) { device_ = std::string(device); }
   // Input `slot` of a loop's Merge, which is made before what it reads.
   void CloseLoop(Endpoint merge, Endpoint next) {
     if (const absl::Status status = builder_.SetInput(merge.node, 1, next); !status.ok())
@@ -71,6 +74,7 @@ class Graph {
 
  private:
   FunctionBuilder builder_;
+  std::string device_;
 };
 
 inline std::shared_ptr<const Program> MakeProgram(Function main,

@@ -37,6 +37,7 @@ class TimedCase {
     session_options.engine = options.engine;
     session_options.window = what.window;
     session_options.threads = std::max(1, options.threads / what.clients);
+    if (what.configure) what.configure(session_options);
     if (what.prepare) {
       run_ = what.prepare(session_options);
       return;

@@ -14,9 +14,12 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "cli/cli.h"
+#include "devices_cases.h"
 #include "gradient_cases.h"
 #include "loops_cases.h"
 #include "ops_cases.h"
@@ -30,7 +33,7 @@ namespace {
 std::map<std::string, Case> AllCases() {
   std::map<std::string, Case> all;
   for (const auto& topic :
-       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases()}) {
+       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases(), DevicesCases()}) {
     for (const Case& what : topic) all.emplace(what.name, what);
   }
   return all;
@@ -93,4 +96,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace gyre::bench
 
-int main(int argc, char** argv) { return gyre::bench::Main(argc, argv); }
+// As a worker of the clusters that are measured, it is `gyre worker`.
+int main(int argc, char** argv) {
+  if (argc < 2 || absl::string_view(argv[1]) != "worker") return gyre::bench::Main(argc, argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  return gyre::cli::Main(words, {std::cout, std::cerr, false});
+}

@@ -30,6 +30,8 @@ struct Case {
   std::function<Workload()> make;
   int window = 0;   // as SessionOptions::window
   int clients = 1;  // threads that run the one session at the same time
+  // Changes the session's options: its devices, its cluster.
+  std::function<void(SessionOptions&)> configure;
   // The whole process is measured: `gyre run` of the saved program.
   bool as_process = false;
   // Where it is no workload: makes what is measured ready, checks its result, and returns it.

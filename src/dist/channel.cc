@@ -62,6 +62,7 @@ void Channel::Enqueue(Outgoing frame) {
   if (!write_status_.ok()) return;
   outgoing_.push_back(std::move(frame));
   if (outgoing_.size() == 1) Flush();
+  has_waiting_.store(!outgoing_.empty() || !write_status_.ok(), std::memory_order_relaxed);
 }
 
 // Requirement: send_mutex_ is held.
@@ -104,16 +105,12 @@ void Channel::Flush() {
   }
 }
 
-bool Channel::HasWaiting() {
-  const std::lock_guard lock(send_mutex_);
-  return !outgoing_.empty();
-}
-
 absl::Status Channel::Poll(FrameSink& sink) {
-  {
+  if (has_waiting_.load(std::memory_order_relaxed)) {
     const std::lock_guard lock(send_mutex_);
     Flush();
     if (!write_status_.ok()) return write_status_;
+    has_waiting_.store(!outgoing_.empty(), std::memory_order_relaxed);
   }
   const std::unique_lock lock(read_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return absl::OkStatus();
@@ -127,6 +124,7 @@ absl::Status Channel::ReadFrames(FrameSink& sink) {
     if (moved) continue;
     GYRE_ASSIGN_OR_RETURN(const size_t n, Fill());
     if (n == 0) return absl::OkStatus();
+    has_heard_.store(true, std::memory_order_relaxed);
   }
 }
 

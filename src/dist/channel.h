@@ -58,9 +58,10 @@ class Channel {
 
   // For who sleeps until something comes.
   ByteStream& stream() { return *stream_; }
-  bool HasWaiting();
-  // Clock times, by who polls with `now`: when something came last.
-  std::atomic<int64_t> heard_nanos{0};
+  bool HasWaiting() const { return has_waiting_.load(std::memory_order_relaxed); }
+  // Whether something has come since it was asked last.
+  bool TakeHasHeard() { return has_heard_.exchange(false, std::memory_order_relaxed); }
+  std::atomic<int64_t> heard_nanos{0};  // of who has the channel: when that was so last
   // Of the other process, once it has said hello (or was dialled).
   std::atomic<uint64_t> peer{0};
 
@@ -87,6 +88,9 @@ class Channel {
 
   const std::unique_ptr<ByteStream> stream_;
   const bool with_checksum_;
+
+  std::atomic<bool> has_heard_{false};
+  std::atomic<bool> has_waiting_{false};  // set under send_mutex_: outgoing_ is not empty
 
   std::mutex send_mutex_;  // guards writing
   std::deque<Outgoing> outgoing_;

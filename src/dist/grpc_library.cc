@@ -18,6 +18,8 @@ absl::StatusOr<const GrpcLibrary*> Load() {
   if (dladdr(reinterpret_cast<const void*>(&LoadGrpc), &self) != 0 && self.dli_fname != nullptr) {
     std::error_code error;
     folder = std::filesystem::canonical(self.dli_fname, error).parent_path();
+    // A program that has the code built in, started under a name that is no path.
+    if (error) folder = std::filesystem::canonical("/proc/self/exe", error).parent_path();
   }
   void* library = nullptr;
   std::string why;

@@ -221,15 +221,9 @@ Mesh::Mesh(Host& host, const Options& options,
     : host_(host),
       options_(options),
       on_lost_(std::move(on_lost)),
-      look_out_nanos_(options.look_out_nanos),
-      channels_(std::make_shared<std::vector<std::shared_ptr<Channel>>>()) {}
+      look_out_nanos_(options.look_out_nanos) {}
 
 Mesh::~Mesh() = default;
-
-std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> Mesh::Channels() {
-  const std::lock_guard lock(mutex_);
-  return channels_;
-}
 
 absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelAddress& address,
                           Transport transport, const std::string& secret, bool dials) {
@@ -252,9 +246,9 @@ absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelA
   header.kind = FrameKind::kHello;
   channel->SendEncoded(header, EncodeHello({options_.incarnation, incarnation, secret}));
   const std::lock_guard lock(mutex_);
-  auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>(*channels_);
-  channels->push_back(std::move(channel));
-  channels_ = std::move(channels);
+  ChannelList channels = *channels_;
+  channels.push_back(std::move(channel));
+  SetChannels(std::move(channels));
   return absl::OkStatus();
 }
 
@@ -281,12 +275,12 @@ void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why
   std::vector<std::shared_ptr<StepRendezvous>> steps;
   {
     const std::lock_guard lock(mutex_);
-    auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>();
+    ChannelList channels;
     for (const auto& other : *channels_) {
-      if (other != channel) channels->push_back(other);
+      if (other != channel) channels.push_back(other);
     }
-    if (channels->size() == channels_->size()) return;  // somebody else was first
-    channels_ = std::move(channels);
+    if (channels.size() == channels_->size()) return;  // somebody else was first
+    SetChannels(std::move(channels));
     const auto it = peers_.find(channel->peer.load(std::memory_order_acquire));
     if (it != peers_.end() && it->second->channel == channel) {
       lost = it->second;
@@ -342,7 +336,6 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameH
 }
 
 void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) {
-  channel.heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
   const PeerPtr peer = PeerOf(channel);
   if (peer == nullptr) return;
   switch (header.kind) {
@@ -477,9 +470,9 @@ void Mesh::AcceptCallers() {
     auto channel = std::make_shared<Channel>(*std::move(stream));
     channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
     const std::lock_guard guard(mutex_);
-    auto channels = std::make_shared<std::vector<std::shared_ptr<Channel>>>(*channels_);
-    channels->push_back(std::move(channel));
-    channels_ = std::move(channels);
+    ChannelList channels = *channels_;
+    channels.push_back(std::move(channel));
+    SetChannels(std::move(channels));
   }
 }
 
@@ -534,10 +527,11 @@ void Mesh::Tick() {
   AcceptCallers();
   PollChannels();
   const int64_t now = host_.clock().NowNanos();
-  const auto channels = Channels();
   FrameHeader ping;
   ping.kind = FrameKind::kPing;
+  const auto channels = Channels();
   for (const std::shared_ptr<Channel>& channel : *channels) {
+    if (channel->TakeHasHeard()) channel->heard_nanos.store(now, std::memory_order_relaxed);
     const int64_t silent = now - channel->heard_nanos.load(std::memory_order_relaxed);
     if (silent > options_.failure_nanos) {
       Lose(channel, absl::UnavailableError(

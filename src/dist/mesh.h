@@ -151,7 +151,15 @@ class Mesh final : public Courier, private FrameSink {
   void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);
   std::shared_ptr<StepRendezvous> StepFor(uint64_t id, bool makes);
   PeerPtr PeerOf(const Channel& channel);
-  std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> Channels();
+  using ChannelList = std::vector<std::shared_ptr<Channel>>;
+  std::shared_ptr<const ChannelList> Channels() {
+    const std::lock_guard lock(mutex_);
+    return channels_;
+  }
+  // Requirement: mutex_ is held.
+  void SetChannels(ChannelList channels) {
+    channels_ = std::make_shared<const ChannelList>(std::move(channels));
+  }
 
   Host& host_;
   const Options options_;
@@ -159,7 +167,7 @@ class Mesh final : public Courier, private FrameSink {
   std::atomic<int64_t> look_out_nanos_;
   std::atomic<uint64_t> wakes_{0};
   std::atomic<bool> sleeps_{false};
-  std::mutex accept_mutex_;  // held by who accepts
+  std::mutex accept_mutex_;                            // held by who accepts
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -167,7 +175,7 @@ class Mesh final : public Courier, private FrameSink {
   absl::flat_hash_map<uint64_t, Expected> expected_;  // by incarnation
   absl::flat_hash_map<uint64_t, PeerPtr> peers_;      // by incarnation
   // All channels, callers that have not said hello among them. Replaced when it changes.
-  std::shared_ptr<const std::vector<std::shared_ptr<Channel>>> channels_;
+  std::shared_ptr<const ChannelList> channels_ = std::make_shared<const ChannelList>();
   std::map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
   absl::flat_hash_set<uint64_t> ended_;  // the last steps that ended
   std::deque<uint64_t> ended_order_;

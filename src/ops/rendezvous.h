@@ -12,10 +12,10 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gyre/tensor.h"
@@ -51,10 +51,6 @@ struct TransferKey {
   friend bool operator<(const TransferKey& a, const TransferKey& b) {
     return std::tie(a.edge, a.tag.frame, a.tag.iteration) <
            std::tie(b.edge, b.tag.frame, b.tag.iteration);
-  }
-  template <typename H>
-  friend H AbslHashValue(H h, const TransferKey& k) {
-    return H::combine(std::move(h), k.edge, k.tag.frame, k.tag.iteration);
   }
 };
 
@@ -121,7 +117,15 @@ class LocalRendezvous final : public Rendezvous {
   // About what an item takes beside its buffer.
   static constexpr int64_t kItemBytes =
       2 * static_cast<int64_t>(sizeof(TransferKey) + sizeof(Slot));
-  using Slots = absl::flat_hash_map<TransferKey, Slot>;
+  struct KeyHash {
+    size_t operator()(const TransferKey& key) const {
+      return (key.edge ^ key.tag.frame) +
+             static_cast<uint64_t>(key.tag.iteration) * 0x9e3779b97f4a7c15;
+    }
+  };
+  // Keys come and go, and hardly one comes again: a table that marks what was removed would be
+  // cleared up again and again.
+  using Slots = std::unordered_map<TransferKey, Slot, KeyHash>;
 
   // The oldest of a key's, which is removed. Requirement: mutex_ is held.
   Slot TakeFirst(Slots::iterator it);

@@ -36,7 +36,7 @@ class Children final : public LocalWorkers {
   const std::vector<std::string>& addresses() const override { return addresses_; }
   const std::string& token() const override { return token_; }
 
-  absl::Status Start() {
+  absl::Status Start(std::vector<std::string>& options) {
     int out[2];
     if (pipe2(out, O_CLOEXEC) != 0) return absl::UnavailableError("cannot make a pipe");
     // Made before fork: after it, in a process of several threads, nothing may be allocated.
@@ -49,11 +49,13 @@ class Children final : public LocalWorkers {
     environment.push_back(token.data());
     environment.push_back(nullptr);
     char program[] = "gyre", command[] = "worker", option[] = "--with-parent";
-    char* const words[] = {program, command, option, nullptr};
+    std::vector<char*> words = {program, command, option};
+    for (std::string& more : options) words.push_back(more.data());
+    words.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
       dup2(out[1], STDOUT_FILENO);
-      execve("/proc/self/exe", words, environment.data());
+      execve("/proc/self/exe", words.data(), environment.data());
       _exit(127);
     }
     close(out[1]);
@@ -80,9 +82,10 @@ class Children final : public LocalWorkers {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count) {
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count,
+                                                           std::vector<std::string> options) {
   auto children = std::make_unique<Children>();
-  for (int i = 0; i < count; ++i) GYRE_RETURN_IF_ERROR(children->Start());
+  for (int i = 0; i < count; ++i) GYRE_RETURN_IF_ERROR(children->Start(options));
   return children;
 }
 

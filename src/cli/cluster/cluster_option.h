@@ -33,8 +33,10 @@ class LocalWorkers {
   virtual const std::vector<std::string>& addresses() const = 0;
   virtual const std::string& token() const = 0;
 };
-// `count` processes of this program. UNAVAILABLE where one does not start.
-absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count);
+// `count` processes of this program, with these options of `gyre worker`. UNAVAILABLE where one
+// does not start.
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count,
+                                                           std::vector<std::string> options = {});
 
 struct AskedCluster {
   std::unique_ptr<LocalWorkers> workers;  // outlives the engine
