@@ -27,6 +27,71 @@ def test_return_without_a_value():
     assert f(X) is None
 
 
+def test_return_that_no_run_reaches_in_a_loop_of_a_loop():
+    @gyre.function
+    def f(n):
+        i = n * 0
+        while i < n:
+            i += 1
+            j = n * 0
+            while j < i:
+                j += 1
+                if 0 > 2:
+                    return -1
+        return i
+
+    assert int(f(gyre.constant(3))) == 3
+
+
+def test_functions_that_always_return_do_not_check_it():
+    @gyre.function
+    def endless(n):
+        while True:
+            n += 1
+            if n > 10:
+                return n
+            if n == -1:
+                continue
+
+    @gyre.function
+    def last(n):
+        for i in range(n):
+            if i * i > n:
+                return i
+        return -1
+
+    @gyre.function
+    def perhaps(n):
+        while True:
+            n += 1
+            if n == -1:
+                break
+            if n > 10:
+                return n
+
+    n = gyre.constant(5)
+    assert int(endless(n)) == 11 and int(last(n)) == 3
+    for fn in (endless, last):
+        assert "Assert" not in fn.get_concrete_function(n).graph.text()
+    assert "Assert" in perhaps.get_concrete_function(n).graph.text()
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="perhaps ended without a return"):
+        perhaps(gyre.constant(-4))
+
+
+def test_list_of_a_list_that_grew():
+    @gyre.function
+    def f(n):
+        found = []
+        for i in range(n):
+            found.append(i)
+        copy = list(found)
+        copy.append(7)
+        return len(found), copy
+
+    size, values = f(gyre.constant(3))
+    assert int(size) == 3 and [int(value) for value in values] == [0, 1, 2, 7]
+
+
 def test_inner_functions_return_elsewhere():
     @gyre.function
     def f(x):

@@ -32,6 +32,12 @@ def len_(value):
     return len(value) if found is None else found.length()
 
 
+def list_(*args):
+    if len(args) == 1 and isinstance(args[0], TracedList):
+        return args[0].copy()
+    return list(*args)
+
+
 def enumerate_(iterable, start=0):
     if _is_dataset(iterable) and _gyre.current_graph() is not None:
         return iterable.enumerate(start)

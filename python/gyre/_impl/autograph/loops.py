@@ -73,9 +73,10 @@ class _Loop:
         """The tensors of the state at the end of the body."""
         tensors, wrong = [], False
         values = self.get_state()
-        # A number that the body leaves alone stays one of Python's, so that Python can decide by it.
-        self.kept = [value is given and isinstance(value, _gyre.Tensor) and taken.leaves[0].scalar
-                     for value, given, taken in zip(values, self.given, self.taken)]
+        # What the body leaves alone is after the loop what it was before: a number stays one of Python's, so
+        # that Python can decide by it, also if a loop around has made a tensor of it.
+        self.kept = [value is given and isinstance(value, _gyre.Tensor)
+                     for value, given in zip(values, self.given)]
         for i, value in enumerate(values):
             taken = Taken(value)
             try:

@@ -14,13 +14,16 @@ class FunctionScope:
     def __init__(self, function_name, name):
         self.function_name, self.name = function_name, name
 
-    def ret(self, value, did_return):
-        """What the function returns. A return that is reached on some paths only is checked."""
+    def ret(self, value, did_return, always):
+        """What the function returns. always: whether it cannot end without a return; else one that is
+        reached on some paths only is checked."""
         if isinstance(value, UndefinedReturnValue):
             return None
         if isinstance(value, PartlyDefined):
             if not value.name.startswith("retval_"):
                 return value.read()
+            if always:
+                return value.value
             if not value.run_time or not is_symbolic(did_return):
                 raise TypeError(
                     f"{self.function_name} returns a value on some paths only: the if at {value.place} "

@@ -29,6 +29,7 @@ def _lower_function(node, names):
             not isinstance(node.body[-1], ast.Return) and any(
                 isinstance(part, ast.Return) for part in _jumps(node.body[-1]))):
         _fold(node.body)
+    always = ast.Constant(_returns(node.body))
     jumps = _Jumps(names)
     last = node.body.pop() if isinstance(node.body[-1], ast.Return) else None
     body, may_return = jumps.block(node.body)
@@ -45,7 +46,7 @@ def _lower_function(node, names):
             at(assign(jumps.returned, ast.Constant(False)), start),
             at(assign(jumps.value, operator("UndefinedReturnValue")), start)]
         result = ast.Call(func=ast.Attribute(load(node.scope_name), "ret", ctx=ast.Load()),
-                          args=[load(jumps.value), load(jumps.returned)], keywords=[])
+                          args=[load(jumps.value), load(jumps.returned), always], keywords=[])
         body.append(at(ast.Return(result), _end_of(end)))
     node.body = body
 
@@ -100,6 +101,41 @@ def _fold(body):
                 _fold(getattr(statement, field, []))
             for handler in getattr(statement, "handlers", ()):
                 _fold(handler.body)
+    return False
+
+
+def _returns(body):
+    """Whether nothing follows a block: it returns, raises or goes on for ever on all paths. What a `with`
+    may suppress is not known."""
+    return any(map(_statement_returns, body))
+
+
+def _statement_returns(node):
+    if isinstance(node, (ast.Return, ast.Raise)):
+        return True
+    if isinstance(node, ast.If):
+        return _returns(node.body) and _returns(node.orelse)
+    if isinstance(node, TRIES):
+        inner = _returns(node.body) or _returns(node.orelse)
+        return _returns(node.finalbody) or inner and all(_returns(part.body) for part in node.handlers)
+    if isinstance(node, (ast.While, ast.For)) and not _breaks(node.body):
+        endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value
+        return bool(endless) or _returns(node.orelse)
+    return False
+
+
+def _breaks(body):
+    """Whether a break in the body of a loop may end that loop."""
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, (ast.For, ast.While)):
+            pending.extend(node.orelse)
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and not isinstance(
+                node, (*FUNCTIONS, ast.ClassDef)):
+            pending.extend(ast.iter_child_nodes(node))
     return False
 
 
