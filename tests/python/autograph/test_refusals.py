@@ -187,12 +187,30 @@ def test_result_that_is_no_tensor():
         gyre.function(f)(gyre.constant(1))
 
 
-def test_items_of_tensors():
+def test_items_of_tensors_that_nobody_reads():
     def f(v):
         v[0] = 1.0
-        return v
+        return 0
     message = refused(f, [1.0, 2.0])
-    assert "tensor_scatter_nd_update" in message and "TensorArray" in message
+    assert f"v[0] at {line(f, 'v[0]')} has no effect" in message and "Return v" in message
+
+
+def test_items_of_tensors_of_a_scope_around():
+    v = gyre.constant([1.0, 2.0])
+
+    def f(x):
+        v[0] = x
+        return v[0]
+    message = refused(f, 3.0)
+    assert f"v[0] at {line(f, 'v[0] = x')}" in message and "gyre.Variable" in message
+
+
+def test_items_of_tensors_of_another_dtype():
+    def f(v, n):
+        v[0] = n
+        return v
+    message = refused(f, [1.0, 2.0], 3)
+    assert "float32" in message and "int32" in message and line(f, "v[0]") in message and "cast" in message
 
 
 def test_tensors_as_keys():
@@ -388,17 +406,57 @@ def test_items_of_python_lists_of_different_kinds():
             table[i] = i
         return table
     message = refused(f, 3)
-    assert "not known while a graph is traced" in message and "tensor_scatter_nd_update" in message
+    assert "all items must be alike" in message and "float32" in message and "gyre.switch_case" in message
+    assert line(f, "table[i]") in message
 
 
-def test_items_of_lists_in_lists_at_a_traced_index():
+@pytest.mark.parametrize("items", [lambda x: [x, None], lambda x: (x, [x, x]), lambda x: [x, object()],
+                                   lambda x: [x, gyre.stack([x, x])]],
+                         ids=["none", "structure", "object", "shape"])
+def test_reading_items_of_different_kinds(items):
+    def f(x, n):
+        values = items(x)
+        return values[n]
+    message = refused(f, 1.0, 0)
+    assert "all items must be alike" in message and line(f, "values[n]") in message
+
+
+def test_items_of_different_shapes_that_are_assigned():
+    def f(x, n):
+        values = [x, x]
+        values[n] = gyre.stack([x, x])
+        return values
+    message = refused(f, 1.0, 0)
+    assert "their shapes differ" in message and line(f, "values[n]") in message
+
+
+def test_reading_an_item_where_there_is_none():
     def f(n):
-        table = [[0, 0], [0, 0]]
-        for i in range(n):
-            table[i][1] = i
-        return table
-    message = refused(f, 2)
-    assert "not known while a graph is traced" in message
+        values = []
+        return values[n]
+    assert line(f, "return") in refused(f, 0, error=IndexError)
+
+
+def test_keys_of_a_dict_that_a_run_tells():
+    def f(n):
+        found = {0: 1, 1: 2}
+        found[n] = 3
+        return found
+    message = refused(f, 1)
+    assert f"found[n] at {line(f, 'found[n]')}" in message and "dict" in message
+
+
+def test_item_of_a_list_that_is_older_than_the_loop():
+    rows = [[0.0, 0.0], [0.0, 0.0]]
+
+    def f(x):
+        for i in range(2):
+            if x > i:
+                for row in rows:
+                    row[i] = x
+        return rows[0][0]
+    message = refused(f, 1.0)
+    assert "row[i]" in message and "older than the traced if" in message
 
 
 def test_items_of_a_dict_under_changing_keys():

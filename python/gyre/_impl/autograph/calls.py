@@ -130,6 +130,8 @@ def _raised_in(error, code):
 def _call_gyre(fn, args, kwargs):
     """Gyre's own functions are not converted; what they make of ranges and lists is kept."""
     name = getattr(fn, "__name__", "")
+    if type(fn) is types.MethodType:
+        effects.check_method(fn, (*args, *kwargs.values()))
     if args and isinstance(args[0], TracedList) and name in ("stack", "concat"):
         if name == "stack" and not kwargs.get("axis") and len(args) == 1:
             return args[0].stack()

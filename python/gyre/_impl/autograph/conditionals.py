@@ -30,27 +30,44 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         _first_that_does_not_recurse(before, set_state, body, orelse)
         return
 
-    changed = {}  # block -> for each name, whether it is still the list that the block was given
+    kept = {}  # block -> for each name, which lists are still those that the block was given
 
     def run(block):
         given = fresh(before)
+        lists = [_Lists(value) for value in given[:nouts]]
         set_state(given)
         block()
         found = get_state()[:nouts]
-        changed[block] = [type(value) is list and value is own for value, own in zip(found, given)]
+        kept[block] = [own.kept_in(value) for own, value in zip(lists, found)]
         return found
 
     after = merge(cond, lambda: run(body), lambda: run(orelse), symbol_names[:nouts], at,
                   before[:nouts], _branches_of_if)
-    in_place = map(all, zip(*changed.values()))
-    after = [_same_list(old, new) if same else new for old, new, same in zip(before, after, in_place)]
+    after = [_same_lists(old, new, *marks) for old, new, *marks in zip(before, after, *kept.values())]
     set_state(tuple(after) + tuple(before[nouts:]))
 
 
-def _same_list(old, new):
-    """A list that both branches change, and do not replace: other names of it see that."""
-    if type(new) is not list:
+class _Lists:
+    """A list that a block is given, and those in it."""
+
+    def __init__(self, value):
+        self.value = value if type(value) is list else None
+        self.items = [_Lists(item) for item in self.value or ()]
+
+    def kept_in(self, value):
+        """None if the block has put something else in its place; else the same of its items."""
+        if self.value is None or value is not self.value:
+            return None
+        return [own.kept_in(item) for own, item in zip(self.items, value)]
+
+
+def _same_lists(old, new, *marks):
+    """Lists that both branches change, and do not replace: other names of them see that."""
+    if type(old) is not list or type(new) is not list or None in marks:
         return new
+    for k, inner in enumerate(zip(*marks)):
+        if k < min(len(old), len(new)):
+            new[k] = _same_lists(old[k], new[k], *inner)
     old[:] = new
     return old
 

@@ -14,9 +14,11 @@ import types
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.lines import place
+from gyre._impl.autograph.lists import TracedList
 
 _LIMIT = 2000  # objects that are looked at per block
-_CONTAINERS = (list, dict, set)
+_ITEMS = (list, dict, TracedList)
+_CONTAINERS = (*_ITEMS, set)
 _MUTATORS = frozenset((
     "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard",
     "update", "setdefault", "popitem", "__setitem__", "__delitem__"))
@@ -84,7 +86,8 @@ class Watch:
             if id(value) in self.older:
                 return
             self.older[id(value)] = value
-            items = value.items() if isinstance(value, dict) else enumerate(value)
+            items = value.items() if isinstance(value, dict) else (
+                () if isinstance(value, TracedList) else enumerate(value))
             for key, item in list(items)[:50]:
                 self._look(item, f"{path}[{key!r}]", depth + 1)
         elif isinstance(value, tuple):
@@ -100,10 +103,15 @@ class Watch:
             for name, item in list(value.__dict__.items())[:100]:
                 self._look(item, f"{path}.{name}", depth + 1)
 
+    def holds(self, written):
+        """Whether a place, as it is written, is part of the state, or is in what is."""
+        return written is not None and any(
+            written == name or written.startswith((f"{name}[", f"{name}.")) for name in self.names)
+
     def check(self, names):
         """Refuses attributes, and names of functions around, that calls in the block gave traced values.
         `names`: what it states."""
-        allowed = {str(name).rpartition(".")[2] for name in names}
+        allowed = {str(name).rpartition(".")[2].partition("[")[0] for name in names}
         for key, (read, name, function) in self.assigned.items():
             value = read()
             if name not in allowed and value is not self.values[key] and _holds_traced(value):
@@ -165,17 +173,21 @@ def check_method(method, args):
 
 def check_item(owner, value, written):
     """Refuses `older[key] = traced`, unless that place is part of a block's state."""
-    if _active.watches and isinstance(owner, dict):
+    if _active.watches and isinstance(owner, _ITEMS):
         _check(owner, value, f"the assignment of {written}", written)
+
+
+def _kind(owner):
+    return "list" if isinstance(owner, TracedList) else type(owner).__name__
 
 
 def _check(owner, value, what, written=None):
     if not _holds_traced(value):
         return
     for watch in _active.watches:
-        if id(owner) in watch.older and written not in watch.names:
+        if id(owner) in watch.older and not watch.holds(written):
             raise TypeError(
-                f"{what} at {place()} changes a Python {type(owner).__name__} that is older "
+                f"{what} at {place()} changes a Python {_kind(owner)} that is older "
                 f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
                 f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
                 f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "

@@ -208,6 +208,21 @@ def layout_of(taken, flagged=False):
     return Layout(taken.value, taken.leaves, flagged or taken.flag is not None)
 
 
+def taken_of(layout):
+    """A value of this layout, taken apart."""
+    taken = Taken(layout.template)
+    taken.leaves = layout.leaves
+    return taken
+
+
+def join_all(values):
+    """A layout that fits all of these values. Raises Refusal."""
+    common = layout_of(Taken(values[0]))
+    for value in values[1:]:
+        common = join(taken_of(common), Taken(value))
+    return common
+
+
 def join(a, b):
     """A layout that fits both. Raises Refusal."""
     if a.undefined or b.undefined:

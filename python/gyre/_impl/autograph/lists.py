@@ -1,9 +1,12 @@
 """Python lists that grow in traced code: `l.append(x)` in a traced loop makes one element per
 iteration. Such a list is a TensorList per leaf of its elements."""
 
+import contextlib
+import threading
+
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph import effects
+from gyre._impl.autograph.tracing import condition, is_symbolic, place
 
 
 def _unknown():
@@ -20,10 +23,12 @@ def _shape(dims):
 class TracedList:
     """A list of the graph. Elements are structures of one kind.
 
-    count: how many, if that is known while tracing: where loops assigned items of a Python list."""
+    count: how many, if that is known while tracing: where loops assigned items of a Python list.
+    makers: functions of an item of other dtypes, of the loops around: each traces its loop anew with a list
+    that it fits, or returns."""
 
-    def __init__(self, handles, element, dtypes, dims, count=None):
-        self.handles, self.count = list(handles), count
+    def __init__(self, handles, element, dtypes, dims, count=None, makers=()):
+        self.handles, self.count, self.makers = list(handles), count, makers
         self._element = element  # a structure like the elements
         self._dtypes, self._dims = dtypes, dims
 
@@ -44,17 +49,45 @@ class TracedList:
             made.append(value)
         return made
 
+    def is_like(self, other):
+        """Whether the elements of both are of the same kind."""
+        return self._dtypes == other._dtypes and not nest.difference(self._element, other._element)
+
     def append(self, value):
         self.count = None
-        difference = nest.difference(self._element, value)
-        if difference:
-            raise TypeError(f"the elements of a list that grows in a traced loop must be alike: "
-                            f"{difference}")
-        leaves = nest.flatten(value, expand_composites=True)
-        for i, (leaf, dtype) in enumerate(zip(leaves, self._dtypes)):
-            tensor = _as_tensor(leaf, dtype)
+        for i, tensor in enumerate(self._leaves(value)):
             self._dims[i] = _merge(self._dims[i], tensor._dims)
             self.handles[i] = _gyre.execute("TensorListPushBack", [self.handles[i], tensor])[0]
+
+    def element_with(self, keys, value):
+        """An element of which items are `value`; at a traced index, all."""
+        return _filled(self._element, keys, value)
+
+    def make_room(self, value):
+        """Sees to it that an element of other dtypes fits, if that can be."""
+        if not self.makers or nest.difference(self._element, value):
+            return
+        if not all(map(_fits, nest.flatten(value, expand_composites=True), self._dtypes)):
+            for maker in self.makers:
+                maker(value)
+
+    def _leaves(self, value):
+        """The tensors of an element."""
+        difference = nest.difference(self._element, value)
+        if difference:
+            raise TypeError(f"the elements of a list that a traced loop changes must be alike: "
+                            f"{difference}")
+        leaves = nest.flatten(value, expand_composites=True)
+        tensors = []
+        self.make_room(value)
+        for leaf, dtype in zip(leaves, self._dtypes):
+            tensors.append(_as_tensor(leaf, dtype))
+            if tensors[-1].dtype != dtype:
+                raise TypeError(
+                    f"the elements of a list that a traced loop changes must be alike: they are of dtype "
+                    f"{dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with elements of that "
+                    f"dtype, or cast with gyre.cast")
+        return tensors
 
     def pop(self):
         """Takes the last element off."""
@@ -94,10 +127,9 @@ class TracedList:
 
     def __setitem__(self, index, value):
         index = self._place(index)
-        leaves = nest.flatten(value, expand_composites=True)
-        for i, (leaf, dtype) in enumerate(zip(leaves, self._dtypes)):
-            self.handles[i] = _gyre.execute(
-                "TensorListSetItem", [self.handles[i], index, _as_tensor(leaf, dtype)])[0]
+        for i, tensor in enumerate(self._leaves(value)):
+            self._dims[i] = _merge(self._dims[i], tensor._dims)
+            self.handles[i] = _gyre.execute("TensorListSetItem", [self.handles[i], index, tensor])[0]
 
     def stack(self):
         """The elements as rows."""
@@ -116,7 +148,8 @@ class TracedList:
         return self._pack(leaves)
 
     def copy(self):
-        return TracedList(self.handles, self._element, self._dtypes, list(self._dims), self.count)
+        return TracedList(self.handles, self._element, self._dtypes, list(self._dims), self.count,
+                          self.makers)
 
     def to_list(self):
         """Of eager handles: a Python list."""
@@ -146,6 +179,26 @@ def _merge(a, b):
     return tuple(x if x == y else None for x, y in zip(a, b))
 
 
+def _filled(structure, keys, value):
+    if not keys:
+        return value
+    if type(structure) not in (list, dict):
+        return structure
+    key, made = keys[0], structure.copy()
+    for k in range(len(made)) if is_symbolic(condition(key)) else [key]:
+        made[k] = _filled(made[k], keys[1:], value)
+    return made
+
+
+def _fits(value, dtype):
+    """Whether a leaf is, or becomes without loss of kind, a tensor of this dtype."""
+    if isinstance(value, _gyre.Tensor):
+        return value.dtype == dtype
+    if isinstance(value, bool):
+        return dtype.is_bool
+    return dtype.is_floating or dtype.is_complex if isinstance(value, float) else True
+
+
 def _as_tensor(value, dtype=None):
     if isinstance(value, _gyre.Tensor):
         return value
@@ -160,11 +213,6 @@ nest.register_composite(TracedList, lambda l: [(f".handle{i}", h) for i, h in en
                         _build)
 
 
-def fresh(values):
-    """The state of a construct as one of its blocks may change it: lists are its own."""
-    return tuple(value.copy() if isinstance(value, (TracedList, list)) else value for value in values)
-
-
 def list_append(target, value):
     """`target.append(value)` as a statement."""
     target.append(value)
@@ -177,40 +225,65 @@ def list_pop(target):
     return target, value
 
 
-# Where a block changes items of what may be a list, a list of the graph is part of its state as a whole. So
-# is a Python list, unless the items are `fixed`, the same in all iterations: then those are, one by one.
+# ---- Python lists as state of blocks
 
-def _is_whole(target, fixed):
-    return isinstance(target, TracedList) or not fixed and isinstance(target, list)
+class _Owned(threading.local):
+    """Python lists that are state of loops that are being traced: id -> (the list, functions of these loops,
+    outermost first, that make it a list of the graph if they can)."""
 
-
-def list_only(target, fixed):
-    """`target`, if it is part of the state as a whole."""
-    return target if _is_whole(target, fixed) else None
+    def __init__(self):
+        self.lists, self.loops = {}, 0
 
 
-def list_or(target, changed):
-    """What `target` is after the block: it has as many items as before."""
-    if changed is None:
-        return target
-    if isinstance(changed, TracedList):
-        changed.count = target.count if isinstance(target, TracedList) else len(target)
-    return changed
+_owned = _Owned()
 
 
-def item_only(target, load, fixed):
-    """An item that is part of the state by itself."""
-    return None if _is_whole(target, fixed) else load()
+@contextlib.contextmanager
+def owning():
+    """Around the tracing of a loop that calls `own`."""
+    _owned.loops += 1
+    try:
+        yield
+    finally:
+        _owned.loops -= 1
+        if not _owned.loops:
+            _owned.lists.clear()
 
 
-def item_set(target, index, value, fixed):
-    """Gives it another value."""
-    if not _is_whole(target, fixed):
-        target[index] = value
+def own(value, maker, before):
+    """States that a loop gave this value to a name. maker: a function that starts the tracing anew with a list
+    of the graph, into which another value fits, or returns; before: what the name had before the loop."""
+    outer = before.makers if isinstance(before, TracedList) else _makers(before)
+    if type(value) is list:
+        _owned.lists[id(value)] = value, (*outer, maker)
+    elif isinstance(value, TracedList):
+        value.makers = *outer, maker
 
 
-def list_set(target, index, value, written):
-    """`target[index] = value` as a statement, at an index that a loop changes. written: how it is."""
-    effects.check_item(target, value, written)
-    target[index] = value
-    return target
+def _makers(value):
+    return _owned.lists.get(id(value), (None, ()))[1]
+
+
+def make_list_of_graph(values, *new):
+    """A list is used at a traced index: if it is state of a traced loop, that is traced anew with a list of the
+    graph, where its items allow it. new: what an item will be."""
+    for maker in _makers(values):
+        maker(*new)
+
+
+def fresh(values):
+    """The state of a construct as one of its blocks may change it: lists and dicts are its own."""
+    return tuple(map(_copy, values))
+
+
+def _copy(value):
+    if isinstance(value, TracedList):
+        return value.copy()
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    if type(value) is not list:
+        return value
+    made = [_copy(item) for item in value]
+    if id(value) in _owned.lists:
+        _owned.lists[id(made)] = made, _makers(value)
+    return made

@@ -5,6 +5,7 @@ loop whose test or range is a tensor becomes one loop of the graph: the names th
 that are used in later iterations or after it, are its state.
 """
 
+import functools
 import warnings
 
 from gyre import _gyre
@@ -13,7 +14,7 @@ from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
 from gyre._impl.autograph.lines import stack_level
-from gyre._impl.autograph.lists import TracedList, fresh
+from gyre._impl.autograph.lists import TracedList, fresh, own, owning
 from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
 from gyre._impl.autograph.tracing import (Recursion, Restart, is_symbolic, place, probe,
                                           shown, state, truth)
@@ -40,7 +41,8 @@ class _Loop:
         self.taken = [Taken(value) for value in self.before]
         self.layouts = [layouts.layout_of(taken) for taken in self.taken]
         self.joined = set()
-        self.guessed = self.guessed_lists = False
+        self.guessed = self.guessed_lists = self.tracing = False
+        self.assigned = {}  # which name -> what items of its list are assigned, as far as is known
         self.after = ()  # the values at the end of the body
         self.options = _options(opts)
         self.invariants = opts.get("shape_invariants") if opts else None
@@ -67,6 +69,8 @@ class _Loop:
             value, flag = chosen.pack(tensors)
             values.append(value if flag is None else PartlyDefined(value, flag, name, self.at, True))
         self.given = tuple(values)
+        for i, (value, before) in enumerate(zip(values, self.before) if self.tracing else ()):
+            own(value, functools.partial(self._make_list_of_graph, i), before)
         self.set_state(self.given)
 
     def leave(self):
@@ -109,26 +113,33 @@ class _Loop:
 
     def trace(self, build, *blocks):
         """build(initial tensors, paths, invariants) makes the loop, and returns its results."""
-        while True:
-            watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
-            try:
-                with watch:
-                    self.watch = watch
-                    results = build(self.initial(), self.paths(), self.dims())
-                break
-            except Restart as restart:
-                if restart.owner is not self:
-                    raise
-            except Exception as error:
-                if not self._guess():
-                    raising.explain(error, f"{self.kind} loop", self.at)
-                    raise
+        results, self.tracing = None, True
+        with owning():
+            while results is None:
+                results = self._attempt(build, blocks)
+        self.tracing = False
         for chosen, value in zip(self.layouts, self.after):
             if not chosen.undefined and chosen.template is not None and not is_undefined(value):
                 chosen.template = layouts.with_element_shapes(chosen.template, Taken(value).value)
         self.enter(results)
         self.set_state(tuple(before if kept else settled(name, value) for name, before, value, kept in zip(
             self.names, self.before, self.get_state(), self.kept)))
+
+    def _attempt(self, build, blocks):
+        """The results, or None where another layout has to be tried."""
+        watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
+        try:
+            with watch:
+                self.watch = watch
+                return build(self.initial(), self.paths(), self.dims())
+        except Restart as restart:
+            if restart.owner is not self:
+                raise
+        except Exception as error:
+            if not self._guess():
+                raising.explain(error, f"{self.kind} loop", self.at)
+                raise
+        return None
 
     def _guess(self):
         """After a failure: whether another layout is worth a try."""
@@ -139,19 +150,32 @@ class _Loop:
         if self.guessed_lists:
             return False
         self.guessed_lists = True
-        changed = False
-        for i, taken in enumerate(self.taken):
-            if i in self.joined or type(taken.value) is not list or not taken.value:
-                continue
-            if len({leaf.dtype and leaf.dtype.name for leaf in taken.leaves}) != 1:
-                continue
-            if len(taken.leaves) != len(taken.value) or taken.leaves[0].dtype is None:
-                continue
-            like = Taken(TracedList.like(taken.value[0]))
-            self.layouts[i] = layouts.layout_of(like)
-            self.joined.add(i)
-            changed = True
-        return changed
+        return any([self._list_of_graph(i) for i in range(len(self.taken)) if i not in self.joined])
+
+    def _list_of_graph(self, i, *new):
+        """Makes a Python list of the state a list of the graph, into which `new` fits. Whether that is one more
+        layout to try."""
+        values = self.taken[i].value
+        if type(values) is not list or not values:
+            return False
+        self.assigned[i] = [*self.assigned.get(i, ()), *new]
+        try:
+            common = layouts.join_all([*values, *self.assigned[i]])
+            if any(leaf.dtype is None for leaf in common.leaves):
+                return False
+            element, _ = common.pack(iter(common.emit(Taken(values[0]))))
+        except (Refusal, Mismatch):
+            return False
+        made, current = TracedList.like(element), self.layouts[i].template
+        if isinstance(current, TracedList) and current.is_like(made):
+            return False
+        self.layouts[i] = layouts.layout_of(Taken(made))
+        self.joined.add(i)
+        return True
+
+    def _make_list_of_graph(self, i, *new):
+        if self.tracing and self._list_of_graph(i, *new):
+            raise Restart(self)
 
     def _guess_dtypes(self):
         """Whether Python numbers of the state become tensors of another dtype, as
@@ -170,6 +194,8 @@ class _Loop:
 
         try:
             found = probe(attempt)
+        except Restart:
+            raise
         except Exception:
             return False
         finally:

@@ -3,8 +3,9 @@
 from gyre._impl.autograph.calls import converted_call
 from gyre._impl.autograph.conditionals import (and_, assert_stmt, chain, if_exp, if_stmt, not_, or_)
 from gyre._impl.autograph.generators import generator_test
-from gyre._impl.autograph.lists import (item_only, item_set, list_append, list_only, list_or,
-                                        list_pop, list_set)
+from gyre._impl.autograph.items import (augmented, get_item, item_of_state, set_item,
+                                        set_item_of_outside, set_item_of_state, slice_, whole, whole_or)
+from gyre._impl.autograph.lists import list_append, list_pop
 from gyre._impl.autograph.loops import for_stmt, while_stmt
 from gyre._impl.autograph.matching import (match_argument, match_class, match_items, match_mapping,
                                            match_rest, match_sequence)
@@ -22,9 +23,9 @@ def autograph_artifact(fn):
 
 
 __all__ = [
-    "FunctionScope", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "autograph_artifact",
-    "chain", "converted_call", "for_stmt", "generator_test", "if_exp", "if_stmt", "item_only",
-    "item_set", "keywords", "ld", "ldu", "list_append", "list_only", "list_or", "list_pop", "list_set",
-    "match_argument", "match_class", "match_items", "match_mapping", "match_rest", "match_sequence", "not_",
-    "or_", "while_stmt",
+    "FunctionScope", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "augmented",
+    "autograph_artifact", "chain", "converted_call", "for_stmt", "generator_test", "get_item", "if_exp",
+    "if_stmt", "item_of_state", "keywords", "ld", "ldu", "list_append", "list_pop", "match_argument",
+    "match_class", "match_items", "match_mapping", "match_rest", "match_sequence", "not_", "or_", "set_item",
+    "set_item_of_outside", "set_item_of_state", "slice_", "while_stmt", "whole", "whole_or",
 ]

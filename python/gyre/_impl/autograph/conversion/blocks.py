@@ -10,6 +10,7 @@
 
 import ast
 
+from gyre._impl.autograph.conversion.symbols import chain
 from gyre._impl.autograph.conversion.tree import (assign, at, function, head, load, operator,
                                                   parameters, thunk)
 
@@ -91,15 +92,13 @@ class _Block:
     def _getter(self):
         values = []
         for symbol in self.state.symbols:
-            if symbol in self.state.places:
-                place = self.state.places[symbol]
-                read = operator("ldu", thunk(_copy(place, ast.Load())), ast.Constant(symbol))
-                if self._is_of_list(place):
-                    name = place.value.id
-                    read = operator("item_only", load(name), thunk(read), self._fixed(name))
-                values.append(read)
-            elif symbol in self.state.lists:
-                values.append(operator("list_only", load(symbol), self._fixed(symbol)))
+            place = self.state.places.get(symbol)
+            if place is not None and self._is_item(symbol):
+                values.append(operator("item_of_state", *self._item(symbol), ast.Constant(symbol)))
+            elif place is not None:
+                values.append(operator("ldu", thunk(_copy(place, ast.Load())), ast.Constant(symbol)))
+            elif symbol in self.state.holders:
+                values.append(operator("whole", load(symbol), self._indices(symbol)))
             else:
                 values.append(load(symbol))
         result = ast.Return(ast.Tuple(values, ctx=ast.Load()))
@@ -112,28 +111,40 @@ class _Block:
         stores, after = [], []
         for i, symbol in enumerate(self.state.symbols):
             place, taken = self.state.places.get(symbol), f"ag__value_{i}"
-            if place is not None and self._is_of_list(place):
+            if place is not None and self._is_item(symbol):
                 stores.append(ast.Name(taken, ctx=ast.Store()))
-                after.append(ast.Expr(operator(
-                    "item_set", load(place.value.id), _copy(place.slice, ast.Load()), load(taken),
-                    self._fixed(place.value.id))))
+                after.append(ast.Expr(operator("set_item_of_state", *self._item(symbol), load(taken))))
             elif place is not None:
                 stores.append(_copy(place, ast.Store()))
-            elif symbol in self.state.lists:
+            elif symbol in self.state.holders:
                 stores.append(ast.Name(taken, ctx=ast.Store()))
-                after.insert(0, assign(symbol, operator("list_or", load(symbol), load(taken))))
+                after.insert(0, assign(symbol, operator("whole_or", load(symbol), load(taken))))
             else:
                 stores.append(ast.Name(symbol, ctx=ast.Store()))
         take = ast.Assign(targets=[ast.Tuple(stores, ctx=ast.Store())], value=load("ag__values"))
         return function(name, parameters("ag__values"), [*self._declarations(), take, *after])
 
-    def _fixed(self, name):
-        return ast.Constant(self.state.lists[name])
+    def _is_item(self, symbol):
+        """Whether a place is an item, or holds some that are changed."""
+        return symbol in self.state.inside or any(
+            isinstance(step, ast.Subscript) for step in chain(self.state.places[symbol])[1])
 
-    def _is_of_list(self, place):
-        """Whether a place is an item of what may be a list, which is handed over as a whole."""
-        return (isinstance(place, ast.Subscript) and isinstance(place.value, ast.Name)
-                and place.value.id in self.state.lists)
+    def _item(self, symbol):
+        """A place, as operators take it."""
+        root, steps = chain(self.state.places[symbol])
+        keys = [_copy(step.slice, ast.Load()) if isinstance(step, ast.Subscript) else ast.Constant(step.attr)
+                for step in steps]
+        kinds = "".join("[" if isinstance(step, ast.Subscript) else "." for step in steps)
+        place = ast.Tuple([load(root.id), ast.Tuple(keys, ctx=ast.Load())], ctx=ast.Load())
+        firsts = self._indices(root.id) if root.id in self.state.holders and kinds[0] == "[" else (
+            ast.Constant(None))
+        return thunk(place), ast.Constant(kinds), ast.Constant(symbol in self.state.inside), firsts
+
+    def _indices(self, name):
+        keys = self.state.holders[name]
+        if keys is None:
+            return ast.Constant(False)
+        return thunk(ast.Tuple([_copy(key, ast.Load()) for key in keys], ctx=ast.Load()))
 
 
 def _undefined(names, place):

@@ -4,10 +4,8 @@ comparisons, reads of names that may have no value. So do `assert` and `del`."""
 import ast
 
 from gyre._impl.autograph.conversion.symbols import symbol
-from gyre._impl.autograph.conversion.tree import assign, at, load, operator, thunk
+from gyre._impl.autograph.conversion.tree import SIGNS, assign, at, load, operator, thunk
 
-_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-          ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 _LEFT_ALONE = ("pdb.set_trace", "ipdb.set_trace", "breakpoint")  # they ask for the frame of the caller
 
 
@@ -63,6 +61,13 @@ class _Expressions(ast.NodeTransformer):
                         if not isinstance(target, ast.Name)]
         return made + ([node] if node.targets else [])
 
+    def visit_Subscript(self, node):
+        node = self.generic_visit(node)
+        fixed = any(isinstance(part, (ast.Slice, ast.Starred)) for part in ast.walk(node.slice))
+        if fixed or not isinstance(node.ctx, ast.Load):
+            return node
+        return at(operator("get_item", node.value, node.slice), node)
+
     # ---- Calls
 
     def visit_Call(self, node):
@@ -115,7 +120,7 @@ class _Expressions(ast.NodeTransformer):
         node = self.generic_visit(node)
         if len(node.ops) == 1:
             return node
-        signs = ast.Tuple([ast.Constant(_SIGNS[type(op)]) for op in node.ops], ctx=ast.Load())
+        signs = ast.Tuple([ast.Constant(SIGNS[type(op)]) for op in node.ops], ctx=ast.Load())
         first, *others = node.comparators
         return at(operator("chain", signs, node.left, first, *map(thunk, others)), node)
 

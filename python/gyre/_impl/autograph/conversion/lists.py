@@ -1,15 +1,17 @@
-"""Statements that change lists: assignments, so that the list is part of a block's state. Only for names
-that the function itself binds: others belong to someone else.
+"""Statements that change lists and items: assignments, so that what a name holds is part of a block's state.
+Only for names that the function itself binds: others belong to someone else.
 
     l.append(x)     l = ag__.list_append(l, x)
     y = l.pop()     l, y = ag__.list_pop(l)
-    l[i] = x        l = ag__.list_set(l, i, x, 'l[i]')      where i is computed, or a loop around changes it
+    v[i][j] = x     v = ag__.set_item(v, (i, j), '[[', x, 'v[i][j]')
+    self.v[i] = x   ag__.set_item(self, ('v', i), '.[', x, 'self.v[i]')
 """
 
 import ast
+import copy
 
-from gyre._impl.autograph.conversion.symbols import symbol
-from gyre._impl.autograph.conversion.tree import at, bound_names, load, operator
+from gyre._impl.autograph.conversion.symbols import chain
+from gyre._impl.autograph.conversion.tree import SIGNS, at, bound_names, load, operator
 
 
 class _Lists(ast.NodeTransformer):
@@ -17,28 +19,15 @@ class _Lists(ast.NodeTransformer):
     def __init__(self, names):
         self.names = names
         self.bound = [set()]
-        self.changing = [set()]  # names that the loops around bind
 
     def visit_FunctionDef(self, node):
         self.bound.append(bound_names(node))
-        self.changing.append(set())
         node = self.generic_visit(node)
         self.bound.pop()
-        self.changing.pop()
         return node
 
     def visit_Lambda(self, node):
         return node
-
-    def _loop(self, node):
-        self.changing.append(self.changing[-1] | {
-            part.id for part in ast.walk(node)
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)})
-        node = self.generic_visit(node)
-        self.changing.pop()
-        return node
-
-    visit_For = visit_While = _loop
 
     def _method(self, node, name):
         """The list that `node` calls a method of; None if it does not."""
@@ -60,52 +49,101 @@ class _Lists(ast.NodeTransformer):
 
     def visit_Assign(self, node):
         if len(node.targets) != 1:
-            return node
+            return self._several(node)
         target = self._method(node.value, "pop")
         if target and not node.value.args and isinstance(node.targets[0], ast.Name):
             return _call([target.id, node.targets[0].id], "list_pop", [target], node, target.id)
-        item = self._item(node.targets[0])
-        if item is not None:
-            return self._set(item, node.value, node)
-        if isinstance(node.targets[0], ast.Tuple):
-            return self._unpacked(node)
+        if isinstance(node.targets[0], (ast.Tuple, ast.List)):
+            after = self._unpacked(node.targets[0], node)
+            return [node, *after]
+        if _is_item(node.targets[0]):
+            return self._set(node.targets[0], node.value, node)
         return node
 
-    def _unpacked(self, node):
+    def _several(self, node):
+        """`a = v[i] = x` -> `t = x; a = t; v[i] = t`"""
+        if not any(isinstance(part, ast.Subscript) for target in node.targets for part in ast.walk(target)):
+            return node
+        name = self.names.new("value")
+        made = [at(ast.Assign(targets=[ast.Name(name, ctx=ast.Store())], value=node.value), node)]
+        for target in node.targets:
+            found = self.visit_Assign(at(ast.Assign(targets=[target], value=load(name)), node))
+            made.extend(found if isinstance(found, list) else [found])
+        return made
+
+    def _unpacked(self, targets, node):
         """`a[i], b = x` -> `t, b = x; a[i] = t`"""
         after = []
-        for k, target in enumerate(node.targets[0].elts):
-            item = self._item(target)
-            if item is not None:
+        for k, target in enumerate(targets.elts):
+            if isinstance(target, (ast.Tuple, ast.List)):
+                after.extend(self._unpacked(target, node))
+            elif _is_item(target):
                 name = self.names.new("item")
-                node.targets[0].elts[k] = at(ast.Name(name, ctx=ast.Store()), target)
-                after.append(self._set(item, at(load(name), target), node))
-        return [node, *after]
+                targets.elts[k] = at(ast.Name(name, ctx=ast.Store()), target)
+                made = self._set(target, at(load(name), target), node)
+                after.extend(made if isinstance(made, list) else [made])
+        return after
+
+    def visit_AnnAssign(self, node):
+        if node.value is None or not _is_item(node.target):
+            return node
+        return self._set(node.target, node.value, node)
 
     def visit_AugAssign(self, node):
-        item = self._item(node.target)
-        if item is None or any(isinstance(part, ast.Call) for part in ast.walk(item.slice)):
+        if not _is_item(node.target):
             return node
-        before = ast.copy_location(ast.Subscript(item.value, item.slice, ast.Load()), item)
-        value = ast.copy_location(ast.BinOp(left=before, op=node.op, right=node.value), node)
-        return self._set(item, value, node)
+        before = self._keys_once(node.target)
+        old = copy.deepcopy(node.target)  # one tree twice would be converted twice
+        old.ctx = ast.Load()
+        value = operator("augmented", ast.Constant(SIGNS[type(node.op)]), old, node.value)
+        made = self._set(node.target, at(value, node), node)
+        return [*before, made] if before else made
 
-    def _item(self, node):
-        """`node` if it is an item of a name of this function, and no place that stays the same."""
-        if (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
-                and node.value.id in self.bound[-1] and not isinstance(node.slice, (ast.Slice, ast.Tuple))
-                and (symbol(node) is None or any(
-                    isinstance(part, ast.Name) and part.id in self.changing[-1]
-                    for part in ast.walk(node.slice)))):
-            return node
-        return None
+    def _keys_once(self, item):
+        """Statements that compute the keys of an item which is read and assigned."""
+        made = []
+        while not isinstance(item, ast.Name):
+            if isinstance(item, ast.Subscript) and any(
+                    isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(item.slice)):
+                name = self.names.new("key")
+                key = _key(item.slice)
+                made.insert(0, at(ast.Assign(targets=[ast.Name(name, ctx=ast.Store())], value=key), item))
+                item.slice = at(load(name), item.slice)
+            item = item.value
+        return made
 
-    @staticmethod
-    def _set(item, value, old):
-        written = ast.Constant(ast.unparse(item))
-        made = _call([item.value.id], "list_set", [item.value, item.slice, value, written], old)
+    def _set(self, item, value, old):
+        root, steps = chain(item)
+        keys = [_key(step.slice) if isinstance(step, ast.Subscript) else ast.Constant(step.attr)
+                for step in steps]
+        kinds = "".join("[" if isinstance(step, ast.Subscript) else "." for step in steps)
+        bound = root.id in self.bound[-1]
+        arguments = [load(root.id), ast.Tuple(keys, ctx=ast.Load()), ast.Constant(kinds), value,
+                     ast.Constant(ast.unparse(item))]
+        if bound and kinds[0] == "[":
+            made = _call([root.id], "set_item", arguments, old)
+        else:
+            name = "set_item" if bound else "set_item_of_outside"
+            made = at(ast.Expr(operator(name, *arguments)), old)
         made.item = item
         return made
+
+
+def _is_item(node):
+    """Whether a target is an item below a name, or an attribute of one."""
+    found = chain(node)
+    return (found is not None and any(isinstance(step, ast.Subscript) for step in found[1])
+            and not any(isinstance(part, ast.Starred) for part in ast.walk(node)))
+
+
+def _key(node):
+    """An index as a value."""
+    if isinstance(node, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+        return at(operator("slice_", *parts), node)
+    if isinstance(node, ast.Tuple):
+        return at(ast.Tuple([_key(part) for part in node.elts], ctx=ast.Load()), node)
+    return node
 
 
 def _call(targets, name, arguments, old, *grown):
@@ -114,6 +152,12 @@ def _call(targets, name, arguments, old, *grown):
     made = at(ast.Assign(targets=[store], value=operator(name, *arguments)), old)
     made.grown = grown
     return made
+
+
+def tell_use(statement, live):
+    """Completes the assignment of an item. live: the names that are read after it."""
+    name, call = statement.targets[0].id, statement.value
+    call.args[5:] = [] if name in live else [ast.Constant(True)]
 
 
 def convert(node, names):

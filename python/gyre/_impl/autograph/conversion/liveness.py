@@ -4,8 +4,10 @@ statements backwards, once more for each loop."""
 
 import ast
 
-from gyre._impl.autograph.conversion.symbols import activity, activity_of, header
-from gyre._impl.autograph.conversion.tree import (BLOCKS, FUNCTIONS, TRIES, own_nodes,
+from gyre._impl.autograph.conversion import lists
+from gyre._impl.autograph.conversion.symbols import (activity, activity_of, chain, header,
+                                                     key_symbol, symbol)
+from gyre._impl.autograph.conversion.tree import (BLOCKS, FUNCTIONS, TRIES, bound_names, own_nodes,
                                                   parameter_names)
 
 
@@ -14,13 +16,14 @@ class State:
 
     symbols: names and places below names, as they are written; the first `outputs` are used after it.
     places: symbols that are no names -> a node of each.
-    lists: names of what may be a list, whose items are changed -> whether these are among the places, so
-    that it need not be a list of the graph.
+    inside: places of which items are changed that are no places of the state.
+    holders: names of which items are changed -> the indices below them of those that are places; None where
+    there are others, so that what the name holds is state as a whole.
     undefined: names that may have no value before it.  globals: those that are global."""
 
-    def __init__(self, symbols, outputs, places, lists, undefined, global_names):
-        self.symbols, self.outputs, self.places, self.lists = symbols, outputs, places, lists
-        self.undefined, self.globals = undefined, global_names
+    def __init__(self, symbols, outputs, places, inside, holders, undefined, global_names):
+        self.symbols, self.outputs, self.places, self.inside = symbols, outputs, places, inside
+        self.holders, self.undefined, self.globals = holders, undefined, global_names
 
     def names(self):
         """Those that are names."""
@@ -40,6 +43,7 @@ class Function:
         self.activities = {}  # statement -> its activity
         self.live = {}        # block -> (names live before it, after it)
         self.changed = set()  # names that blocks give values
+        self.bound = bound_names(node)
         self.is_final = True  # whether the names after the statements that are gone through are known
         self._block(node.body, set(), frozenset(), frozenset())
         self._define(node.body, parameter_names(node.args))
@@ -79,6 +83,8 @@ class Function:
             inside = self._block(node.body, live, always, closures)
             return found.read | (inside - found.modified)
         found = self._activity(node)
+        if self.is_final and isinstance(node, ast.Assign) and hasattr(node, "item"):
+            lists.tell_use(node, live)
         if isinstance(node, (ast.Return, ast.Raise)):
             return found.read | always
         return found.read | (live - found.modified)
@@ -140,14 +146,14 @@ class Function:
         outer = self.nonlocals | self.globals
         after = after | (found.modified & outer) | (found.grown & before)
         names = {name for name in found.modified if name in before or name in after}
-        lists = {name: name not in found.lists for name in found.lists | found.items
-                 if name in before and name not in names}
         places = {name: place for name, place in found.places.items()
-                  if _is_one_place(place, found.modified, before)}
+                  if _is_one_place(place, found, before)}
+        inside, holders = self._items(found, before, places)
+        holders = {name: keys for name, keys in holders.items() if name not in names}
         inputs = (names & before) - after
-        symbols = sorted({*names, *lists, *places}, key=lambda name: (name in inputs, name))
+        symbols = sorted({*names, *holders, *places}, key=lambda name: (name in inputs, name))
         undefined = sorted(names - defined - outer)
-        node.state = State(symbols, len(symbols) - len(inputs), places, lists, undefined,
+        node.state = State(symbols, len(symbols) - len(inputs), places, inside, holders, undefined,
                            names & self.globals)
         self.changed |= names
         inside = (defined - found.modified) | names
@@ -155,6 +161,30 @@ class Function:
             inside |= activity(node.target).modified
         self._define(node.body, set(inside))
         self._define(node.orelse, set(inside))
+
+    def _items(self, found, before, places):
+        """(inside, holders) of the items that a block changes. Adds to the places."""
+        whole, inside, holders = set(places), set(), {}
+        for item in found.items:
+            root, steps = chain(item)
+            if root.id not in before:
+                continue
+            place = root
+            for step in steps:
+                if isinstance(step, ast.Subscript) and not _is_fixed(step.slice, found, before):
+                    break
+                place = step
+            if isinstance(steps[0], ast.Subscript) and root.id in self.bound:
+                known = holders.setdefault(root.id, [])
+                if place is root:
+                    holders[root.id] = None
+                elif known is not None:
+                    known.append(steps[0].slice)
+            if place is not root:
+                name = symbol(place)
+                places.setdefault(name, place)
+                (whole if place is item else inside).add(name)
+        return inside - whole, holders
 
     @staticmethod
     def _changes(node):
@@ -167,14 +197,18 @@ class Function:
         return activity_of(parts)
 
 
-def _is_one_place(node, modified, live):
-    """Whether a place below a name is there before the block, and is the same throughout."""
-    keys = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-    if not all(name.id in live for name in keys):
-        return False
-    indices = {name.id for part in ast.walk(node) if isinstance(part, ast.Subscript)
-               for name in ast.walk(part.slice) if isinstance(name, ast.Name)}
-    return not indices & modified
+def _is_one_place(node, found, live):
+    """Whether a place below a name is there before a block, and is the same throughout."""
+    root, steps = chain(node)
+    return root.id in live and all(
+        _is_fixed(step.slice, found, live) for step in steps if isinstance(step, ast.Subscript))
+
+
+def _is_fixed(key, found, live):
+    """Whether an index is there before a block, and the same throughout."""
+    names = {part.id for part in ast.walk(key) if isinstance(part, ast.Name)}
+    return key_symbol(key) is not None and names <= live and not names & found.modified and not any(
+        symbol(part) in found.places for part in ast.walk(key) if isinstance(part, ast.Attribute))
 
 
 def analyse(node):

@@ -17,39 +17,47 @@ def symbol(node):
         owner = symbol(node.value)
         return owner and f"{owner}.{node.attr}"
     if isinstance(node, ast.Subscript):
-        owner, key = symbol(node.value), _key(node.slice)
+        owner, key = symbol(node.value), key_symbol(node.slice)
         return owner and key and f"{owner}[{key}]"
     return None
 
 
-def _key(node):
+def key_symbol(node):
+    """The same of an index."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _key(node.operand) if isinstance(node.operand, ast.Constant) else None
+        inner = key_symbol(node.operand) if isinstance(node.operand, ast.Constant) else None
         return inner and f"-{inner}"
     if isinstance(node, ast.Constant):
         return None if node.value is Ellipsis else repr(node.value)
     return symbol(node)
 
 
+def chain(node):
+    """(name, steps) of a place below a name: the attributes and subscripts, from the name on. None if it is
+    below something else."""
+    steps = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        steps.insert(0, node)
+        node = node.value
+    return (node, steps) if isinstance(node, ast.Name) else None
+
+
 class Activity:
     """Of a statement or an expression.
 
-    read, modified: names. places: symbols below names that it changes -> a node of each.
-    lists: names of lists of which it changes items that only a run tells (`list_set`).
-    items: names of lists of which it changes items that are places.
+    read, modified: names. places: attributes below names that it changes, as symbols -> a node of each.
+    items: subscripts below names that it changes.
     grown: names of lists that it makes longer or shorter, which may have other names, too.
     closures: names that functions defined there read whenever they are called."""
 
     def __init__(self):
-        self.read, self.modified, self.lists, self.items = set(), set(), set(), set()
-        self.grown, self.closures = set(), set()
-        self.places = {}
+        self.read, self.modified, self.grown, self.closures = set(), set(), set(), set()
+        self.places, self.items = {}, []
 
     def add(self, other):
         self.read |= other.read
         self.modified |= other.modified
-        self.lists |= other.lists
-        self.items |= other.items
+        self.items += other.items
         self.grown |= other.grown
         self.closures |= other.closures
         self.places.update(other.places)
@@ -64,16 +72,18 @@ class _Collector(ast.NodeVisitor):
     def visit_Name(self, node):
         (self.found.read if isinstance(node.ctx, ast.Load) else self.found.modified).add(node.id)
 
-    def _place(self, node):
+    def visit_Attribute(self, node):
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load):
-            name = symbol(node)
-            if name:
-                self.found.places[name] = node
-                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                    self.found.items.add(node.value.id)
+        name = None if isinstance(node.ctx, ast.Load) else symbol(node)
+        if name:
+            self.found.places[name] = node
+        elif not isinstance(node.ctx, ast.Load) and chain(node):
+            self.found.items.append(node)
 
-    visit_Attribute = visit_Subscript = _place
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) and chain(node):
+            self.found.items.append(node)
 
     def visit_AugAssign(self, node):
         self.generic_visit(node)
@@ -81,19 +91,24 @@ class _Collector(ast.NodeVisitor):
             self.found.read.add(node.target.id)
 
     def visit_Assign(self, node):
-        item = getattr(node, "item", None)  # l = ag__.list_set(l, i, x)
         if isinstance(node.value, ast.Call) and node.value.args and isinstance(
                 node.value.args[0], ast.Lambda) and symbol(node.value.func) == MARKER:
             self.found.closures |= activity(node.value).read  # which may be called later, as a def
-        if item is None:
+        if hasattr(node, "item"):  # v = ag__.set_item(v, …)
+            self._set_item(node)
+        else:
             self.found.grown.update(getattr(node, "grown", ()))
             self.generic_visit(node)
-            return
+
+    def visit_Expr(self, node):
+        if hasattr(node, "item"):
+            self._set_item(node)
+        else:
+            self.generic_visit(node)
+
+    def _set_item(self, node):
         self.visit(node.value)
-        self.found.lists.add(item.value.id)
-        name = symbol(item)
-        if name:
-            self.found.places[name] = item
+        self.found.items.append(node.item)
 
     def visit_AnnAssign(self, node):
         self.visit(node.target)

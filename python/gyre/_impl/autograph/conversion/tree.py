@@ -8,6 +8,13 @@ SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 TRIES = (ast.Try, ast.TryStar)
 BLOCKS = (ast.If, ast.While, ast.For)
 
+SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}
+
 
 class NotConverted(Exception):
     """What a function has that cannot be converted. args: (what, line)."""

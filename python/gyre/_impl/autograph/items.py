@@ -1,0 +1,344 @@
+"""Items in converted code: `v[i]` and `v[i][j] = x`, where v may be a tensor or a list, and where indices may
+be known at run time only.
+
+A tensor does not change: the name or the place that holds it gets another one. A list does, as in Python; at
+a traced index each item becomes `x` or what it was. In a traced loop such a list becomes one of the graph.
+
+A place below a name is given by the name's value, by keys, and by the kinds of these: "." for the name of an
+attribute, "[" for an index.
+"""
+
+import operator
+
+from gyre import _gyre
+from gyre._impl.autograph import effects
+from gyre._impl.autograph import layout as layouts
+from gyre._impl.autograph.layout import Refusal, Taken
+from gyre._impl.autograph.lists import TracedList, make_list_of_graph
+from gyre._impl.autograph.tracing import condition, is_symbolic, place
+from gyre._impl.autograph.undefined import Undefined, ld
+
+_Tensor = _gyre.Tensor
+_MISSING = (KeyError, AttributeError, NameError, IndexError, TypeError)
+_AUGMENTED = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
+    "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
+    "&": operator.iand, "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift,
+    ">>": operator.irshift,
+}
+
+slice_ = slice
+
+
+def augmented(sign, old, value):
+    """What `old += value` gives the place of old."""
+    return _AUGMENTED[sign](old, value)
+
+
+# ---- Reading
+
+def get_item(target, key):
+    """`target[key]`"""
+    if isinstance(target, (list, tuple)) and is_symbolic(condition(key)):
+        return _chosen(target, condition(key))
+    return target[key]
+
+
+def _chosen(values, index):
+    """The item of a Python list or tuple at a traced index."""
+    if not values:
+        raise IndexError(f"an item is read at {place()} of a {type(values).__name__} that has none")
+    make_list_of_graph(values)
+    common = _common(values, "read")
+    columns = zip(*(common.emit(Taken(value)) for value in values))
+    return common.pack(iter([_stacked(column)[index] for column in columns]))[0]
+
+
+def _stacked(tensors):
+    return _gyre.execute("Pack", [list(tensors)], {"axis": 0})[0]
+
+
+def _common(values, how):
+    """The layout of all items of a list, and of what one of them becomes."""
+    first = Taken(values[0])
+    common = layouts.layout_of(first)
+    for value in values[1:]:
+        other = Taken(value)
+        try:
+            common = layouts.join(layouts.taken_of(common), other)
+            _check_shapes(first, other)
+        except Refusal as why:
+            raise TypeError(
+                f"an item of a {type(values).__name__} is {how} at {place()}, at an index that only a run "
+                f"tells: then all items must be alike, and {why}: one is {first.describe()}, another "
+                f"{other.describe()}. Make them alike, or decide with gyre.switch_case") from None
+    return common
+
+
+def _check_shapes(a, b):
+    for x, y in zip(a.leaves, b.leaves):
+        if x.dims is None or y.dims is None:
+            continue
+        if len(x.dims) != len(y.dims) or any(
+                m != n and None not in (m, n) for m, n in zip(x.dims, y.dims)):
+            raise Refusal("their shapes differ")
+
+
+# ---- Writing
+
+def set_item(target, keys, kinds, value, written, unused=False):
+    """`target[…] = value` as a statement: what its name is then. written: the place, as it is; unused: whether
+    nothing reads the name afterwards."""
+    if unused and isinstance(target, _Tensor):
+        name = written.partition("[")[0]
+        raise TypeError(
+            f"{written} at {place()} has no effect: a tensor does not change, so that the name {name!r} alone "
+            f"gets another one, which nothing reads afterwards. Return {name} from the function")
+    if kinds[0] == ".":
+        if len(keys) == 1:
+            setattr(target, keys[0], value)
+            return target
+        old = getattr(target, keys[0])
+        new = set_item(old, keys[1:], kinds[1:], value, written)
+        if new is not old:
+            setattr(target, keys[0], new)
+        return target
+    key = condition(keys[0])
+    if isinstance(target, _Tensor):
+        return _tensor_with(target, keys, kinds, value, written)
+    if is_symbolic(key) and type(target) is list:
+        make_list_of_graph(target, *([value] if len(keys) == 1 else []))
+        _set_where(target, keys, kinds, value, written, None)
+    elif is_symbolic(key) and isinstance(target, (dict, tuple)):
+        raise TypeError(
+            f"{written} at {place()} is assigned at a traced key: the keys of a {type(target).__name__} "
+            f"are Python's, and known while tracing. Use a list or a tensor, and a number as the index")
+    elif len(keys) == 1:
+        effects.check_item(target, value, written)
+        target[key] = value
+    else:
+        if isinstance(target, TracedList) and "." not in kinds:
+            target.make_room(target.element_with(keys[1:], value))
+        old = target[key]
+        new = set_item(old, keys[1:], kinds[1:], value, written)
+        if new is not old or isinstance(target, TracedList):
+            effects.check_item(target, new, written)
+            target[key] = new
+    return target
+
+
+def set_item_of_outside(target, keys, kinds, value, written):
+    """The same for a name of a scope around, which stays what it is."""
+    if set_item(target, keys, kinds, value, written) is not target:
+        raise TypeError(
+            f"{written} at {place()} would make a new tensor of one that a scope around the function owns: "
+            f"tensors do not change. Pass the tensor in and return it, or make it a gyre.Variable")
+
+
+def _tensor_with(tensor, keys, kinds, value, written):
+    """A tensor with another item, row or slice."""
+    if len(keys) == 1:
+        return _updated(tensor, keys[0], value)
+    if "." in kinds:
+        raise TypeError(f"{written} at {place()} is an attribute of a tensor's item, and cannot be assigned")
+    if all(map(_is_index, keys)):
+        return _updated(tensor, tuple(keys), value)
+    return _updated(tensor, keys[0], set_item(tensor[keys[0]], keys[1:], kinds[1:], value, written))
+
+
+def _is_index(key):
+    key = condition(key)
+    if isinstance(key, _Tensor):
+        return key.dtype.is_integer and key._dims == ()
+    return not isinstance(key, bool) and hasattr(key, "__index__")
+
+
+def _updated(tensor, key, value):
+    """A tensor like this, but for what is at `key`."""
+    keys = key if isinstance(key, tuple) else (key,)
+    dims = tensor._dims
+    if dims is not None and len(keys) <= len(dims) and all(map(_is_index, keys)):
+        where = [_position(condition(k), _extent(tensor, axis)) for axis, k in enumerate(keys)]
+        return _scattered(tensor, _stacked(where), value, list(dims[len(keys):]))
+    shape = _gyre.execute("Shape", [tensor])[0]
+    size = _gyre.execute("Size", [tensor])[0]
+    places = _gyre.execute("Reshape", [
+        _gyre.execute("Range", [_gyre.convert(0), size, _gyre.convert(1)])[0], shape])[0][key]
+    flat = _gyre.execute("Reshape", [tensor, _gyre.convert([-1])])[0]
+    where = _gyre.execute("ExpandDims", [places, _gyre.convert(-1)])[0]
+    made = _scattered(flat, where, value, places._dims)
+    made = _gyre.execute("Reshape", [made, shape])[0]
+    made.set_shape(tensor.shape)
+    return made
+
+
+def _extent(tensor, axis):
+    """The size of an axis: a number where it is known."""
+    known = tensor._dims[axis]
+    return _gyre.execute("Shape", [tensor])[0][axis] if known is None else known
+
+
+def _position(index, extent):
+    """An index, counted from the start, as an int32 tensor. One out of range is an error of the run."""
+    if isinstance(extent, int):
+        places = _gyre.convert(list(range(extent)), _gyre.as_dtype("int32"))
+    else:
+        places = _gyre.execute("Range", [_gyre.convert(0), extent, _gyre.convert(1)])[0]
+    return places[index]
+
+
+def _scattered(tensor, where, value, dims):
+    """A tensor whose slices at `where` are `value`, of these dims."""
+    value = _as_dtype_of(tensor, value)
+    if dims is None or None in dims:
+        where_shape = _gyre.execute("Shape", [where])[0]
+        shape = _gyre.execute("ConcatV2", [
+            [where_shape[:-1], _gyre.execute("Shape", [tensor])[0][where._dims[-1]:]], _gyre.convert(0)])[0]
+    else:
+        shape = _gyre.convert(list(dims), _gyre.as_dtype("int32"))
+    if dims is None or value._dims is None or None in dims or list(value._dims) != list(dims):
+        value = _gyre.execute("BroadcastTo", [value, shape])[0]
+    return _gyre.execute("TensorScatterUpdate", [tensor, where, value])[0]
+
+
+def _as_dtype_of(tensor, value):
+    value = condition(value)
+    if not isinstance(value, _Tensor):
+        return _gyre.convert(value, tensor.dtype)
+    if value.dtype != tensor.dtype:
+        raise TypeError(
+            f"an item of a {tensor.dtype.name} tensor is assigned a {value.dtype.name} tensor at {place()}. "
+            f"Cast it, with gyre.cast")
+    return value
+
+
+def _set_where(target, keys, kinds, value, written, chosen):
+    """Gives an item of a list, or an attribute, another value: at a traced index, and where `chosen` is
+    true."""
+    key = condition(keys[0])
+    if kinds[0] == "[" and is_symbolic(key):
+        if type(target) is not list:
+            raise TypeError(f"{written} at {place()} is assigned at a traced key of a "
+                            f"{type(target).__name__}: only lists and tensors can be")
+        if not target:
+            raise IndexError(f"{written} at {place()} is assigned, but the list has no items")
+        at = _position(key, len(target))
+        found = [(k, _and(chosen, _equal(at, k))) for k in range(len(target))]
+    else:
+        found = [(key, chosen)]
+    for k, here in found:
+        old = _next(target, kinds[0], k)
+        if len(keys) > 1 and (kinds[1] == "." or type(old) in (list, dict)):
+            _set_where(old, keys[1:], kinds[1:], value, written, here)
+            continue
+        if len(keys) > 1 and not isinstance(old, _Tensor):
+            raise TypeError(f"{written} at {place()} is assigned at a traced index: there {written} would "
+                            f"be an item of a {type(old).__name__}. Use lists or tensors")
+        new = value if len(keys) == 1 else set_item(old, keys[1:], kinds[1:], value, written)
+        common = _common([old, new], "assigned")
+        effects.check_item(target, new, written)
+        _put(target, kinds[0], k, _select(common, here, new, old))
+
+
+def _put(holder, kind, key, value):
+    if kind == ".":
+        setattr(holder, key, value)
+    else:
+        holder[key] = value
+
+
+def _next(holder, kind, key):
+    return getattr(holder, key) if kind == "." else holder[key]
+
+
+def _equal(tensor, number):
+    return _gyre.execute("Equal", [tensor, _gyre.convert(number)])[0]
+
+
+def _and(a, b):
+    return b if a is None else _gyre.execute("LogicalAnd", [a, b])[0]
+
+
+def _select(common, chosen, new, old):
+    parts = [_gyre.execute("SelectV2", [chosen, x, y])[0]
+             for x, y in zip(common.emit(Taken(new)), common.emit(Taken(old)))]
+    return common.pack(iter(parts))[0]
+
+
+# ---- Items as state of blocks: where a tensor or a list of the graph holds an item, or where the index is
+# traced, what holds it is part of the state as a whole.
+
+def _is_whole(root, firsts):
+    """Whether all that a name holds is part of the state. firsts: gives the indices below the name at which
+    items are part of it by themselves; False where there are others."""
+    if isinstance(root, (_Tensor, TracedList)):
+        return True
+    return type(root) is list and (not firsts or any(is_symbolic(condition(key)) for key in firsts()))
+
+
+def whole(root, firsts):
+    """What a name holds, if it is part of the state as a whole."""
+    return root if _is_whole(root, firsts) else None
+
+
+def whole_or(root, changed):
+    """What a name holds after the block. A list has as many items as before."""
+    if changed is None:
+        return root
+    if isinstance(changed, TracedList):
+        changed.count = root.count if isinstance(root, TracedList) else len(root)
+    return changed
+
+
+def _stops(holder, kind, key):
+    return kind == "[" and (isinstance(holder, (_Tensor, TracedList))
+                            or type(holder) is list and is_symbolic(condition(key)))
+
+
+def _reach(root, keys, kinds):
+    """(what holds the place, how far that is): the whole place, or as far as state goes."""
+    holder = root
+    for depth, (key, kind) in enumerate(zip(keys, kinds)):
+        if _stops(holder, kind, key):
+            return holder, depth
+        holder = _next(holder, kind, key)
+    return holder, len(keys)
+
+
+def item_of_state(place_of, kinds, inside, firsts, name):
+    """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and the keys.
+    inside: items of it are changed, and so it is part of the state if it can be."""
+    try:
+        root, keys = place_of()
+        root = ld(root)
+        if firsts is not None and _is_whole(root, firsts):
+            return None
+        found, depth = _reach(root, keys, kinds)
+    except _MISSING:
+        return Undefined(name)
+    return found if depth < len(keys) or not inside or _is_holder(found) else None
+
+
+def _is_holder(value):
+    return isinstance(value, (_Tensor, TracedList)) or type(value) in (list, dict)
+
+
+def set_item_of_state(place_of, kinds, inside, firsts, value):
+    """Puts there what `item_of_state` gave, or what became of it."""
+    root, keys = place_of()
+    if firsts is not None and _is_whole(root, firsts):
+        return
+    holder, depth = root, 0
+    last = len(keys) - 1
+    while depth < last and not _stops(inner := _next(holder, kinds[depth], keys[depth]), kinds[depth + 1],
+                                      keys[depth + 1]):
+        holder, depth = inner, depth + 1
+    if inside and value is None:
+        return
+    _put(holder, kinds[depth], keys[depth], value)
+
+
+__all__ = [
+    "augmented", "get_item", "item_of_state", "set_item", "set_item_of_outside", "set_item_of_state",
+    "slice_", "whole", "whole_or",
+]
