@@ -3,9 +3,9 @@
 import builtins
 
 from gyre import _gyre
-from gyre._impl.autograph import rows
+from gyre._impl.autograph import objects, rows
 from gyre._impl.autograph.lists import TracedList
-from gyre._impl.autograph.tracing import condition, is_symbolic
+from gyre._impl.autograph.tracing import condition, is_symbolic, truth
 
 
 def _traced(value):
@@ -20,7 +20,36 @@ def range_(*args):
     return range(*args)
 
 
+def iter_(*args):
+    if len(args) == 1:
+        found = rows.rows_of(args[0])
+        if found is not None:
+            return found
+        args = [objects.iterable(args[0])]
+    return iter(*args)
+
+
+def next_(iterator, *default):
+    users = objects.method(type(iterator), "__next__")
+    if users is None:
+        return next(iterator, *default)
+    try:
+        return objects.call(users, iterator)
+    except StopIteration:
+        if not default:
+            raise
+        return default[0]
+
+
+def abs_(value):
+    users = objects.method(type(value), "__abs__")
+    return abs(value) if users is None else objects.call(users, value)
+
+
 def len_(value):
+    users = objects.method(type(value), "__len__")
+    if users is not None:
+        return objects.call(users, value)
     if isinstance(value, TracedList):
         return value.length() if value.count is None else value.count
     if isinstance(value, _gyre.Tensor) and value.is_symbolic:
@@ -35,10 +64,15 @@ def len_(value):
 def list_(*args):
     if len(args) == 1 and isinstance(args[0], TracedList):
         return args[0].copy()
-    return list(*args)
+    return list(*map(objects.iterable, args))
+
+
+def tuple_(*args):
+    return tuple(*map(objects.iterable, args))
 
 
 def enumerate_(iterable, start=0):
+    iterable = objects.iterable(iterable)
     if _is_dataset(iterable) and _gyre.current_graph() is not None:
         return iterable.enumerate(start)
     found = rows.rows_of(iterable)
@@ -52,6 +86,7 @@ def _is_dataset(value):
 
 
 def zip_(*iterables, strict=False):
+    iterables = tuple(map(objects.iterable, iterables))
     if iterables and all(map(_is_dataset, iterables)) and _gyre.current_graph() is not None:
         return type(iterables[0]).zip(iterables)
     if any(rows.rows_of(iterable) is not None for iterable in iterables):
@@ -60,6 +95,9 @@ def zip_(*iterables, strict=False):
 
 
 def reversed_(iterable):
+    users = objects.method(type(iterable), "__reversed__")
+    if users is not None:
+        return objects.call(users, iterable)
     found = rows.rows_of(iterable)
     return reversed(iterable) if found is None else rows.Reversed(found)
 
@@ -67,6 +105,9 @@ def reversed_(iterable):
 def _cast(dtype, plain):
     def convert(*args, **kwargs):
         if len(args) == 1 and not kwargs:
+            users = objects.method(type(args[0]), f"__{plain.__name__}__")
+            if users is not None:
+                args = objects.call(users, args[0]),
             value = condition(args[0])
             if is_symbolic(value):
                 return _gyre.execute("Cast", [value], {"DstT": _gyre.as_dtype(dtype)})[0]
@@ -76,7 +117,11 @@ def _cast(dtype, plain):
 
 int_ = _cast("int32", int)
 float_ = _cast("float32", float)
-bool_ = _cast("bool", bool)
+
+
+def bool_(*args):
+    value = truth(args[0]) if args else False
+    return value if is_symbolic(value) else bool(value)
 
 
 def _extreme(op, reduce_op, plain):
@@ -114,7 +159,10 @@ def sum_(iterable, start=0):
     if is_symbolic(iterable):
         total = _reduce("Sum", iterable)
         return total if isinstance(start, int) and start == 0 else total + start
-    return sum(iterable, start)
+    total = start
+    for value in objects.iterable(iterable):
+        total = objects.binary("+", total, value)
+    return total
 
 
 def _all_or_any(op, plain, join):

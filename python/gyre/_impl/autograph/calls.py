@@ -1,11 +1,12 @@
 """Calls in converted code: the function that is called is converted, too, where it is the user's."""
 
+import contextlib
 import functools
 import sys
 import types
 
 from gyre import _gyre
-from gyre._impl.autograph import effects
+from gyre._impl.autograph import effects, objects
 from gyre._impl.autograph.builtins import OVERLOADS
 from gyre._impl.autograph.lines import is_ours
 from gyre._impl.autograph.lists import TracedList
@@ -30,14 +31,20 @@ def converted_call(fn, args, kwargs, scope=None):
     if kind is functools.partial:
         return converted_call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}, scope)
     if isinstance(fn, type):
-        return fn(*args, **kwargs)
+        return objects.construct(fn, args, kwargs)
     call = getattr(kind, "__call__", None)
     if type(call) is types.FunctionType:
         return _call_function(types.MethodType(call, fn), args, kwargs)
     return fn(*args, **kwargs)
 
 
+_CONTEXT_CODE = contextlib.contextmanager(lambda: None).__code__  # of what @contextmanager makes
+
+
 def _call_function(fn, args, kwargs):
+    if fn.__code__ is _CONTEXT_CODE and hasattr(fn, "__wrapped__") and not _is_gyres(fn.__wrapped__):
+        generator = fn.__wrapped__
+        return contextlib.contextmanager(convert_or_none(generator) or generator)(*args, **kwargs)
     if _is_gyres(fn):
         return _call_gyre(fn, args, kwargs)
     converted = convert_or_none(fn)
@@ -163,15 +170,17 @@ def _call_builtin(fn, args, kwargs, scope):
         return filter(_converting(args[0]), *args[1:])
     if fn is sorted and kwargs.get("key") is not None:
         return sorted(*args, **{**kwargs, "key": _converting(kwargs["key"])})
+    if isinstance(fn, type):
+        return objects.construct(fn, args, kwargs)
     effects.check_method(fn, (*args, *kwargs.values()))
     return fn(*args, **kwargs)
 
 
 def _converting(fn):
     """A function as an argument of a builtin."""
-    if not isinstance(fn, (types.FunctionType, types.MethodType)):
-        return fn
-    return convert_or_none(fn) or fn
+    if isinstance(fn, (types.FunctionType, types.MethodType)):
+        return convert_or_none(fn) or fn
+    return functools.partial(_call_converted, fn) if _is_plain_object(fn) else fn
 
 
 def _frame_of(scope, innermost):

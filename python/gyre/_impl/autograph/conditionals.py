@@ -1,10 +1,8 @@
 """`if`, conditional expressions, `and`, `or`, `not`, chained comparisons and `assert`."""
 
-import operator
-
 from gyre import _gyre
 from gyre._impl.autograph import layout as layouts
-from gyre._impl.autograph import raising
+from gyre._impl.autograph import members, objects, raising
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
 from gyre._impl.autograph.lists import fresh
@@ -248,11 +246,12 @@ def and_(left, *others):
     left = condition(left)
     if not others:
         return left
-    if not is_symbolic(left):
-        return left and and_(others[0](), *others[1:])
+    test = truth(left)
+    if not is_symbolic(test):
+        return and_(others[0](), *others[1:]) if test else left
     if state.probing:
         return left
-    return _choose(left, "and", lambda kind: kind(and_(others[0](), *others[1:])), lambda kind: kind(left))
+    return _choose(test, left, "and", lambda kind: kind(and_(others[0](), *others[1:])), lambda kind: kind(left))
 
 
 def or_(left, *others):
@@ -260,17 +259,18 @@ def or_(left, *others):
     left = condition(left)
     if not others:
         return left
-    if not is_symbolic(left):
-        return left or or_(others[0](), *others[1:])
+    test = truth(left)
+    if not is_symbolic(test):
+        return left if test else or_(others[0](), *others[1:])
     if state.probing:
         return left
-    return _choose(left, "or", lambda kind: kind(left), lambda kind: kind(or_(others[0](), *others[1:])))
+    return _choose(test, left, "or", lambda kind: kind(left), lambda kind: kind(or_(others[0](), *others[1:])))
 
 
-def _choose(left, word, if_true, if_false):
+def _choose(test, left, word, if_true, if_false):
     """One of two operands, by the truth of the first: bools where that is one, else as they are."""
-    kind = _boolean if left.dtype.is_bool else condition
-    return merge(truth(left), lambda: [if_true(kind)], lambda: [if_false(kind)], [word], place(), None,
+    kind = _boolean if test is left else condition
+    return merge(test, lambda: [if_true(kind)], lambda: [if_false(kind)], [word], place(), None,
                  _results_of_expression, word)[0]
 
 
@@ -282,16 +282,22 @@ def not_(a):
     return not a
 
 
-_SIGNS = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
-    "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
-    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
-}
+def compare(sign, a, b):
+    """`a < b` and its like."""
+    if sign == "is":
+        return a is b
+    if sign == "is not":
+        return a is not b
+    if sign == "in":
+        return members.contains(b, a)
+    if sign == "not in":
+        return not_(members.contains(b, a))
+    return objects.compare(sign, a, b)
 
 
 def chain(signs, first, second, *rest):
     """`a < b < c`: each part is computed once, and only as far as the comparison goes."""
-    result = _SIGNS[signs[0]](first, second)
+    result = compare(signs[0], first, second)
     if not rest:
         return result
     return and_(result, lambda: chain(signs[1:], second, rest[0](), *rest[1:]))
@@ -312,4 +318,4 @@ def assert_stmt(expression, message, parts=None):
     _gyre.execute("Assert", [expression, data])
 
 
-__all__ = ["and_", "assert_stmt", "chain", "if_exp", "if_stmt", "merge", "not_", "or_"]
+__all__ = ["and_", "assert_stmt", "chain", "compare", "if_exp", "if_stmt", "merge", "not_", "or_"]

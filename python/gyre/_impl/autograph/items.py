@@ -8,10 +8,8 @@ A place below a name is given by the name's value, by keys, and by the kinds of 
 attribute, "[" for an index.
 """
 
-import operator
-
 from gyre import _gyre
-from gyre._impl.autograph import effects
+from gyre._impl.autograph import effects, objects
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.layout import Refusal, Taken
 from gyre._impl.autograph.lists import TracedList, make_list_of_graph
@@ -20,25 +18,16 @@ from gyre._impl.autograph.undefined import Undefined, ld
 
 _Tensor = _gyre.Tensor
 _MISSING = (KeyError, AttributeError, NameError, IndexError, TypeError)
-_AUGMENTED = {
-    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
-    "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
-    "&": operator.iand, "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift,
-    ">>": operator.irshift,
-}
-
 slice_ = slice
-
-
-def augmented(sign, old, value):
-    """What `old += value` gives the place of old."""
-    return _AUGMENTED[sign](old, value)
 
 
 # ---- Reading
 
 def get_item(target, key):
     """`target[key]`"""
+    users = objects.method(type(target), "__getitem__")
+    if users is not None:
+        return objects.call(users, target, key)
     if isinstance(target, (list, tuple)) and is_symbolic(condition(key)):
         return _chosen(target, condition(key))
     return target[key]
@@ -95,13 +84,10 @@ def set_item(target, keys, kinds, value, written, unused=False):
             f"{written} at {place()} has no effect: a tensor does not change, so that the name {name!r} alone "
             f"gets another one, which nothing reads afterwards. Return {name} from the function")
     if kinds[0] == ".":
-        if len(keys) == 1:
-            setattr(target, keys[0], value)
-            return target
-        old = getattr(target, keys[0])
-        new = set_item(old, keys[1:], kinds[1:], value, written)
-        if new is not old:
-            setattr(target, keys[0], new)
+        old = None if len(keys) == 1 else objects.get_attr(target, keys[0])
+        new = value if len(keys) == 1 else set_item(old, keys[1:], kinds[1:], value, written)
+        if new is not old or len(keys) == 1:
+            objects.set_attr(target, keys[0], new)
         return target
     key = condition(keys[0])
     if isinstance(target, _Tensor):
@@ -115,15 +101,15 @@ def set_item(target, keys, kinds, value, written, unused=False):
             f"are Python's, and known while tracing. Use a list or a tensor, and a number as the index")
     elif len(keys) == 1:
         effects.check_item(target, value, written)
-        target[key] = value
+        _put(target, "[", keys[0], value)
     else:
         if isinstance(target, TracedList) and "." not in kinds:
             target.make_room(target.element_with(keys[1:], value))
-        old = target[key]
+        old = get_item(target, key)
         new = set_item(old, keys[1:], kinds[1:], value, written)
         if new is not old or isinstance(target, TracedList):
             effects.check_item(target, new, written)
-            target[key] = new
+            _put(target, "[", key, new)
     return target
 
 
@@ -242,13 +228,17 @@ def _set_where(target, keys, kinds, value, written, chosen):
 
 def _put(holder, kind, key, value):
     if kind == ".":
-        setattr(holder, key, value)
-    else:
+        objects.set_attr(holder, key, value)
+        return
+    users = objects.method(type(holder), "__setitem__")
+    if users is None:
         holder[key] = value
+    else:
+        objects.call(users, holder, key, value)
 
 
 def _next(holder, kind, key):
-    return getattr(holder, key) if kind == "." else holder[key]
+    return objects.get_attr(holder, key) if kind == "." else get_item(holder, key)
 
 
 def _equal(tensor, number):
@@ -339,6 +329,6 @@ def set_item_of_state(place_of, kinds, inside, firsts, value):
 
 
 __all__ = [
-    "augmented", "get_item", "item_of_state", "set_item", "set_item_of_outside", "set_item_of_state",
+    "get_item", "item_of_state", "set_item", "set_item_of_outside", "set_item_of_state",
     "slice_", "whole", "whole_or",
 ]

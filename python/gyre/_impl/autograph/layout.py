@@ -257,7 +257,7 @@ def _join_leaves(x, y):
     if x.dtype is None or y.dtype is None:
         if x.dtype is None and y.dtype is None and same(x.value, y.value):
             return x
-        raise Refusal("a Python object cannot depend on a tensor")
+        raise Refusal("a Python object cannot depend on a tensor (one of a dataclass can)")
     if x.dtype == y.dtype:
         return y
     if x.scalar and converts(x.value, y.dtype):

@@ -9,7 +9,7 @@ import functools
 import warnings
 
 from gyre import _gyre
-from gyre._impl.autograph import conditionals, raising
+from gyre._impl.autograph import conditionals, objects, raising
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
@@ -312,6 +312,7 @@ def _run_once(body, get_state, set_state):
 
 def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opts):
     """A for statement. extra_test: whether to go on, where the loop has a break or a return."""
+    iterable = objects.iterable(iterable)
     if _gyre.current_graph() is not None and hasattr(iterable, "pull"):
         _for_dataset(iterable, extra_test, body, get_state, set_state, symbol_names, opts)
         return

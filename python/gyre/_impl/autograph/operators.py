@@ -1,14 +1,16 @@
 """What converted code calls `ag__`: one name per construct."""
 
 from gyre._impl.autograph.calls import converted_call
-from gyre._impl.autograph.conditionals import (and_, assert_stmt, chain, if_exp, if_stmt, not_, or_)
+from gyre._impl.autograph.conditionals import (and_, assert_stmt, chain, compare, if_exp, if_stmt,
+                                               not_, or_)
 from gyre._impl.autograph.generators import generator_test
-from gyre._impl.autograph.items import (augmented, get_item, item_of_state, set_item,
+from gyre._impl.autograph.items import (get_item, item_of_state, set_item,
                                         set_item_of_outside, set_item_of_state, slice_, whole, whole_or)
 from gyre._impl.autograph.lists import list_append, list_pop
 from gyre._impl.autograph.loops import for_stmt, while_stmt
 from gyre._impl.autograph.matching import (match_argument, match_class, match_items, match_mapping,
                                            match_rest, match_sequence)
+from gyre._impl.autograph.objects import augmented, binary, get_attr, iterable, managed, set_attr, unary
 from gyre._impl.autograph.scopes import FunctionScope
 from gyre._impl.autograph.undefined import Undefined, UndefinedReturnValue, ld, ldu
 
@@ -24,8 +26,9 @@ def autograph_artifact(fn):
 
 __all__ = [
     "FunctionScope", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "augmented",
-    "autograph_artifact", "chain", "converted_call", "for_stmt", "generator_test", "get_item", "if_exp",
-    "if_stmt", "item_of_state", "keywords", "ld", "ldu", "list_append", "list_pop", "match_argument",
-    "match_class", "match_items", "match_mapping", "match_rest", "match_sequence", "not_", "or_", "set_item",
-    "set_item_of_outside", "set_item_of_state", "slice_", "while_stmt", "whole", "whole_or",
+    "autograph_artifact", "binary", "chain", "compare", "converted_call", "for_stmt", "generator_test",
+    "get_attr", "get_item", "if_exp", "if_stmt", "item_of_state", "iterable", "keywords", "ld", "ldu",
+    "list_append", "list_pop", "managed", "match_argument", "match_class", "match_items", "match_mapping",
+    "match_rest", "match_sequence", "not_", "or_", "set_attr", "set_item", "set_item_of_outside",
+    "set_item_of_state", "slice_", "unary", "while_stmt", "whole", "whole_or",
 ]

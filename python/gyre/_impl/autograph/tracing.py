@@ -3,6 +3,7 @@
 import threading
 
 from gyre import _gyre
+from gyre._impl.autograph import objects
 from gyre._impl.autograph.lines import place
 
 _Tensor = _gyre.Tensor
@@ -47,8 +48,9 @@ def condition(value):
 
 
 def truth(value):
-    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not empty."""
-    value = condition(value)
+    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not empty; of an
+    object: what its class says."""
+    value = condition(objects.truth_asked(value))
     if not is_symbolic(value) or value.dtype.is_bool or value.dtype.name in ("variant", "resource"):
         return value
     empty = _gyre.convert("") if value.dtype.name == "string" else _gyre.convert(0, value.dtype)

@@ -1,18 +1,22 @@
-"""Expressions become calls of operators: calls, conditional expressions, `and`, `or`, `not`, chained
-comparisons, reads of names that may have no value. So do `assert` and `del`."""
+"""Expressions become calls of operators: calls, arithmetic, comparisons, conditional expressions, `and`, `or`,
+`not`, attributes, items, reads of names that may have no value. So do `assert` and `del`."""
 
 import ast
+import copy
+import types
 
-from gyre._impl.autograph.conversion.symbols import symbol
+from gyre._impl.autograph.conversion.symbols import chain, symbol
 from gyre._impl.autograph.conversion.tree import SIGNS, assign, at, load, operator, thunk
 
+_UNARY_SIGNS = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 _LEFT_ALONE = ("pdb.set_trace", "ipdb.set_trace", "breakpoint")  # they ask for the frame of the caller
 
 
 class _Expressions(ast.NodeTransformer):
 
-    def __init__(self, uncertain):
+    def __init__(self, uncertain, modules):
         self.uncertain = uncertain  # names that may have no value
+        self.modules = modules      # names of modules
         self.scope = None
 
     def visit_FunctionDef(self, node):
@@ -48,11 +52,39 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node):
-        name = node.target.id if isinstance(node.target, ast.Name) else None
-        node = self.generic_visit(node)
-        if name not in self.uncertain:
+        if isinstance(node.target, ast.Name):
+            old = load(node.target.id)
+            old.of_user = True
+            return at(assign(node.target.id, self._augmented(node, old)), node)
+        if _is_attribute(node.target) and chain(node.target) is not None:
+            old = copy.deepcopy(node.target)
+            old.ctx = ast.Load()
+            return self._set_attribute(node.target, self._augmented(node, old), node)
+        return self.generic_visit(node)
+
+    def _augmented(self, node, old):
+        return at(operator("augmented", ast.Constant(SIGNS[type(node.op)]), self.visit(at(old, node)),
+                           self.visit(node.value)), node)
+
+    def visit_Assign(self, node):
+        if len(node.targets) == 1 and _is_attribute(node.targets[0]):
+            return self._set_attribute(node.targets[0], self.visit(node.value), node)
+        return self.generic_visit(node)
+
+    def _set_attribute(self, target, value, old):
+        call = operator("set_attr", self.visit(target.value), ast.Constant(target.attr), value)
+        return at(ast.Expr(call), old)
+
+    def visit_Attribute(self, node):
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and (root.id in self.modules or root.id in ("ag__", self.scope)):
             return node
-        return [at(assign(name, operator("ld", load(name))), node), node]
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load) or not _is_attribute(node):
+            return node
+        return at(operator("get_attr", node.value, ast.Constant(node.attr)), node)
 
     def visit_Delete(self, node):
         made = [at(assign(target.id, operator("Undefined", ast.Constant(target.id))), node)
@@ -77,7 +109,12 @@ class _Expressions(ast.NodeTransformer):
             node.args = [self.visit(argument) for argument in node.args]
             return node
         name = symbol(called)
-        node = self.generic_visit(node)
+        if isinstance(called, ast.Attribute):
+            called.value = self.visit(called.value)
+        else:
+            node.func = self.visit(called)
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
         if name in _LEFT_ALONE:
             return node
         arguments = ast.Tuple(node.args, ctx=ast.Load())
@@ -88,14 +125,24 @@ class _Expressions(ast.NodeTransformer):
         return at(operator("converted_call", node.func, arguments, named, load(self.scope)), node)
 
     def visit_withitem(self, node):
-        """What makes a context manager is called as it stands."""
-        if isinstance(node.context_expr, ast.Call):
-            self.generic_visit(node.context_expr)
-        else:
-            node.context_expr = self.visit(node.context_expr)
+        place = node.context_expr
+        node.context_expr = at(operator("managed", self.visit(place)), place)
         if node.optional_vars is not None:
             node.optional_vars = self.visit(node.optional_vars)
         return node
+
+    def visit_comprehension(self, node):
+        node = self.generic_visit(node)
+        node.iter = at(operator("iterable", node.iter), node.iter)
+        return node
+
+    # ---- Operators
+
+    def visit_BinOp(self, node):
+        node = self.generic_visit(node)
+        if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
+            return node
+        return at(operator("binary", ast.Constant(SIGNS[type(node.op)]), node.left, node.right), node)
 
     # ---- Conditions
 
@@ -107,7 +154,11 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node):
         node = self.generic_visit(node)
-        return at(operator("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+        if isinstance(node.op, ast.Not):
+            return at(operator("not_", node.operand), node)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return at(operator("unary", ast.Constant(_UNARY_SIGNS[type(node.op)]), node.operand), node)
 
     def visit_BoolOp(self, node):
         if any(isinstance(part, ast.NamedExpr) for value in node.values[1:] for part in ast.walk(value)):
@@ -119,7 +170,10 @@ class _Expressions(ast.NodeTransformer):
     def visit_Compare(self, node):
         node = self.generic_visit(node)
         if len(node.ops) == 1:
-            return node
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+                return node
+            sign = ast.Constant(SIGNS[type(node.ops[0])])
+            return at(operator("compare", sign, node.left, node.comparators[0]), node)
         signs = ast.Tuple([ast.Constant(SIGNS[type(op)]) for op in node.ops], ctx=ast.Load())
         first, *others = node.comparators
         return at(operator("chain", signs, node.left, first, *map(thunk, others)), node)
@@ -131,6 +185,12 @@ class _Expressions(ast.NodeTransformer):
         if isinstance(message, ast.JoinedStr):
             call.args.append(thunk(ast.Tuple([_part(value) for value in message.values], ctx=ast.Load())))
         return at(ast.Expr(call), node)
+
+
+def _is_attribute(node):
+    """Whether this is an attribute, and of a name that means the same as a string: in a class within the
+    function Python gives private names another form."""
+    return isinstance(node, ast.Attribute) and (not node.attr.startswith("__") or node.attr.endswith("__"))
 
 
 def _part(value):
@@ -146,6 +206,12 @@ def mark(node):
             part.of_user = True
 
 
-def convert(node, uncertain):
-    """A tree in which expressions are calls. uncertain: names that may have no value."""
-    return _Expressions(uncertain).visit(node)
+def convert(node, uncertain, namespace):
+    """A tree in which expressions are calls. uncertain: names that may have no value; namespace: from a name
+    to what it is outside of the function."""
+    names = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.arg))]
+    own = {part.arg if isinstance(part, ast.arg) else part.id for part in names
+           if isinstance(part, ast.arg) or not isinstance(part.ctx, ast.Load)}
+    modules = {part.id for part in names if isinstance(part, ast.Name) and part.id not in own
+               and isinstance(namespace(part.id), types.ModuleType)}
+    return _Expressions(uncertain, modules).visit(node)

@@ -133,6 +133,7 @@ def _is_item(node):
     """Whether a target is an item below a name, or an attribute of one."""
     found = chain(node)
     return (found is not None and any(isinstance(step, ast.Subscript) for step in found[1])
+            and not any(isinstance(step, ast.Attribute) and step.attr.startswith("__") for step in found[1])
             and not any(isinstance(part, ast.Starred) for part in ast.walk(node)))
 
 

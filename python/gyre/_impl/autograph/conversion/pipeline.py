@@ -27,7 +27,7 @@ def converted_tree(fn):
         node = lists.convert(node, names)
     uncertain = liveness.analyse(node)
     node = blocks.convert(node, names)
-    return aside.put_back(expressions.convert(node, uncertain))
+    return aside.put_back(expressions.convert(node, uncertain, _namespace(fn)))
 
 
 def factory(fn):
