@@ -8,7 +8,7 @@ import pytest
 import gyre
 from plain import CASES
 
-for _module in ("ifs", "matches", "whiles", "fors", "functions", "data", "items", "algorithms",
+for _module in ("ifs", "matches", "whiles", "fors", "functions", "data", "items", "containers", "algorithms",
                 "solvers", "models", "scopes"):
     importlib.import_module(f"plain.{_module}")
 

@@ -1,10 +1,11 @@
 """Random programs mean the same traced as they do run by Python."""
 
+import contextlib
 import linecache
 
 import numpy as np
 import pytest
-from random_programs import program
+from random_programs import Held, program
 
 import gyre
 
@@ -14,7 +15,7 @@ ARGUMENTS = [(3, 2), (0, 5), (-4, 1), (7, 7)]
 def made(seed):
     source, file = program(seed), f"<program {seed}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    scope = {}
+    scope = {"contextlib": contextlib, "Held": Held}
     exec(compile(source, file, "exec"), scope)
     return scope["f"]
 

@@ -1,5 +1,7 @@
 """What cannot be traced is refused: with the line, the names, the reason, and a way out."""
 
+import math
+
 import traceback
 
 import pytest
@@ -500,3 +502,90 @@ def test_bare_return_beside_a_value():
             return
         return n
     assert "what is returned differs in the branches" in refused(f, 3)
+
+
+def test_except_of_what_a_traced_branch_raises():
+    def f(n):
+        try:
+            if n > 5:
+                raise ValueError("too large")
+            found = 1
+        except ValueError:
+            found = 2
+        return found
+    message = refused(f, 3)
+    assert line(f, "if n > 5") in message and line(f, "except") in message and "whatever the value" in message
+
+
+def test_except_of_what_python_raises_in_a_branch():
+    @gyre.function
+    def f(n):
+        try:
+            if n is None:
+                raise ValueError("nothing")
+            found = {}["a"]
+        except (ValueError, KeyError):
+            found = n
+        return found
+    assert int(f(gyre.constant(3))) == 3
+
+
+@pytest.mark.parametrize("kind", ["list", "sum", "dict"])
+def test_comprehensions_that_choose_by_a_tensor(kind):
+    def f(v):
+        if kind == "list":
+            return [x for x in v if x > 0]
+        if kind == "sum":
+            return sum(x for x in v if x > 0)
+        return {1: x for x in v if x > 0}
+    message = refused(f, [1.0, -2.0])
+    text = {"list": "return [", "sum": "sum(", "dict": "return {"}[kind]
+    assert f"the comprehension at {line(f, text)}" in message and "boolean_mask" in message
+
+
+def test_names_bound_in_later_operands():
+    def f(n):
+        if n > 1 and (k := n * 2) > 3:
+            return k
+        return n
+    message = refused(f, 3)
+    assert line(f, "if n > 1") in message and "`and`" in message and "of its own" in message
+
+
+def test_functions_of_math_that_no_graph_has():
+    def f(n):
+        return math.gcd(n, 12)
+    message = refused(f, 3)
+    assert f"math.gcd at {line(f, 'gcd')}" in message
+
+
+def test_sorting_rows():
+    def f(v):
+        return sorted([v, v * 2.0])
+    assert f"sorted() at {line(f, 'return')}" in refused(f, [1.0, 2.0])
+
+
+def test_structure_of_a_container_differs_in_branches():
+    def f(n):
+        found = {"a": 1}
+        if n > 5:
+            found.pop("a")
+        return found
+    assert "'found' differs in the branches" in refused(f, 3)
+
+    def g(n):
+        seen = set()
+        for i in range(n):
+            seen.add(1)
+        return len(seen)
+    assert "'seen'" in refused(g, 3)
+
+
+def test_methods_that_a_list_of_the_graph_has_not():
+    def f(n):
+        values = []
+        for i in range(n):
+            values.insert(0, i)
+        return values
+    message = refused(f, 3)
+    assert "insert()" in message and "append" in message

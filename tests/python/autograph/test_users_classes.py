@@ -1,8 +1,10 @@
 """What Python calls by itself of users' classes is converted, too: properties, operators, `with`, `for`."""
 
+import abc
 import contextlib
 import dataclasses
 import functools
+import typing
 
 import pytest
 
@@ -344,6 +346,54 @@ def test_operands_are_asked_in_the_order_of_python():
 class Ordered:
     def __lt__(self, other):
         return NotImplemented
+
+
+class Pair(typing.NamedTuple):
+    a: object
+    b: object
+
+    @property
+    def largest(self):
+        if self.a > self.b:
+            return self.a
+        return self.b
+
+
+T = typing.TypeVar("T")
+
+
+class Base(abc.ABC, typing.Generic[T]):
+    def __init__(self, x, *, factor=1.0):
+        if x > 0.0:
+            self.x = x * factor
+        else:
+            self.x = x
+
+    @abc.abstractmethod
+    def size(self):
+        """To be defined."""
+
+
+class Derived(Base[T]):
+    def __init__(self, x):
+        super().__init__(x, factor=3.0)
+        self.x += 1.0
+
+    def size(self):
+        return self.x
+
+
+def test_classes_of_many_kinds():
+    @gyre.function
+    def f(x):
+        made = Derived[int](x)
+        assert made.__orig_class__ == Derived[int]
+        return Pair(x, 2.0).largest, Derived(x).size(), made.x
+
+    for x, want in ((1.0, [2, 4, 4]), (3.0, [3, 10, 10]), (-1.0, [2, 0, 0])):
+        assert [float(v) for v in f(gyre.constant(x))] == want
+    with pytest.raises(TypeError, match="abstract"):
+        gyre.function(lambda x: Base(x))(gyre.constant(1.0))
 
 
 class Fallback:

@@ -4,8 +4,9 @@ import builtins
 
 from gyre import _gyre
 from gyre._impl.autograph import objects, rows
+from gyre._impl.autograph.items import get_item
 from gyre._impl.autograph.lists import TracedList
-from gyre._impl.autograph.tracing import condition, is_symbolic, truth
+from gyre._impl.autograph.tracing import condition, is_symbolic, place, truth
 
 
 def _traced(value):
@@ -24,7 +25,7 @@ def iter_(*args):
     if len(args) == 1:
         found = rows.rows_of(args[0])
         if found is not None:
-            return found
+            return found if found.count() is None else iter(found)
         args = [objects.iterable(args[0])]
     return iter(*args)
 
@@ -90,6 +91,8 @@ def zip_(*iterables, strict=False):
     if iterables and all(map(_is_dataset, iterables)) and _gyre.current_graph() is not None:
         return type(iterables[0]).zip(iterables)
     if any(rows.rows_of(iterable) is not None for iterable in iterables):
+        if all(map(rows.is_of_python, iterables)) and not all(map(rows.is_of_numbers, iterables)):
+            return zip(*map(rows.items_of_python, iterables), strict=strict)
         return rows.Zipped([rows.rows_or_constant(iterable) for iterable in iterables])
     return zip(*iterables, strict=strict)
 
@@ -124,24 +127,45 @@ def bool_(*args):
     return value if is_symbolic(value) else bool(value)
 
 
-def _extreme(op, reduce_op, plain):
-    def choose(*args, **kwargs):
-        if kwargs:
-            return plain(*args, **kwargs)
+def _extreme(op, reduce_op, place_op, plain):
+    def choose(*args, key=None, **kwargs):
+        values = args
         if len(args) == 1:
-            if is_symbolic(args[0]):
-                return _reduce(reduce_op, args[0])
-            values = args[0] if hasattr(args[0], "__len__") else list(args[0])
-            if not any(is_symbolic(value) for value in values):
-                return plain(values)
-            args = values
-        if not any(is_symbolic(value) for value in args):
-            return plain(*args)
-        result = args[0]
-        for value in args[1:]:
+            values = args[0] if is_symbolic(args[0]) and key is None else (
+                list(rows.items_of_python(objects.iterable(args[0]))))
+            args = [values]
+        if key is not None and len(values) > 0:
+            keys = _keys(key, values)
+            if any(map(is_symbolic, keys)):
+                stacked = _gyre.execute("Pack", [keys], {"axis": 0})[0]
+                return get_item(list(values), _gyre.execute(place_op, [stacked, _gyre.convert(0)])[0])
+        if is_symbolic(values):
+            return _reduce(reduce_op, values)
+        if kwargs or key is not None or not any(map(is_symbolic, values)):
+            return plain(*args, **kwargs) if key is None else plain(*args, key=key, **kwargs)
+        result = values[0]
+        for value in values[1:]:
             result = _gyre.execute(op, [result, value])[0]
         return result
     return choose
+
+
+def sorted_(iterable, *, key=None, reverse=False):
+    values = list(rows.items_of_python(objects.iterable(iterable)))
+    keys = _keys(key, values)
+    if not any(map(is_symbolic, keys)):
+        return [values[k] for k in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
+    stacked = _gyre.execute("Pack", [keys], {"axis": 0})[0]
+    if stacked._dims != (len(keys),):
+        raise TypeError(f"sorted() at {place()} compares tensors that are no scalars. Sort by a key that is one")
+    from gyre._impl.array.select import argsort
+    order = argsort(stacked, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
+    return [get_item(values, order[k]) for k in range(len(values))]
+
+
+def _keys(key, values):
+    from gyre._impl.autograph.calls import user_code
+    return values if key is None else [user_code(key)(value) for value in values]
 
 
 def _reduce(op, tensor):
@@ -149,8 +173,8 @@ def _reduce(op, tensor):
     return _gyre.execute(op, [tensor, _gyre.convert(0)], attributes)[0]
 
 
-min_ = _extreme("Minimum", "Min", min)
-max_ = _extreme("Maximum", "Max", max)
+min_ = _extreme("Minimum", "Min", "ArgMin", min)
+max_ = _extreme("Maximum", "Max", "ArgMax", max)
 
 
 def sum_(iterable, start=0):

@@ -32,6 +32,8 @@ def converted_call(fn, args, kwargs, scope=None):
         return converted_call(fn.func, (*fn.args, *args), {**fn.keywords, **kwargs}, scope)
     if isinstance(fn, type):
         return objects.construct(fn, args, kwargs)
+    if isinstance(getattr(fn, "__origin__", None), type) and hasattr(fn, "__args__"):
+        return objects.construct_generic(fn, args, kwargs)
     call = getattr(kind, "__call__", None)
     if type(call) is types.FunctionType:
         return _call_function(types.MethodType(call, fn), args, kwargs)
@@ -160,6 +162,9 @@ def _call_builtin(fn, args, kwargs, scope):
         overload = None
     if overload is not None:
         return overload(*args, **kwargs)
+    if getattr(fn, "__module__", None) == "math":
+        from gyre._impl.autograph import maths
+        return maths.call(fn, args, kwargs)
     if fn is super and not args:
         return _super(scope)
     if fn in (locals, globals, eval, exec, vars) and not kwargs:
@@ -168,8 +173,6 @@ def _call_builtin(fn, args, kwargs, scope):
         return map(_converting(args[0]), *args[1:])
     if fn is filter and args:
         return filter(_converting(args[0]), *args[1:])
-    if fn is sorted and kwargs.get("key") is not None:
-        return sorted(*args, **{**kwargs, "key": _converting(kwargs["key"])})
     if isinstance(fn, type):
         return objects.construct(fn, args, kwargs)
     effects.check_method(fn, (*args, *kwargs.values()))

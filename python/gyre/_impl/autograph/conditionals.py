@@ -5,7 +5,7 @@ from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph import members, objects, raising
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
-from gyre._impl.autograph.lists import fresh
+from gyre._impl.autograph.lists import CONTAINERS, fresh
 from gyre._impl.autograph.tracing import (Recursion, Restart, condition, is_symbolic, place, shown,
                                           state, truth)
 from gyre._impl.autograph.undefined import (PartlyDefined, Undefined,
@@ -28,45 +28,55 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         _first_that_does_not_recurse(before, set_state, body, orelse)
         return
 
-    kept = {}  # block -> for each name, which lists are still those that the block was given
+    kept = {}  # block -> for each name, which containers are still those that the block was given
 
     def run(block):
         given = fresh(before)
-        lists = [_Lists(value) for value in given[:nouts]]
+        containers = [_Containers(value) for value in given[:nouts]]
         set_state(given)
         block()
         found = get_state()[:nouts]
-        kept[block] = [own.kept_in(value) for own, value in zip(lists, found)]
+        kept[block] = [own.kept_in(value) for own, value in zip(containers, found)]
         return found
 
     after = merge(cond, lambda: run(body), lambda: run(orelse), symbol_names[:nouts], at,
                   before[:nouts], _branches_of_if)
-    after = [_same_lists(old, new, *marks) for old, new, *marks in zip(before, after, *kept.values())]
+    after = [_same_containers(old, new, *marks) for old, new, *marks in zip(before, after, *kept.values())]
     set_state(tuple(after) + tuple(before[nouts:]))
 
 
-class _Lists:
-    """A list that a block is given, and those in it."""
+class _Containers:
+    """A list, dict or set that a block is given, and those in it."""
 
     def __init__(self, value):
-        self.value = value if type(value) is list else None
-        self.items = [_Lists(item) for item in self.value or ()]
+        self.value = value if type(value) in CONTAINERS else None
+        self.items = {key: _Containers(item) for key, item in _items_of(self.value)}
 
     def kept_in(self, value):
         """None if the block has put something else in its place; else the same of its items."""
         if self.value is None or value is not self.value:
             return None
-        return [own.kept_in(item) for own, item in zip(self.items, value)]
+        now = dict(_items_of(value))
+        return {key: own.kept_in(now[key]) for key, own in self.items.items() if key in now}
 
 
-def _same_lists(old, new, *marks):
-    """Lists that both branches change, and do not replace: other names of them see that."""
-    if type(old) is not list or type(new) is not list or None in marks:
+def _items_of(container):
+    if type(container) is dict:
+        return container.items()
+    return enumerate(container) if type(container) is list else ()
+
+
+def _same_containers(old, new, *marks):
+    """Containers that both branches change, and do not replace: other names of them see that."""
+    if type(old) not in CONTAINERS or type(new) is not type(old) or None in marks:
         return new
-    for k, inner in enumerate(zip(*marks)):
-        if k < min(len(old), len(new)):
-            new[k] = _same_lists(old[k], new[k], *inner)
-    old[:] = new
+    items, before = dict(_items_of(new)), dict(_items_of(old))
+    for key in items.keys() & before.keys():
+        if all(key in mark for mark in marks):
+            items[key] = _same_containers(before[key], items[key], *(mark[key] for mark in marks))
+    changed = set(new) if type(new) is set else items if type(new) is dict else items.values()
+    old.clear()
+    (old.extend if type(old) is list else old.update)(changed)
     return old
 
 

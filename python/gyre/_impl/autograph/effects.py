@@ -13,15 +13,14 @@ import types
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.autograph.conversion.symbols import MUTATORS
 from gyre._impl.autograph.lines import place
 from gyre._impl.autograph.lists import TracedList
 
 _LIMIT = 2000  # objects that are looked at per block
 _ITEMS = (list, dict, TracedList)
 _CONTAINERS = (*_ITEMS, set)
-_MUTATORS = frozenset((
-    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard",
-    "update", "setdefault", "popitem", "__setitem__", "__delitem__"))
+
 
 class _Active(threading.local):
     def __init__(self):
@@ -167,7 +166,7 @@ def _holds_traced(value):
 def check_method(method, args):
     """Refuses `older.append(traced)`. `method` is a bound builtin method."""
     owner = getattr(method, "__self__", None)
-    if _active.watches and isinstance(owner, _CONTAINERS) and method.__name__ in _MUTATORS:
+    if _active.watches and isinstance(owner, _CONTAINERS) and method.__name__ in MUTATORS:
         _check(owner, list(args), f"{method.__name__}()")
 
 

@@ -12,7 +12,7 @@ from gyre import _gyre
 from gyre._impl.autograph import effects, objects
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.layout import Refusal, Taken
-from gyre._impl.autograph.lists import TracedList, make_list_of_graph
+from gyre._impl.autograph.lists import CONTAINERS, TracedList, make_list_of_graph
 from gyre._impl.autograph.tracing import condition, is_symbolic, place
 from gyre._impl.autograph.undefined import Undefined, ld
 
@@ -263,7 +263,9 @@ def _is_whole(root, firsts):
     items are part of it by themselves; False where there are others."""
     if isinstance(root, (_Tensor, TracedList)):
         return True
-    return type(root) is list and (not firsts or any(is_symbolic(condition(key)) for key in firsts()))
+    if type(root) not in CONTAINERS:
+        return False
+    return not firsts or type(root) is list and any(is_symbolic(condition(key)) for key in firsts())
 
 
 def whole(root, firsts):
@@ -271,11 +273,11 @@ def whole(root, firsts):
     return root if _is_whole(root, firsts) else None
 
 
-def whole_or(root, changed):
-    """What a name holds after the block. A list has as many items as before."""
+def whole_or(root, changed, resized):
+    """What a name holds after the block. resized: whether that may have more or less items than before."""
     if changed is None:
         return root
-    if isinstance(changed, TracedList):
+    if isinstance(changed, TracedList) and not resized:
         changed.count = root.count if isinstance(root, TracedList) else len(root)
     return changed
 
@@ -295,13 +297,23 @@ def _reach(root, keys, kinds):
     return holder, len(keys)
 
 
-def item_of_state(place_of, kinds, inside, firsts, name):
+def _is_covered(root, keys, kinds, above):
+    """Whether a shorter place, of one of these lengths, is part of the state, and holds this one."""
+    for length in above:
+        found, depth = _reach(root, keys[:length], kinds)
+        if depth == length and _is_holder(found):
+            return True
+    return False
+
+
+def item_of_state(place_of, kinds, inside, above, firsts, name):
     """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and the keys.
-    inside: items of it are changed, and so it is part of the state if it can be."""
+    inside: items of it are changed, and so it is part of the state if it can be; above: the lengths of shorter
+    places of that kind."""
     try:
         root, keys = place_of()
         root = ld(root)
-        if firsts is not None and _is_whole(root, firsts):
+        if firsts is not None and _is_whole(root, firsts) or _is_covered(root, keys, kinds, above):
             return None
         found, depth = _reach(root, keys, kinds)
     except _MISSING:
@@ -310,13 +322,13 @@ def item_of_state(place_of, kinds, inside, firsts, name):
 
 
 def _is_holder(value):
-    return isinstance(value, (_Tensor, TracedList)) or type(value) in (list, dict)
+    return isinstance(value, (_Tensor, TracedList)) or type(value) in CONTAINERS
 
 
-def set_item_of_state(place_of, kinds, inside, firsts, value):
+def set_item_of_state(place_of, kinds, inside, above, firsts, value):
     """Puts there what `item_of_state` gave, or what became of it."""
     root, keys = place_of()
-    if firsts is not None and _is_whole(root, firsts):
+    if firsts is not None and _is_whole(root, firsts) or _is_covered(root, keys, kinds, above):
         return
     holder, depth = root, 0
     last = len(keys) - 1

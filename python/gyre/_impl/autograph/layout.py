@@ -123,10 +123,9 @@ class Layout:
                 _gyre.convert(False)]
         if taken.flag is not None and not self.flagged:
             raise Mismatch
-        if isinstance(self.template, TracedList) and not isinstance(taken.value, TracedList):
-            if not isinstance(taken.value, list):
-                raise Mismatch
-            taken = Taken(TracedList.from_list(taken.value, self.template))
+        value = _as_template(self.template, taken.value)
+        if value is not taken.value:
+            taken = Taken(value)
         if nest.difference(self.template, taken.value):
             raise Mismatch
         tensors = []
@@ -150,9 +149,14 @@ class Layout:
 
     def pack(self, tensors):
         """(value, flag or None) of the tensors that `emit` gave. They are taken from an iterator."""
-        leaves = [leaf.value if leaf.dtype is None else next(tensors) for leaf in self.leaves]
+        leaves = [_own(leaf.value) if leaf.dtype is None else next(tensors) for leaf in self.leaves]
         flag = next(tensors) if self.flagged else None
         return nest.pack_sequence_as(self.template, leaves, expand_composites=True), flag
+
+
+def _own(value):
+    """A static value as a block may change it."""
+    return set(value) if type(value) is set else value
 
 
 def with_element_shapes(template, after):
@@ -231,10 +235,9 @@ def join(a, b):
             raise Refusal(f"it is {other.describe()} on one path and has no value on the other")
         return Layout(other.value, other.leaves, flagged=not other.undefined, undefined=other.undefined)
     flagged = a.flag is not None or b.flag is not None
-    listed = _join_lists(a, b)
-    if listed is not None:
-        taken = Taken(listed)
-        return Layout(listed, taken.leaves, flagged)
+    x, y = _grown(a.value, b.value)
+    if x is not a.value or y is not b.value:
+        a, b = Taken(x), Taken(y)
     difference = nest.difference(a.value, b.value)
     if difference:
         raise Refusal("its structure changes")
@@ -267,13 +270,43 @@ def _join_leaves(x, y):
     raise Refusal(f"its dtype changes from {x.dtype.name} to {y.dtype.name}")
 
 
-def _join_lists(a, b):
-    x, y = a.value, b.value
+def _parts(x, y):
+    """The keys under which two values of one kind hold others; empty if they do not."""
+    if type(x) is not type(y) or type(x) not in (list, tuple, dict) or len(x) != len(y):
+        return ()
+    if type(x) is dict:
+        return x.keys() if x.keys() == y.keys() else ()
+    return range(len(x))
+
+
+def _with_parts(value, parts):
+    """`value`, or one like it where some of its parts are others."""
+    if all(value[key] is part for key, part in parts.items()):
+        return value
+    return parts if type(value) is dict else type(value)(parts.values())
+
+
+def _grown(x, y):
+    """The two values, with lists of the graph where their lists are of different lengths."""
     if isinstance(x, TracedList) and isinstance(y, list):
-        return x
+        return x, x
     if isinstance(y, TracedList) and isinstance(x, list):
-        return y
+        return y, y
     if type(x) is list and type(y) is list and len(x) != len(y):
-        longer = x if len(x) > len(y) else y
-        return TracedList.like(longer[-1])
-    return None
+        made = TracedList.like((x if len(x) > len(y) else y)[-1])
+        return made, made
+    parts = {key: _grown(x[key], y[key]) for key in _parts(x, y)}
+    if not parts:
+        return x, y
+    return (_with_parts(x, {key: pair[0] for key, pair in parts.items()}),
+            _with_parts(y, {key: pair[1] for key, pair in parts.items()}))
+
+
+def _as_template(template, value):
+    """A value whose Python lists are lists of the graph where those of the template are."""
+    if isinstance(template, TracedList) and not isinstance(value, TracedList):
+        if not isinstance(value, list):
+            raise Mismatch
+        return TracedList.from_list(value, template)
+    parts = {key: _as_template(template[key], value[key]) for key in _parts(template, value)}
+    return _with_parts(value, parts) if parts else value

@@ -6,6 +6,7 @@ import threading
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.autograph.conversion.symbols import MUTATORS
 from gyre._impl.autograph.tracing import condition, is_symbolic, place
 
 
@@ -88,6 +89,26 @@ class TracedList:
                     f"{dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with elements of that "
                     f"dtype, or cast with gyre.cast")
         return tensors
+
+    def extend(self, values):
+        """Appends the elements of a Python list, or of one whose length is known."""
+        for value in values:
+            self.append(value)
+
+    def __add__(self, values):
+        made = self.copy()
+        made.extend(values)
+        return made
+
+    def __iadd__(self, values):
+        self.extend(values)
+        return self
+
+    def __getattr__(self, name):
+        if name in MUTATORS or name in ("index", "count"):
+            raise TypeError(f"a list that a traced loop changes has no {name}(): append to it, extend, pop, "
+                            f"read and assign its items, or stack() it for more")
+        raise AttributeError(name)
 
     def pop(self):
         """Takes the last element off."""
@@ -227,6 +248,9 @@ def list_pop(target):
 
 # ---- Python lists as state of blocks
 
+CONTAINERS = (list, dict, set)  # which blocks change in place
+
+
 class _Owned(threading.local):
     """Python lists that are state of loops that are being traced: id -> (the list, functions of these loops,
     outermost first, that make it a list of the graph if they can)."""
@@ -281,6 +305,8 @@ def _copy(value):
         return value.copy()
     if type(value) is dict:
         return {key: _copy(item) for key, item in value.items()}
+    if type(value) is set:
+        return set(value)
     if type(value) is not list:
         return value
     made = [_copy(item) for item in value]

@@ -52,7 +52,7 @@ def get_attr(obj, name):
 
 def _property(obj, name, getter):
     kind = type(obj)
-    if kind.__getattribute__ is not object.__getattribute__:
+    if type(kind.__getattribute__) is types.FunctionType:
         return getattr(obj, name)
     try:
         return call(getter, obj)
@@ -84,6 +84,16 @@ def construct(cls, args, kwargs):
         return cls(*args, **kwargs)
     made = object.__new__(cls)
     converted_call(make, (made, *args), kwargs)
+    return made
+
+
+def construct_generic(alias, args, kwargs):
+    """`cls[parameter](*args, **kwargs)`"""
+    made = construct(alias.__origin__, args, kwargs)
+    try:
+        made.__orig_class__ = alias
+    except Exception:  # as typing does: what cannot have attributes goes without
+        pass
     return made
 
 

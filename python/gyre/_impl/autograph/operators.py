@@ -11,7 +11,9 @@ from gyre._impl.autograph.loops import for_stmt, while_stmt
 from gyre._impl.autograph.matching import (match_argument, match_class, match_items, match_mapping,
                                            match_rest, match_sequence)
 from gyre._impl.autograph.objects import augmented, binary, get_attr, iterable, managed, set_attr, unary
+from gyre._impl.autograph.raising import caught
 from gyre._impl.autograph.scopes import FunctionScope
+from gyre._impl.autograph.tracing import python_test
 from gyre._impl.autograph.undefined import Undefined, UndefinedReturnValue, ld, ldu
 
 
@@ -26,9 +28,9 @@ def autograph_artifact(fn):
 
 __all__ = [
     "FunctionScope", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "augmented",
-    "autograph_artifact", "binary", "chain", "compare", "converted_call", "for_stmt", "generator_test",
+    "autograph_artifact", "binary", "caught", "chain", "compare", "converted_call", "for_stmt", "generator_test",
     "get_attr", "get_item", "if_exp", "if_stmt", "item_of_state", "iterable", "keywords", "ld", "ldu",
     "list_append", "list_pop", "managed", "match_argument", "match_class", "match_items", "match_mapping",
-    "match_rest", "match_sequence", "not_", "or_", "set_attr", "set_item", "set_item_of_outside",
+    "match_rest", "match_sequence", "not_", "or_", "python_test", "set_attr", "set_item", "set_item_of_outside",
     "set_item_of_state", "slice_", "unary", "while_stmt", "whole", "whole_or",
 ]

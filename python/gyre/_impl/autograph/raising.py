@@ -3,6 +3,9 @@
 import collections
 import dis
 import os
+import sys
+
+from gyre._impl.autograph.lines import place
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
@@ -12,9 +15,21 @@ def explain(error, kind, at):
     the condition will be; once."""
     if getattr(error, "__notes__", None) or not _raised_by_statement(error):
         return
+    error._gyre_block = f"{kind} at {at}"
     error.add_note(
         f"raised while the {kind} at {at} was traced: a tensor decides there, so that all of its blocks are "
         f"traced, whatever the value. To fail when it runs, write assert, or gyre.debugging.Assert")
+
+
+def caught():
+    """At the beginning of a handler: refuses what a traced block raised, which is raised whatever its tensor
+    will be."""
+    block = getattr(sys.exception(), "_gyre_block", None)
+    if block is not None:
+        raise TypeError(
+            f"the except at {place()} handles what is raised in the traced {block}: a tensor decides there, so "
+            f"that all of its blocks are traced, and it would be handled whatever the value. Choose between "
+            f"values in the branches, or let it fail when it runs, with assert") from None
 
 
 def _raised_by_statement(error):

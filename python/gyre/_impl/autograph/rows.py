@@ -13,8 +13,27 @@ def _dtype_of_range(parts):
     return _gyre.as_dtype("int32")
 
 
-class SymbolicRange:
+class _Symbolic:
+    """What is run over. count(): how many there are, if that is known while tracing, else None."""
+
+    def count(self):
+        return None
+
+    def __iter__(self):
+        """By Python, which runs comprehensions and generators while tracing."""
+        if self.count() is None:
+            raise TypeError(
+                f"{self.what} cannot be iterated by Python, which runs comprehensions and generators while "
+                f"tracing: use a for statement, with append() for a list, or gyre.map_fn")
+        return iter([self.at(_gyre.convert(k)) for k in range(self.count())])
+
+    what = "what is run over, whose length is known at run time only,"
+
+
+class SymbolicRange(_Symbolic):
     """range() with a tensor among its arguments."""
+
+    what = "a range of a tensor"
 
     def __init__(self, start, limit, step):
         self.start, self.limit, self.step = start, limit, step
@@ -39,16 +58,11 @@ class SymbolicRange:
         index = _gyre.execute("Cast", [index], {"DstT": self.dtype})[0]
         return start + index * step
 
-    def __iter__(self):
-        raise TypeError("a range of a tensor cannot be iterated by Python, which runs comprehensions and "
-                        "generators while tracing: use a for statement, with append() for a list, or "
-                        "gyre.map_fn")
-
     def __len__(self):
         raise TypeError("the length of a range of a tensor is known at run time only")
 
 
-class Rows:
+class Rows(_Symbolic):
     """The rows of a tensor, along axis 0."""
 
     def __init__(self, tensor):
@@ -56,28 +70,38 @@ class Rows:
             raise TypeError("a scalar tensor has no rows to iterate over")
         self.tensor = tensor
 
+    def count(self):
+        return None if self.tensor._dims is None else self.tensor._dims[0]
+
     def length(self):
-        dims = self.tensor._dims
-        if dims is not None and dims[0] is not None:
-            return _gyre.convert(dims[0], _gyre.as_dtype("int32"))
+        if self.count() is not None:
+            return _gyre.convert(self.count(), _gyre.as_dtype("int32"))
         return _gyre.execute("Shape", [self.tensor])[0][0]
 
     def at(self, index):
         return _gyre.execute("GatherV2", [self.tensor, index, _gyre.convert(0)])[0]
 
 
-class Items:
+class Items(_Symbolic):
     """The elements of a list that grew in traced code, or of a TensorArray."""
 
-    def __init__(self, length, read):
-        self.length, self.at = length, read
+    what = "a list that grew in a traced loop"
+
+    def __init__(self, length, read, known=None):
+        self.length, self.at, self._known = length, read, known
+
+    def count(self):
+        return self._known
 
 
-class Enumerated:
+class Enumerated(_Symbolic):
     """enumerate() of something symbolic."""
 
     def __init__(self, rows, start):
         self.rows, self.start = rows, start
+
+    def count(self):
+        return self.rows.count()
 
     def length(self):
         return self.rows.length()
@@ -86,11 +110,15 @@ class Enumerated:
         return index + self.start, self.rows.at(index)
 
 
-class Zipped:
+class Zipped(_Symbolic):
     """zip() with something symbolic among its arguments."""
 
     def __init__(self, parts):
         self.parts = parts
+
+    def count(self):
+        counts = [part.count() for part in self.parts]
+        return None if None in counts else min(counts)
 
     def length(self):
         shortest = self.parts[0].length()
@@ -102,11 +130,14 @@ class Zipped:
         return tuple(part.at(index) for part in self.parts)
 
 
-class Reversed:
+class Reversed(_Symbolic):
     """reversed() of something symbolic."""
 
     def __init__(self, rows):
         self.rows = rows
+
+    def count(self):
+        return self.rows.count()
 
     def length(self):
         return self.rows.length()
@@ -125,7 +156,7 @@ def rows_of(iterable):
     if is_symbolic(iterable):
         return Rows(iterable)
     if isinstance(iterable, TracedList):
-        return Items(iterable.length, iterable.__getitem__)
+        return Items(iterable.length, iterable.__getitem__, iterable.count)
     if hasattr(iterable, "_gyre_rows"):
         return iterable._gyre_rows()
     return None
@@ -140,3 +171,21 @@ def rows_or_constant(iterable):
         values = iterable if isinstance(iterable, _gyre.Tensor) else list(iterable)
         rows = Rows(_gyre.convert(values))
     return rows
+
+
+def is_of_python(iterable):
+    """Whether Python can run over this while tracing."""
+    rows = rows_of(iterable)
+    return rows is None or rows.count() is not None
+
+
+def is_of_numbers(iterable):
+    """Whether what Python would run over can be rows of a tensor."""
+    return rows_of(iterable) is not None or not isinstance(iterable, (list, tuple, str)) or all(
+        isinstance(value, (_gyre.Tensor, bool, int, float, complex)) or hasattr(value, "__array__")
+        for value in iterable)
+
+
+def items_of_python(iterable):
+    """What Python runs over."""
+    return rows_of(iterable) or iterable

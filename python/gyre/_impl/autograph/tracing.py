@@ -57,6 +57,16 @@ def truth(value):
     return _gyre.execute("NotEqual", [value, empty])[0]
 
 
+def python_test(value, what, way_out):
+    """The condition of what Python runs while tracing: a traced tensor cannot decide there."""
+    value = truth(value)
+    if is_symbolic(value):
+        raise TypeError(
+            f"{what} at {place()} decides by a tensor that is being traced: Python runs it while tracing, when "
+            f"the value is not known. {way_out}")
+    return value
+
+
 def shown(name):
     """How messages call a name of converted code."""
     return "what is returned" if name.startswith("retval_") else repr(name)
@@ -81,4 +91,4 @@ def probe(fn):
     return answer[0]
 
 
-__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "shown", "state", "truth"]
+__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "python_test", "shown", "state", "truth"]

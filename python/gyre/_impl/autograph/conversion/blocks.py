@@ -11,6 +11,7 @@
 import ast
 
 from gyre._impl.autograph.conversion.symbols import chain
+from gyre._impl.autograph.conversion.symbols import symbol as symbol_of
 from gyre._impl.autograph.conversion.tree import (assign, at, function, head, load, operator,
                                                   parameters, thunk)
 
@@ -118,7 +119,8 @@ class _Block:
                 stores.append(_copy(place, ast.Store()))
             elif symbol in self.state.holders:
                 stores.append(ast.Name(taken, ctx=ast.Store()))
-                after.insert(0, assign(symbol, operator("whole_or", load(symbol), load(taken))))
+                after.insert(0, assign(symbol, operator(
+                    "whole_or", load(symbol), load(taken), ast.Constant(symbol in self.state.resized))))
             else:
                 stores.append(ast.Name(symbol, ctx=ast.Store()))
         take = ast.Assign(targets=[ast.Tuple(stores, ctx=ast.Store())], value=load("ag__values"))
@@ -129,16 +131,18 @@ class _Block:
         return symbol in self.state.inside or any(
             isinstance(step, ast.Subscript) for step in chain(self.state.places[symbol])[1])
 
-    def _item(self, symbol):
+    def _item(self, name):
         """A place, as operators take it."""
-        root, steps = chain(self.state.places[symbol])
+        root, steps = chain(self.state.places[name])
         keys = [_copy(step.slice, ast.Load()) if isinstance(step, ast.Subscript) else ast.Constant(step.attr)
                 for step in steps]
         kinds = "".join("[" if isinstance(step, ast.Subscript) else "." for step in steps)
         place = ast.Tuple([load(root.id), ast.Tuple(keys, ctx=ast.Load())], ctx=ast.Load())
         firsts = self._indices(root.id) if root.id in self.state.holders and kinds[0] == "[" else (
             ast.Constant(None))
-        return thunk(place), ast.Constant(kinds), ast.Constant(symbol in self.state.inside), firsts
+        above = [k for k in range(1, len(steps)) if symbol_of(steps[k - 1]) in self.state.inside]
+        return (thunk(place), ast.Constant(kinds), ast.Constant(name in self.state.inside),
+                ast.Constant(tuple(above)), firsts)
 
     def _indices(self, name):
         keys = self.state.holders[name]

@@ -134,6 +134,13 @@ class _Expressions(ast.NodeTransformer):
     def visit_comprehension(self, node):
         node = self.generic_visit(node)
         node.iter = at(operator("iterable", node.iter), node.iter)
+        node.ifs = [_python_test(test, "the comprehension", "Choose between values with `x if … else …`, append "
+                                 "in a for statement, or use gyre.boolean_mask") for test in node.ifs]
+        return node
+
+    def visit_ExceptHandler(self, node):
+        node = self.generic_visit(node)
+        node.body.insert(0, at(ast.Expr(operator("caught")), node))
         return node
 
     # ---- Operators
@@ -162,7 +169,12 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_BoolOp(self, node):
         if any(isinstance(part, ast.NamedExpr) for value in node.values[1:] for part in ast.walk(value)):
-            return self.generic_visit(node)  # a name cannot be bound in the lambda of an operand
+            # A name cannot be bound in the lambda of an operand.
+            node = self.generic_visit(node)
+            word = "and" if isinstance(node.op, ast.And) else "or"
+            node.values[:-1] = [_python_test(value, f"the `{word}` with `:=` behind it", "Assign the name in a "
+                                             "statement of its own") for value in node.values[:-1]]
+            return node
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         first, *others = [self.visit(value) for value in node.values]
         return at(operator(name, first, *map(thunk, others)), node)
@@ -185,6 +197,10 @@ class _Expressions(ast.NodeTransformer):
         if isinstance(message, ast.JoinedStr):
             call.args.append(thunk(ast.Tuple([_part(value) for value in message.values], ctx=ast.Load())))
         return at(ast.Expr(call), node)
+
+
+def _python_test(test, what, way_out):
+    return at(operator("python_test", test, ast.Constant(what), ast.Constant(way_out)), test)
 
 
 def _is_attribute(node):

@@ -3,7 +3,7 @@ within the converted one is marked as converted. `scope_name` of a def: its scop
 
 import ast
 
-from gyre._impl.autograph.conversion.tree import assign, at, operator
+from gyre._impl.autograph.conversion.tree import assign, at, bound_names, operator, own_nodes
 
 
 class _Functions(ast.NodeTransformer):
@@ -12,6 +12,7 @@ class _Functions(ast.NodeTransformer):
         self.names, self.root = names, root
 
     def visit_FunctionDef(self, node):
+        _tell_what_calls_assign(node)
         node.scope_name = self.names.new("fscope")
         node = self.generic_visit(node)
         if node is not self.root:
@@ -24,6 +25,20 @@ class _Functions(ast.NodeTransformer):
 
     def visit_Lambda(self, node):
         return at(operator("autograph_artifact", self.generic_visit(node)), node)
+
+
+def _tell_what_calls_assign(node):
+    """Gives calls of functions that are defined in `node` the names of it that these assign, as `assigned`."""
+    parts = list(own_nodes(node))
+    inner = [part for part in parts if isinstance(part, ast.FunctionDef)]
+    assigned = {part.name: sorted({name for found in ast.walk(part) if isinstance(found, ast.Nonlocal)
+                                   for name in found.names}) for part in inner}
+    if not any(assigned.values()):
+        return
+    own = bound_names(node)
+    for part in parts:
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            part.assigned = [name for name in assigned.get(part.func.id, ()) if name in own]
 
 
 def _marker():

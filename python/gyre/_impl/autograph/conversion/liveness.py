@@ -19,9 +19,11 @@ class State:
     inside: places of which items are changed that are no places of the state.
     holders: names of which items are changed -> the indices below them of those that are places; None where
     there are others, so that what the name holds is state as a whole.
+    resized: those of them that methods change.
     undefined: names that may have no value before it.  globals: those that are global."""
 
-    def __init__(self, symbols, outputs, places, inside, holders, undefined, global_names):
+    def __init__(self, symbols, outputs, places, inside, holders, resized, undefined, global_names):
+        self.resized = resized
         self.symbols, self.outputs, self.places, self.inside = symbols, outputs, places, inside
         self.holders, self.undefined, self.globals = holders, undefined, global_names
 
@@ -153,7 +155,8 @@ class Function:
         inputs = (names & before) - after
         symbols = sorted({*names, *holders, *places}, key=lambda name: (name in inputs, name))
         undefined = sorted(names - defined - outer)
-        node.state = State(symbols, len(symbols) - len(inputs), places, inside, holders, undefined,
+        resized = {chain(item)[0].id for item in found.methods}
+        node.state = State(symbols, len(symbols) - len(inputs), places, inside, holders, resized, undefined,
                            names & self.globals)
         self.changed |= names
         inside = (defined - found.modified) | names
@@ -167,7 +170,7 @@ class Function:
         whole, inside, holders = set(places), set(), {}
         for item in found.items:
             root, steps = chain(item)
-            if root.id not in before:
+            if root.id not in before or item in found.methods and root.id not in self.bound:
                 continue
             place = root
             for step in steps:

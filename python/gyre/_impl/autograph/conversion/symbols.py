@@ -6,6 +6,10 @@ import ast
 from gyre._impl.autograph.conversion.tree import TRIES, bound_names, parameter_names
 
 
+# Methods by which Python's containers change.
+MUTATORS = frozenset((
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard", "update",
+    "setdefault", "popitem", "__setitem__", "__delitem__", "appendleft", "popleft", "extendleft"))
 MARKER = "ag__.autograph_artifact"  # of functions in converted ones
 
 
@@ -46,18 +50,19 @@ class Activity:
     """Of a statement or an expression.
 
     read, modified: names. places: attributes below names that it changes, as symbols -> a node of each.
-    items: subscripts below names that it changes.
+    items: subscripts below names that it changes.  methods: those of them that a method changes.
     grown: names of lists that it makes longer or shorter, which may have other names, too.
     closures: names that functions defined there read whenever they are called."""
 
     def __init__(self):
         self.read, self.modified, self.grown, self.closures = set(), set(), set(), set()
-        self.places, self.items = {}, []
+        self.places, self.items, self.methods = {}, [], set()
 
     def add(self, other):
         self.read |= other.read
         self.modified |= other.modified
         self.items += other.items
+        self.methods |= other.methods
         self.grown |= other.grown
         self.closures |= other.closures
         self.places.update(other.places)
@@ -109,6 +114,17 @@ class _Collector(ast.NodeVisitor):
     def _set_item(self, node):
         self.visit(node.value)
         self.found.items.append(node.item)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS and chain(node.func):
+            item = ast.Subscript(node.func.value, node, ast.Store())  # of no fixed index
+            self.found.items.append(item)
+            self.found.methods.add(item)
+        if isinstance(node.func, ast.Name):
+            assigned = getattr(node, "assigned", ())  # by the function that is called
+            self.found.read.update(assigned)
+            self.found.modified.update(assigned)
 
     def visit_AnnAssign(self, node):
         self.visit(node.target)
