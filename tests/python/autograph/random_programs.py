@@ -161,7 +161,8 @@ class _Writer:
 
     def loop_over_rows(self, indent, depth, in_loop):
         name = self.new("i")
-        rows = self.random.choice([f"{name} in list(out)", f"{name} in (n, m, 2)", f"_, {name} in enumerate(list(table))",
+        rows = self.random.choice([f"{name} in list(out)", f"{name} in (n, m, 2)",
+                                   f"_, {name} in enumerate(list(table))",
                                    f"{name}, _ in zip(list(table), range(n % 4))"])
         self.line(indent, f"for {rows}:")
         self.loop_body(indent, depth, name, in_loop)

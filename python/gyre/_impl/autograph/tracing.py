@@ -91,4 +91,6 @@ def probe(fn):
     return answer[0]
 
 
-__all__ = ["Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "python_test", "shown", "state", "truth"]
+__all__ = [
+    "Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "python_test", "shown", "state", "truth",
+]
