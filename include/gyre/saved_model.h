@@ -81,11 +81,23 @@ class SavedModel {
   absl::StatusOr<Values> Run(absl::string_view signature, const Values& inputs,
                              const RunOptions& options = {}) const;
 
+  // Writes the model again, with the values that its variables have now: its graphs, objects and
+  // assets as they were read, from the place where they were read. What other programs know of the
+  // model, they know of the new one.
+  // `path`: a folder, made if need be; of a MetaGraph a file NAME.meta, with the checkpoint beside
+  // it. May be where the model lies. The graph is written last, in one step. The model's own ops
+  // that save do not run.
+  // INVALID_ARGUMENT: no such path; NOT_FOUND: the model that was loaded is no longer there;
+  // otherwise errors of files.
+  absl::Status Save(const std::string& path) const;
+
   // The session in which signatures run, with the model's program and variables.
   Session& session() const;
   // The prefix of the checkpoint's files (PREFIX.index …); empty: the model has none.
   const std::string& checkpoint() const;
   const std::vector<std::string>& tags() const;
+  // The paths of its asset files, absolute; each is there.
+  const std::vector<std::string>& assets() const;
 
  private:
   struct State;

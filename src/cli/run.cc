@@ -39,6 +39,10 @@ constexpr Option kOptions[] = {
     {"--signature", "NAME",
      "run this signature of a model: --feed names its inputs,\n--fetch its outputs (default: all)",
      's'},
+    {"--tags", "TAG[,TAG]", "of a model: which of its graphs, by all of its tags", '\0', true},
+    {"--save", "PATH",
+     "of a model: write it again after the last run, with the\nvalues that its variables have "
+     "then"},
     {"--init", "OP[,OP]", "run these first, one run each (they fill variables)", '\0', true},
     {"--out", "FILE",
      "write the fetched tensors to FILE.npy (one) or\nFILE.safetensors (any number) instead of "
@@ -149,6 +153,8 @@ absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments) {
 struct Plan {
   std::string graph;
   std::unique_ptr<LocalWorkers> workers;  // of session.cluster
+  std::vector<std::string> tags;
+  std::string save;
   SessionOptions session;
   RunOptions run;
   WatchOptions watch;
@@ -161,6 +167,8 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
   Plan plan;
   plan.graph = first.positional()[0];
+  plan.tags = first.List("--tags");
+  plan.save = first.Get("--save").value_or("");
   plan.init = first.List("--init");
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
@@ -243,14 +251,22 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
-  const auto loaded = Load(plan->graph, plan->session);
+  const auto loaded = Load(plan->graph, plan->session, plan->tags);
   if (!loaded.ok()) return NotLoaded(kRunCommand, streams, plan->graph, loaded.status());
+  if (!plan->save.empty() && loaded->model == nullptr) {
+    return Misuse(kRunCommand, streams,
+                  absl::InvalidArgumentError("--save is for models; 'gyre convert' writes graphs"));
+  }
   const auto requests = MakeRequests(*plan, *loaded);
   if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
   Runner runner(*plan, loaded->session(), streams, progress);
   if (absl::Status status = runner.Prepare(); !status.ok())
     return Misuse(kRunCommand, streams, status);
-  const absl::Status status = runner.RunAll(*requests);
+  absl::Status status = runner.RunAll(*requests);
+  if (status.ok() && !plan->save.empty()) {
+    status = loaded->model->Save(plan->save);
+    if (status.ok()) streams.out << "wrote " << plan->save << "\n";
+  }
   return status.ok() ? kSuccess : Failure(kRunCommand, streams, status);
 }
 
@@ -269,6 +285,7 @@ const Command kRunCommand = {
     "so in any case, on stderr.\n\n"
     "  gyre run loop.pb --feed n=10 --fetch sum\n"
     "  gyre run model --signature serving_default --feed 'x=[1,2,3]'\n"
+    "  gyre run model --signature train --feed x=@x.npy --save trained\n"
     "  gyre run loop.pb --feed n=10 --fetch sum --fetch-each while/add --trace loop.json\n"
     "  gyre run train.pb --init w/Assign --feed x=@x.npy --fetch loss --then --fetch w_now",
     &Run,

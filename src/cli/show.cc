@@ -45,6 +45,7 @@ constexpr Option kOptions[] = {
     {"--full", "", "nothing cut short or left out: what a .gyre file holds"},
     {"--summary", "", "counts only: ops, loops, functions"},
     {"--signature", "NAME", "of a model: what this signature runs", 's'},
+    {"--tags", "TAG[,TAG]", "of a model: which of its graphs, by all of its tags", '\0', true},
     {"--dot", "", "in the language of graphviz"},
     {"--svg", "FILE", "draw it into FILE; needs graphviz's `dot`"},
     {"--raised", "", "with If, Case and While in place of Switch, Merge, Enter, …"},
@@ -226,7 +227,7 @@ absl::StatusOr<std::string> ReadForm(const Arguments& arguments) {
 // A model by itself, or what one of its signatures runs.
 int ShowModel(const ModelFiles& files, const std::string& form, const Arguments& arguments,
               const Streams& streams) {
-  const absl::StatusOr<MetaGraph> graph = ReadModelGraph(files, {});
+  const absl::StatusOr<MetaGraph> graph = ReadModelGraph(files, arguments.List("--tags"));
   if (!graph.ok())
     return NotLoaded(kShowCommand, streams, arguments.positional()[0], graph.status());
   const std::optional<std::string> signature = arguments.Get(kSignature);
@@ -242,6 +243,14 @@ int ShowModel(const ModelFiles& files, const std::string& form, const Arguments&
   if (!asked.ok()) return Failure(kShowCommand, streams, asked.status());
   const absl::Status status = Show(*asked->program, arguments, streams.out);
   return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> ReadProgram(const std::string& path,
+                                                           const std::optional<ModelFiles>& model,
+                                                           const Arguments& arguments) {
+  if (!model) return LoadProgramFile(path);
+  GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(*model, arguments.List("--tags")));
+  return graph.program;
 }
 
 // Whether the options ask for the graph of a model as a whole.
@@ -263,12 +272,13 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const std::optional<ModelFiles> model = FindModelFiles(path);
   if (model && (arguments->Has(kSignature) || !AsksForGraph(*arguments, form)))
     return ShowModel(*model, form, *arguments, streams);
-  if (arguments->Has(kSignature)) {
+  for (const absl::string_view option : {kSignature, absl::string_view("--tags")}) {
+    if (model || !arguments->Has(option)) continue;
     return Misuse(kShowCommand, streams,
-                  absl::InvalidArgumentError("--signature is for models: a folder with "
-                                             "saved_model.pb, or NAME.meta"));
+                  absl::InvalidArgumentError(absl::StrCat(
+                      option, " is for models: a folder with saved_model.pb, or NAME.meta")));
   }
-  auto program = LoadProgramFile(path);
+  auto program = ReadProgram(path, model, *arguments);
   if (!program.ok()) return NotLoaded(kShowCommand, streams, path, program.status());
   if (arguments->Has("--gradient")) {
     const auto made = MakeGradientProgram(*std::move(program), *request);

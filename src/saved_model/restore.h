@@ -16,7 +16,4 @@ namespace gyre {
 // key, or are those of the run.
 absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph, Session& session);
 
-// The variable that a node is a handle of, as Session calls it; empty if it is none.
-std::string VariableOf(const Node& node);
-
 }  // namespace gyre

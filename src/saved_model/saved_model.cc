@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "saved_model/checkpoint_keys.h"
 #include "saved_model/restore.h"
+#include "saved_model/save.h"
 #include "session/model_files.h"
 
 namespace gyre {
@@ -25,13 +27,22 @@ SavedModel::Signature ToSignature(const MetaSignature& meta) {
   return signature;
 }
 
-// Runs the init op: it stores the paths of assets in variables, and fills what no checkpoint holds.
-absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph, Session& session) {
-  Feeds feeds;
+absl::StatusOr<std::vector<std::string>> AssetPaths(const ModelFiles& files,
+                                                    const MetaGraph& graph) {
+  std::vector<std::string> paths;
   for (const auto& [tensor, name] : graph.assets) {
     GYRE_ASSIGN_OR_RETURN(std::string path, AssetPath(files, name));
-    feeds.emplace_back(tensor, Tensor::Scalar(std::move(path)));
+    paths.push_back(std::move(path));
   }
+  return paths;
+}
+
+// Runs the init op: it stores the paths of assets in variables, and fills what no checkpoint holds.
+absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph,
+                        const std::vector<std::string>& assets, Session& session) {
+  Feeds feeds;
+  for (size_t i = 0; i < assets.size(); ++i)
+    feeds.emplace_back(graph.assets[i].first, Tensor::Scalar(assets[i]));
   if (graph.init_op.empty()) return absl::OkStatus();
   const RunOptions options{.sandbox = files.folder};
   return Annotate(session.Run(feeds, {}, {graph.init_op}, options).status(),
@@ -41,6 +52,7 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph, Session
 std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Session& session) {
   std::map<std::string, std::vector<std::string>> handles;
   for (const Node& node : graph.program->main().nodes) {
+    if (node.op_name != "VarHandleOp") continue;
     if (const std::string name = VariableOf(node); !name.empty())
       handles[name].push_back(absl::StrCat(node.name, ":0"));
   }
@@ -73,8 +85,9 @@ struct SavedModel::State {
   std::unique_ptr<Session> session;
   std::map<std::string, Signature> signatures;
   std::vector<Variable> variables;
+  ModelFiles files;
   std::string checkpoint;
-  std::vector<std::string> tags;
+  std::vector<std::string> tags, assets;
   std::mutex mutex;
   std::map<std::string, Prepared> prepared;  // guarded by mutex
 
@@ -106,11 +119,13 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
   auto state = std::make_unique<State>();
   GYRE_ASSIGN_OR_RETURN(state->session, Session::Create(graph.program, options.session));
   GYRE_RETURN_IF_ERROR(RestoreModel(*files, graph, *state->session));
-  GYRE_RETURN_IF_ERROR(Initialize(*files, graph, *state->session));
+  GYRE_ASSIGN_OR_RETURN(state->assets, AssetPaths(*files, graph));
+  GYRE_RETURN_IF_ERROR(Initialize(*files, graph, state->assets, *state->session));
   for (const auto& [name, signature] : graph.signatures)
     state->signatures.emplace(name, ToSignature(signature));
   state->variables = VariablesOf(graph, *state->session);
   state->tags = graph.tags;
+  state->files = *files;
   state->checkpoint = CheckpointOf(*files);
   return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
 }
@@ -153,6 +168,10 @@ absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const
   return values;
 }
 
+absl::Status SavedModel::Save(const std::string& path) const {
+  return SaveModel(state_->files, state_->tags, *state_->session, path);
+}
+
 const std::map<std::string, SavedModel::Signature>& SavedModel::signatures() const {
   return state_->signatures;
 }
@@ -161,5 +180,6 @@ const std::vector<SavedModel::Variable>& SavedModel::variables() const { return 
 Session& SavedModel::session() const { return *state_->session; }
 const std::string& SavedModel::checkpoint() const { return state_->checkpoint; }
 const std::vector<std::string>& SavedModel::tags() const { return state_->tags; }
+const std::vector<std::string>& SavedModel::assets() const { return state_->assets; }
 
 }  // namespace gyre

@@ -78,6 +78,52 @@ TEST(Models, ShowPrintsWhatASignatureRuns) {
               HasSubstr("do not go together"));
 }
 
+// A second graph, of other tags, in the model's file: messages one after the other are one.
+TEST(Models, TagsChooseAmongGraphs) {
+  const test::TempFolder folder;
+  const std::string path = folder.Path("model");
+  std::filesystem::copy(Model(), path, std::filesystem::copy_options::recursive);
+  const std::string serve = *ReadFile(path + "/saved_model.pb");
+  std::string train = serve;
+  const size_t tag = train.find("\x22\x05serve");  // tags: field 4, five letters
+  ASSERT_NE(tag, std::string::npos);
+  train.replace(tag + 2, 5, "train");
+  ASSERT_TRUE(WriteFile(path + "/saved_model.pb", {serve, train}).ok());
+  const std::vector<std::string> run = {"run", path, "--signature", "read", "--feed", "times=0"};
+  EXPECT_THAT(Gyre(run).err, HasSubstr("[serve] and [train]"));
+  std::vector<std::string> tagged = run;
+  tagged.insert(tagged.end(), {"--tags", "train"});
+  EXPECT_THAT(Gyre(tagged).out, StartsWith("reads int32[] = 1\n"));
+  tagged.back() = "train,gpu";
+  EXPECT_THAT(Gyre(tagged).err, HasSubstr("no graph with the tags [train, gpu]"));
+  EXPECT_THAT(Gyre({"show", path, "--tags", "train"}).out, HasSubstr("tags train,"));
+  EXPECT_EQ(Gyre({"show", path, "--tags", "train", "--summary"}).code, 0);
+  EXPECT_THAT(Gyre({"show", path, "--summary"}).err, HasSubstr("[serve] and [train]"));
+  const std::string graph = test::SourcePath("tests/golden/while_v1/collatz/graph.pb");
+  EXPECT_THAT(Gyre({"run", graph, "--tags", "train"}).err, HasSubstr("--tags is for models"));
+  EXPECT_THAT(Gyre({"show", graph, "--tags", "train"}).err, HasSubstr("--tags is for models"));
+}
+
+TEST(Models, AreSavedAfterTheLastRun) {
+  const test::TempFolder folder;
+  const std::vector<std::string> read = {"--signature", "read",    "--feed",
+                                         "times=0",     "--fetch", "reads"};
+  std::vector<std::string> run = {"run", Model(), "--save", folder.Path("again")};
+  run.insert(run.end(), read.begin(), read.end());
+  run.push_back("--then");
+  run.insert(run.end(), read.begin(), read.end());
+  const Ran first = Gyre(run);
+  EXPECT_EQ(first.err, "");
+  EXPECT_THAT(first.out, EndsWith("reads int32[] = 2\nwrote " + folder.Path("again") + "\n"));
+  std::vector<std::string> further = {"run", folder.Path("again")};
+  further.insert(further.end(), read.begin(), read.end());
+  EXPECT_EQ(Gyre(further).out, "reads int32[] = 3\n");
+  EXPECT_THAT(Gyre({"run", test::SourcePath("tests/golden/while_v1/collatz/graph.pb"), "--save",
+                    folder.Path("graph")})
+                  .err,
+              HasSubstr("--save is for models"));
+}
+
 TEST(Models, AWrongValueOfTheCheckpointFailsTheCase) {
   const test::TempFolder folder;
   const std::string source = test::SourcePath("tests/saved_models/counter");

@@ -8,10 +8,13 @@
 
 namespace gyre::cli {
 
-absl::StatusOr<Loaded> Load(const std::string& path, const SessionOptions& options) {
+absl::StatusOr<Loaded> Load(const std::string& path, const SessionOptions& options,
+                            const std::vector<std::string>& tags) {
   Loaded loaded;
   if (SavedModel::IsAt(path)) {
-    GYRE_ASSIGN_OR_RETURN(loaded.model, SavedModel::Load(path, {.tags = {}, .session = options}));
+    GYRE_ASSIGN_OR_RETURN(loaded.model, SavedModel::Load(path, {.tags = tags, .session = options}));
+  } else if (!tags.empty()) {
+    return absl::InvalidArgumentError("--tags is for models: a folder with saved_model.pb");
   } else {
     GYRE_ASSIGN_OR_RETURN(loaded.graph, Session::Load(path, options));
   }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "gyre/saved_model.h"
@@ -18,8 +19,10 @@ struct Loaded {
   Session& session() const { return model != nullptr ? model->session() : *graph; }
 };
 
-// Errors as Session::Load and SavedModel::Load.
-absl::StatusOr<Loaded> Load(const std::string& path, const SessionOptions& options);
+// `tags`: which of a model's graphs; none: the only one there is. Errors as Session::Load and
+// SavedModel::Load; INVALID_ARGUMENT for tags of what is no model.
+absl::StatusOr<Loaded> Load(const std::string& path, const SessionOptions& options,
+                            const std::vector<std::string>& tags = {});
 
 // OK if there is something to be loaded at `path`, a file or a model's folder; what it holds is
 // another question.

@@ -1,0 +1,177 @@
+#include "saved_model/checkpoint_keys.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "base/status.h"
+#include "ops/state/resource.h"
+
+namespace gyre {
+namespace {
+
+constexpr absl::string_view kVariableValue = "VARIABLE_VALUE";
+
+using KeysByObject = std::vector<std::map<std::string, std::string>>;
+
+absl::StatusOr<KeysByObject> ReadObjectKeys(const BundleReader& bundle) {
+  const std::string where = absl::StrCat(IndexFile(bundle.prefix()), ": ", kObjectGraphKey);
+  GYRE_ASSIGN_OR_RETURN(const Tensor objects, bundle.Read(kObjectGraphKey));
+  if (objects.dtype() != DType::kString || objects.rank() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(where, " is no scalar string"));
+  }
+  absl::StatusOr<KeysByObject> keys = ReadCheckpointKeys(objects.scalar<std::string>());
+  if (!keys.ok()) return Annotate(keys.status(), where);
+  return keys;
+}
+
+bool HasVariables(const MetaGraph& graph) {
+  for (const SavedObjectInfo& object : graph.objects) {
+    if (object.kind == SavedObjectInfo::Kind::kVariable) return true;
+  }
+  return false;
+}
+
+// What a value is handed on from by nodes that change no element of it.
+Endpoint Origin(const Function& function, Endpoint e) {
+  for (size_t steps = 0; steps < function.nodes.size(); ++steps) {
+    const Node& node = function.node(e.node);
+    if (node.op_name != "Identity" && node.op_name != "EnsureShape" && node.op_name != "Reshape")
+      return e;
+    e = node.inputs[0];
+  }
+  return e;
+}
+
+// The strings of a constant; none if it is none.
+std::vector<std::string> StringsAt(const Function& function, Endpoint e) {
+  const Node& node = function.node(Origin(function, e).node);
+  const Tensor* const value = node.attrs.Get<Tensor>("value");
+  if (node.op_name != "Const" || value == nullptr || value->dtype() != DType::kString) return {};
+  const absl::Span<const std::string> strings = value->values<std::string>();
+  return {strings.begin(), strings.end()};
+}
+
+// Goes through a graph and the functions that it calls, with the variables that they are handed.
+class RestoreOps {
+ public:
+  explicit RestoreOps(const Program& program) : program_(program) {}
+
+  // `given`: by argument, the variable that it is a handle of; empty for others.
+  absl::Status Visit(const Function& function, const std::vector<std::string>& given) {
+    for (const Node& node : function.nodes) {
+      if (node.op_name == "Assign" || node.op_name == "AssignVariableOp") {
+        GYRE_RETURN_IF_ERROR(AddAssignment(function, node, given));
+      } else if (node.kind() == OpKind::kCall) {
+        GYRE_RETURN_IF_ERROR(VisitCall(function, node, given));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<VariableKey> Take() && { return std::move(found_); }
+
+ private:
+  absl::Status VisitCall(const Function& function, const Node& call,
+                         const std::vector<std::string>& given) {
+    const FunctionRef* const ref = call.attrs.Get<FunctionRef>("f");
+    const Function* const callee = ref == nullptr ? nullptr : program_.FindFunction(ref->name);
+    if (callee == nullptr || !visited_.insert(ref->name).second) return absl::OkStatus();
+    std::vector<std::string> handed;
+    handed.reserve(call.inputs.size());
+    for (const Endpoint& input : call.inputs) handed.push_back(Variable(function, input, given));
+    return Visit(*callee, handed);
+  }
+
+  absl::Status AddAssignment(const Function& function, const Node& assign,
+                             const std::vector<std::string>& given) {
+    const std::string variable = Variable(function, assign.inputs[0], given);
+    const Endpoint value = Origin(function, assign.inputs[1]);
+    const Node& source = function.node(value.node);
+    if (variable.empty() || source.op_name != "RestoreV2") return absl::OkStatus();
+    const std::vector<std::string> keys = StringsAt(function, source.inputs[1]);
+    const std::vector<std::string> slices = StringsAt(function, source.inputs[2]);
+    const auto slot = static_cast<size_t>(value.slot);
+    if (slot >= keys.size() || slot >= slices.size()) return absl::OkStatus();
+    absl::StatusOr<std::optional<SliceSpec>> slice = ParseSliceSpec(slices[slot]);
+    if (!slice.ok()) {
+      return Annotate(slice.status(),
+                      absl::StrCat("'", source.name, "' restores '", keys[slot], "'"));
+    }
+    found_.push_back({variable, keys[slot], *std::move(slice)});
+    return absl::OkStatus();
+  }
+
+  static std::string Variable(const Function& function, Endpoint e,
+                              const std::vector<std::string>& given) {
+    const Node& node = function.node(Origin(function, e).node);
+    if (node.kind() != OpKind::kArg) return VariableOf(node);
+    const auto index = static_cast<size_t>(node.attrs.GetOr<int64_t>("index", 0));
+    return index < given.size() ? given[index] : "";
+  }
+
+  const Program& program_;
+  std::set<std::string> visited_;  // functions: each restores once
+  std::vector<VariableKey> found_;
+};
+
+}  // namespace
+
+std::string VariableOf(const Node& node) {
+  if (node.op_name != "VarHandleOp" && node.op_name != "VariableV2" && node.op_name != "Variable")
+    return "";
+  const ResourceName where(node);
+  if (where.anonymous) return "";
+  return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
+}
+
+absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
+                                                       const BundleReader& bundle) {
+  if (!HasVariables(graph) || bundle.Find(kObjectGraphKey) == nullptr)
+    return std::vector<VariableKey>();
+  GYRE_ASSIGN_OR_RETURN(const KeysByObject keys, ReadObjectKeys(bundle));
+  std::map<std::string, std::string> found;
+  const Function& main = graph.program->main();
+  for (const Node& node : main.nodes) {
+    const FunctionRef* callee = node.attrs.Get<FunctionRef>("f");
+    if (node.kind() != OpKind::kCall || callee == nullptr) continue;
+    const auto bound = graph.bound_inputs.find(callee->name);
+    if (bound == graph.bound_inputs.end()) continue;
+    const std::vector<int>& objects = bound->second;
+    if (objects.size() > node.inputs.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", node.name, "' calls ", callee->name, " with ", node.inputs.size(),
+                       " inputs, but the function captures ", objects.size(), " objects"));
+    }
+    const absl::Span<const Endpoint> captured =
+        absl::MakeConstSpan(node.inputs).last(objects.size());
+    for (size_t i = 0; i < objects.size(); ++i) {
+      const size_t object = static_cast<size_t>(objects[i]);
+      if (graph.objects[object].kind != SavedObjectInfo::Kind::kVariable) continue;
+      const std::string variable = VariableOf(main.node(Origin(main, captured[i]).node));
+      if (variable.empty() || object >= keys.size()) continue;
+      const auto key = keys[object].find(std::string(kVariableValue));
+      if (key == keys[object].end()) continue;
+      const auto [it, is_new] = found.emplace(variable, key->second);
+      if (!is_new && it->second != key->second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("variable '", variable, "' stands for two objects: '", it->second,
+                         "' and '", key->second, "' of the checkpoint"));
+      }
+    }
+  }
+  std::vector<VariableKey> all;
+  all.reserve(found.size());
+  for (const auto& [variable, key] : found) all.push_back({variable, key});
+  return all;
+}
+
+absl::StatusOr<std::vector<VariableKey>> KeysByRestoreOps(const Program& program) {
+  RestoreOps ops(program);
+  GYRE_RETURN_IF_ERROR(ops.Visit(program.main(), {}));
+  return std::move(ops).Take();
+}
+
+}  // namespace gyre

@@ -1,0 +1,129 @@
+#include "saved_model/save.h"
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "bundle/reader.h"
+#include "bundle/region.h"
+#include "bundle/writer.h"
+#include "saved_model/checkpoint_keys.h"
+#include "tensor/io/file.h"
+
+namespace gyre {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Parts = std::vector<VariableKey>;
+
+// By key of the checkpoint: the variables, or parts of variables, that it is made of.
+absl::StatusOr<std::map<std::string, Parts>> PartsByKey(const MetaGraph& graph,
+                                                        const BundleReader& bundle) {
+  std::map<std::string, Parts> parts;
+  GYRE_ASSIGN_OR_RETURN(const Parts restored, KeysByRestoreOps(*graph.program));
+  for (const VariableKey& part : restored) parts[part.key].push_back(part);
+  GYRE_ASSIGN_OR_RETURN(const Parts objects, KeysByObjects(graph, bundle));
+  for (const VariableKey& whole : objects) parts[whole.key] = {whole};
+  return parts;
+}
+
+// Puts the value of a variable that is a part of a tensor in its place there.
+absl::Status Overlay(const std::string& variable, const SliceSpec& part, const Tensor& value,
+                     Tensor& whole) {
+  GYRE_ASSIGN_OR_RETURN(const TensorSlice slice, part.slice.Resolve(whole.shape()));
+  if (part.full_shape != whole.shape() || value.shape() != slice.shape() ||
+      value.dtype() != whole.dtype()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variable '", variable, "', ", DTypeName(value.dtype()),
+                     value.shape().ToString(), ", is no slice ", slice.ToString(), " of ",
+                     DTypeName(whole.dtype()), whole.shape().ToString()));
+  }
+  std::vector<int64_t> start;
+  start.reserve(slice.extents.size());
+  for (const TensorSlice::Extent& extent : slice.extents) start.push_back(extent.start);
+  CopyRegion(value, std::vector<int64_t>(start.size(), 0), whole, start, slice.shape());
+  return absl::OkStatus();
+}
+
+// What is to be written in place of the tensor `old`: it, as far as no variable has a value.
+absl::StatusOr<Tensor> CurrentValue(Tensor old, const Parts& parts,
+                                    const std::map<std::string, Tensor>& values) {
+  for (const VariableKey& part : parts) {
+    const auto value = values.find(part.variable);
+    if (value == values.end() || !value->second.has_value()) continue;
+    if (part.slice) {
+      GYRE_RETURN_IF_ERROR(Overlay(part.variable, *part.slice, value->second, old));
+    } else {
+      old = value->second;
+    }
+  }
+  return old;
+}
+
+absl::StatusOr<std::map<std::string, Tensor>> ValuesOf(const Session& session) {
+  std::vector<std::string> names;
+  for (const Session::VariableInfo& variable : session.Variables()) names.push_back(variable.name);
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.ReadVariables(names));
+  std::map<std::string, Tensor> by_name;
+  for (size_t i = 0; i < names.size(); ++i) by_name.emplace(names[i], std::move(values[i]));
+  return by_name;
+}
+
+absl::Status WriteCheckpoint(const ModelFiles& from, const MetaGraph& graph, const Session& session,
+                             const ModelFiles& to) {
+  if (CheckpointOf(from).empty()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
+                        BundleReader::Open(from.checkpoint, from.folder));
+  GYRE_ASSIGN_OR_RETURN(const auto parts, PartsByKey(graph, bundle));
+  GYRE_ASSIGN_OR_RETURN(const auto values, ValuesOf(session));
+  std::vector<BundleItem> items;
+  for (const std::string& key : bundle.Names()) {
+    GYRE_ASSIGN_OR_RETURN(Tensor value, bundle.Read(key));
+    if (const auto it = parts.find(key); it != parts.end()) {
+      absl::StatusOr<Tensor> current = CurrentValue(std::move(value), it->second, values);
+      if (!current.ok()) return Annotate(current.status(), absl::StrCat("saving '", key, "'"));
+      value = *std::move(current);
+    }
+    items.push_back({key, std::move(value)});
+  }
+  const std::string folder = fs::path(to.checkpoint).parent_path().string();
+  if (!folder.empty()) GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  return WriteBundle(to.checkpoint, items);
+}
+
+absl::Status CopyAssets(const ModelFiles& from, const MetaGraph& graph, const ModelFiles& to) {
+  for (const auto& [tensor, name] : graph.assets) {
+    GYRE_ASSIGN_OR_RETURN(const std::string source, AssetPath(from, name));
+    const fs::path target = fs::path(to.folder) / "assets" / name;
+    GYRE_RETURN_IF_ERROR(MakeFolder(target.parent_path().string()));
+    std::error_code ignored;
+    if (fs::equivalent(source, target, ignored)) continue;
+    GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(source));
+    GYRE_RETURN_IF_ERROR(ReplaceFile(target.string(), {bytes}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SaveModel(const ModelFiles& files, const std::vector<std::string>& tags,
+                       const Session& session, const std::string& path) {
+  if (!files.is_meta_graph) GYRE_RETURN_IF_ERROR(MakeFolder(path));
+  const std::optional<ModelFiles> to = FindModelFiles(path);
+  if (!to || to->is_meta_graph != files.is_meta_graph) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model cannot be saved to ", path, ": it takes ",
+                     files.is_meta_graph ? "a file NAME.meta" : "a folder"));
+  }
+  GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(files, tags));
+  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files.graph));
+  GYRE_RETURN_IF_ERROR(WriteCheckpoint(files, graph, session, *to));
+  GYRE_RETURN_IF_ERROR(CopyAssets(files, graph, *to));
+  return ReplaceFile(to->graph, {bytes});
+}
+
+}  // namespace gyre
