@@ -101,11 +101,19 @@ absl::StatusOr<Staged> StageAsked(std::shared_ptr<const Program> program,
   return MakeStaged(std::move(program), std::move(signature));
 }
 
+// With If and While in place of primitives.
+absl::StatusOr<Staged> StageRaised(std::shared_ptr<const Program> program,
+                                   const std::vector<std::string>& outputs,
+                                   const ImportInputs& inputs) {
+  absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, {}, inputs);
+  if (staged.ok()) staged = Raise(*std::move(staged));
+  return staged;
+}
+
 absl::StatusOr<Staged> ReadAsked(const std::string& path, const std::vector<std::string>& outputs,
                                  const ImportInputs& inputs) {
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
-  absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, {}, inputs);
-  if (staged.ok()) staged = Raise(*std::move(staged));  // with If and While
+  absl::StatusOr<Staged> staged = StageRaised(std::move(program), outputs, inputs);
   if (!staged.ok()) return Annotate(staged.status(), path);
   return staged;
 }
@@ -283,6 +291,14 @@ std::vector<Value> internal::ImportProgram(std::shared_ptr<const Program> progra
                                            const std::source_location& where) {
   return ImportStaged(ValueOrThrow(StageAsked(std::move(program), outputs, targets, inputs)),
                       inputs, where);
+}
+
+std::vector<Value> internal::ImportRaised(std::shared_ptr<const Program> program,
+                                          const std::vector<std::string>& outputs,
+                                          const ImportInputs& inputs,
+                                          const std::source_location& where) {
+  return ImportStaged(ValueOrThrow(StageRaised(std::move(program), outputs, inputs)), inputs,
+                      where);
 }
 
 std::vector<Operation> internal::ImportNodes(std::shared_ptr<const Program> program,

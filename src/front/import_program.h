@@ -20,6 +20,12 @@ std::vector<Value> ImportProgram(std::shared_ptr<const Program> program,
                                  const std::vector<std::string>& targets,
                                  const ImportInputs& inputs, const std::source_location& where);
 
+// The same of a program of either dialect, which is pruned and raised first, as import_graph does
+// with one from a file.
+std::vector<Value> ImportRaised(std::shared_ptr<const Program> program,
+                                const std::vector<std::string>& outputs, const ImportInputs& inputs,
+                                const std::source_location& where);
+
 // Adds all nodes of the program's main graph, as they are, primitives and all; what `inputs` name
 // is replaced in what reads it. Returns the nodes in the order of the program's.
 std::vector<Operation> ImportNodes(std::shared_ptr<const Program> program,

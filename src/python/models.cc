@@ -1,16 +1,25 @@
-// Models that TensorFlow has exported: what the package needs of gyre::SavedModel.
+// Models and checkpoints in TensorFlow's formats: what the package needs of gyre::SavedModel and of
+// BundleReader.
 #include <memory>
 #include <string>
 
+#include "bundle/reader.h"
+#include "front/import_program.h"
 #include "gyre/saved_model.h"
 #include "python/arrays/convert.h"
 #include "python/dtype.h"
+#include "python/execute.h"
+#include "python/graph.h"
 #include "python/lines.h"
 #include "python/python.h"
+#include "python/settings.h"
 #include "python/tensor.h"
+#include "python/tracing/body.h"
 
 namespace gyre::python {
 namespace {
+
+const std::source_location kNowhere;
 
 // Runs of it take no GIL.
 struct PyModel {
@@ -53,6 +62,12 @@ nb::list Variables(const PyModel& self) {
   return result;
 }
 
+nb::list AssetsOf(const PyModel& self) {
+  nb::list paths;
+  for (const std::string& path : self.model->assets()) paths.append(ToStr(path));
+  return paths;
+}
+
 nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inputs) {
   SavedModel::Values values;
   for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs)))
@@ -69,8 +84,26 @@ nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inpu
   return result;
 }
 
+// {variable: value}, all at once.
+void AssignVariables(PyModel& self, nb::handle values) {
+  std::vector<std::pair<std::string, Tensor>> assigned;
+  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(values)))
+    assigned.emplace_back(TextOf(name, "a name"), RequireEager(value, "a value"));
+  Check(self.model->session().AssignVariables(assigned));
+}
+
+void SaveModel(const PyModel& self, nb::handle path) {
+  const std::string where(TextOf(path, "a path"));
+  absl::Status status;
+  {
+    const nb::gil_scoped_release release;
+    status = self.model->Save(where);
+  }
+  Check(status);
+}
+
 PyModel LoadModel(nb::handle path, nb::handle tags) {
-  SavedModelOptions options;
+  SavedModelOptions options{.session = Options()};
   for (const nb::handle tag : tags) options.tags.emplace_back(TextOf(tag, "a tag"));
   const std::string where(TextOf(path, "a path"));
   absl::StatusOr<std::unique_ptr<SavedModel>> model;
@@ -81,13 +114,67 @@ PyModel LoadModel(nb::handle path, nb::handle tags) {
   return {ValueOf(std::move(model))};
 }
 
+// Adds what `outputs` need to the current graph; `inputs`: {name: tensor to be used instead}.
+nb::list ImportModel(const PyModel& self, nb::handle outputs, nb::handle inputs) {
+  const auto graph = RequireGraph("a model");
+  std::vector<std::string> names;
+  for (const nb::handle output : nb::iter(outputs)) names.emplace_back(TextOf(output, "an output"));
+  ImportInputs replaced;
+  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs))) {
+    const nb::object tensor = Convert(value);
+    replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*graph, tensor), kNowhere));
+  }
+  return WrapAll(gyre::internal::ImportRaised(self.model->session().shared_program(), names,
+                                              replaced, kNowhere),
+                 graph);
+}
+
+// A checkpoint's index. Immutable.
+struct PyBundle {
+  std::shared_ptr<const BundleReader> reader;
+};
+
+PyBundle OpenBundle(nb::handle prefix) {
+  return {std::make_shared<const BundleReader>(
+      ValueOf(BundleReader::Open(std::string(TextOf(prefix, "a prefix")))))};
+}
+
+// {name: (dtype, dims)}; the dtype is None where Gyre has no such type.
+nb::dict EntriesOf(const PyBundle& self) {
+  nb::dict result;
+  for (const std::string& name : self.reader->Names()) {
+    const BundleEntry& entry = *self.reader->Find(name);
+    const nb::object dtype = entry.dtype == DType::kInvalid ? nb::none() : ToPython(entry.dtype);
+    result[ToStr(name)] = nb::make_tuple(dtype, ToPython(PartialShape(entry.shape)));
+  }
+  return result;
+}
+
+nb::object ReadTensor(const PyBundle& self, nb::handle name) {
+  const std::string key(TextOf(name, "a name"));
+  absl::StatusOr<Tensor> value;
+  {
+    const nb::gil_scoped_release release;
+    value = self.reader->Read(key);
+  }
+  return WrapEager(ValueOf(std::move(value)));
+}
+
 }  // namespace
 
 void BindModels(nb::module_& m) {
   nb::class_<PyModel>(m, "Model", nb::is_final(), "A loaded SavedModel or MetaGraph.")
       .def("signatures", &Signatures)
       .def("variables", &Variables)
-      .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"));
+      .def("assets", &AssetsOf)
+      .def("import_graph", &ImportModel, nb::arg("outputs"), nb::arg("inputs"))
+      .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))
+      .def("assign_variables", &AssignVariables, nb::arg("values"))
+      .def("save", &SaveModel, nb::arg("path"));
+  nb::class_<PyBundle>(m, "Bundle", nb::is_final(), "A checkpoint as TensorFlow writes it.")
+      .def("entries", &EntriesOf)
+      .def("read", &ReadTensor, nb::arg("name"));
+  m.def("open_bundle", &OpenBundle, nb::arg("prefix"));
   m.def("load_model", &LoadModel, nb::arg("path"), nb::arg("tags"));
 }
 

@@ -37,11 +37,10 @@ REASONS = {
     "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where it is; the "
                             "dataset itself can be handed over",
 }
-# Names that others of this release bring; a reason here, until they resolve.
-PENDING = {
-    "tf.saved_model": "there is one way in which models are written",
-    "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
+# By what names begin with.
+NAMESPACES = {
     "tf.queue": "`gyre.compat.v1` and `gyre.raw_ops` have queues",
+    "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
 }
 
 # Where the classes are whose members programs use.
@@ -108,13 +107,7 @@ def resolves(name: str) -> bool:
     """Whether a name exists; a member: whether all classes of its row have it."""
     if is_member(name):
         return not missing_classes(name)
-    path = name.removeprefix("tf.")
-    return _has(path) and not is_refused(path)
-
-
-def is_refused(path: str) -> bool:
-    """Whether what stands there only says why it does nothing."""
-    return getattr(_find(path), "__module__", None) == "gyre._impl.v1.refused"
+    return _has(name.removeprefix("tf."))
 
 
 def reason(name: str) -> str | None:
@@ -124,10 +117,7 @@ def reason(name: str) -> str | None:
     if is_member(name):
         lacking = missing_classes(name)
         return f"not yet a member of {', '.join(lacking)}" if lacking else None
-    path = name.removeprefix("tf.")
-    if _has(path):
-        return _find(path).__doc__.split(": ", 1)[1]
-    return next((why for start, why in PENDING.items() if name.startswith(start)), None)
+    return next((why for start, why in NAMESPACES.items() if name.startswith(start)), None)
 
 
 def _texts() -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""Checkpoints: variables in a file of the safetensors layout, which other programs read, too.
+"""Checkpoints: variables in a file of the safetensors layout, which other programs read, too. TensorFlow's
+checkpoints are read as well.
 
     8 bytes     length n of the header, little-endian
     n bytes     JSON: {name: {dtype, shape, data_offsets}, "__metadata__": {…}}, padded with spaces
@@ -11,11 +12,14 @@ Source: https://github.com/huggingface/safetensors
 
 import json
 import os
+import re
 import struct
 import zlib
 
 from gyre import _gyre
 from gyre._impl import errors
+from gyre._impl.checkpoints.reader import CheckpointReader
+from gyre._impl.checkpoints.state import checkpoint_exists
 from gyre._impl.module import named_variables
 
 _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
@@ -23,6 +27,8 @@ _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF1
           "uint16": "U16", "uint8": "U8", "bool": "BOOL", "complex64": "C64"}
 _NAMES = {short: name for name, short in _TYPES.items()}
 _CHECKSUMS = "gyre.crc32"
+# In TensorFlow's checkpoints of objects: their graph, and what ends the key of a variable.
+_OBJECT_GRAPH, _OF_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH", "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def _place(path) -> str:
@@ -95,12 +101,16 @@ def _replace(file: str, blocks: list[bytes]) -> None:
 
 
 def load_arrays(path) -> dict:
-    """The values in a file by name, as numpy arrays.
+    """The values in a file by name, as numpy arrays. path: as save_variables takes it, or that of a checkpoint
+    of TensorFlow's, without endings.
 
-    NotFoundError: no such file. DataLossError: it is damaged, or not of this layout.
+    NotFoundError: no such file. DataLossError: it is damaged, or not of this layout (InvalidArgumentError: a
+    damaged one of TensorFlow's).
     """
     import numpy
 
+    if checkpoint_exists(path):
+        return _load_bundle(path)
     file = _place(path)
     try:
         with open(file, "rb") as source:
@@ -127,10 +137,26 @@ def load_arrays(path) -> dict:
         raise errors.DataLossError(None, None, f"{file} is damaged: {error}.") from error
 
 
+def _load_bundle(path) -> dict:
+    """The values in a checkpoint of TensorFlow's by name: of objects, their paths in these."""
+    reader = CheckpointReader(path)
+    keys = [key for key in reader.get_variable_to_shape_map() if key != _OBJECT_GRAPH]
+    names = {key: key.removesuffix(_OF_OBJECTS) for key in keys}
+    if any(name != key for key, name in names.items()):  # what objects save besides is nobody's variable
+        names = {key: _unescaped(name) for key, name in names.items() if name not in (key, "save_counter")}
+    return {name: reader.get_tensor(key) for key, name in names.items()}
+
+
+def _unescaped(path: str) -> str:
+    """TensorFlow writes "/" and "." in names of attributes and keys as ".S" and ".."."""
+    return re.sub(r"\.(S|\.)", lambda found: "/" if found[1] == "S" else ".", path)
+
+
 def restore_variables(path, target, partial: bool = False) -> list[str]:
     """Gives variables the values that were saved, and returns their names.
 
-    target: as save_variables takes it. partial: variables that are not in the file stay as they
+    path: of a file that was saved, or of a checkpoint that TensorFlow wrote: a Saver's, or that of objects, whose
+    paths are the names. target: as save_variables takes it. partial: variables that are not in the file stay as they
     are, and what no variable is called is passed over; else both are errors.
     NotFoundError: no file, or other names. InvalidArgumentError: other dtypes or shapes.
     DataLossError: a damaged file. After an error no variable has changed.
@@ -178,7 +204,8 @@ class Checkpoint:
         return self.write(f"{os.fspath(file_prefix)}-{self._saved}.safetensors")
 
     def restore(self, path, partial: bool = False) -> list[str]:
-        """Gives all variables the values that were saved; see restore_variables."""
+        """Gives all variables the values that were saved, here or by TensorFlow's Checkpoint of objects of the
+        same names; see restore_variables."""
         return restore_variables(path, self._objects, partial)
 
     read = restore

@@ -216,12 +216,3 @@ def test_functions_in_graphs(sess):
 
     x = tf.placeholder(tf.int32, [])
     assert sess.run(collatz(x), {x: 27}) == 111
-
-
-@pytest.mark.parametrize("name", ["train.export_meta_graph", "train.import_meta_graph"])
-def test_refused(name):
-    function = tf
-    for part in name.split("."):
-        function = getattr(function, part)
-    with pytest.raises(NotImplementedError, match="use |save "):
-        function("x")

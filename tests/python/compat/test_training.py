@@ -1,6 +1,4 @@
-"""Gradients, optimizers, schedules, losses, layers, savers."""
-
-import os
+"""Gradients, optimizers, schedules, losses, layers."""
 
 import numpy as np
 import pytest
@@ -261,33 +259,3 @@ def test_dropout(run):
     assert run(tf.layers.dropout(x, 0.5, training=off)).tolist() == [1] * 1000
     with pytest.raises(ValueError, match="provide a rate"):
         tf.nn.dropout(x)
-
-
-# ---- Savers
-
-
-def test_saver(run, sess, tmp_path):
-    a, b = tf.Variable([1.0, 2.0], name="a"), tf.Variable(3, name="b", dtype=tf.int64)
-    saver = tf.train.Saver(max_to_keep=2)
-    run(a)
-    with pytest.raises(ValueError, match="not a valid checkpoint"):
-        saver.restore(sess, str(tmp_path / "m"))
-    with pytest.raises(ValueError, match="None"):
-        saver.restore(sess, None)
-    paths = [saver.save(sess, str(tmp_path / "m"), global_step=i) for i in range(3)]
-    assert saver.last_checkpoints == paths[1:] and not tf.train.checkpoint_exists(paths[0])
-    assert tf.train.latest_checkpoint(tmp_path) == paths[2]
-    assert tf.train.get_checkpoint_state(tmp_path).all_model_checkpoint_paths == paths[1:]
-    assert tf.train.list_variables(str(tmp_path)) == [("a", [2]), ("b", [])]
-    sess.run([a.assign([0.0, 0.0]), b.assign(0)])
-    tf.train.Saver([a]).restore(sess, paths[1])
-    assert sess.run([a, b])[0].tolist() == [1, 2] and sess.run(b) == 0
-    with pytest.raises(tf.errors.NotFoundError, match="other"):
-        tf.train.Saver({"other": a}).restore(sess, paths[1])
-    assert tf.train.latest_checkpoint(tmp_path / "nowhere") is None
-    assert os.path.basename(saver.save(sess, str(tmp_path / "plain"))) == "plain"
-
-
-def test_saver_needs_variables(graph):
-    with pytest.raises(ValueError, match="No variables to save"):
-        tf.train.Saver()

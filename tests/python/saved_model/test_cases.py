@@ -9,6 +9,8 @@ import pytest
 from safetensors.numpy import load_file
 
 import gyre
+import gyre.compat.v1 as tf
+from gyre import _gyre
 
 FOLDER = Path(__file__).parents[2] / "saved_models"
 CASES = sorted(path.parent for path in FOLDER.glob("*/case.json"))
@@ -37,13 +39,21 @@ def same(got, want, step):
         np.testing.assert_array_equal(got, want)
 
 
-def signature_cases():
-    return [folder for folder in CASES if json.loads((folder / "case.json").read_text())["kind"] != "metagraph"]
+def cases(*kinds):
+    """(folder, case) of these kinds, as parameters."""
+    read = [(folder, json.loads((folder / "case.json").read_text())) for folder in CASES]
+    return [pytest.param(*pair, id=pair[0].name) for pair in read if pair[1]["kind"] in kinds]
 
 
-@pytest.mark.parametrize("folder", signature_cases(), ids=lambda folder: folder.name)
-def test_signatures(folder):
-    case = json.loads((folder / "case.json").read_text())
+@pytest.fixture(params=["dataflow", "reference"], autouse=True)
+def engine(request):
+    _gyre.set_options(engine=request.param)
+    yield request.param
+    _gyre.set_options()
+
+
+@pytest.mark.parametrize("folder, case", cases("savedmodel-v1", "savedmodel-v2"))
+def test_signatures(folder, case):
     model = gyre.saved_model.load(folder / "model")
     assert set(model.signatures) == set(case["signatures"])
     for step in case["steps"]:
@@ -55,5 +65,34 @@ def test_signatures(folder):
             same(outputs[name].numpy(), value_of(want, folder), step)
 
 
+@pytest.mark.parametrize("folder, case", cases("metagraph"))
+def test_meta_graphs(folder, case):
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        saver = tf.train.import_meta_graph(folder / "v1/model.meta")
+        saver.restore(sess, folder / "v1/model")
+        for step in case["steps"]:
+            feeds = {name: value_of(value, folder) for name, value in step["feeds"].items()}
+            targets = [graph.get_operation_by_name(name) for name in step["targets"]]
+            values, _ = sess.run([step["fetches"], targets], feeds)
+            for name, got in zip(step["fetches"], values):
+                same(np.asarray(got), value_of(step["expect"][name], folder), step)
+
+
+@pytest.mark.parametrize("folder, case", cases("savedmodel-v1", "savedmodel-v2", "metagraph"))
+def test_what_checkpoints_hold(folder, case):
+    prefix = folder / ("v1/model" if case["kind"] == "metagraph" else "model/variables/variables")
+    reader = gyre.train.load_checkpoint(prefix)
+    names = set(reader.get_variable_to_shape_map()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
+    assert names == set(case["variables"])
+    for name, want in case["variables"].items():
+        assert reader.get_variable_to_shape_map()[name] == want["shape"]
+        assert reader.get_variable_to_dtype_map()[name].name == want["dtype"]
+        values = np.asarray(reader.get_tensor(name))
+        assert list(values.shape) == want["shape"]
+        if want["dtype"] in ("float32", "float64", "int32", "int64"):
+            wide = values.astype(np.float64)
+            assert abs(wide.sum() - want["sum"]) <= 1e-12 * max(1, np.abs(wide).sum())
+
+
 def test_all_kinds_of_cases_are_there():
-    assert len(CASES) == 13 and len(signature_cases()) == 11
+    assert len(cases("savedmodel-v1")) == 1 and len(cases("savedmodel-v2")) == 10 and len(cases("metagraph")) == 2

@@ -85,6 +85,18 @@ def test_signatures_say_what_they_take_and_give(power):
     assert "times" in repr(power)
 
 
+def test_tags_choose_the_graph(tmp_path):
+    shutil.copytree(FOLDER / "counter/model", tmp_path / "model")
+    file = tmp_path / "model/saved_model.pb"
+    serve = file.read_bytes()
+    file.write_bytes(serve + serve.replace(b"\x22\x05serve", b"\x22\x05train"))
+    with pytest.raises(gyre.errors.NotFoundError, match="choose one by its tags"):
+        gyre.saved_model.load(tmp_path / "model")
+    model = gyre.saved_model.load(tmp_path / "model", tags="train")
+    shutil.rmtree(tmp_path / "model")  # it has all that it needs
+    assert model.signatures["peek"]().keys() == model.signatures["peek"].structured_outputs.keys()
+
+
 def test_models_of_version_1_run():
     model = gyre.saved_model.load(FOLDER / "v1_simple_ref/model")
     assert model.variables == ()

@@ -1,10 +1,15 @@
 """Saving models: what comes back, what is refused."""
 
+import shutil
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gyre
 
+MODELS = Path(__file__).parents[2] / "saved_models"
 X = gyre.constant([[1.0, 0.5], [-0.25, 2.0]])
 
 
@@ -102,7 +107,7 @@ def test_what_is_refused(tmp_path):
     assert not gyre.saved_model.contains_saved_model(tmp_path)
 
 
-def test_ops_of_gyres_own_are_said(tmp_path):
+def test_products_that_are_added_up_are_written_as_tensorflow_has_them(tmp_path):
     weight = gyre.Variable([[0.5]])
 
     @gyre.function(input_signature=[gyre.TensorSpec([], gyre.int32)])
@@ -113,7 +118,117 @@ def test_ops_of_gyres_own_are_said(tmp_path):
                 x = x @ weight
         return tape.gradient(x, weight)
 
-    with pytest.warns(UserWarning, match="_MatMulAdd.*Gyre runs it, TensorFlow does not"):
+    assert b"_MatMulAdd" in slope.get_concrete_function().graph.graph_def()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         gyre.saved_model.save(gyre.Module(), tmp_path, signatures=slope)
-    got = gyre.saved_model.load(tmp_path).signatures["serving_default"](n=3)
-    assert float(got["output_0"]) == 3 * 0.25
+    assert b"_MatMulAdd" not in (tmp_path / "saved_model.pb").read_bytes()
+    got = gyre.saved_model.load(tmp_path).signatures["serving_default"]
+    assert float(got(n=3)["output_0"]) == 3 * 0.25 and float(got(n=0)["output_0"]) == 0
+
+
+def test_ops_of_gyres_own_are_said(tmp_path):
+    @gyre.function(input_signature=[gyre.TensorSpec([None])])
+    def slope(x):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            rows = gyre.TensorArray(gyre.float32, size=0, dynamic_size=True, clear_after_read=False).unstack(x)
+            y = 0.0
+            for i in gyre.range(gyre.size(x)):
+                y += rows.read(i) * rows.read(0)
+        return tape.gradient(y, x)
+
+    with pytest.warns(UserWarning, match="_TensorListAddAt.*Gyre runs it, TensorFlow does not"):
+        gyre.saved_model.save(gyre.Module(), tmp_path, signatures=slope)
+    got = gyre.saved_model.load(tmp_path).signatures["serving_default"](x=[2.0, 3.0])
+    assert got["output_0"].numpy().tolist() == [7.0, 2.0]
+
+
+# ---- Assets
+
+
+class Reader(gyre.Module):
+    def __init__(self, path):
+        super().__init__()
+        self.note = gyre.saved_model.Asset(path)
+        self.other = gyre.Variable("no path", trainable=False)
+
+    @gyre.function(input_signature=[])
+    def __call__(self):
+        return {"text": gyre.raw_ops.ReadFile(filename=self.note.asset_path), "path": self.note.asset_path,
+                "other": self.other.read_value()}
+
+
+def test_assets_move_with_the_model(tmp_path):
+    (tmp_path / "note.txt").write_bytes(b"first")
+    gyre.saved_model.save(Reader(tmp_path / "note.txt"), tmp_path / "a")
+    (tmp_path / "note.txt").unlink()
+    (tmp_path / "a").rename(tmp_path / "b")
+    model = gyre.saved_model.load(tmp_path / "b")
+    read = model.signatures["serving_default"]
+    assert read()["text"].numpy() == b"first" and read()["other"].numpy() == b"no path"
+    assert read()["path"].numpy() == str(tmp_path / "b/assets/note.txt").encode()
+    assert gyre.train.list_variables(tmp_path / "b/variables/variables") == [("other", [])]
+    gyre.saved_model.save(model, tmp_path / "c")  # as it was
+    gyre.saved_model.save(gyre.Module(), tmp_path / "d", signatures=read)  # as a program
+    shutil.rmtree(tmp_path / "b")
+    for folder in ("c", "d"):
+        again = gyre.saved_model.load(tmp_path / folder).signatures["serving_default"]()
+        assert again["text"].numpy() == b"first"
+        assert again["path"].numpy() == str(tmp_path / folder / "assets/note.txt").encode()
+
+
+def test_assets_of_one_name_stay_two(tmp_path):
+    class Two(gyre.Module):
+        def __init__(self):
+            super().__init__()
+            self.files = [gyre.saved_model.Asset(tmp_path / name / "note.txt") for name in "xy"]
+
+        @gyre.function(input_signature=[])
+        def both(self):
+            return [gyre.raw_ops.ReadFile(filename=file.asset_path) for file in self.files]
+
+    for name in "xy":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.txt").write_text(name)
+    gyre.saved_model.save(Two(), tmp_path / "model")
+    got = gyre.saved_model.load(tmp_path / "model").signatures["both"]()
+    assert [got[f"output_{i}"].numpy() for i in range(2)] == [b"x", b"y"]
+
+
+def test_an_asset_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        gyre.saved_model.save(Reader(tmp_path / "nothing.txt"), tmp_path / "model")
+    assert not gyre.saved_model.contains_saved_model(tmp_path / "model")
+
+
+def test_loaded_models_are_written_as_they_were(tmp_path):
+    model = gyre.saved_model.load(MODELS / "train_step/model")
+    for variable in model.trainable_variables:
+        variable.assign(variable * 0.5)
+    gyre.saved_model.save(model, tmp_path)
+    again = gyre.saved_model.load(tmp_path)
+    assert (tmp_path / "saved_model.pb").read_bytes() == (MODELS / "train_step/model/saved_model.pb").read_bytes()
+    for a, b in zip(model.variables, again.variables):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_reference_variables_are_written_as_they_are_now(tmp_path):
+    model = gyre.saved_model.load(MODELS / "v1_simple_ref/model")
+    inputs = {"n": gyre.constant(2), "x": gyre.ones([1, 3])}
+    signature = model.signatures["serving_default"]
+    (counter,) = [name for name, spec in signature.structured_outputs.items() if spec.dtype == gyre.int64]
+    before = int(signature(**inputs)[counter])
+    gyre.saved_model.save(model, tmp_path)
+    again = gyre.saved_model.load(tmp_path).signatures["serving_default"]
+    assert int(again(**inputs)[counter]) == before + 1
+
+
+def test_options_are_accepted(tmp_path):
+    policy = gyre.saved_model.experimental.VariablePolicy.SAVE_VARIABLE_DEVICES
+    options = gyre.saved_model.SaveOptions(experimental_variable_policy=policy, save_debug_info=True)
+    assert options.experimental_variable_policy is policy and options.function_aliases is None
+    gyre.saved_model.save(Steps(), tmp_path, options=options)
+    gyre.saved_model.load(tmp_path, options=gyre.saved_model.LoadOptions(experimental_io_device="/job:localhost"))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        gyre.saved_model.SaveOptions(nonsense=1)

@@ -94,3 +94,35 @@ def test_training_goes_on_as_if_nothing_had_happened(tmp_path):
     assert int(other.iterations) == 3
     train(again, other, 3)
     np.testing.assert_array_equal(again.numpy(), w.numpy())
+
+
+# ---- TensorFlow's checkpoints
+
+
+def write_bundle(prefix, values):
+    gyre.raw_ops.SaveV2(prefix=str(prefix), tensor_names=list(values), shape_and_slices=[""] * len(values),
+                        tensors=[gyre.constant(value) for value in values.values()])
+
+
+def test_checkpoints_of_objects_are_read(tmp_path):
+    write_bundle(tmp_path / "ckpt-1", {
+        "model/w/.ATTRIBUTES/VARIABLE_VALUE": [1.0, 2.0], "model/by.Sname..x/0/.ATTRIBUTES/VARIABLE_VALUE": 7,
+        "save_counter/.ATTRIBUTES/VARIABLE_VALUE": 1, "_CHECKPOINTABLE_OBJECT_GRAPH": b"graph"})
+    w, n = gyre.Variable([0.0, 0.0]), gyre.Variable(0)
+    checkpoint = gyre.train.Checkpoint(model={"w": w, "by/name.x": [n]})
+    assert checkpoint.restore(tmp_path / "ckpt-1") == ["model/by/name.x/0", "model/w"]
+    assert w.numpy().tolist() == [1, 2] and int(n) == 7
+    with pytest.raises(gyre.errors.NotFoundError, match="'other'"):
+        gyre.train.Checkpoint(model={"w": w}, other=gyre.Variable(1)).restore(tmp_path / "ckpt-1")
+    assert gyre.train.Checkpoint(model={"w": w}).restore(tmp_path / "ckpt-1", partial=True) == ["model/w"]
+
+
+def test_checkpoints_by_name_are_read(tmp_path):
+    write_bundle(tmp_path / "m", {"net/w": [3.0], "save_counter": 4})
+    v, counter = gyre.Variable([0.0]), gyre.Variable(0)
+    named = {"net": {"w": v}, "save_counter": counter}
+    assert gyre.restore_variables(tmp_path / "m", named) == ["net/w", "save_counter"]
+    assert float(v[0]) == 3 and int(counter) == 4
+    (tmp_path / "m.index").write_bytes(b"junk")
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="m.index"):
+        gyre.restore_variables(tmp_path / "m", {"v": v})

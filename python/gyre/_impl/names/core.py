@@ -71,6 +71,10 @@ NAMES = {
     "device": _I + "device:device",
     "name_scope": _I + "device:name_scope",
     "train.Checkpoint": _I + "checkpoint:Checkpoint",
+    **{f"train.{name}": f"{_I}checkpoints.state:{name}" for name in (
+        "latest_checkpoint", "get_checkpoint_state")},
+    **{f"train.{name}": f"{_I}checkpoints.reader:{name}" for name in (
+        "load_checkpoint", "load_variable", "list_variables")},
     "save_variables": _I + "checkpoint:save_variables",
     "restore_variables": _I + "checkpoint:restore_variables",
     "compat.as_bytes": _I + "constants:as_bytes",
@@ -86,6 +90,10 @@ NAMES = {
     "saved_model.load": "gyre._impl.saved_model.load:load",
     "saved_model.contains_saved_model": "gyre._impl.saved_model.load:contains_saved_model",
     "saved_model.save": "gyre._impl.saved_model.save:save",
+    "saved_model.Asset": "gyre._impl.saved_model.assets:Asset",
+    "saved_model.SaveOptions": "gyre._impl.saved_model.options:SaveOptions",
+    "saved_model.LoadOptions": "gyre._impl.saved_model.options:LoadOptions",
+    "saved_model.experimental.VariablePolicy": "gyre._impl.saved_model.options:VariablePolicy",
     "show": "gyre._impl.show.api:show",
     "progress": "gyre._impl.show.progress:progress",
     "timeline": "gyre._impl.show.timeline:timeline",

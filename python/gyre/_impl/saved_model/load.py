@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function.function import function
 from gyre._impl.module import Module
+from gyre._impl.saved_model.assets import mark_as_asset
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
 from gyre._impl.variable import Variable
@@ -37,14 +38,18 @@ class LoadedModel(Module):
     def __init__(self, path: str, tags: list):
         super().__init__()
         self._model = _gyre.load_model(path, tags)
-        self._path = path
         described = [described for described in self._model.variables() if described[5] is not None]
         self._has_references = any(not handles for _, handles, *_ in described)
         self._handles = {}  # of the graph: the variable that each stands for
         self._loaded = []
+        self._names = []  # of these, as the model calls them
+        assets = {os.fsencode(path) for path in self._model.assets()}
         for name, handles, dtype, dims, trainable, value in [] if self._has_references else described:
             variable = Variable(value, trainable=trainable and dtype.is_floating, name=name, shape=dims)
+            if value.dtype.name == "string" and value._dims == () and value.numpy() in assets:
+                mark_as_asset(variable, value.numpy())
             self._loaded.append(variable)
+            self._names.append(name)
             self._handles.update(dict.fromkeys(handles, variable))
         self.signatures = {name: Signature(self, name, inputs, outputs)
                            for name, (inputs, outputs) in self._model.signatures().items()}
@@ -58,6 +63,13 @@ class LoadedModel(Module):
     def trainable_variables(self) -> tuple:
         """Those that the model's writer trained, or might have."""
         return tuple(variable for variable in self._loaded if variable.trainable)
+
+    def write(self, path) -> None:
+        """Writes the model again as it was read, objects and assets with it, but with the values that its
+        variables have now; what it was read from must still be there. What gyre.saved_model.save does."""
+        self._model.assign_variables({name: variable.read_value()
+                                      for name, variable in zip(self._names, self._loaded)})
+        self._model.save(os.fspath(path))
 
 
 class Signature:
@@ -130,7 +142,7 @@ class Signature:
         for handle, variable in self._model._handles.items():
             replaced[handle] = variable.handle
         tensors = [tensor for tensor, *_ in self._outputs.values()]
-        results = _gyre.import_graph(self._model._path, tensors, replaced)
+        results = self._model._model.import_graph(tensors, replaced)
         return dict(zip(self._outputs, results))
 
     def __repr__(self):

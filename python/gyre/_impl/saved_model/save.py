@@ -1,7 +1,7 @@
 """gyre.saved_model.save: programs as models that TensorFlow loads, and gyre.saved_model.load."""
 
 import os
-import warnings
+import shutil
 
 from gyre import _gyre
 from gyre._impl import errors, nest
@@ -10,7 +10,9 @@ from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
 from gyre._impl.module import named_variables
 from gyre._impl.saved_model import messages
+from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
+from gyre._impl.saved_model.own_ops import all_nodes, replace_own_ops
 from gyre._impl.spec import TensorSpec
 from gyre._impl.v1.constant import placeholder
 from gyre._impl.v1.graph import Graph
@@ -19,6 +21,9 @@ from gyre._impl.variable import variable_of
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
+# The collection in which loaders look for the operation that they run once. As a signature, which TensorFlow 2 also
+# knows, it would have to take the paths of assets.
+_MAIN_OP = "saved_model_main_op"
 
 
 def save(obj, export_dir, signatures=None, options=None) -> None:
@@ -26,26 +31,31 @@ def save(obj, export_dir, signatures=None, options=None) -> None:
     TensorFlow 1 and 2 load, and serving systems run).
 
     obj: what holds the variables: a Module or any object; their names in it become their keys. Or a
-    loaded model, which is written again.
+    loaded model, which without signatures is written as it was, with the values that its variables have now.
     signatures: a function, which becomes "serving_default", or {name: function}. Each is a gyre.function
     with an input_signature of tensors, a ConcreteFunction, or a signature of a loaded model. None: the
-    attributes of obj that are such functions, by their names (`__call__`: "serving_default"); of a loaded
-    model its signatures. A result that is no dict is called "output_0", those of a tuple "output_0", …
+    attributes of obj that are such functions, by their names (`__call__`: "serving_default"). A result that is no
+    dict is called "output_0", those of a tuple "output_0", …
+    options: SaveOptions; all are accepted, and change nothing.
     ValueError: nothing to be written, or a function without input_signature. TypeError: arguments or
-    results that are no tensors. InvalidArgumentError: a function that calls Python."""
+    results that are no tensors. InvalidArgumentError: a function that calls Python. OSError: an asset that is
+    not there."""
     del options
+    if isinstance(obj, LoadedModel) and signatures is None:
+        obj.write(export_dir)
+        return
     functions = _signatures(obj, signatures)
     graph = Graph()
     export = _Export(graph, dict((id(v), name) for name, v in named_variables(obj)))
     with graph.as_default():
         described = {name: export.add(name, function) for name, function in functions.items()}
-        saver = export.add_saver()
-    _write(os.fspath(export_dir), export, described, saver)
+        export.finish()
+    _write(os.fspath(export_dir), export, _model_of(export, described))
 
 
 def _signatures(obj, signatures) -> dict:
     if signatures is None:
-        signatures = obj.signatures if isinstance(obj, LoadedModel) else _functions_of(obj)
+        signatures = _functions_of(obj)
     elif not isinstance(signatures, dict):
         signatures = {PREDICT: signatures}
     if not signatures:
@@ -98,7 +108,12 @@ class _Export:
 
     def __init__(self, graph: Graph, keys: dict):
         self._graph, self._keys = graph, keys
-        self.variables = {}  # by id: (key, variable)
+        self._used = {}  # by id: variables
+        self.variables = {}  # by key: what the checkpoint holds
+        self.assets = []  # (placeholder, path of the file, its name in the folder of assets)
+        self.saver = None  # a SaverDef, if there are variables
+        self.described = []  # a VariableDef for each
+        self.init = None  # the operation that runs once when the model is loaded
 
     def add(self, name: str, function) -> tuple[dict, dict]:
         """A signature: {input: placeholder}, {output: tensor}."""
@@ -112,64 +127,96 @@ class _Export:
                 concrete = function if isinstance(function, ConcreteFunction) else function.get_concrete_function()
                 results = concrete(*inputs.values())
                 used = [variable_of(handle) for handle in concrete.variables]
-        for variable in used:
-            key = self._keys.get(id(variable), variable.name.removesuffix(":0"))
-            self.variables.setdefault(id(variable), (key, variable))
+        self._used.update((id(variable), variable) for variable in used)
         outputs = {key: call("Identity", value, name=f"{name}_{key}")
                    for key, value in _outputs_of(name, results).items()}
         return inputs, outputs
 
-    def add_saver(self) -> tuple[messages.SaverDef | None, list]:
-        """What saves and restores the variables, and a VariableDef for each; None where there are none."""
-        if not self.variables:
-            return None, []
-        keys = [key for key, _ in self.variables.values()]
-        if len(set(keys)) < len(keys):
+    def finish(self) -> None:
+        """Adds what gives variables their values: the checkpoint, or the paths of assets."""
+        keys = []
+        for variable in self._used.values():
+            if asset_of(variable) is None:
+                keys.append(self._keys.get(id(variable), variable.name.removesuffix(":0")))
+                self.variables[keys[-1]] = variable
+        if len(self.variables) < len(keys):
             raise ValueError(f"variables share a name: {sorted(key for key in keys if keys.count(key) > 1)}")
+        if self.variables:
+            self._add_saver()
+        self._add_assets()
+
+    def _add_saver(self) -> None:
         prefix = call("PlaceholderWithDefault", _gyre.convert("model"), shape=(), name="saver_filename")
-        slices = _gyre.convert([""] * len(keys), _gyre.as_dtype("string"))
-        names = _gyre.convert(keys, _gyre.as_dtype("string"))
-        variables = [variable for _, variable in self.variables.values()]
+        slices = _gyre.convert([""] * len(self.variables), _gyre.as_dtype("string"))
+        names = _gyre.convert(list(self.variables), _gyre.as_dtype("string"))
+        variables = list(self.variables.values())
         restored = _gyre.execute("RestoreV2", [prefix, names, slices],
                                  {"dtypes": [variable.dtype for variable in variables]}, "saver/RestoreV2")
-        assigned, values, described = [], [], []
+        assigned, values = [], []
         for variable, value in zip(variables, restored):
             if None not in (variable.shape.dims or [None]):
                 value = call("EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape")
-            _gyre.execute("AssignVariableOp", [variable.handle, value], {"dtype": variable.dtype}, "saver/Assign")
-            assigned.append(self._graph.last_operation())
+            assigned.append(self._assign(variable, value, "saver"))
             values.append(call("ReadVariableOp", variable.handle, dtype=variable.dtype, name="saver/Read"))
-            described.append(messages.VariableDef(
-                variable_name=assigned[-1].inputs[0].name, initializer_name=assigned[-1].name,
-                snapshot_name=values[-1].name, initial_value_name=value.name, is_resource=True,
-                trainable=bool(variable.trainable)))
+            self._describe(variable, assigned[-1], values[-1], value)
         with self._graph.control_dependencies(assigned):
             _gyre.execute("NoOp", [], {}, "saver/restore_all")
         restore = self._graph.last_operation()
         _gyre.execute("SaveV2", [prefix, names, slices, values], {}, "saver/SaveV2")
         with self._graph.control_dependencies([self._graph.last_operation()]):
             saved = call("Identity", prefix, name="saver/saved")
-        saver = messages.SaverDef(filename_tensor_name=prefix.name, save_tensor_name=saved.name,
-                                  restore_op_name=restore.name, version=2)
-        return saver, described
+        self.saver = messages.SaverDef(filename_tensor_name=prefix.name, save_tensor_name=saved.name,
+                                       restore_op_name=restore.name, version=messages.SaverDef.V2)
+
+    def _add_assets(self) -> None:
+        """The init op stores the paths, as they are where the model is loaded."""
+        assigned, names = [], set()
+        for variable in self._used.values():
+            source = asset_of(variable)
+            if source is None:
+                continue
+            path = placeholder(variable.dtype, [], "asset_path")
+            assigned.append(self._assign(variable, path, "init"))
+            read = call("ReadVariableOp", variable.handle, dtype=variable.dtype, name="init/Read")
+            self._describe(variable, assigned[-1], read, path)
+            self.assets.append((path, source, _unused_name(os.path.basename(source), names)))
+        if assigned:
+            with self._graph.control_dependencies(assigned):
+                _gyre.execute("NoOp", [], {}, "init/all")
+            self.init = self._graph.last_operation()
+
+    def _assign(self, variable, value, scope: str):
+        _gyre.execute("AssignVariableOp", [variable.handle, value], {"dtype": variable.dtype}, f"{scope}/Assign")
+        return self._graph.last_operation()
+
+    def _describe(self, variable, assign, read, value) -> None:
+        self.described.append(messages.VariableDef(
+            variable_name=assign.inputs[0].name, initializer_name=assign.name, snapshot_name=read.name,
+            initial_value_name=value.name, is_resource=True, trainable=bool(variable.trainable)))
 
     def write_variables(self, prefix: str) -> None:
         """The checkpoint."""
-        pairs = list(self.variables.values())
-        _gyre.execute("SaveV2", [_gyre.convert(prefix), _gyre.convert([key for key, _ in pairs]),
-                                 _gyre.convert([""] * len(pairs)), [v.read_value() for _, v in pairs]], {})
+        _gyre.execute("SaveV2", [_gyre.convert(prefix), _gyre.convert(list(self.variables)),
+                                 _gyre.convert([""] * len(self.variables)),
+                                 [variable.read_value() for variable in self.variables.values()]], {})
+
+
+def _unused_name(name: str, taken: set) -> str:
+    """`name`, or one with a number in it if that is taken."""
+    stem, ending = os.path.splitext(name)
+    number = 0
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}{ending}"
+    taken.add(name)
+    return name
 
 
 def _check_ops(graph_def) -> None:
-    nodes = [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
-    for node in nodes:
+    for node in all_nodes(graph_def):
         if node.op in _LOCAL:
             raise errors.InvalidArgumentError(
                 None, None, f"'{node.name}' calls a function of Python ({node.op}), which no file can hold")
-    own = sorted({node.op for node in nodes if node.op.startswith("_") and node.op not in ("_Arg", "_Retval")})
-    if own:
-        warnings.warn(f"the model has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does not",
-                      stacklevel=4)
 
 
 def _info(tensor) -> messages.TensorInfo:
@@ -177,16 +224,17 @@ def _info(tensor) -> messages.TensorInfo:
                                tensor_shape=shape_proto(tensor._dims))
 
 
-def _write(folder: str, export: _Export, described: dict, saver: tuple) -> None:
+def _model_of(export: _Export, described: dict) -> messages.SavedModel:
     graph_def = export._graph.as_graph_def()
     _check_ops(graph_def)
+    replace_own_ops(graph_def)
     model = messages.SavedModel(saved_model_schema_version=1)
     meta = model.meta_graphs.add()
     meta.meta_info_def.tags.append("serve")
     meta.graph_def.CopyFrom(graph_def)
-    if saver[0] is not None:
-        meta.saver_def.CopyFrom(saver[0])
-    for variable in saver[1]:
+    if export.saver is not None:
+        meta.saver_def.CopyFrom(export.saver)
+    for variable in export.described:
         for collection in ("variables", *(["trainable_variables"] if variable.trainable else [])):
             meta.collection_def[collection].bytes_list.value.append(variable.SerializeToString())
     for name, (inputs, outputs) in described.items():
@@ -195,9 +243,22 @@ def _write(folder: str, export: _Export, described: dict, saver: tuple) -> None:
         for entries, tensors in ((signature.inputs, inputs), (signature.outputs, outputs)):
             for key, tensor in tensors.items():
                 entries[key].CopyFrom(_info(tensor))
+    for path, _, name in export.assets:
+        meta.asset_file_def.add(tensor_info=_info(path), filename=name)
+    if export.init is not None:
+        meta.collection_def[_MAIN_OP].node_list.value.append(export.init.name)
+    return model
+
+
+def _write(folder: str, export: _Export, model: messages.SavedModel) -> None:
     os.makedirs(os.path.join(folder, "variables"), exist_ok=True)
     if export.variables:
         export.write_variables(os.path.join(folder, "variables", "variables"))
+    for _, source, name in export.assets:
+        os.makedirs(os.path.join(folder, "assets"), exist_ok=True)
+        target = os.path.join(folder, "assets", name)
+        if not (os.path.exists(target) and os.path.samefile(source, target)):
+            shutil.copyfile(source, target)
     # Last, and at once: a folder with this file is a model.
     temporary = os.path.join(folder, "saved_model.pb.new")
     with open(temporary, "wb") as file:

@@ -284,8 +284,11 @@ class Graph(_gyre.Graph):
     def as_graph_def(self, from_version=None, add_shapes: bool = False) -> messages.GraphDef:
         """The graph as a GraphDef: with control flow in the form that control_flow_v2_enabled() says."""
         del from_version, add_shapes
-        data = self.graph_def() if modes.control_flow_v2 else _gyre.lowered_graph_def(self)
-        return messages.GraphDef.FromString(data)
+        return messages.GraphDef.FromString(self.serialized())
+
+    def serialized(self) -> bytes:
+        """As as_graph_def, in bytes: many times quicker, where nobody looks into it."""
+        return self.graph_def() if modes.control_flow_v2 else _gyre.lowered_graph_def(self)
 
     @property
     def graph_def_versions(self) -> messages.VersionDef:

@@ -43,6 +43,8 @@ class Variable(_Base, metaclass=_Making):
     ValueError without an initial value, or if it is of an unknown shape that is to be validated.
     """
 
+    _save_slice_info = None  # of a variable that is part of a tensor of a checkpoint
+
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True,
                  caching_device=None, name=None, variable_def=None, dtype=None, expected_shape=None,
                  import_scope=None, constraint=None, use_resource=None, synchronization=None,
@@ -143,6 +145,20 @@ class Variable(_Base, metaclass=_Making):
     @property
     def _shared_name(self) -> str:
         return self._name
+
+    def to_proto(self, export_scope=None):
+        """It as a message (VariableDef), names without export_scope; None if it is not in that."""
+        from gyre._impl.v1.variable_proto import to_proto
+
+        return to_proto(self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None) -> "Variable":
+        """The variable that a message (VariableDef) describes, whose operations are in the default graph
+        behind import_scope. KeyError if they are not."""
+        from gyre._impl.v1.variable_proto import from_proto
+
+        return from_proto(variable_def, import_scope)
 
     def set_shape(self, shape) -> None:
         """Says what is known of its shape by other means. ValueError if that contradicts what is known."""

@@ -5,6 +5,7 @@ and printing follow from that. Fields that a class does not know are kept, and w
 https://protobuf.dev/programming-guides/encoding/
 """
 
+import functools
 import struct
 from typing import Any, NamedTuple
 
@@ -235,6 +236,15 @@ class Message:
                 self._write(out, field, self._values[name])
         return bytes(out + (self._unknown or b""))
 
+    @classmethod
+    def serialized_field(cls, name: str, data: bytes) -> bytes:
+        """A field with the bytes of its message, as it stands in the bytes of one of these: messages are joined by
+        joining their bytes."""
+        out = bytearray()
+        _write_varint(out, cls._fields[name].number << 3 | _BYTES)
+        _write_value(out, "bytes", data)
+        return bytes(out)
+
     @staticmethod
     def _write(out: bytearray, field: Field, value) -> None:
         tag = field.number << 3 | _WIRE[field.kind]
@@ -260,7 +270,7 @@ class Message:
     def MergeFromString(self, data) -> int:
         """Adds what bytes say. DecodeError, a ValueError, if they are no such message."""
         data = memoryview(bytes(data))
-        by_number = {field.number: (name, field) for name, field in self._fields.items()}
+        by_number = _by_number(type(self))
         self.SetInParent()
         at = 0
         while at < len(data):
@@ -355,6 +365,11 @@ class Message:
         return "".join(line + "\n" for line in self._lines(""))
 
     __repr__ = __str__
+
+
+@functools.cache
+def _by_number(kind: type[Message]) -> dict[int, tuple[str, Field]]:
+    return {field.number: (name, field) for name, field in kind._fields.items()}
 
 
 def _text(kind: str, value) -> str:

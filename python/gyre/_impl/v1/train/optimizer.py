@@ -8,6 +8,7 @@ from gyre._impl.v1.gradients import gradients
 from gyre._impl.v1.graph import current, get_default_graph
 from gyre._impl.v1.group import group
 from gyre._impl.v1.group import tuple as gated
+from gyre._impl.v1.ref_variable import RefVariable
 from gyre._impl.v1.variable import Variable, trainable_variables
 from gyre._impl.v1.variable_scope import get_variable_scope
 
@@ -94,6 +95,10 @@ class Optimizer:
         return train
 
     def _update(self, gradient, variable):
+        if isinstance(variable, RefVariable):
+            raise NotImplementedError(
+                f"optimizers change resource variables, and '{variable.name}' is a reference variable of an imported "
+                f"graph: run that graph's own training step, or assign_sub its gradient yourself")
         if isinstance(gradient, IndexedSlices):
             update = self._apply_sparse(_without_duplicates(gradient), variable)
         else:

@@ -1,151 +1,229 @@
-"""Saver: the variables of a session in files, and back. Files are those of gyre's checkpoints."""
+"""Saver: the variables of a session in TensorFlow's checkpoints, and back."""
 
-import glob
 import os
-from typing import NamedTuple
+import time
 
 import numpy as np
 
-from gyre._impl import checkpoint
-from gyre._impl.errors import NotFoundError
+from gyre import _gyre
+from gyre._impl.checkpoints.state import checkpoint_exists, remove_checkpoint, update_checkpoint_state
+from gyre._impl.saved_model.messages import SaverDef
 from gyre._impl.v1.collections import GraphKeys
-from gyre._impl.v1.graph import get_default_graph
-
-_ENDING = ".safetensors"
-
-
-class CheckpointState(NamedTuple):
-    """What the file `checkpoint` of a folder says."""
-
-    model_checkpoint_path: str
-    all_model_checkpoint_paths: list
+from gyre._impl.v1.graph import get_default_graph, has_default_graph
+from gyre._impl.v1.scoped_names import is_within, with_scope, without_scope
+from gyre._impl.v1.train.saver_ops import add_saver_ops, restore_eagerly, save_eagerly
 
 
 class Saver:
-    """Saves and restores variables.
+    """Saves and restores variables: adds the operations that do so to the default graph.
 
-    var_list: variables, or {name in the file: variable}; by default all global variables when it is first
-    used. max_to_keep: how many of the files that it wrote stay (None, 0: all). ValueError if there are no
-    variables.
+    var_list: variables, or {name in the checkpoint: variable}; by default all global variables when it is
+    made. max_to_keep: how many of the checkpoints that it wrote stay (None, 0: all); of those that go, one in
+    keep_checkpoint_every_n_hours stays. reshape: values of other shapes are reshaped, not refused.
+    saver_def: of a Saver whose operations are there already. In eager execution, var_list must be given.
+    ValueError if there are no variables.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
                  keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
-                 saver_def=None, builder=None, defer_build=False, allow_empty=False, write_version=2,
+                 saver_def=None, builder=None, defer_build=False, allow_empty=False, write_version=SaverDef.V2,
                  pad_step_number=False, save_relative_paths=False, filename=None):
-        del sharded, keep_checkpoint_every_n_hours, name, restore_sequentially, saver_def, builder
-        del write_version, filename
+        del restore_sequentially, builder  # one operation restores all; there is one builder
+        if write_version != SaverDef.V2:
+            raise NotImplementedError("checkpoints are written in TensorFlow's version 2 only: leave out "
+                                      "write_version")
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
+                             "or var_list=None.")
         self._given, self._allow_empty, self._reshape = var_list, allow_empty, reshape
-        self._keep, self._pad, self._relative = max_to_keep or 0, pad_step_number, save_relative_paths
-        self._variables: dict | None = None
-        self._paths: list[str] = []
-        if not defer_build:
+        self._pad, self._relative = pad_step_number, save_relative_paths
+        self._name, self._filename = name, filename
+        self._paths: list[tuple[str, float]] = []  # with the times of saving
+        self._next_kept = time.time() + keep_checkpoint_every_n_hours * 3600
+        self._variables: dict | None = None  # in eager execution, by name
+        self.saver_def = None
+        self._is_built = saver_def is not None
+        self._numbers = {"max_to_keep": max_to_keep or 0, "sharded": bool(sharded),
+                         "keep_checkpoint_every_n_hours": keep_checkpoint_every_n_hours}
+        if saver_def is not None:
+            self.saver_def = _behind_scope(saver_def, name)
+            self._numbers = {key: getattr(saver_def, key) for key in self._numbers}
+        elif not defer_build:
             self.build()
 
     def build(self) -> None:
-        """Settles which variables it is about."""
+        """Adds its operations, for the variables that there are now."""
         given = self._given
+        if not has_default_graph():
+            if given is None:
+                raise RuntimeError("When eager execution is enabled, `var_list` must specify a list or dict of "
+                                   "variables to save")
+            self._variables, self._is_built = _named(given), True
+            return
+        if self._is_built:
+            return
         if given is None:
             graph = get_default_graph()
             given = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
                 GraphKeys.SAVEABLE_OBJECTS)
-        self._variables = dict(given) if isinstance(given, dict) else {v.op.name: v for v in given}
-        if not self._variables and not self._allow_empty:
+        variables = _named(given)
+        if variables:
+            self.saver_def = SaverDef(version=SaverDef.V2, **self._numbers)
+            for field, name in add_saver_ops(variables, self._reshape, self._name, self._filename).items():
+                setattr(self.saver_def, field, name)
+        elif not self._allow_empty:
             raise ValueError("No variables to save")
+        self._is_built = True
 
-    def _named(self) -> dict:
-        if self._variables is None:
-            self.build()
-        return self._variables
+    def _is_empty(self) -> bool:
+        """Whether there is nothing to save. RuntimeError before build()."""
+        if not self._is_built:
+            raise RuntimeError("`build()` should be called before save if defer_build==True")
+        return self.saver_def is None and self._variables is None
+
+    # ---- As a message
+
+    def as_saver_def(self) -> SaverDef:
+        """The names of its operations, and what it was told."""
+        return self.saver_def
+
+    def to_proto(self, export_scope=None) -> SaverDef | None:
+        """The same with names without export_scope; None if they are not in that."""
+        if not is_within(self.saver_def.filename_tensor_name, export_scope):
+            return None
+        return _renamed(self.saver_def, lambda name: without_scope(name, export_scope))
+
+    @staticmethod
+    def from_proto(saver_def: SaverDef, import_scope=None) -> "Saver":
+        """The Saver of operations that are there already, behind import_scope."""
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None,
+                          clear_devices=False, clear_extraneous_savers=False, strip_default_attrs=False,
+                          save_debug_info=False):
+        """The default graph with this Saver as a MetaGraphDef, written to a file if one is named (see
+        train.export_meta_graph)."""
+        from gyre._impl.v1.train.meta_graph import export_meta_graph
+
+        return export_meta_graph(filename, saver_def=self.saver_def, collection_list=collection_list,
+                                 as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
+                                 clear_extraneous_savers=clear_extraneous_savers,
+                                 strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info)
+
+    # ---- Which checkpoints there are
 
     @property
     def last_checkpoints(self) -> list[str]:
         """The paths that it wrote and that are still there, oldest first."""
-        return list(self._paths)
+        return [path for path, _ in self._paths]
 
     def set_last_checkpoints(self, last_checkpoints) -> None:
-        """Says which paths are to be thought of as written by it."""
-        self._paths = list(last_checkpoints)
+        """Says which paths are to be thought of as written by it, oldest first."""
+        self._paths = [(path, np.inf) for path in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time) -> None:
+        """The same for pairs (path, time in seconds)."""
+        self._paths = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths) -> None:
+        """Counts these paths as written by it, as far as they are there: after a restart."""
+        self._paths = [(path, os.path.getmtime(os.fspath(path) + ".index"))
+                       for path in checkpoint_paths if checkpoint_exists(path)]
+
+    def _record(self, path: str, meta_graph_suffix: str) -> None:
+        self._paths = [known for known in self._paths if known[0] != path] + [(path, time.time())]
+        keep = self._numbers["max_to_keep"]
+        while keep and len(self._paths) > keep:
+            oldest, saved_at = self._paths.pop(0)
+            if saved_at > self._next_kept:
+                self._next_kept += self._numbers["keep_checkpoint_every_n_hours"] * 3600
+            else:
+                remove_checkpoint(oldest, meta_graph_suffix=meta_graph_suffix)
+
+    # ---- Saving and restoring
 
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
-             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False) -> str:
+             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False) -> str | None:
         """Writes the variables of a session, and returns the path to give to restore: `save_path`, with
-        "-" and global_step (a number, variable or tensor) if that is given. Of the folder, the file
-        "checkpoint" says which path was the last."""
-        del meta_graph_suffix, write_meta_graph, strip_default_attrs, save_debug_info
-        save_path = os.fspath(save_path)
+        "-" and global_step (a number, variable or tensor) if that is given. Of the folder, which is made if need
+        be, the file "checkpoint" says which paths there are. write_meta_graph: the graph is written beside it.
+        None if there is nothing to save, and allow_empty."""
+        prefix = os.fspath(save_path)
+        if os.path.basename(latest_filename or "checkpoint") != (latest_filename or "checkpoint"):
+            raise ValueError(f"'latest_filename' must not contain path components: {latest_filename}")
         if global_step is not None:
-            step = global_step if isinstance(global_step, (int, np.integer)) else sess.run(global_step)
-            save_path += f"-{int(step):08d}" if self._pad else f"-{int(step)}"
-        named = self._named()
-        values = sess.run(list(named.values()))
-        arrays = {name: (variable.dtype.name, np.asarray(value))
-                  for (name, variable), value in zip(named.items(), values)}
-        checkpoint.save_arrays(save_path + _ENDING, arrays)
-        self._paths = [p for p in self._paths if p != save_path] + [save_path]
-        while self._keep and len(self._paths) > self._keep:
-            oldest = self._paths.pop(0) + _ENDING
-            if os.path.exists(oldest):
-                os.remove(oldest)
+            prefix += f"-{_number_of(global_step, sess):0{8 if self._pad else 1}d}"
+        if self._is_empty():
+            return None
+        folder = os.path.dirname(prefix)
+        os.makedirs(folder or ".", exist_ok=True)
+        if self._variables is not None:
+            save_eagerly(self._variables, prefix)
+        else:
+            sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
+        self._record(prefix, meta_graph_suffix)
         if write_state:
-            _write_state(os.path.dirname(save_path), self._paths, latest_filename, self._relative)
-        return save_path
+            update_checkpoint_state(folder, prefix, self.last_checkpoints, latest_filename,
+                                    save_relative_paths=self._relative)
+        if write_meta_graph and self._variables is None:
+            self._write_graph(sess.graph, f"{prefix}.{meta_graph_suffix}", strip_default_attrs, save_debug_info)
+        return prefix
+
+    def _write_graph(self, graph, path: str, strip_default_attrs: bool, save_debug_info: bool) -> None:
+        if strip_default_attrs or save_debug_info:
+            with graph.as_default():
+                self.export_meta_graph(path, strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info)
+        else:
+            from gyre._impl.v1.train.meta_graph import write_meta_graph
+
+            write_meta_graph(path, graph, self.saver_def)
 
     def restore(self, sess, save_path) -> None:
-        """Gives the variables of a session the values in a file. ValueError for a path that is none, or is
-        None; NotFoundError for a variable that the file lacks; ValueError for one of another shape."""
+        """Gives the variables of a session the values of a checkpoint. ValueError for a path that is none, or is
+        None; NotFoundError for a variable that the checkpoint lacks; InvalidArgumentError for one of another
+        dtype or shape."""
+        if self._is_empty():
+            return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        if not checkpoint_exists(save_path):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
-        arrays = checkpoint.load_arrays(os.fspath(save_path) + _ENDING)
-        for name, variable in self._named().items():
-            if name not in arrays:
-                raise NotFoundError(None, None, f"Key {name} not found in checkpoint {save_path}")
-            value = arrays[name]
-            if self._reshape:
-                value = np.reshape(value, variable.shape.as_list())
-            variable.load(value, sess)
+        prefix = os.fspath(save_path)
+        if not checkpoint_exists(prefix):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+        if self._variables is not None:
+            restore_eagerly(self._variables, prefix, self._reshape)
+        else:
+            sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
 
 
-def _write_state(folder: str, paths: list[str], latest_filename, relative: bool) -> None:
-    def shown(path):
-        return os.path.basename(path) if relative or not os.path.isabs(path) else path
-
-    lines = [f'model_checkpoint_path: "{shown(paths[-1])}"']
-    lines += [f'all_model_checkpoint_paths: "{shown(path)}"' for path in paths]
-    with open(os.path.join(folder, latest_filename or "checkpoint"), "w") as out:
-        out.write("\n".join(lines) + "\n")
-
-
-def get_checkpoint_state(checkpoint_dir, latest_filename=None) -> CheckpointState | None:
-    """What the file "checkpoint" of a folder says; None if there is none."""
-    folder = os.fspath(checkpoint_dir)
-    try:
-        with open(os.path.join(folder, latest_filename or "checkpoint")) as source:
-            rows = [line.strip().partition(": ")[::2] for line in source if ": " in line]
-    except FileNotFoundError:
-        return None
-    named = [(key, os.path.join(folder, value.strip('"'))) for key, value in rows]
-    latest = [path for key, path in named if key == "model_checkpoint_path"]
-    if not latest:
-        return None
-    return CheckpointState(latest[0], [p for k, p in named if k == "all_model_checkpoint_paths"])
+def _named(given) -> dict:
+    """{name in the checkpoint: variable}. ValueError for two of one name."""
+    if isinstance(given, dict):
+        return dict(given)
+    named: dict = {}
+    for variable in given:
+        name = variable.name.partition(":")[0]
+        if named.setdefault(name, variable) is not variable:
+            raise ValueError(f"At least two variables have the same name: {name}")
+    return named
 
 
-def latest_checkpoint(checkpoint_dir, latest_filename=None) -> str | None:
-    """The last path that was saved in a folder; None if there is none."""
-    state = get_checkpoint_state(checkpoint_dir, latest_filename)
-    return state.model_checkpoint_path if state and checkpoint_exists(state.model_checkpoint_path) else None
+def _number_of(global_step, sess) -> int:
+    if isinstance(global_step, (int, np.integer)):
+        return int(global_step)
+    tensor = getattr(global_step, "handle", global_step)
+    is_eager = isinstance(tensor, _gyre.Tensor) and not tensor.is_symbolic
+    return int(global_step) if is_eager else int(sess.run(global_step))
 
 
-def checkpoint_exists(checkpoint_prefix) -> bool:
-    """Whether something was saved at a path."""
-    return bool(glob.glob(glob.escape(os.fspath(checkpoint_prefix)) + _ENDING))
+_NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 
 
-def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
-    """[(name, shape)] of what is in a file, or in the last one of a folder."""
-    path = os.fspath(ckpt_dir_or_file)
-    path = latest_checkpoint(path) or path if os.path.isdir(path) else path
-    return sorted((name, list(array.shape)) for name, array in checkpoint.load_arrays(path + _ENDING).items())
+def _renamed(saver_def: SaverDef, rename) -> SaverDef:
+    copy = SaverDef.FromString(saver_def.SerializeToString())
+    for field in _NAMES:
+        setattr(copy, field, rename(getattr(copy, field)))
+    return copy
+
+
+def _behind_scope(saver_def: SaverDef, scope) -> SaverDef:
+    return _renamed(saver_def, lambda name: with_scope(name, scope))

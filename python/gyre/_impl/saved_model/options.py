@@ -1,0 +1,45 @@
+"""Options of saving and loading models: programs may name them; models are written and read in one way."""
+
+import enum
+
+
+class VariablePolicy(enum.Enum):
+    """How variables of several devices are saved. There is one way here: each once, as it is."""
+
+    NONE = None
+    SAVE_VARIABLE_DEVICES = "save_variable_devices"
+    EXPAND_DISTRIBUTED_VARIABLES = "expand_distributed_variables"
+
+
+class _Options:
+    """Keeps what it is given under its names. TypeError for other names."""
+
+    _defaults: dict = {}
+
+    def __init__(self, **options):
+        unknown = [name for name in options if name not in self._defaults]
+        if unknown:
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}; it takes "
+                            f"{', '.join(self._defaults)}")
+        self.__dict__.update({**self._defaults, **options})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class SaveOptions(_Options):
+    """Options of saved_model.save, none of which changes what is written."""
+
+    _defaults = {"namespace_whitelist": None, "save_debug_info": False, "function_aliases": None,
+                 "experimental_debug_stripper": False, "experimental_io_device": None,
+                 "experimental_variable_policy": VariablePolicy.NONE, "experimental_custom_gradients": True,
+                 "experimental_image_format": False, "experimental_skip_saver": False,
+                 "experimental_sharding_callback": None, "extra_tags": None}
+
+
+class LoadOptions(_Options):
+    """Options of saved_model.load, none of which changes what is read."""
+
+    _defaults = {"allow_partial_checkpoint": False, "experimental_io_device": None,
+                 "experimental_skip_checkpoint": False, "experimental_variable_policy": None,
+                 "experimental_load_function_aliases": False}
