@@ -39,7 +39,6 @@ REASONS = {
 }
 # By what names begin with.
 NAMESPACES = {
-    "tf.queue": "`gyre.compat.v1` and `gyre.raw_ops` have queues",
     "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
 }
 

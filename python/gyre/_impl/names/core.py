@@ -94,6 +94,8 @@ NAMES = {
     "saved_model.SaveOptions": "gyre._impl.saved_model.options:SaveOptions",
     "saved_model.LoadOptions": "gyre._impl.saved_model.options:LoadOptions",
     "saved_model.experimental.VariablePolicy": "gyre._impl.saved_model.options:VariablePolicy",
+    "queue.QueueBase": _I + "v1.queues:QueueBase",
+    "queue.FIFOQueue": _I + "v1.queues:FIFOQueue",
     "show": "gyre._impl.show.api:show",
     "progress": "gyre._impl.show.progress:progress",
     "timeline": "gyre._impl.show.timeline:timeline",

@@ -140,7 +140,6 @@ NAMES = {
     "compat.v1.train.SaverDef": "gyre._impl.saved_model.messages:SaverDef",
     "compat.v1.MetaGraphDef": "gyre._impl.saved_model.messages:MetaGraphDef",
     **_all("queues", ["QueueBase", "FIFOQueue"]),
-    **_all("queues", ["QueueBase", "FIFOQueue"], "queue."),
     **_all("importer", ["import_graph_def"]),
     **_all("wrapped", ["wrap_function"]),
     "compat.v1.data.make_one_shot_iterator": _V + "iterators:make_one_shot_iterator",

@@ -1,17 +1,26 @@
-"""Queues of sessions: what one run puts in, another takes out."""
+"""Queues: what one run of a session, or one call, puts in, another takes out."""
+
+import contextlib
+import itertools
 
 from gyre import _gyre
 from gyre._impl.convert import call, calls, convert_to_tensor, holds_tensor
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.v1.constant import constant
-from gyre._impl.v1.graph import current
+from gyre._impl.v1.graph import current, has_default_graph
+
+_counter = itertools.count()
 
 
 class QueueBase:
-    """What queues have in common: made by their kinds."""
+    """What queues have in common: made by their kinds.
 
-    def __init__(self, dtypes, shapes, names, queue_ref):
-        self._dtypes, self._names, self._queue_ref = dtypes, names, queue_ref
+    In graphs, its methods add operations that do what they say when they run; in eager execution and in
+    functions they do it there (what is an operation in graphs is None then).
+    """
+
+    def __init__(self, dtypes, shapes, names, queue_ref, name):
+        self._dtypes, self._names, self._queue_ref, self._name = dtypes, names, queue_ref, name
         self._shapes = shapes or [None] * len(dtypes)
 
     queue_ref = property(lambda self: self._queue_ref, doc="The handle.")
@@ -22,8 +31,8 @@ class QueueBase:
 
     @property
     def name(self) -> str:
-        """The name of its operation."""
-        return _gyre.node_of(self._queue_ref).name
+        """The name of its operation, or that it was given."""
+        return self._name
 
     def _row(self, vals) -> list:
         if isinstance(vals, dict):
@@ -47,7 +56,7 @@ class QueueBase:
 
     def _act(self, op: str, inputs, name, **attrs):
         _gyre.execute(op, [self._queue_ref, *inputs], attrs, name)
-        return current().last_operation()
+        return current().last_operation() if has_default_graph() else None
 
     def enqueue(self, vals, name=None):
         """An operation that puts a row in: a list of its components, or the only one. It waits while the queue
@@ -72,19 +81,21 @@ class QueueBase:
         empty queue: OutOfRangeError."""
         values = calls("QueueDequeueV2", self._queue_ref, name=self._named("Dequeue", name),
                        component_types=self._dtypes)
-        for value, dims in zip(values, self._shapes):
-            value.set_shape(dims)
+        if has_default_graph():
+            for value, dims in zip(values, self._shapes):
+                value.set_shape(dims)
         return self._packed(values)
 
     def dequeue_many(self, n, name=None):
         """`n` rows that are taken out, one after the other, stacked. `n` is a Python number."""
-        with current().name_scope(self._named("DequeueMany", name)):
+        in_graph = has_default_graph()
+        with current().name_scope(self._named("DequeueMany", name)) if in_graph else contextlib.nullcontext():
             rows, before = [], []
             for _ in range(int(n)):
-                with current().control_dependencies(before):
+                with current().control_dependencies(before) if in_graph else contextlib.nullcontext():
                     values = calls("QueueDequeueV2", self._queue_ref, component_types=self._dtypes)
                 rows.append(values)
-                before = [current().operation_of(_gyre.node_of(values[0]))]
+                before = [current().operation_of(_gyre.node_of(values[0]))] if in_graph else []
             return self._packed([call("Pack", list(column)) for column in zip(*rows)])
 
     def close(self, cancel_pending_enqueues=False, name=None):
@@ -109,12 +120,17 @@ class FIFOQueue(QueueBase):
         if shapes is not None:
             shapes = [as_dims(s) for s in _shape_list(shapes, len(dtypes))]
         names = [names] if isinstance(names, str) else names
-        graph = current()
-        with graph.main_scope():
-            queue = call("FIFOQueueV2", component_types=dtypes, shapes=shapes or [], capacity=int(capacity),
-                         shared_name=shared_name or graph.unique_name(name, False),
-                         container=graph._container, name=name)
-        super().__init__(dtypes, shapes, names, queue)
+        attrs = {"component_types": dtypes, "shapes": shapes or [], "capacity": int(capacity)}
+        if has_default_graph():
+            graph = current()
+            with graph.main_scope():
+                queue = call("FIFOQueueV2", name=name, container=graph._container,
+                             shared_name=shared_name or graph.unique_name(name, False), **attrs)
+            name = _gyre.node_of(queue).name
+        else:
+            with _gyre.init_scope():
+                queue = call("FIFOQueueV2", shared_name=shared_name or f"{name}_{next(_counter)}", **attrs)
+        super().__init__(dtypes, shapes, names, queue, name)
 
 
 def _shape_list(shapes, count: int) -> list:
