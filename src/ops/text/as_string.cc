@@ -77,7 +77,8 @@ template <typename N>
 std::string FormatNumber(const AsStringAttrs& attrs, N number) {
   std::string text;
   // Cannot fail: Make built the format for this kind of number.
-  absl::FormatUntyped(&text, absl::UntypedFormatSpec(attrs.format), {absl::FormatArg(number)});
+  (void)absl::FormatUntyped(&text, absl::UntypedFormatSpec(attrs.format),
+                            {absl::FormatArg(number)});
   return text;
 }
 
