@@ -27,8 +27,8 @@ class Finder {
         frames_(frames),
         needed_(needed),
         found_{Groups(lowered.function.nodes.size()),
-               std::vector<bool>(lowered.function.nodes.size())},
-        gives_state_(lowered.function.nodes.size()) {}
+               std::vector<bool>(lowered.function.nodes.size()),
+               std::vector<bool>(lowered.function.nodes.size())} {}
 
   Colocation Run() && {
     FollowState();
@@ -57,9 +57,9 @@ class Finder {
     for (bool changed = true; changed;) {
       changed = false;
       for (const Node& node : function_.nodes) {
-        if (!needed_[node.id] || gives_state_[node.id]) continue;
-        gives_state_[node.id] = GivesState(node);
-        changed |= gives_state_[node.id];
+        if (!needed_[node.id] || found_.gives_state[node.id]) continue;
+        found_.gives_state[node.id] = GivesState(node);
+        changed |= found_.gives_state[node.id];
       }
     }
   }
@@ -69,14 +69,14 @@ class Finder {
     for (const NodeSignature::Slot& slot : node.signature.outputs)
       gives |= slot.is_ref || slot.dtype == DType::kResource;
     if (HandsOn(node)) {
-      for (const Endpoint& input : node.inputs) gives |= gives_state_[input.node];
+      for (const Endpoint& input : node.inputs) gives |= found_.gives_state[input.node];
     }
     return gives;
   }
 
   bool IsInvariant(const Node& node) const {
     return node.kind() == OpKind::kEnter && node.attrs.GetOr<bool>("is_constant", false) &&
-           !gives_state_[node.id];
+           !found_.gives_state[node.id];
   }
 
   // Whether what the node gives is there in some iterations of its frame only.
@@ -88,7 +88,8 @@ class Finder {
   void JoinInputs(const Node& node) {
     for (const Endpoint& input : node.inputs) {
       if (!needed_[input.node]) continue;  // it is fed
-      if (gives_state_[input.node] || IsOnce(input.node)) found_.groups.Join(node.id, input.node);
+      if (found_.gives_state[input.node] || IsOnce(input.node))
+        found_.groups.Join(node.id, input.node);
     }
     for (const NodeId control : node.control_inputs) {
       if (needed_[control] && IsOnce(control)) found_.groups.Join(node.id, control);
@@ -141,7 +142,6 @@ class Finder {
   const FrameTable& frames_;
   const std::vector<bool>& needed_;
   Colocation found_;
-  std::vector<bool> gives_state_;  // by node: some output may be a reference or is a resource
   std::map<std::pair<int, std::string>, NodeId> names_;  // by scope and name
   absl::flat_hash_map<std::string, NodeId> shared_;
 };

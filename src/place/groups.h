@@ -34,6 +34,8 @@ struct Colocation {
   // By node: an Enter that hands the same value to every iteration, and no reference. It belongs to
   // no device: each that needs the value has an Enter of its own.
   std::vector<bool> is_invariant;
+  // By node: gives a reference or a resource, its own or one that it got.
+  std::vector<bool> gives_state;
   // The handles of what the session finds by name, and these names (place/state_homes.h).
   std::vector<std::pair<NodeId, std::string>> states;
 };

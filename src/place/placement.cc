@@ -1,5 +1,6 @@
 #include "place/placement.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +41,8 @@ class Placer {
  private:
   struct Group {
     DeviceName request;
-    NodeId asks = -1;  // a node that asks
+    NodeId asks = -1;          // a node that asks
+    bool is_of_maker = false;  // the request, or a part of it, is that of who makes state
     bool follows_data = true;
     int device = -1;
     std::string why;
@@ -72,19 +74,35 @@ class Placer {
     }
   }
 
+  bool UsesState(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Endpoint& input) {
+      return needed_[input.node] && colocation_.gives_state[input.node];
+    });
+  }
+
+  // State is where its maker asks for, whatever its users ask for: each run of a program has others
+  // of them. Where no maker asks, they decide.
   absl::Status FollowRequests() {
-    for (const Node& node : function_.nodes) {
-      if (!needed_[node.id]) continue;
-      Group& group = GroupOf(node.id);
-      if (!FollowsData(node)) group.follows_data = false;
-      if (node.device.empty() || colocation_.is_invariant[node.id]) continue;
-      GYRE_RETURN_IF_ERROR(AddRequest(node, node.device, group));
-    }
     for (const auto& [id, name] : colocation_.states) {
       const auto home = options_.homes.find(name);
       const Node& node = function_.node(id);
-      if (home != options_.homes.end() && node.device.empty())
+      if (home != options_.homes.end() && node.device.empty()) {
         GYRE_RETURN_IF_ERROR(AddRequest(node, home->second, GroupOf(id)));
+        GroupOf(id).is_of_maker = true;
+      }
+    }
+    for (const bool of_makers : {true, false}) {
+      for (const Node& node : function_.nodes) {
+        if (!needed_[node.id]) continue;
+        Group& group = GroupOf(node.id);
+        if (!FollowsData(node)) group.follows_data = false;
+        if (node.device.empty() || colocation_.is_invariant[node.id]) continue;
+        const bool uses = UsesState(node);
+        if (of_makers != (colocation_.gives_state[node.id] && !uses)) continue;
+        if (uses && group.is_of_maker) continue;
+        GYRE_RETURN_IF_ERROR(AddRequest(node, node.device, group));
+        group.is_of_maker |= of_makers;
+      }
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
@@ -195,7 +213,8 @@ class Placer {
       }
       const Group& group = GroupOf(node.id);
       placement.device[node.id] = group.device;
-      placement.why[node.id] = group.asks >= 0 && group.asks != node.id && node.device.empty()
+      const bool asks = !node.device.empty() && !(group.is_of_maker && UsesState(node));
+      placement.why[node.id] = group.asks >= 0 && group.asks != node.id && !asks
                                    ? absl::StrCat("stands with ", function_.node(group.asks).name)
                                    : group.why;
     }

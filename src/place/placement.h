@@ -1,8 +1,9 @@
 // Placement: on which device each node of a lowered function runs.
 //
 // What the program asks for holds (Node::device, in full or in part, also in bodies), for all nodes
-// that stand together (place/groups.h). What asks for nothing: plumbing (Switch, Merge, …) and
-// constants follow their data, all else goes to the first device.
+// that stand together (place/groups.h); of a variable, a stack or an array, what its maker asks
+// for, rather than its users. What asks for nothing: plumbing (Switch, Merge, …) and constants
+// follow their data, all else goes to the first device.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,12 @@ std::string StateName(const Node& node, absl::string_view node_name) {
       (node.signature.outputs[0].is_ref || node.signature.outputs[0].dtype == DType::kResource);
   if (!is_handle) return "";
   const std::string name = node.attrs.GetOr<std::string>("shared_name", "");
-  return absl::StrCat(node.attrs.GetOr<std::string>("container", ""), ";",
-                      name.empty() ? node_name : name);
+  return StateName(node.attrs.GetOr<std::string>("container", ""),
+                   name.empty() ? node_name : absl::string_view(name));
+}
+
+std::string StateName(absl::string_view container, absl::string_view name) {
+  return absl::StrCat(container, ";", name);
 }
 
 std::map<std::string, std::string> HomesOfState(const Program& program) {

@@ -16,6 +16,9 @@ namespace gyre::place {
 // "" if it is none.
 std::string StateName(const Node& node, absl::string_view node_name);
 
+// The same of what stands under `name` in `container`.
+std::string StateName(absl::string_view container, absl::string_view name);
+
 // By StateName, the device that the handle asks for or, if it asks for none, the first of the nodes
 // that use it and ask for one. State that nobody asks for is not listed.
 std::map<std::string, std::string> HomesOfState(const Program& program);

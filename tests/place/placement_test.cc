@@ -105,11 +105,39 @@ TEST(Placement, SaysWhatNoDeviceMeets) {
               AllOf(HasSubstr("node a"), HasSubstr("'what' is not of the form")));
   const std::string text = R"(
     graph {
-      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:1"
-      %read = ReadVariableOp(%v) dtype=float32 : float32 on "/cpu:0"
+      %a = Const() value=float32{1} : float32 on "/cpu:1"
+      %b = Neg(%a) _class=["loc:@a"] on "/cpu:0"
     })";
-  EXPECT_THAT(ErrorOf(text, {"read"}), HasSubstr("nodes v and read must stand on one device"));
-  EXPECT_TRUE(CutFor("cpu:2", text, {"read"}, {.soft = true}).cut.ok());
+  EXPECT_THAT(ErrorOf(text, {"b"}), HasSubstr("nodes a and b must stand on one device"));
+  EXPECT_TRUE(CutFor("cpu:2", text, {"b"}, {.soft = true}).cut.ok());
+}
+
+// Each run of a program holds other users of a variable.
+TEST(Placement, StateIsWhereItsMakerAsksForRatherThanItsUsers) {
+  EXPECT_EQ(Places(R"(
+    graph {
+      %read = ReadVariableOp(%v) dtype=float32 : float32 on "/cpu:0"
+      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:1"
+      %y = Neg(%read) on "/cpu:2"
+      %r = VariableV2() dtype=float32 shape=() on "/cpu:2"
+      %more = AssignAdd(%r, %y) on "/cpu:0"
+      %size = Const() value=int32{1} : int32
+      %stack = StackV2(%size) elem_type=float32 : resource on "/cpu:1"
+      %push = StackPushV2(%stack, %y) : float32 on "/cpu:0"
+    })",
+                   {"more", "push"}),
+            "read:1 v:1 y:2 r:2 more:2 size:1 stack:1 push:1");
+  // Makers of one state must agree.
+  EXPECT_THAT(ErrorOf(R"(
+    graph {
+      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:1"
+      %w = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource on "/cpu:0"
+      %a = ReadVariableOp(%v) dtype=float32 : float32
+      %b = ReadVariableOp(%w) dtype=float32 : float32
+      %y = AddV2(%a, %b)
+    })",
+                      {"y"}),
+              HasSubstr("nodes v and w must stand on one device"));
 }
 
 // Every frame without a predicate stays whole, however nodes are spread.
