@@ -80,10 +80,30 @@ class ClientLink final : public ControlLink,
   std::deque<grpc::ByteBuffer> outgoing_;  // the first is being written
 };
 
+// gRPC ends the threads that run callbacks with the last channel that uses them, and joins them
+// then: also where one of them destroys that channel, as OnDone does, and goes on without a queue.
+// So one channel stays, without a connection, on which a call has failed.
+void KeepCallbackThreads() {
+  struct Failing {
+    grpc::ClientContext context;
+    grpc::ByteBuffer request = ToByteBuffer(""), response;
+  };
+  static const auto* const channel = [] {
+    auto* const made = new std::shared_ptr<grpc::Channel>(grpc::CreateChannel("", nullptr));
+    auto* const call = new Failing;
+    grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>(*made).UnaryCall(
+        &call->context, kAttach, {}, &call->request, &call->response,
+        [call](const grpc::Status&) { delete call; });
+    return made;
+  }();
+  static_cast<void>(channel);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ControlLink>> DialGrpc(const std::string& address,
                                                       std::shared_ptr<LinkHandler> handler) {
+  KeepCallbackThreads();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
