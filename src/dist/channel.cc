@@ -190,7 +190,8 @@ absl::Status Channel::BeginBody(FrameSink& sink) {
 
 // Of plain data the dimensions, of anything else all of it.
 absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
-  const bool is_data = header_.kind == FrameKind::kData || header_.kind == FrameKind::kPulled;
+  const bool is_data = header_.kind == FrameKind::kData || header_.kind == FrameKind::kOffer ||
+                       header_.kind == FrameKind::kPulled;
   const bool is_plain = is_data && (header_.flags & FrameHeader::kEncoded) == 0;
   if (is_plain && header_.rank * sizeof(int64_t) > header_.body_bytes)
     return absl::InvalidArgumentError("a frame's dimensions are cut off");

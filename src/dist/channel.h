@@ -31,8 +31,8 @@ class FrameSink {
   // ends the channel.
   virtual absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel,
                                                       const FrameHeader& header) = 0;
-  // `value` has none unless the frame is kData or kPulled, and alive. An error, such as a body that
-  // did not fit its budget, is the step's alone.
+  // `value` has none unless the frame is kData, kOffer or kPulled, and alive. An error, such as a
+  // body that did not fit its budget, is the step's alone.
   virtual void OnValue(Channel& channel, const FrameHeader& header,
                        absl::StatusOr<Tensor> value) = 0;
   // An error ends the channel.

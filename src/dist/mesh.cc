@@ -318,6 +318,10 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameH
     if (header.body_bytes > (has_body ? Channel::kMaxEagerBytes + kMaxDims : 0))
       return absl::InvalidArgumentError("a frame larger than agreed");
     if (!has_body) return RefPtr<MemoryBudget>();
+    const bool is_size = header.dtype == DType::kInt64 && header.rank == 0 && header.flags == 0 &&
+                         header.body_bytes == sizeof(int64_t);
+    if (header.kind == FrameKind::kOffer && !is_size)
+      return absl::InvalidArgumentError("an offer does not say how large it is");
   }
   const std::shared_ptr<StepRendezvous> step = StepFor(header.step, false);
   if (step == nullptr && header.kind != FrameKind::kPulled) return RefPtr<MemoryBudget>();

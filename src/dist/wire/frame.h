@@ -25,7 +25,8 @@ namespace gyre::dist {
 enum class FrameKind : uint8_t {
   kHello = 1,   // who calls, in both directions, before anything else
   kData = 2,    // a value, or its deadness, for key (edge, frame, iteration) of a step
-  kOffer = 3,   // the same key has a value of `number` that stays with the sender until pulled
+  kOffer = 3,   // the same key has a value of `number` that stays with the sender until pulled; the
+                // body is how many bytes that has, an int64
   kPull = 4,    // asks for offer `number` of the step
   kPulled = 5,  // the value of offer `number` of the step
   kCredit = 6,  // the sender may have `number` more bytes underway
