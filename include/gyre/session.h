@@ -140,7 +140,8 @@ class Session {
   // In order of name.
   std::vector<VariableInfo> Variables() const;
   // What these variables hold, all of them at one moment: of each, a Tensor, which has no value
-  // while the variable is uninitialised. NOT_FOUND for names that no variable has.
+  // while the variable is uninitialised. NOT_FOUND for names that no variable has. On a cluster:
+  // each by itself, by a run (whose errors these may be), and so for AssignVariables.
   absl::StatusOr<std::vector<Tensor>> ReadVariables(absl::Span<const std::string> names) const;
   // Changes all of these variables at one moment or, on an error, none: NOT_FOUND for names that no
   // variable has, INVALID_ARGUMENT for a value of another type, or of a shape that its variable may
@@ -166,9 +167,11 @@ class Session {
 
  private:
   struct State;
+  struct RemoteState;
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options,
-                                                         std::shared_ptr<ResourceStore> resources);
+                                                         std::shared_ptr<ResourceStore> resources,
+                                                         std::shared_ptr<const RemoteState> remote);
   static absl::StatusOr<std::unique_ptr<Session>> ForProgram(
       std::shared_ptr<State> state, std::shared_ptr<const Program> program);
   explicit Session(std::shared_ptr<State> state);
@@ -177,8 +180,10 @@ class Session {
 
 // Processes that `gyre worker` has started, on this machine or others.
 struct ClusterOptions {
-  std::vector<std::string> workers;  // "host:port" of each; worker 0's first device is the default
-  std::string token;                 // that the workers were started with
+  // "host:port" of each, whose devices are those of /job:worker/task:I, I its place in the list;
+  // or "/job:ps/task:0=host:port". The first one's first device is the default.
+  std::vector<std::string> workers;
+  std::string token;  // that the workers were started with
   // "auto" (shared memory within a machine, TCP between machines), "tcp" or "memory".
   std::string transport = "auto";
   // Not empty: variables and queues are those of all clients that give the same name, and last as

@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/cancellation.h"
 #include "base/status.h"
 #include "dist/messages.h"
@@ -47,8 +48,49 @@ struct Underway {
   std::vector<absl::Status> statuses;
   std::vector<proto::Done> results;
   const std::function<void(absl::string_view, absl::string_view)>* print = nullptr;
+  int printing = 0;    // calls of it under way, which the step's end waits for
   absl::Status first;  // the first error, which cancelled the rest
 };
+
+// Where a worker is, and what its devices are called.
+struct Place {
+  std::string name;     // for people
+  DeviceName device;    // of all its devices: job, replica, task
+  std::string address;  // "host:port"
+};
+
+// "host:port", the `index`th of them, or "/job:ps/task:0=host:port".
+absl::StatusOr<Place> ParsePlace(const std::string& text, int index) {
+  if (!absl::StartsWith(text, "/")) {
+    return Place{absl::StrCat("worker ", index, " (", text, ")"),
+                 {.job = "worker", .replica = 0, .task = index},
+                 text};
+  }
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  GYRE_ASSIGN_OR_RETURN(DeviceName device, DeviceName::Parse(parts.first));
+  if (!device.job || !device.task || device.type || device.id || parts.second.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is no worker: give HOST:PORT, or /job:NAME/task:N=HOST:PORT"));
+  }
+  device.replica = device.replica.value_or(0);
+  return Place{absl::StrCat(parts.first, " (", parts.second, ")"), device, parts.second};
+}
+
+absl::StatusOr<std::vector<Place>> ParsePlaces(const std::vector<std::string>& addresses) {
+  if (addresses.empty()) return absl::InvalidArgumentError("a cluster needs a worker");
+  std::vector<Place> places;
+  for (const std::string& address : addresses) {
+    GYRE_ASSIGN_OR_RETURN(Place place, ParsePlace(address, static_cast<int>(places.size())));
+    for (const Place& other : places) {
+      if (place.device == other.device) {
+        return absl::InvalidArgumentError(absl::StrCat("two workers are ", place.device.ToString(),
+                                                       ": ", other.name, " and ", place.name));
+      }
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
 
 struct State : std::enable_shared_from_this<State> {
   State(Host& h, const ClusterSettings& s) : host(h), settings(s), next_step(s.first_step) {}
@@ -104,7 +146,7 @@ void State::OnMessage(int m, absl::string_view bytes) {
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Lose(m, absl::DataLossError("it sent what is no message"));
   }
-  const std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   Member& member = members[m];
   member.heard_nanos = host.clock().NowNanos();
   switch (message.what_case()) {
@@ -131,9 +173,15 @@ void State::OnMessage(int m, absl::string_view bytes) {
     }
     case proto::FromWorker::kPrinted: {
       const auto it = steps.find(message.printed().step());
-      if (it != steps.end())
-        (*it->second->print)(message.printed().stream(), message.printed().text());
-      return;
+      if (it == steps.end()) return;
+      // What prints is the user's, and may wait for another thread that is about to call here.
+      Underway& step = *it->second;
+      ++step.printing;
+      lock.unlock();
+      (*step.print)(message.printed().stream(), message.printed().text());
+      lock.lock();
+      --step.printing;
+      break;
     }
     case proto::FromWorker::kPong:
     case proto::FromWorker::WHAT_NOT_SET:
@@ -215,22 +263,21 @@ absl::Status State::WaitFor(std::unique_lock<std::mutex>& lock, absl::string_vie
 }
 
 absl::Status State::Connect(const LinkDialer& dial) {
-  if (settings.addresses.empty()) return absl::InvalidArgumentError("a cluster needs a worker");
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Place> places, ParsePlaces(settings.addresses));
   {
     const std::lock_guard lock(mutex);
-    members.resize(settings.addresses.size());
+    members.resize(places.size());
     for (size_t m = 0; m < members.size(); ++m) {
-      members[m].name = absl::StrCat("worker ", m, " (", settings.addresses[m], ")");
+      members[m].name = places[m].name;
       members[m].heard_nanos = host.clock().NowNanos();
     }
   }
-  for (size_t m = 0; m < settings.addresses.size(); ++m) {
-    absl::StatusOr<std::shared_ptr<ControlLink>> link = dial(
-        settings.addresses[m], std::make_shared<Handler>(weak_from_this(), static_cast<int>(m)));
+  for (size_t m = 0; m < places.size(); ++m) {
+    absl::StatusOr<std::shared_ptr<ControlLink>> link =
+        dial(places[m].address, std::make_shared<Handler>(weak_from_this(), static_cast<int>(m)));
     if (!link.ok()) {
-      return absl::Status(
-          link.status().code(),
-          absl::StrCat("worker ", m, " (", settings.addresses[m], "): ", link.status().message()));
+      return absl::Status(link.status().code(),
+                          absl::StrCat(places[m].name, ": ", link.status().message()));
     }
     proto::ToWorker hello;
     hello.mutable_hello()->set_version(kControlVersion);
@@ -255,9 +302,9 @@ absl::Status State::Connect(const LinkDialer& dial) {
       return absl::Status(refused.code(), absl::StrCat(members[m].name, ": ", refused.message()));
     }
     for (int k = 0; k < hello.num_devices(); ++k) {
-      DeviceName device = DeviceName::Local("CPU", k);
-      device.job = "worker";
-      device.task = static_cast<int>(m);
+      DeviceName device = places[m].device;
+      device.type = "CPU";
+      device.id = k;
       devices.push_back(device);
       member_of_device.push_back(static_cast<int>(m));
     }
@@ -402,6 +449,8 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
       lock.lock();
     }
     state_->steps.erase(step);
+    while (underway.printing > 0)
+      state_->host.Wait(lock, state_->changed, std::numeric_limits<int64_t>::max());
   }
   env.cancellation->RemoveCallback(callback);
   return Results(underway, env);

@@ -20,7 +20,7 @@
 namespace gyre::dist {
 
 struct ClusterSettings {
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses;  // see ClusterOptions::workers
   std::string token;
   Transport transport = Transport::kAuto;
   int64_t failure_nanos = 5'000'000'000;
@@ -31,9 +31,10 @@ struct ClusterSettings {
 };
 
 // Calls the workers, and makes them call each other. `host` must outlive the engine, whose
-// devices() are /job:worker/replica:0/task:I/device:CPU:K for worker I's K-th. UNAVAILABLE, naming
-// the worker, for one that does not answer within the failure time; UNAUTHENTICATED for another
-// token; FAILED_PRECONDITION for another version.
+// devices() are /job:worker/replica:0/task:I/device:CPU:K for worker I's K-th, or those of the jobs
+// and tasks that the addresses name. INVALID_ARGUMENT for addresses that are none; UNAVAILABLE,
+// naming the worker, for one that does not answer within the failure time; UNAUTHENTICATED for
+// another token; FAILED_PRECONDITION for another version.
 absl::StatusOr<std::shared_ptr<Engine>> ConnectCluster(Host& host, const LinkDialer& dial,
                                                        const ClusterSettings& settings);
 

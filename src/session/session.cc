@@ -18,6 +18,7 @@
 #include "session/form.h"
 #include "session/names.h"
 #include "session/program_file.h"
+#include "session/remote_variables.h"
 #include "session/variables.h"
 
 namespace gyre {
@@ -57,16 +58,23 @@ struct Prepared {
 
 }  // namespace
 
+// What a cluster keeps: variables and queues, under a number. No cluster: it keeps none.
+struct Session::RemoteState {
+  explicit RemoteState(std::shared_ptr<const Engine> c) : cluster(std::move(c)) {}
+  ~RemoteState() {
+    if (cluster != nullptr) cluster->EndState(number);
+  }
+  const std::shared_ptr<const Engine> cluster;
+  const uint64_t number = RandomSeed();
+};
+
 struct Session::State {
   // What outlives a program: sessions for snapshots of one program share it.
   struct Lasting {
-    ~Lasting() {
-      if (cluster != nullptr) cluster->EndState(number);
-    }
-    std::shared_ptr<ResourceStore> resources;  // also of sessions with other options
+    // Also of sessions with other options:
+    std::shared_ptr<ResourceStore> resources;
+    std::shared_ptr<const RemoteState> remote;
     std::atomic<uint64_t> runs{0};
-    std::shared_ptr<const Engine> cluster;  // which keeps the variables, under this number
-    const uint64_t number = RandomSeed();
   };
 
   std::shared_ptr<const Program> program;
@@ -85,11 +93,6 @@ struct Session::State {
       const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
       const std::vector<std::string>& targets) const;
   absl::StatusOr<DType> FeedType(Endpoint endpoint, absl::string_view name) const;
-  absl::Status CheckVariablesAreHere() const {
-    if (options.cluster == nullptr) return absl::OkStatus();
-    return absl::UnimplementedError(
-        "variables live on the cluster's workers: fetch what reads them, run what assigns them");
-  }
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
                                           const RunOptions& run_options);
@@ -126,7 +129,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
-  engine_options.state = lasting->number;
+  engine_options.state = lasting->remote->number;
   engine_options.devices = engine->devices();
   if (!options.devices.empty()) {
     GYRE_ASSIGN_OR_RETURN(engine_options.devices, ParseDeviceSet(options.devices));
@@ -256,17 +259,20 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options) {
-  return Create(std::move(program), options, std::make_shared<ResourceStore>());
+  return Create(std::move(program), options, std::make_shared<ResourceStore>(), nullptr);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::WithOptions(
     std::shared_ptr<const Program> program, const SessionOptions& options) const {
-  return Create(std::move(program), options, state_->lasting->resources);
+  const State::Lasting& lasting = *state_->lasting;
+  const bool is_there = lasting.remote->cluster == options.cluster;
+  return Create(std::move(program), options, lasting.resources,
+                is_there ? lasting.remote : nullptr);
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
-                                                         const SessionOptions& options,
-                                                         std::shared_ptr<ResourceStore> resources) {
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(
+    std::shared_ptr<const Program> program, const SessionOptions& options,
+    std::shared_ptr<ResourceStore> resources, std::shared_ptr<const RemoteState> remote) {
   auto state = std::make_shared<State>();
   state->engine = options.cluster != nullptr ? options.cluster.get() : FindEngine(options.engine);
   if (options.cluster != nullptr && !(options.engine.empty() && options.devices.empty())) {
@@ -292,7 +298,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   state->lasting = std::make_shared<State::Lasting>();
   state->lasting->resources = std::move(resources);
-  state->lasting->cluster = options.cluster;
+  if (remote == nullptr) remote = std::make_shared<const RemoteState>(options.cluster);
+  state->lasting->remote = std::move(remote);
   return ForProgram(std::move(state), std::move(program));
 }
 
@@ -356,14 +363,14 @@ std::vector<Session::VariableInfo> Session::Variables() const {
 
 absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
     absl::Span<const std::string> names) const {
-  GYRE_RETURN_IF_ERROR(state_->CheckVariablesAreHere());
+  if (state_->options.cluster != nullptr) return ReadRemoteVariables(*this, names);
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
                         FindVariables(program(), *state_->lasting->resources, names));
   return ReadTogether(variables);
 }
 
 absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Tensor>> values) {
-  GYRE_RETURN_IF_ERROR(state_->CheckVariablesAreHere());
+  if (state_->options.cluster != nullptr) return AssignRemoteVariables(*this, values);
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
   GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,

@@ -66,18 +66,32 @@ std::map<std::string, ProgramVariable> ProgramVariables(const Program& program) 
   return variables;
 }
 
+absl::StatusOr<ProgramVariable> FindProgramVariable(
+    const std::map<std::string, ProgramVariable>& known, const std::string& name) {
+  const auto it = known.find(name);
+  if (it != known.end()) return it->second;
+  return absl::NotFoundError(
+      absl::StrCat("there is no variable called '", name, "' in the program"));
+}
+
+absl::Status CheckValue(const std::string& name, DType dtype, const PartialShape& shape,
+                        const Tensor& value) {
+  if (!value.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("the value for variable '", name, "' is empty"));
+  }
+  if (value.dtype() == dtype && shape.Allows(value.shape())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("variable '", name, "' takes ", DTypeName(dtype), shape.ToString(), ", not ",
+                   DTypeName(value.dtype()), value.shape().ToString()));
+}
+
 absl::StatusOr<std::vector<RefPtr<Variable>>> FindVariables(const Program& program,
                                                             ResourceStore& resources,
                                                             absl::Span<const std::string> names) {
   const std::map<std::string, ProgramVariable> known = ProgramVariables(program);
   std::vector<RefPtr<Variable>> found;
   for (const std::string& name : names) {
-    const auto it = known.find(name);
-    if (it == known.end()) {
-      return absl::NotFoundError(
-          absl::StrCat("there is no variable called '", name, "' in the program"));
-    }
-    const ProgramVariable& wanted = it->second;
+    GYRE_ASSIGN_OR_RETURN(const ProgramVariable wanted, FindProgramVariable(known, name));
     found.push_back(resources.LookupOrCreate<Variable>(wanted.container, wanted.name, [&] {
       return MakeRef<Variable>(wanted.name, wanted.dtype, wanted.shape);
     }));
@@ -103,15 +117,7 @@ absl::Status AssignTogether(absl::Span<const RefPtr<Variable>> variables,
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, value] = values[i];
     const Variable& variable = *variables[i];
-    if (!value.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the value for variable '", name, "' is empty"));
-    }
-    if (value.dtype() != variable.dtype() || !variable.shape().Allows(value.shape())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "variable '", name, "' takes ", DTypeName(variable.dtype()), variable.shape().ToString(),
-          ", not ", DTypeName(value.dtype()), value.shape().ToString()));
-    }
+    GYRE_RETURN_IF_ERROR(CheckValue(name, variable.dtype(), variable.shape(), value));
   }
   const std::vector<Variable*> pointers = Pointers(variables);
   std::vector<Tensor> old;  // dropped after the lock: dropping may destroy other variables

@@ -26,6 +26,14 @@ struct ProgramVariable {
 // left out: nobody can find them again.
 std::map<std::string, ProgramVariable> ProgramVariables(const Program& program);
 
+// NOT_FOUND for a name that the program does not have.
+absl::StatusOr<ProgramVariable> FindProgramVariable(
+    const std::map<std::string, ProgramVariable>& known, const std::string& name);
+
+// INVALID_ARGUMENT, naming the variable, where it may not take the value.
+absl::Status CheckValue(const std::string& name, DType dtype, const PartialShape& shape,
+                        const Tensor& value);
+
 // The session's variables of these names, made, but uninitialised, where no run has made them yet.
 // NOT_FOUND for a name that the program does not have, INVALID_ARGUMENT where the session has a
 // variable of another type under it.
