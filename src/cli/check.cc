@@ -98,7 +98,7 @@ absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
   return ParseDeviceSet(session.devices).status();
 }
 
-absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
+absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words, const Streams& streams) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, words.size()));
   Settings settings;
   settings.folders = arguments.positional();
@@ -119,7 +119,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
       arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));
   GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
   settings.jobs = static_cast<int>(jobs);
-  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(arguments));
+  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(arguments, streams));
   settings.workers = std::move(cluster.workers);
   settings.check.session.cluster = std::move(cluster.engine);
   settings.list = arguments.Has("--list");
@@ -283,7 +283,7 @@ void List(const std::vector<Found>& cases, std::ostream& out) {
 }
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Settings> settings = ReadSettings(words);
+  const absl::StatusOr<Settings> settings = ReadSettings(words, streams);
   if (!settings.ok()) return Misuse(kCheckCommand, streams, settings.status());
   const absl::StatusOr<std::vector<Found>> cases = SelectCases(*settings);
   if (!cases.ok()) return Misuse(kCheckCommand, streams, cases.status());

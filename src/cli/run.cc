@@ -162,7 +162,7 @@ struct Plan {
   std::vector<Arguments> runs;
 };
 
-absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
+absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams& streams) {
   const std::vector<std::vector<std::string>> runs = SplitRuns(words);
   GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
   Plan plan;
@@ -173,7 +173,7 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.watch, ReadWatchOptions(first));
-  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(first));
+  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(first, streams));
   plan.workers = std::move(cluster.workers);
   plan.session.cluster = std::move(cluster.engine);
   plan.runs.push_back(std::move(first));
@@ -233,9 +233,13 @@ class Runner {
   absl::StatusOr<std::vector<Tensor>> RunOne(const std::string& name, const Request& request) {
     RunOptions options = plan_.run;
     options.observer = watch_.StartRun(name);
+    const auto run = [&] {
+      return session_.Run(request.feeds, request.fetches, request.targets, options);
+    };
+    if (plan_.session.cluster != nullptr) return run();  // whose workers cannot be asked
     options.progress = progress_.probe();
     progress_.Begin();
-    auto results = session_.Run(request.feeds, request.fetches, request.targets, options);
+    auto results = run();
     progress_.End();
     return results;
   }
@@ -248,7 +252,7 @@ class Runner {
 };
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Plan> plan = ReadPlan(words);
+  const absl::StatusOr<Plan> plan = ReadPlan(words, streams);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
   const auto loaded = Load(plan->graph, plan->session, plan->tags);

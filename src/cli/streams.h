@@ -1,8 +1,10 @@
-// Where a command writes: results to `out`, complaints and progress to `err`. Borrowed from
-// the caller, who keeps both streams alive; one command at a time.
+// What a command has of its program. Results go to `out`, complaints and progress to `err`:
+// borrowed from the caller, who keeps both streams alive; one command at a time.
 #pragma once
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace gyre::cli {
 
@@ -10,6 +12,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   bool interactive = false;  // `err` is a terminal: a progress line may be drawn and redrawn
+  std::vector<std::string> restart = {};  // words that start the program again; none: its own file
 };
 
 enum ExitCode : int {

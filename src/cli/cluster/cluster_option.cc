@@ -36,7 +36,8 @@ class Children final : public LocalWorkers {
   const std::vector<std::string>& addresses() const override { return addresses_; }
   const std::string& token() const override { return token_; }
 
-  absl::Status Start(std::vector<std::string>& options) {
+  absl::Status Start(const std::vector<std::string>& options,
+                     const std::vector<std::string>& restart) {
     int out[2];
     if (pipe2(out, O_CLOEXEC) != 0) return absl::UnavailableError("cannot make a pipe");
     // Made before fork: after it, in a process of several threads, nothing may be allocated.
@@ -48,14 +49,18 @@ class Children final : public LocalWorkers {
     }
     environment.push_back(token.data());
     environment.push_back(nullptr);
-    char program[] = "gyre", command[] = "worker", option[] = "--with-parent";
-    std::vector<char*> words = {program, command, option};
-    for (std::string& more : options) words.push_back(more.data());
+    const char* const file = restart.empty() ? "/proc/self/exe" : restart[0].c_str();
+    std::vector<std::string> command = restart;
+    if (restart.empty()) command.emplace_back("gyre");
+    command.insert(command.end(), {"worker", "--with-parent"});
+    command.insert(command.end(), options.begin(), options.end());
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
       dup2(out[1], STDOUT_FILENO);
-      execve("/proc/self/exe", words.data(), environment.data());
+      execve(file, words.data(), environment.data());
       _exit(127);
     }
     close(out[1]);
@@ -82,10 +87,10 @@ class Children final : public LocalWorkers {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count,
-                                                           std::vector<std::string> options) {
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(
+    int count, const std::vector<std::string>& options, const std::vector<std::string>& restart) {
   auto children = std::make_unique<Children>();
-  for (int i = 0; i < count; ++i) GYRE_RETURN_IF_ERROR(children->Start(options));
+  for (int i = 0; i < count; ++i) GYRE_RETURN_IF_ERROR(children->Start(options, restart));
   return children;
 }
 
@@ -104,7 +109,7 @@ absl::StatusOr<std::string> ReadToken(const Arguments& arguments) {
   return token;
 }
 
-absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments) {
+absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Streams& streams) {
   AskedCluster asked;
   const std::string where = arguments.Get("--cluster").value_or("");
   if (where.empty()) return asked;
@@ -119,7 +124,7 @@ absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments) {
           absl::StrCat("\"", where, "\" starts no workers: local:2 starts two, and ", kMostWorkers,
                        " are the most"));
     }
-    GYRE_ASSIGN_OR_RETURN(asked.workers, StartWorkers(count));
+    GYRE_ASSIGN_OR_RETURN(asked.workers, StartWorkers(count, {}, streams.restart));
     options.workers = asked.workers->addresses();
     options.token = asked.workers->token();
   } else {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
+#include "cli/streams.h"
 #include "gyre/session.h"
 
 namespace gyre::cli {
@@ -33,16 +34,17 @@ class LocalWorkers {
   virtual const std::vector<std::string>& addresses() const = 0;
   virtual const std::string& token() const = 0;
 };
-// `count` processes of this program, with these options of `gyre worker`. UNAVAILABLE where one
-// does not start.
-absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(int count,
-                                                           std::vector<std::string> options = {});
+// `count` processes of this program, which `restart` starts (see Streams), with these options of
+// `gyre worker`. UNAVAILABLE where one does not start.
+absl::StatusOr<std::unique_ptr<LocalWorkers>> StartWorkers(
+    int count, const std::vector<std::string>& options = {},
+    const std::vector<std::string>& restart = {});
 
 struct AskedCluster {
   std::unique_ptr<LocalWorkers> workers;  // outlives the engine
   std::shared_ptr<const Engine> engine;
 };
 // What the options ask for; no engine: none. As ConnectCluster and StartWorkers.
-absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments);
+absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Streams& streams);
 
 }  // namespace gyre::cli
