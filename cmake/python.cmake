@@ -1,8 +1,8 @@
 # The Python module gyre._gyre, of src/python: one for all versions of Python from 3.11 on (abi3).
 # nanobind's own library comes with the package nanobind-backend. gyre_python()
 #
-# Where things lie: the module beside the package's Python files, libgyre.so beside the module
-# (installed), or in the build's lib folder (built).
+# Where things lie: the module beside the package's Python files, libgyre.so and libgyre_grpc.so
+# beside the module (installed), or in the build's lib folder (built).
 option(GYRE_PYTHON "Build the Python module (needs nanobind)" OFF)
 
 function(gyre_python)
@@ -21,10 +21,13 @@ function(gyre_python)
   set_target_properties(gyre_python PROPERTIES
     LINK_DEPENDS ${symbols} OUTPUT_NAME _gyre LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
     BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN)
-  # In a wheel: both beside the package's files.
+  # In a wheel: all beside the package's files.
   install(TARGETS gyre_python LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
   install(FILES $<TARGET_FILE:gyre_library> DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL
           RENAME $<TARGET_SONAME_FILE_NAME:gyre_library>)
+  # libgyre.so looks for it beside itself.
+  add_dependencies(gyre_python gyre_grpc)
+  install(TARGETS gyre_grpc LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
   if(SKBUILD)
     return()
   endif()

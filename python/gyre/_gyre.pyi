@@ -156,8 +156,23 @@ class Executable:
         about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops": [{"name",
         "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
 
+class Cluster:
+    """A connection to workers (gyre/session.h: ConnectCluster)."""
+    def __init__(self, workers: Sequence[str], *, token: str, transport: str = "auto", shared_state: str = "",
+                 failure_timeout_ms: int = 5000, spin_us: int = 0): ...
+    devices: list[str]               # full names, the default first
+
+class Worker:
+    """A worker in this process, until it is closed or forgotten."""
+    def __init__(self, address: str, *, token: str, token_is_given: bool, devices: int = 1,
+                 threads: int = 0): ...
+    address: str                     # "127.0.0.1:4001": with the port that it is
+    def close(self) -> None: ...
+
 class SessionState:
-    """Variables and queues of executables that are prepared with it."""
+    """Variables and queues of executables that are prepared with it: in this process, or on workers.
+    `soft_placement`: on workers, requests for devices that they lack are dropped."""
+    def __init__(self, cluster: Cluster | None = None, soft_placement: bool = False): ...
 
 class Node:
     """A node of a graph, or of a body in it. Equal and hashable by what it is."""

@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/cancellation.h"
 #include "front/graph_state.h"
+#include "python/cluster/cluster.h"
 #include "python/graph.h"
 #include "python/host_function.h"
 #include "python/interrupt.h"
@@ -196,8 +197,14 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
 void BindExecutables(nb::module_& m) {
   nb::class_<PySession>(m, "SessionState", nb::is_final(),
                         "Variables and queues of executables that are prepared with it.")
-      .def("__init__",
-           [](PySession* self) { new (self) PySession{std::make_shared<OwnSession>()}; });
+      .def(
+          "__init__",
+          [](PySession* self, nb::handle cluster, bool soft_placement) {
+            new (self) PySession{cluster.is_none() ? std::make_shared<OwnSession>()
+                                                   : std::make_shared<OwnSession>(
+                                                         ClusterOf(cluster), soft_placement)};
+          },
+          nb::arg("cluster") = nb::none(), nb::arg("soft_placement") = false);
   nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),
                            "A signature of a graph, compiled once and run often.")
       .def("__call__", &Call, nb::arg("feeds"))

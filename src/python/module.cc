@@ -14,6 +14,7 @@ NB_MODULE(_gyre, m) {
   BindOpInfo(m);
   BindRecorder(m);
   BindGraphs(m);
+  BindClusters(m);
   BindExecutables(m);
   BindNodes(m);
   BindControlFlow(m);

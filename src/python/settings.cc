@@ -89,10 +89,21 @@ const std::shared_ptr<Session>& RootSession() { return TheSettings().root; }
 const SessionOptions& Options() { return TheSettings().options; }
 uint64_t OptionsVersion() { return TheSettings().version; }
 
+SessionOptions OwnSession::OptionsHere() const {
+  SessionOptions options = Options();
+  if (cluster_ == nullptr) return options;
+  // Engine, threads and devices are those of the workers.
+  options.engine = options.devices = "";
+  options.cluster = cluster_;
+  options.soft_placement = soft_placement_;
+  return options;
+}
+
 const std::shared_ptr<Session>& OwnSession::root() {
   if (version_ == OptionsVersion()) return root_;
-  root_ = ValueOf(root_ == nullptr ? Session::Create(EmptyProgram(), Options())
-                                   : root_->WithOptions(EmptyProgram(), Options()));
+  const SessionOptions options = OptionsHere();
+  root_ = ValueOf(root_ == nullptr ? Session::Create(EmptyProgram(), options)
+                                   : root_->WithOptions(EmptyProgram(), options));
   version_ = OptionsVersion();
   return root_;
 }

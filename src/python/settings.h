@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "gyre/session.h"
 #include "ops/resource_store.h"
@@ -18,13 +19,21 @@ const SessionOptions& Options();
 // Changes with each change of options.
 uint64_t OptionsVersion();
 
-// A root session with variables and queues of its own.
+// A root session with variables and queues of its own: in this process, or on a cluster.
 class OwnSession {
  public:
+  OwnSession() = default;
+  // `soft_placement`: see SessionOptions.
+  OwnSession(std::shared_ptr<const Engine> cluster, bool soft_placement)
+      : cluster_(std::move(cluster)), soft_placement_(soft_placement) {}
   // As options are now. Of an empty program.
   const std::shared_ptr<Session>& root();
 
  private:
+  SessionOptions OptionsHere() const;
+
+  const std::shared_ptr<const Engine> cluster_;  // null: in this process
+  const bool soft_placement_ = false;
   std::shared_ptr<Session> root_;
   uint64_t version_ = 0;  // of the options that it was made with
 };

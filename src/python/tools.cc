@@ -43,7 +43,9 @@ class DefaultInterrupt {
 
 int Cli(nb::handle args) {
   const std::vector<std::string> words = TextsOf(args, "an argument");
-  const cli::Streams streams{std::cout, std::cerr, false};
+  const nb::object python = nb::module_::import_("sys").attr("executable");
+  const cli::Streams streams{
+      std::cout, std::cerr, false, {std::string(TextOf(python, "sys.executable")), "-m", "gyre"}};
   const DefaultInterrupt default_interrupt;
   const nb::gil_scoped_release release;
   const int code = cli::Main(words, streams);

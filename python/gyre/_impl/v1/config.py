@@ -1,7 +1,8 @@
 """The messages that sessions are configured with, and what they tell of a run.
 
 Most options are about machinery that Gyre does not have; they are accepted, and kept. Those that act:
-ConfigProto.operation_timeout_in_ms, inter_op_parallelism_threads; RunOptions.timeout_in_ms, trace_level.
+ConfigProto.operation_timeout_in_ms, inter_op_parallelism_threads, and of sessions on workers
+isolate_session_state, allow_soft_placement; RunOptions.timeout_in_ms, trace_level.
 """
 
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 
 from gyre import _gyre
+from gyre._impl.cluster.connection import Cluster, connect
 from gyre._impl.errors import OpError
 from gyre._impl.tracebacks import filter_traceback
 from gyre._impl.v1.feeds import Feed, expand
@@ -12,6 +13,9 @@ from gyre._impl.v1.fetches import Fetches
 from gyre._impl.v1.graph import Graph, get_default_graph
 
 _Tensor = _gyre.Tensor
+_HERE = ("", b"", None)
+# The name under which sessions share what is on workers.
+_SHARED_STATE = "gyre.compat.v1.Session"
 
 
 class _Stack(threading.local):
@@ -48,18 +52,22 @@ def _only(values):
 class BaseSession:
     """What sessions have in common.
 
-    graph: the one that is run, by default the default graph. target: "" (Gyre runs in this process:
-    NotImplementedError for all else). config: a ConfigProto.
+    target: where it runs: "" (in this process), "gyre://HOST:PORT,HOST:PORT" (on these workers; "grpc://" is
+    the same), or a gyre.cluster.Cluster. Sessions with a text as target share the variables and queues that
+    are on the workers, if config does not isolate them. graph: the one that is run, by default the default
+    graph. config: a ConfigProto.
+
+    Errors of gyre.cluster.connect for workers that cannot be reached.
     """
 
     def __init__(self, target="", graph=None, config=None):
-        if target not in ("", b"", None):
-            raise NotImplementedError(f"a Session runs in this process: target must be '', not {target!r}")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"Argument `graph` must be a tf.Graph, but got \"{type(graph).__name__}\"")
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config
-        self._state = _gyre.SessionState()
+        self._cluster = _cluster_for(target, config)
+        self._state = _gyre.SessionState() if self._cluster is None else _gyre.SessionState(
+            self._cluster.core, bool(getattr(config, "allow_soft_placement", False)))
         self._plans: dict = {}     # by fetches and feeds as they are written
         self._compiled: dict = {}  # by the tensors and operations that these stand for
         self._closed = False
@@ -82,14 +90,16 @@ class BaseSession:
 
     @property
     def sess_str(self) -> bytes:
-        """Where it runs: b"", in this process."""
-        return b""
+        """Where it runs: b"", in this process, or the target of its workers."""
+        return b"" if self._cluster is None else self._cluster.target.encode()
 
     def list_devices(self) -> list:
         """What it runs on."""
-        from gyre._impl.config import list_logical_devices
+        from gyre._impl.config import LogicalDevice, list_logical_devices
 
-        return list_logical_devices()
+        if self._cluster is None:
+            return list_logical_devices()
+        return [LogicalDevice(name, "CPU") for name in self._cluster.devices]
 
     # ---- Runs
 
@@ -189,19 +199,38 @@ class BaseSession:
     # ---- The end
 
     def close(self) -> None:
-        """Forgets variables and queues. Running it is a RuntimeError from now on."""
+        """Forgets variables and queues, save those that it shares with other sessions. Running it is a
+        RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
         self._compiled.clear()
-        self._state = None
+        self._state = self._cluster = None
 
     @staticmethod
     def reset(target, containers=None, config=None) -> None:
-        """Nothing: state belongs to sessions, and goes with them."""
+        """Nothing: in this process state belongs to sessions, and goes with them. NotImplementedError for
+        the target of a cluster, whose state goes with its workers."""
+        if target not in _HERE:
+            raise NotImplementedError("what sessions share on workers lasts as long as the workers: start them "
+                                      "anew, or isolate sessions with ConfigProto(isolate_session_state=True)")
 
     def as_default(self):
         """A context in which eval() and run() of tensors and operations use this session."""
         return _AsDefault(self)
+
+
+def _cluster_for(target, config) -> Cluster | None:
+    """The workers that a session is to run on; None: this process."""
+    if target in _HERE:
+        return None
+    if isinstance(target, Cluster):
+        return target
+    if isinstance(target, bytes):
+        target = target.decode()
+    if not isinstance(target, str):
+        raise TypeError(f"a target is a str or a gyre.cluster.Cluster, not {type(target).__name__}")
+    is_isolated = getattr(config, "isolate_session_state", False)
+    return connect(target, shared_state="" if is_isolated else _SHARED_STATE)
 
 
 class _AsDefault:

@@ -1,0 +1,14 @@
+// Clusters, for sessions of Python.
+#pragma once
+
+#include <memory>
+
+#include "gyre/session.h"
+#include "python/python.h"
+
+namespace gyre::python {
+
+// What is behind an object of class Cluster; TypeError for all else.
+std::shared_ptr<const Engine> ClusterOf(nb::handle cluster);
+
+}  // namespace gyre::python
