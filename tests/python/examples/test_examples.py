@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "examples" / "python"
-NAMES = ["beam_search", "exported_model", "maml", "mixture_of_experts", "ode_solver", "reinforce", "tree_lstm"]
+NAMES = ["beam_search", "exported_model", "maml", "mixture_of_experts", "ode_solver", "parameter_server",
+         "pipelined_lstm", "reinforce", "tree_lstm"]
 
 
-def run(name):
+def run(name, **options):
     """What main() of an example returns. (It checks itself, too.)"""
     spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.main()
+    return module.main(**options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,6 +60,17 @@ def test_maml():
     found = run("maml")
     from_nothing, one_step, five_steps = found["after"]
     assert five_steps < one_step < from_nothing and five_steps < 0.3
+
+
+def test_parameter_server():
+    losses = run("parameter_server")
+    assert len(losses) == 300 and losses[-20:].mean() < losses[:20].mean() / 10
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_pipelined_lstm(cluster):
+    found = run("pipelined_lstm", cluster=cluster)
+    assert found["difference"] == 0 and found["one"] > 0 and found["two"] > 0
 
 
 def test_reinforce():
