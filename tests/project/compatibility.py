@@ -17,7 +17,7 @@ SURFACE = REPOSITORY / "tests/python/names/surface.txt"
 PAGE = REPOSITORY / "docs/compatibility.md"
 OFTEN = 3
 
-_DEVICES = "programs run on the CPU of one process; other devices and workers are later work"
+_DEVICES = "functions run on the CPU of one process; sessions of `compat.v1` run on workers, too"
 _PLACEMENT = "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
 _NO_OP = "no op of the registry computes it"
 REASONS = {

@@ -1,4 +1,4 @@
-"""The programs in README.md run."""
+"""The programs in README.md and docs/distribution.md run."""
 
 import re
 import subprocess
@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[3] / "README.md"
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S)
+ROOT = Path(__file__).parents[3]
+PROGRAMS = {page: re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+            for page in ("README.md", "docs/distribution.md")}
 
 
-def test_readme_has_programs():
-    assert PROGRAMS
+def test_pages_have_programs():
+    assert all(PROGRAMS.values())
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", [program for programs in PROGRAMS.values() for program in programs])
 def test_program(program, tmp_path):
     file = tmp_path / "program.py"
     file.write_text(program)
