@@ -28,7 +28,8 @@ class ByteStream {
   virtual absl::StatusOr<size_t> Read(absl::Span<char> into) = 0;
 
   // Who wants to sleep until Read, or Write where `for_write`, may do something, calls PrepareWait,
-  // sleeps on fd() unless that has returned false, and calls EndWait.
+  // sleeps on fd() unless that has returned false, and calls EndWait. One thread at a time, which
+  // need not be one of those that write and read meanwhile.
   virtual bool PrepareWait(bool for_write) = 0;
   virtual void EndWait() = 0;
   // Polled for input, and for output where WaitsForOutput. -1: a simulated one.

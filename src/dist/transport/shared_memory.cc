@@ -72,52 +72,54 @@ class SharedMemory final : public ByteStream {
         peer_(std::move(peer)) {}
 
   absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override {
-    const uint64_t read = out_.read.load(std::memory_order_acquire);
-    const uint64_t used = written_ - read;
+    const uint64_t written = written_.load(std::memory_order_relaxed);
+    const uint64_t used = written - out_.read.load(std::memory_order_acquire);
     if (used > kRingBytes) return Spoilt();
-    size_t room = kRingBytes - used, taken = 0;
+    const size_t room = kRingBytes - used;
+    size_t taken = 0;
     for (const absl::string_view piece : pieces) {
-      const size_t n = std::min(piece.size(), room);
-      CopyIn(piece.data(), n);
-      written_ += n;
-      room -= n;
+      const size_t n = std::min(piece.size(), room - taken);
+      CopyIn(written + taken, piece.data(), n);
       taken += n;
       if (n < piece.size()) break;
     }
     if (taken == 0) return IsAlive() ? absl::StatusOr<size_t>(0) : Closed();
-    out_.written.store(written_, std::memory_order_seq_cst);
+    written_.store(written + taken, std::memory_order_relaxed);
+    out_.written.store(written + taken, std::memory_order_seq_cst);
     RingIfAsleep(out_.reader_sleeps);
     return taken;
   }
 
   absl::StatusOr<size_t> Read(absl::Span<char> into) override {
-    const uint64_t written = in_.written.load(std::memory_order_acquire);
-    const uint64_t there = written - read_;
+    const uint64_t read = read_.load(std::memory_order_relaxed);
+    const uint64_t there = in_.written.load(std::memory_order_acquire) - read;
     if (there > kRingBytes) return Spoilt();
     const size_t n = std::min<size_t>(there, into.size());
     if (n == 0) {
-      if (++empty_reads_ < kLookEvery) return size_t{0};
-      empty_reads_ = 0;
-      if (IsAlive()) return size_t{0};
+      const int empty_reads = empty_reads_.load(std::memory_order_relaxed) + 1;
+      empty_reads_.store(empty_reads < kLookEvery ? empty_reads : 0, std::memory_order_relaxed);
+      if (empty_reads < kLookEvery || IsAlive()) return size_t{0};
       // What it wrote before it died comes first.
-      return in_.written.load(std::memory_order_acquire) != read_ ? absl::StatusOr<size_t>(0)
-                                                                  : Closed();
+      return in_.written.load(std::memory_order_acquire) != read ? absl::StatusOr<size_t>(0)
+                                                                 : Closed();
     }
-    CopyOut(into.data(), n);
-    read_ += n;
-    in_.read.store(read_, std::memory_order_seq_cst);
+    CopyOut(read, into.data(), n);
+    read_.store(read + n, std::memory_order_relaxed);
+    in_.read.store(read + n, std::memory_order_seq_cst);
     RingIfAsleep(in_.writer_sleeps);
     return n;
   }
 
   bool PrepareWait(bool for_write) override {
-    empty_reads_ = kLookEvery;  // who was woken by the other's death sees it at once
+    // Who was woken by the other's death sees it at once.
+    empty_reads_.store(kLookEvery, std::memory_order_relaxed);
     in_.reader_sleeps.store(1, std::memory_order_seq_cst);
     if (for_write) out_.writer_sleeps.store(1, std::memory_order_seq_cst);
-    const bool may_read = in_.written.load(std::memory_order_seq_cst) != read_;
-    const bool may_write =
-        for_write && written_ - out_.read.load(std::memory_order_seq_cst) < kRingBytes;
-    return !may_read && !may_write;
+    const bool may_read =
+        in_.written.load(std::memory_order_seq_cst) != read_.load(std::memory_order_relaxed);
+    const uint64_t used =
+        written_.load(std::memory_order_relaxed) - out_.read.load(std::memory_order_seq_cst);
+    return !may_read && !(for_write && used < kRingBytes);
   }
   void EndWait() override {
     in_.reader_sleeps.store(0, std::memory_order_relaxed);
@@ -132,13 +134,13 @@ class SharedMemory final : public ByteStream {
   std::string name() const override { return absl::StrCat("shared memory with ", peer_); }
 
  private:
-  void CopyIn(const char* from, size_t n) {
-    const size_t at = written_ % kRingBytes, first = std::min(n, kRingBytes - at);
+  void CopyIn(uint64_t position, const char* from, size_t n) {
+    const size_t at = position % kRingBytes, first = std::min(n, kRingBytes - at);
     std::memcpy(out_.bytes + at, from, first);
     std::memcpy(out_.bytes, from + first, n - first);
   }
-  void CopyOut(char* to, size_t n) const {
-    const size_t at = read_ % kRingBytes, first = std::min(n, kRingBytes - at);
+  void CopyOut(uint64_t position, char* to, size_t n) const {
+    const size_t at = position % kRingBytes, first = std::min(n, kRingBytes - at);
     std::memcpy(to, in_.bytes + at, first);
     std::memcpy(to + first, in_.bytes, n - first);
   }
@@ -168,9 +170,11 @@ class SharedMemory final : public ByteStream {
   Ring& in_;
   const Fd socket_;
   const std::string peer_;
-  uint64_t written_ = 0;  // the writer's
-  uint64_t read_ = 0;     // the reader's
-  int empty_reads_ = 0;
+  // This end's own, which the other cannot spoil. Who prepares to wait looks at them beside who
+  // writes and who reads: an old value makes it look again, no more.
+  std::atomic<uint64_t> written_{0};  // the writer's
+  std::atomic<uint64_t> read_{0};     // the reader's
+  std::atomic<int> empty_reads_{0};
 };
 
 }  // namespace
@@ -213,16 +217,19 @@ absl::StatusOr<std::unique_ptr<ByteStream>> AcceptSharedMemory(Fd& socket, std::
     return std::unique_ptr<ByteStream>();
   if (n < 0) return SystemError(absl::StrCat("lost ", peer));
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  Fd fd;
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
-    fd = Fd(descriptor);
+  Fd fd, surplus;  // for alignment, there is room for a second one
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    for (Fd* const each : {&fd, &surplus}) {
+      const size_t at = each == &fd ? 0 : sizeof(int);
+      if (header->cmsg_len < CMSG_LEN(at + sizeof(int))) break;
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(header) + at, sizeof(int));
+      *each = Fd(descriptor);
+    }
   }
   struct stat about = {};
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-  if (n != 1 || byte != kHandOver || !fd || fstat(fd.get(), &about) != 0 ||
+  if (n != 1 || byte != kHandOver || !fd || surplus || fstat(fd.get(), &about) != 0 ||
       about.st_size != static_cast<off_t>(sizeof(Memory)) ||
       (fcntl(fd.get(), F_GET_SEALS) & kSeals) != kSeals) {
     return absl::InvalidArgumentError(

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/crc32c.h"
+#include "dist/wire/tensor_codec.h"
 
 namespace gyre::dist {
 namespace {
@@ -72,6 +73,8 @@ absl::StatusOr<FrameHeader> DecodeHeader(absl::string_view bytes, bool with_chec
       kind > static_cast<uint8_t>(FrameKind::kPong)) {
     return absl::InvalidArgumentError(absl::StrCat("there is no frame of kind ", kind));
   }
+  if (dtype != 0 && DTypeOfByte(dtype) == DType::kInvalid)
+    return absl::InvalidArgumentError(absl::StrCat("a frame's value has the unknown type ", dtype));
   return header;
 }
 

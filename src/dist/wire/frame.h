@@ -1,12 +1,14 @@
 // Frames: what travels on a tensor channel between two processes.
 //
-//   header, 56 bytes, little-endian        | body
-//   kind, dtype, flags, rank : u8 each     | data: dimensions (i64 each), then the elements; what
-//   is body bytes               : u32         | no plain bytes as EncodeTensor writes it step,
-//   edge, frame        : u64 each    | hello: a Hello iteration                : i64         |
-//   number                   : u64         |
-//   crc of the body          : u32         |
-//   crc of the header before : u32         |
+//   header, 56 bytes, little-endian       | body
+//   kind, dtype, flags, rank : u8 each    | data, pulled: dimensions (i64 each), then the elements;
+//   body bytes               : u32        |   what is no plain bytes as EncodeTensor writes it
+//   step                     : u64        | offer: bytes of the value, an int64 scalar
+//   edge, frame              : u64 each   | hello: a Hello
+//   iteration                : i64        |
+//   number                   : u64        |
+//   crc of the body          : u32        |
+//   crc of the header before : u32        |
 //
 // Checksums are CRC-32C; both are zero on channels that go through memory alone. Stateless; any
 // thread.

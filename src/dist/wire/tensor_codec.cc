@@ -122,6 +122,17 @@ int64_t LeastBytes(DType dtype) {
 
 }  // namespace
 
+DType DTypeOfByte(uint8_t number) {
+  const DType dtype = DTypeFromWire(number);  // which also takes references, and gives their type
+  return static_cast<uint8_t>(dtype) == number ? dtype : DType::kInvalid;
+}
+
+void NormalizeBools(Tensor& tensor) {
+  auto* const bytes = static_cast<unsigned char*>(tensor.mutable_raw_data());
+  const int64_t n = tensor.num_elements();
+  for (int64_t i = 0; i < n; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
+}
+
 absl::Status EncodeTensor(const Tensor& tensor, std::string& out) {
   if (!tensor.has_value()) return absl::InvalidArgumentError("there is no value to send");
   const DType dtype = tensor.dtype();
@@ -148,7 +159,7 @@ absl::StatusOr<Tensor> DecodeTensor(absl::string_view& in, MemoryBudget* budget)
   uint8_t number = 0, rank = 0;
   GYRE_RETURN_IF_ERROR(Take(in, &number));
   GYRE_RETURN_IF_ERROR(Take(in, &rank));
-  const auto dtype = static_cast<DType>(number);
+  const DType dtype = DTypeOfByte(number);
   if (!IsTrivial(dtype) && dtype != DType::kString && dtype != DType::kVariant)
     return absl::InvalidArgumentError(absl::StrCat("there is no tensor of type ", number));
   Dims dims(rank);
@@ -168,6 +179,7 @@ absl::StatusOr<Tensor> DecodeTensor(absl::string_view& in, MemoryBudget* budget)
     }
   } else {
     std::memcpy(tensor.mutable_raw_data(), in.data(), tensor.bytes());
+    if (dtype == DType::kBool) NormalizeBools(tensor);
     in.remove_prefix(tensor.bytes());
   }
   return tensor;

@@ -9,6 +9,7 @@
 // Stateless; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,12 @@
 #include "gyre/tensor.h"
 
 namespace gyre::dist {
+
+// The type of this number; kInvalid where there is none.
+DType DTypeOfByte(uint8_t number);
+
+// C++'s bool has two values: makes of bytes that came from elsewhere what they mean to C.
+void NormalizeBools(Tensor& tensor);
 
 // Appends to `out`. INVALID_ARGUMENT for what cannot leave its process, and for a tensor without a
 // value.

@@ -33,7 +33,9 @@ absl::StatusOr<VariantParts> TensorList::TakeApart() const {
 absl::StatusOr<RefPtr<Object>> MakeList(VariantParts parts, Tensor::Alloc alloc) {
   absl::string_view state = parts.state;
   if (state.size() < 2 + sizeof(int64_t) || state.size() % sizeof(int64_t) != 2) return NoList();
-  const auto dtype = static_cast<DType>(static_cast<unsigned char>(state[0]));
+  const int number = static_cast<unsigned char>(state[0]);
+  const DType dtype = DTypeFromWire(number);
+  if (static_cast<int>(dtype) != number || number == 0) return NoList();
   const bool has_rank = state[1] != '\0';
   state.remove_prefix(2);
   const auto take = [&] {
