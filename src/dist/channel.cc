@@ -26,7 +26,7 @@ Channel::Channel(std::unique_ptr<ByteStream> stream)
       with_checksum_(stream_->NeedsChecksum()),
       buffer_(kBufferBytes, '\0') {}
 
-void Channel::Send(FrameHeader header, Tensor value) {
+bool Channel::Send(FrameHeader header, Tensor value) {
   Outgoing frame;
   const bool has_body = value.has_value();
   const size_t dims_bytes = has_body ? value.rank() * sizeof(int64_t) : 0;
@@ -43,10 +43,10 @@ void Channel::Send(FrameHeader header, Tensor value) {
   }
   EncodeHeader(header, with_checksum_, frame.front.data());
   frame.value = std::move(value);
-  Enqueue(std::move(frame));
+  return Enqueue(std::move(frame));
 }
 
-void Channel::SendEncoded(FrameHeader header, std::string body) {
+bool Channel::SendEncoded(FrameHeader header, std::string body) {
   header.flags |= FrameHeader::kEncoded;
   header.body_bytes = static_cast<uint32_t>(body.size());
   if (with_checksum_) header.body_crc = Crc32c(body.data(), body.size());
@@ -54,15 +54,17 @@ void Channel::SendEncoded(FrameHeader header, std::string body) {
   frame.front.resize(FrameHeader::kBytes);
   EncodeHeader(header, with_checksum_, frame.front.data());
   frame.front += body;
-  Enqueue(std::move(frame));
+  return Enqueue(std::move(frame));
 }
 
-void Channel::Enqueue(Outgoing frame) {
+bool Channel::Enqueue(Outgoing frame) {
   const std::lock_guard lock(send_mutex_);
-  if (!write_status_.ok()) return;
+  if (!write_status_.ok()) return false;
   outgoing_.push_back(std::move(frame));
-  if (outgoing_.size() == 1) Flush();
+  if (outgoing_.size() > 1) return false;
+  Flush();
   has_waiting_.store(!outgoing_.empty() || !write_status_.ok(), std::memory_order_relaxed);
+  return !outgoing_.empty();
 }
 
 // Requirement: send_mutex_ is held.
@@ -170,7 +172,7 @@ absl::StatusOr<bool> Channel::Step(FrameSink& sink) {
       begin_ += n;
       received_ += n;
       if (received_ < header_.body_bytes) return false;
-      GYRE_RETURN_IF_ERROR(EndFrame(sink, refused_));
+      EndFrame(sink, refused_);
       return true;
     }
   }
@@ -183,16 +185,18 @@ absl::Status Channel::BeginBody(FrameSink& sink) {
   received_ = 0;
   crc_ = 0;
   refused_ = absl::OkStatus();
-  if (header_.body_bytes == 0) return EndFrame(sink, Tensor());
-  reading_ = Reading::kBody;
+  if (header_.body_bytes == 0) {
+    EndFrame(sink, Tensor());
+  } else {
+    reading_ = Reading::kBody;
+  }
   return absl::OkStatus();
 }
 
 // Of plain data the dimensions, of anything else all of it.
 absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
-  const bool is_data = header_.kind == FrameKind::kData || header_.kind == FrameKind::kOffer ||
-                       header_.kind == FrameKind::kPulled;
-  const bool is_plain = is_data && (header_.flags & FrameHeader::kEncoded) == 0;
+  const bool is_hello = header_.kind == FrameKind::kHello;
+  const bool is_plain = !is_hello && (header_.flags & FrameHeader::kEncoded) == 0;
   if (is_plain && header_.rank * sizeof(int64_t) > header_.body_bytes)
     return absl::InvalidArgumentError("a frame's dimensions are cut off");
   const size_t wanted = is_plain ? header_.rank * sizeof(int64_t) : header_.body_bytes;
@@ -207,9 +211,7 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
   }
   if (with_checksum_ && crc_ != header_.body_crc)
     return absl::DataLossError("a frame's body was damaged on its way");
-  if (!is_data) {
-    if (header_.kind != FrameKind::kHello)
-      return absl::InvalidArgumentError("a frame has a body that should have none");
+  if (is_hello) {
     GYRE_ASSIGN_OR_RETURN(const Hello hello, DecodeHello(body_));
     GYRE_RETURN_IF_ERROR(sink.OnHello(*this, hello));
     reading_ = Reading::kHeader;
@@ -220,7 +222,7 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
   if (value.ok() && !in.empty())
     return absl::InvalidArgumentError("a frame holds more than its tensor");
   if (!value.ok() && !absl::IsResourceExhausted(value.status())) return value.status();
-  GYRE_RETURN_IF_ERROR(EndFrame(sink, std::move(value)));
+  EndFrame(sink, std::move(value));
   return true;
 }
 
@@ -258,15 +260,14 @@ absl::StatusOr<bool> Channel::TakeElements(FrameSink& sink) {
   if (received_ < value_.bytes()) return false;
   if (with_checksum_ && crc_ != header_.body_crc)
     return absl::DataLossError("a frame's body was damaged on its way");
-  GYRE_RETURN_IF_ERROR(EndFrame(sink, std::move(value_)));
+  if (header_.dtype == DType::kBool) NormalizeBools(value_);
+  EndFrame(sink, std::move(value_));
   return true;
 }
 
-absl::Status Channel::EndFrame(FrameSink& sink, absl::StatusOr<Tensor> value) {
+void Channel::EndFrame(FrameSink& sink, absl::StatusOr<Tensor> value) {
   reading_ = Reading::kHeader;
-  if (header_.kind == FrameKind::kHello) return absl::InvalidArgumentError("a hello says nothing");
   sink.OnValue(*this, header_, std::move(value));
-  return absl::OkStatus();
 }
 
 }  // namespace gyre::dist

@@ -31,8 +31,8 @@ class FrameSink {
   // ends the channel.
   virtual absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel,
                                                       const FrameHeader& header) = 0;
-  // `value` has none unless the frame is kData, kOffer or kPulled, and alive. An error, such as a
-  // body that did not fit its budget, is the step's alone.
+  // `value` is the frame's, as its kind has one; none where it is dead. An error, such as a body
+  // that did not fit its budget, is the step's alone.
   virtual void OnValue(Channel& channel, const FrameHeader& header,
                        absl::StatusOr<Tensor> value) = 0;
   // An error ends the channel.
@@ -47,9 +47,10 @@ class Channel {
   explicit Channel(std::unique_ptr<ByteStream> stream);
 
   // Sends a frame whose body is that of `value` (which has none if the frame needs none). Errors of
-  // the stream show in Poll.
-  void Send(FrameHeader header, Tensor value = Tensor());
-  void SendEncoded(FrameHeader header, std::string body);
+  // the stream show in Poll. True: it is the first that had to stay here, and who sleeps on the
+  // stream must be woken to wait for room too.
+  bool Send(FrameHeader header, Tensor value = Tensor());
+  bool SendEncoded(FrameHeader header, std::string body);
 
   // Writes what waits, and hands to the sink what has come. UNAVAILABLE once the other process is
   // gone, DATA_LOSS or INVALID_ARGUMENT once it has sent what is no frame: then, and ever after,
@@ -59,9 +60,10 @@ class Channel {
   // For who sleeps until something comes.
   ByteStream& stream() { return *stream_; }
   bool HasWaiting() const { return has_waiting_.load(std::memory_order_relaxed); }
-  // Whether something has come since it was asked last.
-  bool TakeHasHeard() { return has_heard_.exchange(false, std::memory_order_relaxed); }
-  std::atomic<int64_t> heard_nanos{0};  // of who has the channel: when that was so last
+  // Whether any byte has come since the last call.
+  bool HasHeard() { return has_heard_.exchange(false, std::memory_order_relaxed); }
+  // When it last had: of who asks it.
+  std::atomic<int64_t> heard_nanos{0};
   // Of the other process, once it has said hello (or was dialled).
   std::atomic<uint64_t> peer{0};
 
@@ -74,7 +76,7 @@ class Channel {
   // What is read next.
   enum class Reading : uint8_t { kHeader, kBody, kElements, kSkip };
 
-  void Enqueue(Outgoing frame);
+  bool Enqueue(Outgoing frame);
   void Flush();
   absl::Status ReadFrames(FrameSink& sink);
   absl::StatusOr<size_t> Fill();
@@ -83,7 +85,7 @@ class Channel {
   absl::StatusOr<bool> TakeBody(FrameSink& sink);
   absl::Status BeginElements(absl::string_view dims);
   absl::StatusOr<bool> TakeElements(FrameSink& sink);
-  absl::Status EndFrame(FrameSink& sink, absl::StatusOr<Tensor> value);
+  void EndFrame(FrameSink& sink, absl::StatusOr<Tensor> value);
   size_t buffered() const { return end_ - begin_; }
 
   const std::unique_ptr<ByteStream> stream_;

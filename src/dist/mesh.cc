@@ -19,6 +19,9 @@ constexpr size_t kMaxEagerEncoded = size_t{1} << 12;
 // bytes, or that is asked for.
 constexpr int64_t kItemWeight = 64;
 constexpr int64_t kGiveBackAt = Mesh::kCreditBytes / 4;
+// What a frame has room for, with the most dimensions that there are.
+constexpr uint64_t kMaxBytes =
+    std::numeric_limits<uint32_t>::max() - Shape::kMaxRank * sizeof(int64_t);
 constexpr size_t kEndedKept = size_t{1} << 14;
 constexpr int64_t kPingNanos = 1'000'000'000;
 // Steps of which something came, but that never began here.
@@ -28,6 +31,14 @@ constexpr int64_t kUnbegunNanos = 60'000'000'000;
 int64_t WeightOf(const Tensor& value) {
   const bool is_plain = value.has_value() && IsTrivial(value.dtype());
   return kItemWeight + (is_plain ? static_cast<int64_t>(value.bytes()) : 0);
+}
+
+// The same of a frame on its way.
+int64_t WeightOf(const FrameHeader& frame) {
+  const bool is_plain =
+      frame.kind == FrameKind::kData && (frame.flags & FrameHeader::kEncoded) == 0;
+  const auto dims = static_cast<int64_t>(frame.rank * sizeof(int64_t));
+  return kItemWeight + (is_plain && frame.body_bytes > 0 ? frame.body_bytes - dims : 0);
 }
 
 // Stands in for a value that is still at its sender.
@@ -62,25 +73,30 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
   if (item.is_dead) {
     header.flags = FrameHeader::kDead;
     peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
-    peer.channel->Send(header);
+    mesh_.Send(*peer.channel, header);
     return absl::OkStatus();
   }
   std::string encoded;
   const bool is_plain = IsTrivial(value.dtype()) && !value.is_ref();
   if (!is_plain) GYRE_RETURN_IF_ERROR(EncodeTensor(value, encoded));
+  const uint64_t bytes = is_plain ? value.bytes() : encoded.size();
+  if (bytes > kMaxBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(edge.tensor_name, " holds ", bytes, " bytes; ", kMaxBytes,
+                     " are the most that can travel from one process to another"));
+  }
   const bool is_small =
       is_plain ? value.bytes() <= Channel::kMaxEagerBytes : encoded.size() <= kMaxEagerEncoded;
   const int64_t weight = WeightOf(value);
   if (is_small && peer.credit.fetch_sub(weight, std::memory_order_relaxed) > 0) {
     if (is_plain) {
-      peer.channel->Send(header, std::move(item.value));
+      mesh_.Send(*peer.channel, header, std::move(item.value));
     } else {
-      peer.channel->SendEncoded(header, std::move(encoded));
+      mesh_.SendEncoded(*peer.channel, header, std::move(encoded));
     }
     return absl::OkStatus();
   }
   peer.credit.fetch_add((is_small ? weight : 0) - kItemWeight, std::memory_order_relaxed);
-  const uint64_t bytes = is_plain ? value.bytes() : encoded.size();
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
@@ -88,7 +104,7 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
     offers_.emplace(header.number, std::move(item.value));
   }
   header.kind = FrameKind::kOffer;
-  peer.channel->Send(header, Tensor::Scalar(static_cast<int64_t>(bytes)));
+  mesh_.Send(*peer.channel, header, Tensor::Scalar(static_cast<int64_t>(bytes)));
   return absl::OkStatus();
 }
 
@@ -112,14 +128,17 @@ void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCa
   {
     const std::lock_guard lock(mutex_);
     status = status_;
-    if (status.ok()) pulls_[{from->incarnation, offer}] = {from, bytes, std::move(done)};
+    const std::pair key(from->incarnation, offer);
+    if (status.ok() && pulls_.contains(key))
+      status = absl::DataLossError(absl::StrCat(from->name, " has offered two values as one"));
+    if (status.ok()) pulls_.emplace(key, Pull{bytes, std::move(done)});
   }
   if (!status.ok()) return done(status);
   FrameHeader header;
   header.kind = FrameKind::kPull;
   header.step = id_;
   header.number = offer;
-  from->channel->Send(header);
+  mesh_.Send(*from->channel, header);
 }
 
 void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
@@ -135,16 +154,17 @@ void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
   header.kind = FrameKind::kPulled;
   header.step = id_;
   header.number = offer;
-  if (IsTrivial(value.dtype())) return from->channel->Send(header, std::move(value));
+  if (IsTrivial(value.dtype())) return mesh_.Send(*from->channel, header, std::move(value));
   std::string encoded;
   // It could be encoded when it was offered, and is what it was.
-  if (EncodeTensor(value, encoded).ok()) from->channel->SendEncoded(header, std::move(encoded));
+  if (EncodeTensor(value, encoded).ok())
+    mesh_.SendEncoded(*from->channel, header, std::move(encoded));
 }
 
 void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
                             absl::StatusOr<Tensor> value) {
-  if (!value.ok()) return Abort(value.status());
   if (header.kind == FrameKind::kPulled) {
+    if (!value.ok()) return Abort(value.status());
     RecvCallback done;
     {
       const std::lock_guard lock(mutex_);
@@ -155,16 +175,19 @@ void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
     }
     return done(Item{*std::move(value), false});
   }
-  Item item{*std::move(value), (header.flags & FrameHeader::kDead) != 0};
-  int64_t weight = WeightOf(item.value);
-  if (header.kind == FrameKind::kOffer) {
-    weight = kItemWeight;
-    const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
-    item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
-  }
+  const int64_t weight = WeightOf(header);
   {
     const std::lock_guard lock(mutex_);
-    unread_[from->incarnation] += weight;
+    unread_[from] += weight;
+  }
+  if (!value.ok()) {
+    GiveBack(from, weight);
+    return Abort(value.status());
+  }
+  Item item{*std::move(value), (header.flags & FrameHeader::kDead) != 0};
+  if (header.kind == FrameKind::kOffer) {
+    const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
+    item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
   }
   // After an abort, nobody wants it.
   if (!values_.Send(header.key, std::move(item)).ok()) GiveBack(from, weight);
@@ -173,7 +196,7 @@ void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
 void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
   {
     const std::lock_guard lock(mutex_);
-    int64_t& unread = unread_[from->incarnation];
+    int64_t& unread = unread_[from];
     weight = std::min(weight, unread);
     unread -= weight;
   }
@@ -181,7 +204,7 @@ void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
   FrameHeader header;
   header.kind = FrameKind::kCredit;
   header.number = static_cast<uint64_t>(from->owed.exchange(0, std::memory_order_relaxed));
-  if (header.number > 0) from->channel->Send(header);
+  if (header.number > 0) mesh_.Send(*from->channel, header);
 }
 
 void StepRendezvous::Abort(const absl::Status& why) {
@@ -206,10 +229,12 @@ bool StepRendezvous::Uses(const Peer& peer) const {
 // Nobody sends or receives any more. What was not read is given back.
 void StepRendezvous::End() {
   Abort(absl::AbortedError("the step has ended"));
-  if (routes_ == nullptr) return;
-  for (const auto& [device, peer] : *routes_) {
-    if (peer != nullptr) GiveBack(peer, std::numeric_limits<int64_t>::max());
+  std::vector<PeerPtr> senders;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [peer, weight] : unread_) senders.push_back(peer);
   }
+  for (const PeerPtr& peer : senders) GiveBack(peer, std::numeric_limits<int64_t>::max());
 }
 
 Courier* StepRendezvous::courier() { return &mesh_; }
@@ -346,7 +371,7 @@ void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<T
     case FrameKind::kPing: {
       FrameHeader pong;
       pong.kind = FrameKind::kPong;
-      return channel.Send(pong);
+      return Send(channel, pong);
     }
     case FrameKind::kCredit:
       peer->credit.fetch_add(static_cast<int64_t>(std::min<uint64_t>(header.number, kCreditBytes)),
@@ -360,9 +385,7 @@ void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<T
       if (const auto step = StepFor(header.step, true))
         return step->Arrive(peer, header, std::move(value));
       // The step has ended: what it did not read is given back here.
-      peer->owed.fetch_add(
-          header.kind == FrameKind::kOffer || !value.ok() ? kItemWeight : WeightOf(*value),
-          std::memory_order_relaxed);
+      peer->owed.fetch_add(WeightOf(header), std::memory_order_relaxed);
       return;
     }
     case FrameKind::kPulled:
@@ -373,6 +396,14 @@ void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<T
     case FrameKind::kPong:
       return;
   }
+}
+
+void Mesh::Send(Channel& channel, const FrameHeader& header, Tensor value) {
+  if (channel.Send(header, std::move(value))) Wake();
+}
+
+void Mesh::SendEncoded(Channel& channel, const FrameHeader& header, std::string body) {
+  if (channel.SendEncoded(header, std::move(body))) Wake();
 }
 
 // Who was dialled answers with a hello of its own.
@@ -535,13 +566,13 @@ void Mesh::Tick() {
   ping.kind = FrameKind::kPing;
   const auto channels = Channels();
   for (const std::shared_ptr<Channel>& channel : *channels) {
-    if (channel->TakeHasHeard()) channel->heard_nanos.store(now, std::memory_order_relaxed);
+    if (channel->HasHeard()) channel->heard_nanos.store(now, std::memory_order_relaxed);
     const int64_t silent = now - channel->heard_nanos.load(std::memory_order_relaxed);
     if (silent > options_.failure_nanos) {
       Lose(channel, absl::UnavailableError(
                         absl::StrCat("nothing was heard of it for ", silent / 1'000'000, " ms")));
     } else if (silent > kPingNanos && PeerOf(*channel) != nullptr) {
-      channel->Send(ping);
+      Send(*channel, ping);
     }
   }
   std::vector<uint64_t> unbegun;

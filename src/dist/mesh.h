@@ -59,7 +59,6 @@ class StepRendezvous final : public Rendezvous {
  private:
   friend class Mesh;
   struct Pull {
-    PeerPtr from;
     uint64_t bytes = 0;
     RecvCallback done;
   };
@@ -85,7 +84,7 @@ class StepRendezvous final : public Rendezvous {
   absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
   std::map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
-  absl::flat_hash_map<uint64_t, int64_t> unread_;  // by peer: the weight of what waits here
+  absl::flat_hash_map<PeerPtr, int64_t> unread_;  // the weight of what waits here
 };
 
 class Mesh final : public Courier, private FrameSink {
@@ -146,6 +145,9 @@ class Mesh final : public Courier, private FrameSink {
   void OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) override;
   absl::Status OnHello(Channel& channel, const Hello& hello) override;
 
+  // As the channel's; who sleeps learns that there is something to write.
+  void Send(Channel& channel, const FrameHeader& header, Tensor value = Tensor());
+  void SendEncoded(Channel& channel, const FrameHeader& header, std::string body);
   void AcceptCallers();
   void PollChannels();
   void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);

@@ -30,6 +30,29 @@ T Take(const char*& in) {
   return value;
 }
 
+// Whether there is a body exactly where its kind has one.
+bool IsSound(const FrameHeader& header) {
+  const bool is_dead = (header.flags & FrameHeader::kDead) != 0;
+  const bool has_body = header.body_bytes > 0;
+  switch (header.kind) {
+    case FrameKind::kHello:
+      return has_body;
+    case FrameKind::kData:
+      return has_body != is_dead;
+    case FrameKind::kOffer:
+      return header.dtype == DType::kInt64 && header.rank == 0 && header.flags == 0 &&
+             header.body_bytes == sizeof(int64_t);
+    case FrameKind::kPulled:
+      return has_body && !is_dead;
+    case FrameKind::kPull:
+    case FrameKind::kCredit:
+    case FrameKind::kPing:
+    case FrameKind::kPong:
+      return !has_body;
+  }
+  return false;
+}
+
 }  // namespace
 
 void EncodeHeader(const FrameHeader& header, bool with_checksum, char* out) {
@@ -75,6 +98,8 @@ absl::StatusOr<FrameHeader> DecodeHeader(absl::string_view bytes, bool with_chec
   }
   if (dtype != 0 && DTypeOfByte(dtype) == DType::kInvalid)
     return absl::InvalidArgumentError(absl::StrCat("a frame's value has the unknown type ", dtype));
+  if (!IsSound(header))
+    return absl::InvalidArgumentError(absl::StrCat("a frame of kind ", kind, " has another body"));
   return header;
 }
 
