@@ -26,6 +26,7 @@ namespace gyre::dist {
 namespace {
 
 constexpr int64_t kNanosPerMs = 1'000'000;
+constexpr int kMostDevices = 1024;  // of a worker, as ParseDeviceSet
 
 // One worker, as the client sees it. Guarded by the cluster's mutex.
 struct Member {
@@ -48,8 +49,9 @@ struct Underway {
   std::vector<absl::Status> statuses;
   std::vector<proto::Done> results;
   const std::function<void(absl::string_view, absl::string_view)>* print = nullptr;
-  int printing = 0;    // calls of it under way, which the step's end waits for
-  absl::Status first;  // the first error, which cancelled the rest
+  absl::Status first;      // the first error, which cancelled the rest
+  int printing = 0;        // calls of `print` that have not returned
+  std::mutex print_mutex;  // held during them; taken without the cluster's
 };
 
 // Where a worker is, and what its devices are called.
@@ -106,6 +108,7 @@ struct State : std::enable_shared_from_this<State> {
   absl::Status WaitFor(std::unique_lock<std::mutex>& lock, absl::string_view what, F is_so);
   absl::Status AnyGone() const;
   void Fail(uint64_t step, Underway& underway, const absl::Status& why);
+  void Print(const proto::Printed& printed);
   void SendTo(int member, const proto::ToWorker& message) {
     members[member].link->Send(message.SerializeAsString());
   }
@@ -146,7 +149,8 @@ void State::OnMessage(int m, absl::string_view bytes) {
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Lose(m, absl::DataLossError("it sent what is no message"));
   }
-  std::unique_lock lock(mutex);
+  if (message.what_case() == proto::FromWorker::kPrinted) Print(message.printed());
+  const std::lock_guard lock(mutex);
   Member& member = members[m];
   member.heard_nanos = host.clock().NowNanos();
   switch (message.what_case()) {
@@ -171,22 +175,30 @@ void State::OnMessage(int m, absl::string_view bytes) {
       if (!step.statuses[m].ok()) Fail(it->first, step, step.statuses[m]);
       break;
     }
-    case proto::FromWorker::kPrinted: {
-      const auto it = steps.find(message.printed().step());
-      if (it == steps.end()) return;
-      // What prints is the user's, and may wait for another thread that is about to call here.
-      Underway& step = *it->second;
-      ++step.printing;
-      lock.unlock();
-      (*step.print)(message.printed().stream(), message.printed().text());
-      lock.lock();
-      --step.printing;
-      break;
-    }
+    case proto::FromWorker::kPrinted:
     case proto::FromWorker::kPong:
     case proto::FromWorker::WHAT_NOT_SET:
       return;
   }
+  changed.notify_all();
+}
+
+// Without the mutex: who prints may cancel the run, or wait for who does.
+void State::Print(const proto::Printed& printed) {
+  Underway* step = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = steps.find(printed.step());
+    if (it == steps.end()) return;
+    step = it->second;
+    ++step->printing;
+  }
+  {
+    const std::lock_guard lock(step->print_mutex);
+    (*step->print)(printed.stream(), printed.text());
+  }
+  const std::lock_guard lock(mutex);
+  --step->printing;
   changed.notify_all();
 }
 
@@ -300,6 +312,16 @@ absl::Status State::Connect(const LinkDialer& dial) {
     const proto::HelloReply& hello = *members[m].hello;
     if (absl::Status refused = FromProto(hello.status()); !refused.ok()) {
       return absl::Status(refused.code(), absl::StrCat(members[m].name, ": ", refused.message()));
+    }
+    if (hello.num_devices() < 1 || hello.num_devices() > kMostDevices) {
+      return absl::InternalError(
+          absl::StrCat(members[m].name, " says that it has ", hello.num_devices(), " devices"));
+    }
+    for (size_t other = 0; other < m; ++other) {
+      if (members[other].hello && members[other].hello->incarnation() == hello.incarnation()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(members[other].name, " and ", members[m].name, " are the same process"));
+      }
     }
     for (int k = 0; k < hello.num_devices(); ++k) {
       DeviceName device = places[m].device;
@@ -511,6 +533,26 @@ class ClusterEngine final : public Engine {
   const std::shared_ptr<State> state_;
 };
 
+// Whether the workers take feeds that there are, and give every fetch.
+absl::Status CheckParts(const std::vector<proto::Compiled>& parts, const RunSignature& signature) {
+  const auto feeds = static_cast<int>(signature.feeds.size());
+  std::vector<bool> is_given(signature.fetches.size());
+  const auto fetches = static_cast<int>(is_given.size());
+  for (const proto::Compiled& part : parts) {
+    const auto is_feed = [&](int i) { return i >= 0 && i < feeds; };
+    const auto is_fetch = [&](int i) { return i >= 0 && i < fetches; };
+    if (!std::all_of(part.feeds().begin(), part.feeds().end(), is_feed) ||
+        !std::all_of(part.fetches().begin(), part.fetches().end(), is_fetch)) {
+      return absl::InternalError("a worker takes or gives what the program does not have");
+    }
+    if (!part.takes_part()) continue;
+    for (const int fetch : part.fetches()) is_given[fetch] = true;
+  }
+  if (!std::all_of(is_given.begin(), is_given.end(), [](bool is) { return is; }))
+    return absl::InternalError("no worker gives one of the results");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
     std::shared_ptr<const Program> program, const RunSignature& signature,
     const EngineOptions& options) const {
@@ -573,6 +615,7 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
   }
   state_->compiling.erase(id);
   GYRE_RETURN_IF_ERROR(status);
+  GYRE_RETURN_IF_ERROR(CheckParts(parts, signature));
   return std::unique_ptr<Executable>(
       std::make_unique<ClusterExecutable>(state_, id, signature.fetches.size(), std::move(parts)));
 }

@@ -42,6 +42,11 @@ struct Peer {
   std::atomic<int64_t> owed{0};    // bytes read whose credit has not been given back
 };
 using PeerPtr = std::shared_ptr<Peer>;
+struct ByIncarnation {
+  bool operator()(const PeerPtr& a, const PeerPtr& b) const {
+    return a->incarnation < b->incarnation;
+  }
+};
 
 // By device: the peer that has it; null: this process.
 using Routes = std::map<std::string, PeerPtr, std::less<>>;
@@ -84,7 +89,8 @@ class StepRendezvous final : public Rendezvous {
   absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
   std::map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
-  absl::flat_hash_map<PeerPtr, int64_t> unread_;  // the weight of what waits here
+  // The weight of what waits here.
+  std::map<PeerPtr, int64_t, ByIncarnation> unread_;
 };
 
 class Mesh final : public Courier, private FrameSink {

@@ -1,6 +1,7 @@
 #include "dist/worker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <limits>
 #include <map>
@@ -25,6 +26,9 @@ namespace {
 constexpr int64_t kNanosPerMs = 1'000'000;
 // How often a worker that joins looks whether the others have answered.
 constexpr int64_t kJoinLookNanos = 20 * kNanosPerMs;
+// What a client may ask for at most.
+constexpr int64_t kMostFailureMs = 3'600'000;
+constexpr int64_t kMostLookOutNanos = 1'000 * kNanosPerMs;
 
 // In time that does not tell where two tokens differ.
 bool IsSameToken(absl::string_view a, absl::string_view b) {
@@ -81,10 +85,11 @@ struct Worker::State {
         mesh(h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
              [](const Peer&, const absl::Status&) {}) {}
 
-  // A task on a thread of its own, which the worker's end waits for.
+  // A task on a thread of its own, which the worker's end waits for; after that there are none.
   void Spawn(std::shared_ptr<State> self, std::function<void()> task) {
     {
       const std::lock_guard lock(mutex);
+      if (ends) return;
       ++busy;
     }
     host.Spawn([self = std::move(self), task = std::move(task)]() mutable {
@@ -101,6 +106,7 @@ struct Worker::State {
   Mesh mesh;
   std::mutex mutex;
   std::condition_variable changed;
+  bool ends = false;                           // guarded by mutex: the worker is going
   int busy = 0;                                // guarded by mutex: tasks
   std::vector<std::weak_ptr<Client>> clients;  // guarded by mutex
   // guarded by mutex: variables that clients share, by the name they give
@@ -148,10 +154,10 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<ControlLink> link_;
-  bool is_known_ = false;  // of OnMessage alone: it has shown the token
+  bool is_known_ = false;               // of OnMessage alone: it has shown the token
+  std::atomic<bool> has_ended_{false};  // nothing is begun for it any more
 
-  std::mutex mutex_;     // guards what follows
-  absl::Status closed_;  // why nothing more is to be begun
+  std::mutex mutex_;  // guards what follows
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
@@ -161,6 +167,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
 
 void Worker::Client::OnMessage(absl::string_view bytes) {
   proto::ToWorker message;
+  if (has_ended_) return;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return link_->Close();
   if (!is_known_ && message.what_case() != proto::ToWorker::kHello) return link_->Close();
   switch (message.what_case()) {
@@ -247,7 +254,8 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
     return absl::FailedPreconditionError("this worker has been started anew");
   const auto transport = static_cast<Transport>(std::clamp(join.transport(), 0, 2));
   const Clock& clock = state_->host.clock();
-  const int64_t deadline = clock.NowNanos() + join.failure_ms() * kNanosPerMs;
+  const int64_t failure_ms = std::clamp<int64_t>(join.failure_ms(), 0, kMostFailureMs);
+  const int64_t deadline = clock.NowNanos() + failure_ms * kNanosPerMs;
   Mesh& mesh = state_->mesh;
   while (true) {
     const uint64_t seen = mesh.wakes();
@@ -263,14 +271,11 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
                                 join.secret(), own > other));
     }
     if (missing == nullptr) break;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!closed_.ok()) return closed_;
-    }
+    if (has_ended_) return absl::CancelledError("the client is gone");
     if (absl::IsInvalidArgument(status)) return status;
     if (clock.NowNanos() > deadline) {
       return absl::UnavailableError(absl::StrCat("no tensor channel to ", missing->name(),
-                                                 " within ", join.failure_ms(), " ms",
+                                                 " within ", failure_ms, " ms",
                                                  status.ok() ? "" : ": ", status.message()));
     }
     mesh.Wait(seen, kJoinLookNanos);
@@ -333,10 +338,12 @@ std::shared_ptr<ResourceStore> Worker::Client::ResourcesOf(const proto::Compile&
 void Worker::Client::StartRun(const proto::Run& run) {
   auto cancellation =
       std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
+  bool is_new = false;
   {
     const std::lock_guard lock(mutex_);
-    steps_[run.step()] = cancellation;
+    is_new = steps_.emplace(run.step(), cancellation).second;
   }
+  if (!is_new) return link_->Close();
   state_->Spawn(state_, [self = shared_from_this(), run, cancellation] {
     proto::FromWorker reply;
     proto::Done* const done = reply.mutable_done();
@@ -386,7 +393,7 @@ absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellati
   if (feeds.size() != program->parts.feeds.size())
     return absl::InvalidArgumentError("the wrong number of feeds");
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Routes> routes, RoutesOf(*program));
-  state_->mesh.set_look_out_nanos(run.look_out_nanos());
+  state_->mesh.set_look_out_nanos(std::clamp<int64_t>(run.look_out_nanos(), 0, kMostLookOutNanos));
   GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<StepRendezvous> rendezvous,
                         state_->mesh.Begin(run.step(), std::move(routes), budget));
   cancellation.AddCallback(
@@ -412,10 +419,10 @@ absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellati
 }
 
 void Worker::Client::CancelAll(const absl::Status& why) {
+  has_ended_ = true;
   std::vector<std::shared_ptr<Cancellation>> steps;
   {
     const std::lock_guard lock(mutex_);
-    closed_ = why;
     for (const auto& [id, cancellation] : steps_) steps.push_back(cancellation);
   }
   state_->mesh.Wake();
@@ -429,11 +436,12 @@ Worker::~Worker() {
   std::vector<std::weak_ptr<Client>> clients;
   {
     const std::lock_guard lock(state_->mutex);
+    state_->ends = true;
     clients.swap(state_->clients);
   }
   for (const auto& weak : clients) {
     if (const auto client = weak.lock()) {
-      client->CancelAll(absl::CancelledError("the worker ends"));
+      client->CancelAll(absl::UnavailableError("the worker ends"));
       client->Close();
     }
   }

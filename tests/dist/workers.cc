@@ -1,0 +1,74 @@
+#include "dist/workers.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "support/run_text.h"
+
+namespace gyre::test {
+
+std::string Workers::Address(int i) { return absl::StrCat("host", i); }
+
+Workers::Workers(int n, int64_t failure_nanos) : failure_nanos_(failure_nanos) {
+  constexpr int64_t kTickNanos = 20'000'000;
+  for (int i = 0; i < n; ++i) {
+    auto member = std::make_unique<Member>();
+    member->host = std::make_unique<TestHost>(network_, Address(i));
+    dist::WorkerOptions options;
+    options.token = kToken;
+    options.threads = 2;
+    options.incarnation = 100 + i;
+    options.failure_nanos = failure_nanos;
+    member->worker = std::make_unique<dist::Worker>(*member->host, options);
+    member->ticks =
+        member->host->Every(kTickNanos, [worker = member->worker.get()] { worker->Tick(); });
+    links_.Serve(Address(i),
+                 [worker = member->worker.get()](std::shared_ptr<dist::ControlLink> link) {
+                   return worker->Accept(std::move(link));
+                 });
+    members_.push_back(std::move(member));
+  }
+}
+
+Workers::~Workers() {
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i) Destroy(i);
+}
+
+void Workers::Destroy(int i) {
+  members_[i]->ticks = nullptr;
+  members_[i]->worker = nullptr;
+}
+
+dist::ClusterSettings Workers::Settings() {
+  dist::ClusterSettings settings;
+  for (int i = 0; i < static_cast<int>(members_.size()); ++i)
+    settings.addresses.push_back(Address(i));
+  settings.token = kToken;
+  settings.failure_nanos = failure_nanos_;
+  settings.first_step = ++clients_ << 32;
+  settings.secret = absl::StrCat("secret ", clients_.load());
+  return settings;
+}
+
+absl::StatusOr<std::shared_ptr<const Engine>> Workers::Connect(
+    const dist::ClusterSettings& settings) {
+  return dist::ConnectCluster(client_, links_.dialer(), settings);
+}
+
+std::unique_ptr<Session> Workers::SessionFor(const std::string& text, SessionOptions options) {
+  absl::StatusOr<std::shared_ptr<const Engine>> engine = Connect();
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  if (!engine.ok()) return nullptr;
+  options.cluster = *std::move(engine);
+  return testing::SessionFor(text, options);
+}
+
+int Workers::num_busy() const {
+  int busy = 0;
+  for (const auto& member : members_)
+    busy += member->worker == nullptr ? 0 : member->worker->num_busy();
+  return busy;
+}
+
+}  // namespace gyre::test
