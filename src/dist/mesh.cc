@@ -23,6 +23,8 @@ constexpr int64_t kGiveBackAt = Mesh::kCreditBytes / 4;
 constexpr uint64_t kMaxBytes =
     std::numeric_limits<uint32_t>::max() - Shape::kMaxRank * sizeof(int64_t);
 constexpr size_t kEndedKept = size_t{1} << 14;
+// How often a step that is being drained looks whether it is.
+constexpr int64_t kDrainLookNanos = 20'000'000;
 constexpr int64_t kPingNanos = 1'000'000'000;
 // Steps of which something came, but that never began here.
 constexpr int64_t kUnbegunNanos = 60'000'000'000;
@@ -146,19 +148,28 @@ void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = offers_.find(offer);
-    if (it == offers_.end()) return;
+    if (it == offers_.end() || !it->second.has_value()) return;
     value = std::move(it->second);
-    offers_.erase(it);
   }
   FrameHeader header;
   header.kind = FrameKind::kPulled;
   header.step = id_;
   header.number = offer;
-  if (IsTrivial(value.dtype())) return mesh_.Send(*from->channel, header, std::move(value));
   std::string encoded;
-  // It could be encoded when it was offered, and is what it was.
-  if (EncodeTensor(value, encoded).ok())
+  if (IsTrivial(value.dtype())) {
+    mesh_.Send(*from->channel, header, std::move(value));
+  } else if (EncodeTensor(value, encoded).ok()) {
+    // It could be encoded when it was offered, and is what it was.
     mesh_.SendEncoded(*from->channel, header, std::move(encoded));
+  }
+  // Not before: an offer that is gone has left, or waits in the channel.
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    offers_.erase(offer);
+    wakes = is_draining_;
+  }
+  if (wakes) mesh_.Wake();
 }
 
 void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
@@ -210,13 +221,16 @@ void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
 void StepRendezvous::Abort(const absl::Status& why) {
   decltype(pulls_) pulls;
   absl::flat_hash_map<uint64_t, Tensor> offers;
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;
     status_ = why;
     pulls.swap(pulls_);
     offers.swap(offers_);
+    wakes = is_draining_;
   }
+  if (wakes) mesh_.Wake();
   values_.Abort(why);
   for (auto& [offer, pull] : pulls) pull.done(why);
 }
@@ -238,6 +252,25 @@ void StepRendezvous::End() {
 }
 
 Courier* StepRendezvous::courier() { return &mesh_; }
+
+bool StepRendezvous::HasLeft() const {
+  return absl::c_none_of(*routes_, [](const auto& route) {
+    return route.second != nullptr && route.second->channel->HasWaiting();
+  });
+}
+
+absl::Status StepRendezvous::Drain() {
+  while (true) {
+    const uint64_t seen = mesh_.wakes();
+    {
+      const std::lock_guard lock(mutex_);
+      if (!status_.ok()) return status_;
+      if (offers_.empty() && HasLeft()) return absl::OkStatus();
+      is_draining_ = true;
+    }
+    mesh_.Wait(seen, kDrainLookNanos);
+  }
+}
 
 // ---- Mesh
 

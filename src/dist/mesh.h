@@ -60,6 +60,9 @@ class StepRendezvous final : public Rendezvous {
   void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override;
   void Abort(const absl::Status& why) override;
   Courier* courier() override;
+  // Nothing more will be sent. Waits until the others have taken what stays here until they ask for
+  // it, and what has not left yet. The step's error, if it is aborted.
+  absl::Status Drain();
 
  private:
   friend class Mesh;
@@ -71,6 +74,7 @@ class StepRendezvous final : public Rendezvous {
   void Arrive(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
   void AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done);
   void Answer(const PeerPtr& from, uint64_t offer);
+  bool HasLeft() const;
   // A value from `from` has been read, or will never be.
   void GiveBack(const PeerPtr& from, int64_t weight);
   bool Uses(const Peer& peer) const;
@@ -85,6 +89,7 @@ class StepRendezvous final : public Rendezvous {
   std::mutex mutex_;  // guards what follows
   RefPtr<MemoryBudget> budget_;
   absl::Status status_;
+  bool is_draining_ = false;
   uint64_t next_offer_ = 1;
   absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
@@ -175,7 +180,7 @@ class Mesh final : public Courier, private FrameSink {
   std::atomic<int64_t> look_out_nanos_;
   std::atomic<uint64_t> wakes_{0};
   std::atomic<bool> sleeps_{false};
-  std::mutex accept_mutex_;                            // held by who accepts
+  std::mutex accept_mutex_;  // held by who accepts
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -414,6 +414,7 @@ absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellati
   };
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
                         program->parts.executable->Run(feeds, env, {}));
+  GYRE_RETURN_IF_ERROR(rendezvous->Drain());
   reply->set_peak_bytes(budget->peak());
   return ToProto(results, reply->mutable_fetches());
 }

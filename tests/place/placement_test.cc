@@ -126,7 +126,7 @@ TEST(Placement, StateIsWhereItsMakerAsksForRatherThanItsUsers) {
       %push = StackPushV2(%stack, %y) : float32 on "/cpu:0"
     })",
                    {"more", "push"}),
-            "read:1 v:1 y:2 r:2 more:2 size:1 stack:1 push:1");
+            "v:1 read:1 y:2 r:2 more:2 size:1 stack:1 push:1");
   // Makers of one state must agree.
   EXPECT_THAT(ErrorOf(R"(
     graph {
