@@ -63,7 +63,7 @@ def test_a_worker_that_dies_fails_its_runs():
 
 
 def test_tokens(workers, monkeypatch):
-    with pytest.raises(gyre.errors.UnauthenticatedError, match="worker 0 .*the token is not"):
+    with pytest.raises(gyre.errors.UnauthenticatedError, match="worker [01] .*the token is not"):
         gyre.cluster.connect(workers.target, "0123456789abcdef")
     # What another process has started is not known here.
     from gyre._impl.cluster import connection
