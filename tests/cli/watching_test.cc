@@ -2,8 +2,6 @@
 // `gyre trace`, and where a run says it is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "support/paths.h"
+#include "support/process.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
 
@@ -270,49 +269,11 @@ TEST(Tables, UnitsFitTheValue) {
   EXPECT_EQ(ShortCount(999), "999");
 }
 
-// A process whose standard error is read line by line.
-class Process {
- public:
-  explicit Process(std::vector<std::string> words) {
-    int ends[2];
-    EXPECT_EQ(::pipe(ends), 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(ends[1], STDERR_FILENO);
-      ::close(ends[0]);
-      std::vector<char*> arguments;
-      for (std::string& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      ::execv(arguments[0], arguments.data());
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    fd_ = ends[0];
-  }
-  ~Process() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    ::close(fd_);
-  }
-  void Signal(int signal) { ::kill(pid_, signal); }
-  // Empty once nothing has come for half a minute.
-  std::string NextLine() {
-    std::string line;
-    pollfd waiting{fd_, POLLIN, 0};
-    char c = 0;
-    while (::poll(&waiting, 1, 30'000) == 1 && ::read(fd_, &c, 1) == 1 && c != '\n') line += c;
-    return line;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int fd_ = -1;
-};
-
 TEST_F(Watching, SignalMakesARunSayWhereItIs) {
   for (const char* engine : {"dataflow", "reference"}) {
-    Process process({test::BuildPath("bin/gyre"), "run", graph_, "--feed", "n=inf", "--fetch",
-                     "total", "--init", "hello", "--engine", engine, "--timeout", "60000"});
+    test::Process process({test::BuildPath("bin/gyre"), "run", graph_, "--feed", "n=inf", "--fetch",
+                           "total", "--init", "hello", "--engine", engine, "--timeout", "60000"},
+                          STDERR_FILENO);
     ASSERT_EQ(process.NextLine(), "hello");
     // It may be asked before it has reached the loop.
     std::string line;

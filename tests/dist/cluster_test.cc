@@ -463,7 +463,7 @@ TEST(WorkerClients, DoNotKeepAWorkerThatJoins) {
     client->OnMessage(Hello().SerializeAsString());
     proto::ToWorker message;
     proto::Join& join = *message.mutable_join();
-    join.add_members()->set_incarnation(100);
+    join.add_members()->set_incarnation(Workers::kFirstIncarnation);
     join.add_members()->set_incarnation(5);
     join.mutable_members(1)->set_tcp("nowhere");
     join.set_failure_ms(int64_t{1} << 60);

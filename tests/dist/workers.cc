@@ -18,7 +18,7 @@ Workers::Workers(int n, int64_t failure_nanos) : failure_nanos_(failure_nanos) {
     dist::WorkerOptions options;
     options.token = kToken;
     options.threads = 2;
-    options.incarnation = 100 + i;
+    options.incarnation = kFirstIncarnation + i;
     options.failure_nanos = failure_nanos;
     member->worker = std::make_unique<dist::Worker>(*member->host, options);
     member->ticks =

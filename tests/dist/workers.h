@@ -19,6 +19,7 @@ namespace gyre::test {
 class Workers {
  public:
   static constexpr char kToken[] = "the workers' token";
+  static constexpr uint64_t kFirstIncarnation = 100;
   // With so little patience, what is gone is noticed soon; with more, nobody is given up because
   // the machine is slow.
   explicit Workers(int n, int64_t failure_nanos = 60'000'000'000);

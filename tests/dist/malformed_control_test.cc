@@ -1,0 +1,289 @@
+// Control messages that are damaged, or that fit nothing: errors at most, for who sent them.
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "dist/damage.h"
+#include "dist/messages.h"
+#include "dist/workers.h"
+#include "gmock/gmock.h"
+#include "support/run_text.h"
+#include "support/transcript.h"
+
+namespace gyre::dist {
+namespace {
+
+using test::Damage;
+using test::MemoryLinks;
+using test::Workers;
+using ::testing::HasSubstr;
+
+constexpr char kProgram[] = R"(
+graph {
+  %x = Placeholder() dtype=float32 shape=() : float32
+  %text = Const() value=string{"hello"} : string
+  %print = PrintV2(%text) output_stream="stdout"
+  %y = Mul(%x, %x) : float32
+}
+)";
+
+Feeds SomeFeeds() { return {{"x", Tensor::Scalar(3.0f)}}; }
+
+SessionOptions Quiet() {
+  SessionOptions options;
+  options.print = [](absl::string_view, absl::string_view) {};
+  return options;
+}
+
+TEST(ControlMalformed, RepliesThatDoNotFitTheProgramAreErrors) {
+  struct Case {
+    void (*spoil)(proto::FromWorker& message);
+    const char* error;
+  };
+  const Case cases[] = {
+      {[](proto::FromWorker& m) {
+         if (m.has_hello()) m.mutable_hello()->set_num_devices(0);
+       },
+       "has 0 devices"},
+      {[](proto::FromWorker& m) {
+         if (m.has_hello()) m.mutable_hello()->set_num_devices(2'000'000'000);
+       },
+       "has 2000000000 devices"},
+      {[](proto::FromWorker& m) {
+         if (m.has_compiled()) m.mutable_compiled()->add_feeds(1);
+       },
+       "takes or gives what the program does not have"},
+      {[](proto::FromWorker& m) {
+         if (m.has_compiled()) m.mutable_compiled()->add_feeds(-1);
+       },
+       "takes or gives what the program does not have"},
+      {[](proto::FromWorker& m) {
+         if (m.has_compiled()) m.mutable_compiled()->add_fetches(7);
+       },
+       "takes or gives what the program does not have"},
+      {[](proto::FromWorker& m) {
+         if (m.has_compiled()) m.mutable_compiled()->clear_fetches();
+       },
+       "no worker gives one of the results"},
+      {[](proto::FromWorker& m) {
+         if (m.has_done()) m.mutable_done()->clear_fetches();
+       },
+       "gave too few results"},
+      {[](proto::FromWorker& m) {
+         if (m.has_done()) *m.mutable_done()->mutable_fetches(0) = "no tensor";
+       },
+       "there is no tensor of type"},
+  };
+  for (const Case& one : cases) {
+    Workers workers(1);
+    workers.links().set_taps(nullptr, [spoil = one.spoil](std::string& bytes) {
+      proto::FromWorker message;
+      ASSERT_TRUE(message.ParseFromString(bytes));
+      spoil(message);
+      bytes = message.SerializeAsString();
+    });
+    const auto engine = workers.Connect();
+    absl::Status status = engine.status();
+    if (engine.ok()) {
+      SessionOptions options;
+      options.cluster = *engine;
+      status = testing::SessionFor(kProgram, options)->Run(SomeFeeds(), {"y"}).status();
+    }
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), HasSubstr(one.error));
+  }
+}
+
+// What a client says to worker 0 while it connects and runs a program, message by message.
+std::vector<std::string> WhatClientsSay() {
+  std::vector<std::string> said;
+  {
+    Workers workers(1);
+    workers.links().set_taps([&](std::string& message) { said.push_back(message); }, nullptr);
+    auto session = workers.SessionFor(kProgram, Quiet());
+    EXPECT_TRUE(session->Run(SomeFeeds(), {"y"}, {"print"}).ok());
+  }
+  proto::ToWorker message;
+  message.mutable_cancel()->set_step(1);
+  ToProto(absl::CancelledError("enough"), message.mutable_cancel()->mutable_status());
+  said.push_back(message.SerializeAsString());
+  message.mutable_ping()->set_number(1);
+  said.push_back(message.SerializeAsString());
+  return said;
+}
+
+class Nobody final : public ControlLink {
+ public:
+  void Send(std::string) override { ++num_sent_; }
+  void Close() override { is_closed_ = true; }
+  int num_sent() const { return num_sent_; }
+  bool is_closed() const { return is_closed_; }
+
+ private:
+  std::atomic<int> num_sent_{0};
+  std::atomic<bool> is_closed_{false};
+};
+
+// A host on which everything happens at once: tasks run where they are spawned, and time flies.
+class HastyHost final : public Host {
+ public:
+  const Clock& clock() const override { return clock_; }
+  void Spawn(std::function<void()> task) override { task(); }
+  std::shared_ptr<void> Every(int64_t, std::function<void()>) override { return nullptr; }
+  ChannelAddress channel_address() const override { return {"here", "", ""}; }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Dial(const ChannelAddress&, Transport) override {
+    return absl::UnavailableError("nobody is there");
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Accept() override {
+    return std::unique_ptr<ByteStream>();
+  }
+  void Sleep(absl::Span<ByteStream* const>, const std::vector<bool>&, int64_t) override {}
+  void WakeSleeper() override {}
+  void Wait(std::unique_lock<std::mutex>&, std::condition_variable&, int64_t) override {}
+
+ private:
+  struct FlyingClock final : Clock {
+    int64_t NowNanos() const override { return now += 600'000'000'000; }
+    mutable std::atomic<int64_t> now{0};
+  };
+  FlyingClock clock_;
+};
+
+TEST(ControlMalformed, MessagesToAWorkerEndTheirClientAtMost) {
+  const int mutations = testing::IsLongTest() ? 1'000'000 : 100'000;
+  const std::vector<std::string> said = WhatClientsSay();
+  proto::ToWorker first, second, third;
+  ASSERT_TRUE(first.ParseFromString(said[0]) && first.has_hello());
+  ASSERT_TRUE(second.ParseFromString(said[1]) && second.has_join());
+  ASSERT_TRUE(third.ParseFromString(said[2]) && third.has_compile());
+  HastyHost host;
+  WorkerOptions options;
+  options.token = Workers::kToken;
+  options.threads = 1;
+  options.incarnation = Workers::kFirstIncarnation;
+  Worker worker(host, options);
+  Damage damage(testing::TestSeed());
+  int clients = 0, replies = 0;
+  for (int sent = 0; sent < mutations; ++clients) {
+    const auto link = std::make_shared<Nobody>();
+    const auto client = worker.Accept(link);
+    for (int i = 0; i < 3; ++i) client->OnMessage(said[i]);
+    ASSERT_EQ(link->num_sent(), 3);
+    for (; !link->is_closed() && sent < mutations; ++sent)
+      client->OnMessage(damage.To(said[damage.Draw(said.size())]));
+    replies += link->num_sent();
+    client->OnClosed(absl::UnavailableError("gone"));
+    ASSERT_EQ(worker.num_busy(), 0);
+  }
+  EXPECT_LT(clients, mutations);
+  EXPECT_GT(replies, mutations / 10);
+}
+
+// Answers what clients ask before they run something; what then comes of it, the test says.
+class FakeWorker final : public LinkHandler {
+ public:
+  explicit FakeWorker(std::shared_ptr<ControlLink> link) : link_(std::move(link)) {}
+  void OnMessage(absl::string_view bytes) override {
+    proto::ToWorker message;
+    ASSERT_TRUE(message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    proto::FromWorker reply;
+    switch (message.what_case()) {
+      case proto::ToWorker::kHello:
+        reply.mutable_hello()->set_incarnation(5);
+        reply.mutable_hello()->set_num_devices(1);
+        break;
+      case proto::ToWorker::kJoin:
+        reply.mutable_joined();
+        break;
+      case proto::ToWorker::kCompile:
+        reply.mutable_compiled()->set_program(message.compile().program());
+        reply.mutable_compiled()->add_feeds(0);
+        reply.mutable_compiled()->add_fetches(0);
+        reply.mutable_compiled()->set_takes_part(true);
+        break;
+      case proto::ToWorker::kRun:
+        step_ = message.run().step();
+        return;
+      default:
+        return;
+    }
+    Say(reply.SerializeAsString());
+  }
+  void OnClosed(const absl::Status&) override {}
+  void Say(std::string message) { link_->Send(std::move(message)); }
+  uint64_t step() const { return step_; }  // 0: none yet
+
+ private:
+  const std::shared_ptr<ControlLink> link_;
+  std::atomic<uint64_t> step_{0};
+};
+
+std::vector<std::string> WhatWorkersSay(uint64_t step) {
+  std::vector<std::string> said;
+  proto::FromWorker message;
+  const auto say = [&] { said.push_back(message.SerializeAsString()); };
+  message.mutable_printed()->set_step(step);
+  message.mutable_printed()->set_stream("stdout");
+  message.mutable_printed()->set_text("hello");
+  say();
+  message.mutable_pong()->set_number(9);
+  say();
+  message.mutable_hello()->set_incarnation(5);
+  message.mutable_hello()->set_num_devices(1);
+  say();
+  ToProto(absl::OkStatus(), message.mutable_joined()->mutable_status());
+  say();
+  message.mutable_compiled()->set_program(1);
+  message.mutable_compiled()->add_feeds(0);
+  message.mutable_compiled()->add_fetches(0);
+  say();
+  message.mutable_done()->set_step(step);
+  EXPECT_TRUE(EncodeTensor(Tensor::Scalar(9.0f), *message.mutable_done()->add_fetches()).ok());
+  say();
+  ToProto(absl::AbortedError("enough"), message.mutable_done()->mutable_status());
+  say();
+  return said;
+}
+
+TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
+  const int mutations = testing::IsLongTest() ? 200'000 : 20'000;
+  constexpr int kPerStep = 64;
+  Damage damage(testing::TestSeed());
+  test::TestNetwork network;
+  test::TestHost host(network, "client");
+  int steps = 0, results = 0;
+  for (int sent = 0; sent < mutations; ++steps) {
+    std::shared_ptr<FakeWorker> worker;
+    MemoryLinks links;
+    links.Serve("fake", [&](std::shared_ptr<ControlLink> link) {
+      return worker = std::make_shared<FakeWorker>(std::move(link));
+    });
+    ClusterSettings settings;
+    settings.addresses = {"fake"};
+    settings.first_step = uint64_t{1} << 40;
+    settings.failure_nanos = 60'000'000'000;
+    const auto engine = ConnectCluster(host, links.dialer(), settings);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    SessionOptions options = Quiet();
+    options.cluster = *engine;
+    const auto session = testing::SessionFor(kProgram, options);
+    std::atomic<bool> has_ended{false};
+    std::thread run([&] {
+      results += session->Run(SomeFeeds(), {"y"}).ok() ? 1 : 0;
+      has_ended = true;
+    });
+    EXPECT_TRUE(Workers::Eventually([&] { return worker->step() != 0; }));
+    const std::vector<std::string> said = WhatWorkersSay(worker->step());
+    for (int i = 0; i < kPerStep && !has_ended; ++i, ++sent)
+      worker->Say(damage.To(said[damage.Draw(said.size())]));
+    worker->Say(said.back());
+    run.join();
+  }
+  EXPECT_LT(steps, mutations);
+  EXPECT_GT(results, 0);
+}
+
+}  // namespace
+}  // namespace gyre::dist

@@ -1,0 +1,201 @@
+// Workers as processes, of which one dies or stops in the middle of a loop: the client is told who,
+// and where in the loop; nothing is left behind, and who lives serves on.
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/env.h"
+#include "dist/workers.h"
+#include "gmock/gmock.h"
+#include "gyre/session.h"
+#include "support/paths.h"
+#include "support/process.h"
+#include "support/run_text.h"
+#include "support/temp_folder.h"
+#include "support/transcript.h"
+
+namespace gyre::dist {
+namespace {
+
+using test::Process;
+using test::Workers;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr char kToken[] = "a token for the test of processes";
+constexpr int kFailureMs = 2000;
+
+// A loop that counts on worker 0, and prints and multiplies by w on worker 1.
+constexpr char kLoop[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %w = Placeholder() dtype=float32 shape=() : float32
+  %zero = Const() value=int32{0} : int32
+  %one = Const() value=float32{1} : float32
+  %loop = While(%zero, %n, %one, %w) cond=@more body=@step : (int32, int32, float32, float32)
+}
+func @more(%i: int32, %n: int32, %x: float32, %w: float32) -> (p: bool) {
+  %less = Less(%i, %n) : bool on "/job:worker/task:0"
+  return %less
+}
+func @step(%i: int32, %n: int32, %x: float32, %w: float32) -> (i: int32, n: int32, x: float32, w: float32) {
+  %k = Const() value=int32{1} : int32
+  %next = AddV2(%i, %k) : int32 on "/job:worker/task:0"
+  %product = Mul(%x, %w) : float32 on "/job:worker/task:1"
+  %text = Const() value=string{"step"} : string on "/job:worker/task:1"
+  %print = PrintV2(%text) output_stream="stderr" on "/job:worker/task:1"
+  return %next, %n, %product, %w
+}
+)";
+
+class WorkerProcess {
+ public:
+  WorkerProcess()
+      : process_({test::BuildPath("bin/gyre"), "worker", "--with-parent", "--failure-timeout",
+                  absl::StrCat(kFailureMs)},
+                 STDOUT_FILENO, {{"GYRE_TOKEN", kToken}}) {
+    const std::vector<std::string> said = absl::StrSplit(process_.NextLine(), ' ');
+    EXPECT_EQ(said.size(), 3u);
+    if (said.size() == 3) address_ = said[2];
+  }
+  const std::string& address() const { return address_; }
+  Process& process() { return process_; }
+  // What /proc lists of it: "fd", "task".
+  size_t Count(const std::string& what) const {
+    std::error_code error;
+    const std::filesystem::directory_iterator entries(
+        absl::StrCat("/proc/", process_.pid(), "/", what), error);
+    return std::distance(begin(entries), end(entries));
+  }
+
+ private:
+  Process process_;
+  std::string address_;
+};
+
+std::set<std::string> SharedMemoryFiles() {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
+    if (absl::StrContains(entry.path().string(), "gyre")) names.insert(entry.path());
+  }
+  return names;
+}
+
+Feeds LoopFeeds(int n, float w) {
+  return {{"n", Tensor::Scalar(int32_t{n})}, {"w", Tensor::Scalar(w)}};
+}
+
+// A client's session, which counts what is printed.
+struct Client {
+  Client(const WorkerProcess& zero, const WorkerProcess& one, const char* transport) {
+    ClusterOptions cluster;
+    cluster.workers = {zero.address(), one.address()};
+    cluster.token = kToken;
+    cluster.transport = transport;
+    cluster.failure_timeout_ms = kFailureMs;
+    const auto engine = ConnectCluster(cluster);
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    if (!engine.ok()) return;
+    SessionOptions options;
+    options.cluster = *engine;
+    options.print = [this](absl::string_view, absl::string_view) { ++printed; };
+    session = testing::SessionFor(kLoop, options);
+  }
+  std::atomic<int> printed{0};
+  std::unique_ptr<Session> session;
+};
+
+TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
+  const int rounds = testing::IsLongTest() ? 200 : 6;
+  constexpr int kForEver = 2'000'000'000;
+  const std::set<std::string> files = SharedMemoryFiles();
+  std::mt19937_64 random(testing::TestSeed());
+  auto zero = std::make_unique<WorkerProcess>(), one = std::make_unique<WorkerProcess>();
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(round);
+    const bool dies = round % 2 == 0;
+    const int who = static_cast<int>(random() % 2);
+    const int prints = static_cast<int>(1 + random() % 200);
+    const char* const transport = random() % 2 == 0 ? "tcp" : "memory";
+    std::unique_ptr<WorkerProcess>& victim = who == 0 ? zero : one;
+    const std::unique_ptr<WorkerProcess>& survivor = who == 0 ? one : zero;
+    const size_t descriptors = survivor->Count("fd");
+    {
+      Client client(*zero, *one, transport);
+      ASSERT_NE(client.session, nullptr);
+      absl::Status status;
+      std::thread run(
+          [&] { status = client.session->Run(LoopFeeds(kForEver, 1), {"loop:2"}).status(); });
+      EXPECT_TRUE(Workers::Eventually([&] { return client.printed >= prints; }));
+      const int64_t begin = SystemClock().NowNanos();
+      victim->process().Signal(dies ? SIGKILL : SIGSTOP);
+      run.join();
+      EXPECT_LT((SystemClock().NowNanos() - begin) / 1'000'000, kFailureMs + 1000);
+      EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr(absl::StrCat("worker ", who, " (", victim->address(), ")")),
+                        HasSubstr("loop"), HasSubstr("iteration")));
+    }
+    if (dies) {
+      EXPECT_EQ(victim->process().Wait(), -SIGKILL);
+      victim = std::make_unique<WorkerProcess>();
+    } else {
+      victim->process().Signal(SIGCONT);
+    }
+    // The step, its channel and its client's link are gone.
+    EXPECT_TRUE(Workers::Eventually([&] { return survivor->Count("fd") <= descriptors; }))
+        << survivor->Count("fd") << " descriptors, before " << descriptors;
+    Client next(*zero, *one, transport);
+    ASSERT_NE(next.session, nullptr);
+    EXPECT_EQ(testing::RunScalar<float>(*next.session, LoopFeeds(5, 2), "loop:2"), 32.0f);
+  }
+  // No thread stays behind with a step: there are about as many as after one.
+  WorkerProcess fresh;
+  for (int i = 0; i < 3; ++i) {
+    Client client(fresh, *one, "tcp");
+    ASSERT_NE(client.session, nullptr);
+    EXPECT_EQ(testing::RunScalar<float>(*client.session, LoopFeeds(5, 2), "loop:2"), 32.0f);
+  }
+  EXPECT_LE(one->Count("task"), fresh.Count("task") + 4);
+  EXPECT_EQ(SharedMemoryFiles(), files);
+  for (WorkerProcess* const each : {zero.get(), one.get(), &fresh}) {
+    each->process().Signal(SIGTERM);
+    EXPECT_EQ(each->process().Wait(), 0);
+  }
+}
+
+// The same from the command line.
+TEST(Processes, TellWhoUsesThemWhichOneDied) {
+  const test::TempFolder folder;
+  const std::string graph = folder.Write("loop.gyre", absl::StrCat("program\n", kLoop));
+  auto zero = std::make_unique<WorkerProcess>();
+  WorkerProcess one;
+  Process client({test::BuildPath("bin/gyre"), "run", graph, "--cluster",
+                  absl::StrCat(zero->address(), ",", one.address()), "--feed", "n=2000000000",
+                  "--feed", "w=1", "--fetch", "loop:2"},
+                 STDERR_FILENO, {{"GYRE_TOKEN", kToken}});
+  ASSERT_EQ(client.NextLine(), "step");
+  const std::string address = zero->address();
+  zero->process().Signal(SIGKILL);
+  std::string text, line;
+  while (!(line = client.NextLine()).empty()) {
+    if (line != "step") absl::StrAppend(&text, line, "\n");
+  }
+  EXPECT_EQ(client.Wait(), 1);
+  EXPECT_THAT(text, AllOf(HasSubstr(absl::StrCat("worker 0 (", address, ")")), HasSubstr("loop"),
+                          HasSubstr("iteration")));
+}
+
+}  // namespace
+}  // namespace gyre::dist
