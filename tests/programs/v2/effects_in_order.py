@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-log = tf.Variable([0, 0, 0, 0, 0, 0, 0, 0])
+log = tf.Variable([0] * 10)
 at = tf.Variable(0)
 
 
