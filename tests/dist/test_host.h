@@ -3,6 +3,7 @@
 // a test may put forward.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -42,8 +43,10 @@ class TestHost final : public dist::Host {
 
   const Clock& clock() const override { return clock_; }
   void Spawn(std::function<void()> task) override { machine_->Spawn(std::move(task)); }
+  // Often enough for who puts the clock forward.
   std::shared_ptr<void> Every(int64_t nanos, std::function<void()> tick) override {
-    return machine_->Every(nanos, std::move(tick));
+    constexpr int64_t kMostNanos = 20'000'000;
+    return machine_->Every(std::min(nanos, kMostNanos), std::move(tick));
   }
   dist::ChannelAddress channel_address() const override { return {name_, "", ""}; }
   absl::StatusOr<std::unique_ptr<dist::ByteStream>> Dial(const dist::ChannelAddress& address,

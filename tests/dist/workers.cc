@@ -10,7 +10,7 @@ namespace gyre::test {
 
 std::string Workers::Address(int i) { return absl::StrCat("host", i); }
 
-Workers::Workers(int n, int64_t failure_nanos) : failure_nanos_(failure_nanos) {
+Workers::Workers(int n) {
   constexpr int64_t kTickNanos = 20'000'000;
   for (int i = 0; i < n; ++i) {
     auto member = std::make_unique<Member>();
@@ -19,7 +19,7 @@ Workers::Workers(int n, int64_t failure_nanos) : failure_nanos_(failure_nanos) {
     options.token = kToken;
     options.threads = 2;
     options.incarnation = kFirstIncarnation + i;
-    options.failure_nanos = failure_nanos;
+    options.failure_nanos = kFailureNanos;
     member->worker = std::make_unique<dist::Worker>(*member->host, options);
     member->ticks =
         member->host->Every(kTickNanos, [worker = member->worker.get()] { worker->Tick(); });
@@ -45,7 +45,7 @@ dist::ClusterSettings Workers::Settings() {
   for (int i = 0; i < static_cast<int>(members_.size()); ++i)
     settings.addresses.push_back(Address(i));
   settings.token = kToken;
-  settings.failure_nanos = failure_nanos_;
+  settings.failure_nanos = kFailureNanos;
   settings.first_step = ++clients_ << 32;
   settings.secret = absl::StrCat("secret ", clients_.load());
   return settings;

@@ -20,9 +20,9 @@ class Workers {
  public:
   static constexpr char kToken[] = "the workers' token";
   static constexpr uint64_t kFirstIncarnation = 100;
-  // With so little patience, what is gone is noticed soon; with more, nobody is given up because
-  // the machine is slow.
-  explicit Workers(int n, int64_t failure_nanos = 60'000'000'000);
+  // So long that nobody is given up because the machine is slow.
+  static constexpr int64_t kFailureNanos = 60'000'000'000;
+  explicit Workers(int n);
   ~Workers();
 
   // A new client of all workers.
@@ -33,6 +33,8 @@ class Workers {
   std::unique_ptr<Session> SessionFor(const std::string& text, SessionOptions options = {});
 
   MemoryLinks& links() { return links_; }
+  // That of the clients.
+  TestHost& client_host() { return client_; }
   dist::Worker& worker(int i) { return *members_[i]->worker; }
   static std::string Address(int i);
   // The worker ends, in the middle of whatever it does.
@@ -50,7 +52,6 @@ class Workers {
     std::shared_ptr<void> ticks;
   };
 
-  const int64_t failure_nanos_;
   TestNetwork network_;
   TestHost client_{network_, "client"};
   std::vector<std::unique_ptr<Member>> members_;
