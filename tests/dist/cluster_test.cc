@@ -388,7 +388,8 @@ TEST(ClusterFailures, EndTheStepsOfAClientThatGoes) {
     EndlessRun run(workers, *session);
     workers.links().Cut(Workers::Address(0));
     workers.links().Cut(Workers::Address(1));
-    EXPECT_TRUE(absl::IsUnavailable(run.End()));
+    const absl::Status status = run.End();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   }
   ExpectNobodyIsBusy(workers);
 }

@@ -129,7 +129,8 @@ void MemoryLinks::Cut(const std::string& address) {
   const std::lock_guard lock(mutex_);
   for (const Link& link : links_) {
     if (link.address != address) continue;
-    for (const auto& way : link.ways) way->Close();
+    // The way to the client first: what is cut carries no last words.
+    for (auto way = link.ways.rbegin(); way != link.ways.rend(); ++way) (*way)->Close();
   }
 }
 
