@@ -289,20 +289,44 @@ absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelA
     const std::lock_guard lock(mutex_);
     Expected& expected = expected_[incarnation];
     expected.name = std::move(name);
-    expected.secrets.insert(secret);
+    expected.address = address;
+    expected.transport = transport;
+    expected.dials = dials;
+    std::erase(expected.secrets, secret);
+    expected.secrets.push_back(secret);
+  }
+  return dials ? Dial(incarnation) : absl::OkStatus();
+}
+
+void Mesh::Withdraw(const std::string& secret) {
+  const std::lock_guard lock(mutex_);
+  absl::erase_if(expected_, [&](auto& entry) {
+    std::erase(entry.second.secrets, secret);
+    return entry.second.secrets.empty();
+  });
+}
+
+// Unless there is a channel, or one is on its way.
+absl::Status Mesh::Dial(uint64_t incarnation) {
+  Expected expected;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = expected_.find(incarnation);
     const bool is_under_way = absl::c_any_of(*channels_, [&](const auto& channel) {
       return channel->peer.load(std::memory_order_acquire) == incarnation;
     });
-    if (is_under_way) return absl::OkStatus();
+    if (is_under_way || it == expected_.end() || !it->second.dials) return absl::OkStatus();
+    expected = it->second;
   }
-  if (!dials) return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, host_.Dial(address, transport));
+  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
+                        host_.Dial(expected.address, expected.transport));
   auto channel = std::make_shared<Channel>(std::move(stream));
   channel->peer.store(incarnation, std::memory_order_release);
   channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
   FrameHeader header;
   header.kind = FrameKind::kHello;
-  channel->SendEncoded(header, EncodeHello({options_.incarnation, incarnation, secret}));
+  channel->SendEncoded(header,
+                       EncodeHello({options_.incarnation, incarnation, expected.secrets.back()}));
   const std::lock_guard lock(mutex_);
   ChannelList channels = *channels_;
   channels.push_back(std::move(channel));
@@ -314,18 +338,6 @@ PeerPtr Mesh::Find(uint64_t incarnation) {
   const std::lock_guard lock(mutex_);
   const auto it = peers_.find(incarnation);
   return it == peers_.end() ? nullptr : it->second;
-}
-
-void Mesh::Forget(uint64_t incarnation, const absl::Status& why) {
-  std::vector<std::shared_ptr<Channel>> gone;
-  {
-    const std::lock_guard lock(mutex_);
-    expected_.erase(incarnation);
-    for (const auto& channel : *channels_) {
-      if (channel->peer.load(std::memory_order_acquire) == incarnation) gone.push_back(channel);
-    }
-  }
-  for (const auto& channel : gone) Lose(channel, why);
 }
 
 void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why) {
@@ -348,9 +360,12 @@ void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why
       }
     }
   }
+  // Others keep it, as long as their routes do.
+  channel->stream().HangUp();
   if (lost == nullptr) return;
   for (const auto& step : steps) step->Abort(LostError(lost->name, why));
   on_lost_(*lost, why);
+  (void)Dial(lost->incarnation);  // if it is still wanted; Tick tries again
 }
 
 PeerPtr Mesh::PeerOf(const Channel& channel) {
@@ -446,7 +461,7 @@ absl::Status Mesh::OnHello(Channel& channel, const Hello& hello) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = expected_.find(hello.from);
-    if (it == expected_.end() || !it->second.secrets.contains(hello.secret) ||
+    if (it == expected_.end() || !absl::c_linear_search(it->second.secrets, hello.secret) ||
         hello.to != options_.incarnation) {
       return absl::PermissionDeniedError("somebody calls who does not belong to the cluster");
     }
@@ -593,6 +608,7 @@ void Mesh::Wake() {
 
 void Mesh::Tick() {
   AcceptCallers();
+  for (const auto& channel : *Channels()) channel->stream().LookAgain();
   PollChannels();
   const int64_t now = host_.clock().NowNanos();
   FrameHeader ping;
@@ -608,14 +624,18 @@ void Mesh::Tick() {
       Send(*channel, ping);
     }
   }
-  std::vector<uint64_t> unbegun;
+  std::vector<uint64_t> unbegun, missing;
   {
     const std::lock_guard lock(mutex_);
+    for (const auto& [incarnation, expected] : expected_) {
+      if (expected.dials && !peers_.contains(incarnation)) missing.push_back(incarnation);
+    }
     for (const auto& [id, step] : steps_) {
       if (step->routes_ == nullptr && now - step->made_nanos_ > kUnbegunNanos)
         unbegun.push_back(id);
     }
   }
+  for (const uint64_t incarnation : missing) (void)Dial(incarnation);
   for (const uint64_t id : unbegun) End(id);
 }
 

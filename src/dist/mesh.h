@@ -113,14 +113,14 @@ class Mesh final : public Courier, private FrameSink {
        std::function<void(const Peer&, const absl::Status&)> on_lost);
   ~Mesh() override;
 
-  // Who may say hello, with which secret; dials them if `dials`. The peer is there once it has
-  // answered: see Find.
+  // Who may say hello, with which secret; dials them if `dials`, and again whenever their channel
+  // is lost. The peer is there once it has answered: see Find.
   absl::Status Expect(uint64_t incarnation, std::string name, const ChannelAddress& address,
                       Transport transport, const std::string& secret, bool dials);
+  // Nobody is expected with this secret any more. Channels that there are stay.
+  void Withdraw(const std::string& secret);
   // Null: not yet, or no longer.
   PeerPtr Find(uint64_t incarnation);
-  // Hangs up.
-  void Forget(uint64_t incarnation, const absl::Status& why);
 
   // A step begins: its devices' routes, and who is charged for what it receives. ABORTED when it
   // has ended, or a peer of its routes is gone.
@@ -149,7 +149,11 @@ class Mesh final : public Courier, private FrameSink {
   friend class StepRendezvous;
   struct Expected {
     std::string name;
-    absl::flat_hash_set<std::string> secrets;  // one of each client that has named it
+    ChannelAddress address;
+    Transport transport = Transport::kAuto;
+    bool dials = false;
+    std::vector<std::string>
+        secrets;  // of each client that has named it, the newest last; not none
   };
 
   absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel, const FrameHeader& header) override;
@@ -159,6 +163,7 @@ class Mesh final : public Courier, private FrameSink {
   // As the channel's; who sleeps learns that there is something to write.
   void Send(Channel& channel, const FrameHeader& header, Tensor value = Tensor());
   void SendEncoded(Channel& channel, const FrameHeader& header, std::string body);
+  absl::Status Dial(uint64_t incarnation);
   void AcceptCallers();
   void PollChannels();
   void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);

@@ -123,6 +123,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   void OnClosed(const absl::Status& why) override {
     CancelAll(absl::CancelledError(absl::StrCat("the client is gone: ", why.message())));
     const std::lock_guard lock(mutex_);
+    state_->mesh.Withdraw(secret_);
     programs_.clear();
     own_state_.clear();
   }
@@ -157,7 +158,8 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   bool is_known_ = false;               // of OnMessage alone: it has shown the token
   std::atomic<bool> has_ended_{false};  // nothing is begun for it any more
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;    // guards what follows
+  std::string secret_;  // of its cluster's channels
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
@@ -257,6 +259,13 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
   const int64_t failure_ms = std::clamp<int64_t>(join.failure_ms(), 0, kMostFailureMs);
   const int64_t deadline = clock.NowNanos() + failure_ms * kNanosPerMs;
   Mesh& mesh = state_->mesh;
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_ended_ || !secret_.empty() || join.secret().empty())
+      return absl::FailedPreconditionError("a client lets its workers join once, with a secret");
+    secret_ = join.secret();
+  }
+  mesh.Tick();  // finds out which channels are lost
   while (true) {
     const uint64_t seen = mesh.wakes();
     const proto::Join::Member* missing = nullptr;
@@ -271,7 +280,10 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
                                 join.secret(), own > other));
     }
     if (missing == nullptr) break;
-    if (has_ended_) return absl::CancelledError("the client is gone");
+    if (has_ended_) {
+      mesh.Withdraw(join.secret());
+      return absl::CancelledError("the client is gone");
+    }
     if (absl::IsInvalidArgument(status)) return status;
     if (clock.NowNanos() > deadline) {
       return absl::UnavailableError(absl::StrCat("no tensor channel to ", missing->name(),

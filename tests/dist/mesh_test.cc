@@ -542,8 +542,39 @@ TEST(MeshCallers, CallOnce) {
   const auto second = callee.Call(HelloFrame(1, 2, kSecret));
   EXPECT_FALSE(first->is_gone);
   EXPECT_TRUE(second->is_gone);
-  callee.mesh().Forget(1, absl::CancelledError("enough"));
-  EXPECT_TRUE(first->is_gone);
+}
+
+// At once, even while somebody keeps the peer, so that the other end learns it.
+TEST(MeshCallers, AreHungUpOnWhenTheyTalkNonsense) {
+  Callee callee;
+  const auto script = callee.Call(HelloFrame(1, 2, kSecret));
+  const PeerPtr kept = callee.mesh().Find(1);
+  ASSERT_NE(kept, nullptr);
+  script->to_read = std::string(FrameHeader::kBytes, 'x');
+  callee.mesh().Tick();
+  EXPECT_TRUE(script->is_gone);
+  EXPECT_EQ(callee.mesh().Find(1), nullptr);
+}
+
+TEST(MeshCallers, AreNotServedOnceTheirClientIsGone) {
+  Callee callee;
+  callee.mesh().Withdraw(kSecret);
+  EXPECT_TRUE(callee.Call(HelloFrame(1, 2, kSecret))->is_gone);
+  EXPECT_FALSE(callee.Call(HelloFrame(3, 2, "another"))->is_gone);
+}
+
+// By who had dialled it.
+TEST(MeshChannels, AreDialledAgainWhenTheyAreLost) {
+  Pair pair(5 * kSecond);
+  const PeerPtr before = pair.two().Find(1);
+  pair.PutForward(6 * kSecond);
+  pair.two().Tick();  // it has heard nothing
+  EXPECT_EQ(pair.lost().size(), 1u);
+  pair.Move();
+  const PeerPtr after = pair.two().Find(1);
+  ASSERT_NE(after, nullptr);
+  EXPECT_NE(before, after);
+  EXPECT_NE(pair.one().Find(2), nullptr);
 }
 
 TEST(MeshCallers, AreGivenUpWhenTheySayNothing) {

@@ -45,12 +45,32 @@ struct Outcome {
   uint64_t history = 0;
 };
 
+void RunOn(const std::shared_ptr<Engine>& engine, const cli::GoldenCase& golden, uint64_t seed,
+           Outcome& outcome) {
+  cli::CheckOptions options;
+  options.session.cluster = engine;
+  options.session.soft_placement = true;
+  options.session.spread_seed = seed + 1;
+  options.session.print = [](absl::string_view, absl::string_view) {};
+  if (seed % 2 == 0) options.session.window = 1;
+  for (const cli::CheckResult& result : cli::RunGoldenCase(golden, options)) {
+    if (result.outcome == cli::Outcome::kFailed) {
+      if (++outcome.failed == 1) outcome.why = absl::StrCat(result.what, ": ", result.why);
+    } else {
+      ++outcome.passed;
+    }
+  }
+}
+
+const std::string& CaseOf(uint64_t seed) {
+  return Cases()[((seed * 0x9e3779b97f4a7c15) >> 20) % Cases().size()];
+}
+
 Outcome Simulate(uint64_t seed) {
   const Fault fault = kFaults[seed % std::size(kFaults)];
   const uint64_t drawn = seed * 0x9e3779b97f4a7c15;
-  const std::string& folder = Cases()[(drawn >> 20) % Cases().size()];
   Outcome outcome;
-  const auto golden = cli::ReadGoldenCase(folder);
+  const auto golden = cli::ReadGoldenCase(CaseOf(seed));
   if (!golden.ok()) {
     outcome.why = golden.status().ToString();
     return outcome;
@@ -58,24 +78,9 @@ Outcome Simulate(uint64_t seed) {
   SimulatedCluster cluster(seed, 2 + static_cast<int>((drawn >> 10) % 2), fault);
   {
     const auto engine = cluster.Connect();
-    if (!engine.ok()) {
-      outcome.why = engine.status().ToString();
-    } else {
-      outcome.has_connected = true;
-      cli::CheckOptions options;
-      options.session.cluster = *engine;
-      options.session.soft_placement = true;
-      options.session.spread_seed = seed + 1;
-      options.session.print = [](absl::string_view, absl::string_view) {};
-      if (drawn % 2 == 0) options.session.window = 1;
-      for (const cli::CheckResult& result : cli::RunGoldenCase(*golden, options)) {
-        if (result.outcome == cli::Outcome::kFailed) {
-          if (++outcome.failed == 1) outcome.why = absl::StrCat(result.what, ": ", result.why);
-        } else {
-          ++outcome.passed;
-        }
-      }
-    }
+    outcome.has_connected = engine.ok();
+    outcome.why = engine.ok() ? "" : engine.status().ToString();
+    if (engine.ok()) RunOn(*engine, *golden, seed, outcome);
   }
   outcome.history = cluster.world().history();
   return outcome;
@@ -116,6 +121,27 @@ TEST(Simulation, RightResultsOrClearErrors) {
     EXPECT_GT(count.first, 0);
     // The faults do hit.
     EXPECT_TRUE(fault < Fault::kStop || count.second > 0);
+  }
+}
+
+// Whatever the first client met with: workers that are there find each other again.
+TEST(Simulation, ASecondClientIsServed) {
+  constexpr uint64_t kSeeds = 400;
+  constexpr int64_t kSecond = 1'000'000'000;
+  for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kSeeds; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    constexpr Fault kPassing[] = {Fault::kPause, Fault::kRestart, Fault::kReset, Fault::kDamage};
+    const auto golden = cli::ReadGoldenCase(CaseOf(seed));
+    ASSERT_TRUE(golden.ok()) << golden.status();
+    SimulatedCluster cluster(seed, 2, kPassing[seed % std::size(kPassing)]);
+    Outcome first, second;
+    if (const auto engine = cluster.Connect(); engine.ok()) RunOn(*engine, *golden, seed, first);
+    cluster.Sleep(2 * kSecond + static_cast<int64_t>(cluster.world().Draw(4 * kSecond)));
+    const auto engine = cluster.Connect();
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    RunOn(*engine, *golden, seed, second);
+    EXPECT_EQ(second.failed, 0) << second.why;
+    EXPECT_GT(second.passed, 0);
   }
 }
 

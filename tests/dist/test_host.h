@@ -85,12 +85,14 @@ class ScriptedStream final : public dist::ByteStream {
     std::string written;
     size_t most_at_once = ~size_t{0};
     bool needs_checksum = false;
-    bool is_gone = false;  // the stream has been destroyed
+    bool is_gone = false;  // the stream has been hung up, or destroyed
   };
   explicit ScriptedStream(std::shared_ptr<Script> script) : script_(std::move(script)) {}
   ~ScriptedStream() override { script_->is_gone = true; }
   absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override;
   absl::StatusOr<size_t> Read(absl::Span<char> into) override;
+  void LookAgain() override {}
+  void HangUp() override { script_->is_gone = true; }
   bool PrepareWait(bool) override { return false; }
   void EndWait() override {}
   int fd() const override { return -1; }
@@ -117,6 +119,8 @@ class TappedStream final : public dist::ByteStream {
       : stream_(std::move(stream)), counts_(std::move(counts)) {}
   absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override;
   absl::StatusOr<size_t> Read(absl::Span<char> into) override { return stream_->Read(into); }
+  void LookAgain() override { stream_->LookAgain(); }
+  void HangUp() override { stream_->HangUp(); }
   bool PrepareWait(bool for_write) override { return stream_->PrepareWait(for_write); }
   void EndWait() override { stream_->EndWait(); }
   int fd() const override { return stream_->fd(); }

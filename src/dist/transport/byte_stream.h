@@ -27,6 +27,13 @@ class ByteStream {
   // is gone and all it sent has been read.
   virtual absl::StatusOr<size_t> Read(absl::Span<char> into) = 0;
 
+  // The next Read that finds nothing looks whether the other end lives, should it not always do so.
+  // Any thread, at any time; so is HangUp.
+  virtual void LookAgain() = 0;
+  // Ends it: the other end notices, and what is written or read from now on is
+  // UNAVAILABLE.
+  virtual void HangUp() = 0;
+
   // Who wants to sleep until Read, or Write where `for_write`, may do something, calls PrepareWait,
   // sleeps on fd() unless that has returned false, and calls EndWait. One thread at a time, which
   // need not be one of those that write and read meanwhile.

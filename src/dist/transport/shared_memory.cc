@@ -110,9 +110,11 @@ class SharedMemory final : public ByteStream {
     return n;
   }
 
+  void LookAgain() override { empty_reads_.store(kLookEvery, std::memory_order_relaxed); }
+  void HangUp() override { shutdown(socket_.get(), SHUT_RDWR); }
+
   bool PrepareWait(bool for_write) override {
-    // Who was woken by the other's death sees it at once.
-    empty_reads_.store(kLookEvery, std::memory_order_relaxed);
+    LookAgain();  // who was woken by the other's death sees it at once
     in_.reader_sleeps.store(1, std::memory_order_seq_cst);
     if (for_write) out_.writer_sleeps.store(1, std::memory_order_seq_cst);
     const bool may_read =

@@ -42,6 +42,8 @@ class Tcp final : public ByteStream {
     return SystemError(absl::StrCat("lost ", name()));
   }
 
+  void LookAgain() override {}
+  void HangUp() override { shutdown(socket_.get(), SHUT_RDWR); }
   bool PrepareWait(bool) override { return true; }
   void EndWait() override {}
   int fd() const override { return socket_.get(); }

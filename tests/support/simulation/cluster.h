@@ -36,14 +36,17 @@ class SimulatedCluster {
   SimulatedCluster(uint64_t seed, int num_workers, Fault fault);
   ~SimulatedCluster();
 
-  // Calls the workers. UNAVAILABLE where the fault keeps one from answering.
+  // Another client calls the workers. UNAVAILABLE where the fault keeps one from answering.
   absl::StatusOr<std::shared_ptr<Engine>> Connect();
+  // Of the client.
+  void Sleep(int64_t nanos);
   World& world() { return world_; }
 
  private:
   World world_;
   Place client_;
   std::unique_ptr<Network> network_;
+  uint64_t num_clients_ = 0;
 };
 
 }  // namespace gyre::simulation

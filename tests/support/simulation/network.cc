@@ -13,28 +13,39 @@ namespace {
 constexpr int64_t kMicro = 1'000;
 constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint64_t kStepsOfAClient = 1'000'000;
 constexpr size_t kRoom = size_t{1} << 15;
 constexpr char kToken[] = "a token of the simulation";
 
 absl::Status Broken() { return absl::UnavailableError("the connection was reset"); }
 
 // The two pipes of a stream; index 0 leads from who dialled.
-class StreamConnection final : public Connection {
+class StreamConnection final : public Connection,
+                               public std::enable_shared_from_this<StreamConnection> {
  public:
   StreamConnection(Place& dialler, Place& other) {
     pipes[0].writer = pipes[1].reader = &dialler;
     pipes[0].reader = pipes[1].writer = &other;
   }
   void Break() override {
-    for (Pipe& pipe : pipes) {
-      pipe.is_broken = true;
-      ++pipe.reader->activity;
-    }
+    for (const int end : {0, 1}) BreakEnd(end);
+  }
+  // What of it this end sees.
+  void BreakEnd(int end) {
+    is_broken[end] = true;
+    ++pipes[end].writer->activity;
+  }
+  void BreakApart(World& world) override {
+    const auto end = static_cast<int>(world.Draw(2));
+    BreakEnd(end);
+    world.After(static_cast<int64_t>(world.Draw(3 * kSecond)), *pipes[1 - end].writer,
+                [self = shared_from_this(), end] { self->BreakEnd(1 - end); });
   }
   bool Touches(const Place& place) const override {
     return pipes[0].writer == &place || pipes[0].reader == &place;
   }
   Pipe pipes[2];
+  bool is_broken[2] = {false, false};  // for who dialled, and for the other
 };
 
 class Stream final : public dist::ByteStream {
@@ -42,12 +53,13 @@ class Stream final : public dist::ByteStream {
   Stream(Network& network, std::shared_ptr<StreamConnection> connection, int end)
       : network_(network),
         connection_(std::move(connection)),
+        end_(end),
         out_(connection_->pipes[end]),
         in_(connection_->pipes[1 - end]) {}
-  ~Stream() override { connection_->Break(); }
+  ~Stream() override { HangUp(); }
 
   absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override {
-    if (out_.is_broken) return Broken();
+    if (is_broken()) return Broken();
     std::string bytes;
     for (const absl::string_view piece : pieces) absl::StrAppend(&bytes, piece);
     const size_t used = out_.arrived.size() + out_.underway;
@@ -70,7 +82,7 @@ class Stream final : public dist::ByteStream {
 
   absl::StatusOr<size_t> Read(absl::Span<char> into) override {
     size_t n = std::min(into.size(), in_.arrived.size());
-    if (n == 0) return in_.is_broken ? absl::StatusOr<size_t>(Broken()) : size_t{0};
+    if (n == 0) return is_broken() ? absl::StatusOr<size_t>(Broken()) : size_t{0};
     if (n > 1 && network_.world().Chance(0.1)) n = 1 + network_.world().Draw(n);
     std::copy_n(in_.arrived.begin(), n, into.begin());
     in_.arrived.erase(0, n);
@@ -80,17 +92,30 @@ class Stream final : public dist::ByteStream {
 
   bool PrepareWait(bool for_write) override {
     const bool has_room = out_.arrived.size() + out_.underway < kRoom;
-    return in_.arrived.empty() && !in_.is_broken && !(for_write && has_room);
+    return in_.arrived.empty() && !is_broken() && !(for_write && has_room);
   }
   void EndWait() override {}
+  void LookAgain() override {}
+  // The other end learns it later; never, if this one has learnt from the network that there is no
+  // way any more.
+  void HangUp() override {
+    if (is_broken()) return;
+    connection_->BreakEnd(end_);
+    network_.world().After(network_.Delay(), *out_.reader, [connection = connection_, end = end_] {
+      connection->BreakEnd(1 - end);
+    });
+  }
   int fd() const override { return -1; }
   bool WaitsForOutput() const override { return false; }
   bool NeedsChecksum() const override { return true; }
   std::string name() const override { return "a simulated stream"; }
 
  private:
+  bool is_broken() const { return connection_->is_broken[end_]; }
+
   Network& network_;
   const std::shared_ptr<StreamConnection> connection_;
+  const int end_;
   Pipe& out_;
   Pipe& in_;
 };
@@ -318,8 +343,9 @@ void Network::Happen() {
       for (const auto& weak : connections_) {
         if (auto connection = weak.lock()) alive.push_back(std::move(connection));
       }
-      if (!alive.empty()) alive[world_.Draw(alive.size())]->Break();
-      return;
+      if (alive.empty()) return;
+      Connection& connection = *alive[world_.Draw(alive.size())];
+      return world_.Chance(0.5) ? connection.Break() : connection.BreakApart(world_);
     }
     case Fault::kDamage:
       damages_next_ = true;
@@ -379,6 +405,11 @@ SimulatedCluster::~SimulatedCluster() {
   network_.reset();
 }
 
+void SimulatedCluster::Sleep(int64_t nanos) {
+  for (const int64_t end = world_.NowNanos() + nanos; world_.NowNanos() < end;)
+    world_.Wait(client_.activity, end - world_.NowNanos());
+}
+
 absl::StatusOr<std::shared_ptr<Engine>> SimulatedCluster::Connect() {
   dist::ClusterSettings settings;
   settings.addresses.clear();
@@ -386,8 +417,8 @@ absl::StatusOr<std::shared_ptr<Engine>> SimulatedCluster::Connect() {
     settings.addresses.push_back(absl::StrCat("simulated:", w));
   settings.token = kToken;
   settings.failure_nanos = kFailureNanos;
-  settings.first_step = 1;
-  settings.secret = "a secret of the simulation";
+  settings.first_step = kStepsOfAClient * num_clients_ + 1;
+  settings.secret = absl::StrCat("secret of client ", num_clients_++);
   return dist::ConnectCluster(
       network_->client(),
       [network = network_.get()](const std::string& address,

@@ -27,7 +27,6 @@ struct Pipe {
   std::deque<std::string> sent;  // what is under way: nothing overtakes on one connection
   std::string arrived;
   size_t underway = 0;  // bytes
-  bool is_broken = false;
 };
 
 // What can break. Both ends keep it.
@@ -35,6 +34,8 @@ class Connection {
  public:
   virtual ~Connection() = default;
   virtual void Break() = 0;
+  // One end notices first.
+  virtual void BreakApart(World&) { Break(); }
   virtual bool Touches(const Place& place) const = 0;
   // The process at `place` ends: nothing more reaches it.
   virtual void Abandon(const Place&) {}
