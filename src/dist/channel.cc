@@ -196,7 +196,9 @@ absl::Status Channel::BeginBody(FrameSink& sink) {
 // Of plain data the dimensions, of anything else all of it.
 absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
   const bool is_hello = header_.kind == FrameKind::kHello;
-  const bool is_plain = !is_hello && (header_.flags & FrameHeader::kEncoded) == 0;
+  const bool is_message = header_.kind == FrameKind::kMessage;
+  const bool is_plain =
+      !is_hello && !is_message && (header_.flags & FrameHeader::kEncoded) == 0;
   if (is_plain && header_.rank * sizeof(int64_t) > header_.body_bytes)
     return absl::InvalidArgumentError("a frame's dimensions are cut off");
   const size_t wanted = is_plain ? header_.rank * sizeof(int64_t) : header_.body_bytes;
@@ -215,6 +217,11 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
     GYRE_ASSIGN_OR_RETURN(const Hello hello, DecodeHello(body_));
     GYRE_RETURN_IF_ERROR(sink.OnHello(*this, hello));
     reading_ = Reading::kHeader;
+    return true;
+  }
+  if (is_message) {
+    reading_ = Reading::kHeader;
+    sink.OnMessage(*this, body_);
     return true;
   }
   absl::string_view in = body_;

@@ -35,6 +35,7 @@ class FrameSink {
   // that did not fit its budget, is the step's alone.
   virtual void OnValue(Channel& channel, const FrameHeader& header,
                        absl::StatusOr<Tensor> value) = 0;
+  virtual void OnMessage(Channel& channel, absl::string_view message) = 0;
   // An error ends the channel.
   virtual absl::Status OnHello(Channel& channel, const Hello& hello) = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -10,12 +11,14 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/cancellation.h"
 #include "base/status.h"
+#include "dist/mesh.h"
 #include "dist/messages.h"
 #include "dist/step_failure.h"
 #include "graphdef/export.h"
@@ -26,6 +29,10 @@ namespace gyre::dist {
 namespace {
 
 constexpr int64_t kNanosPerMs = 1'000'000;
+// How often who calls the workers looks whether they have answered.
+constexpr int64_t kCallLookNanos = 20 * kNanosPerMs;
+// A client's channels are looked after at least so often, whatever the failure time.
+constexpr int64_t kMostTickNanos = 500 * kNanosPerMs;
 constexpr int kMostDevices = 1024;  // of a worker, as ParseDeviceSet
 
 // One worker, as the client sees it. Guarded by the cluster's mutex.
@@ -43,15 +50,28 @@ struct Compiling {
   std::vector<std::optional<proto::Compiled>> replies;
 };
 
+// A worker's part of a step.
+struct Part {
+  bool takes_part = false;
+  bool is_done = false;
+  PeerPtr via;  // whose channel its run went by; null: the control link
+  absl::Status status;
+  proto::Done result;
+  int64_t printed = 0;  // messages that have come
+  // Nothing more is to come of it.
+  bool HasEnded() const {
+    return !takes_part || (is_done && (!status.ok() || printed >= result.printed()));
+  }
+};
+
 // A step under way.
 struct Underway {
-  std::vector<bool> takes_part, is_done;
-  std::vector<absl::Status> statuses;
-  std::vector<proto::Done> results;
-  const std::function<void(absl::string_view, absl::string_view)>* print = nullptr;
-  absl::Status first;      // the first error, which cancelled the rest
-  int printing = 0;        // calls of `print` that have not returned
-  std::mutex print_mutex;  // held during them; taken without the cluster's
+  std::vector<Part> parts;             // by member
+  std::deque<proto::Printed> printed;  // for the thread that runs the step
+  absl::Status first;                  // the first error, which cancelled the rest
+  bool HasEnded() const {
+    return absl::c_all_of(parts, [](const Part& part) { return part.HasEnded(); });
+  }
 };
 
 // Where a worker is, and what its devices are called.
@@ -95,11 +115,24 @@ absl::StatusOr<std::vector<Place>> ParsePlaces(const std::vector<std::string>& a
 }
 
 struct State : std::enable_shared_from_this<State> {
-  State(Host& h, const ClusterSettings& s) : host(h), settings(s), next_step(s.first_step) {}
+  State(Host& h, const ClusterSettings& s)
+      : host(h),
+        settings(s),
+        mesh(h, {.incarnation = s.incarnation, .failure_nanos = s.failure_nanos},
+             {.on_lost = [this](const Peer& peer,
+                                const absl::Status& why) { OnChannelLost(peer, why); },
+              .on_message =
+                  [this](const Peer& peer, absl::string_view bytes) {
+                    const int m = MemberOf(peer);
+                    if (m >= 0) OnMessage(m, bytes);
+                  }}),
+        next_step(s.first_step) {}
 
   void OnMessage(int member, absl::string_view bytes);
   void OnClosed(int member, const absl::Status& why) { Lose(member, why); }
   void Lose(int member, const absl::Status& why);
+  void OnChannelLost(const Peer& peer, const absl::Status& why);
+  int MemberOf(const Peer& peer);
   void Tick();
   absl::Status Connect(const LinkDialer& dial);
   // Waits until `is_so`, a worker is gone, or the failure time has passed. Requirement: lock is
@@ -108,7 +141,14 @@ struct State : std::enable_shared_from_this<State> {
   absl::Status WaitFor(std::unique_lock<std::mutex>& lock, absl::string_view what, F is_so);
   absl::Status AnyGone() const;
   void Fail(uint64_t step, Underway& underway, const absl::Status& why);
-  void Print(const proto::Printed& printed);
+  // A part's message, by the way its run has gone. Requirement: mutex is held.
+  void Tell(int member, const Part& part, std::string message);
+  void CallWorkers(std::unique_lock<std::mutex>& lock);
+  // Who waits looks again.
+  void Stir() {
+    changed.notify_all();
+    mesh.Wake();
+  }
   void SendTo(int member, const proto::ToWorker& message) {
     members[member].link->Send(message.SerializeAsString());
   }
@@ -118,6 +158,9 @@ struct State : std::enable_shared_from_this<State> {
   std::vector<DeviceName> devices;
   std::vector<int> member_of_device;
   std::shared_ptr<void> ticker;
+  // Channels of the client's own: the short way to start a step and to hear of its end. Who waits
+  // for a step polls them. Never called with `mutex` held, but for Find and Tell.
+  Mesh mesh;
 
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
@@ -149,60 +192,50 @@ void State::OnMessage(int m, absl::string_view bytes) {
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Lose(m, absl::DataLossError("it sent what is no message"));
   }
-  if (message.what_case() == proto::FromWorker::kPrinted) Print(message.printed());
-  const std::lock_guard lock(mutex);
-  Member& member = members[m];
-  member.heard_nanos = host.clock().NowNanos();
-  switch (message.what_case()) {
-    case proto::FromWorker::kHello:
-      member.hello = message.hello();
-      break;
-    case proto::FromWorker::kJoined:
-      member.joined = FromProto(message.joined().status());
-      break;
-    case proto::FromWorker::kCompiled: {
-      const auto it = compiling.find(message.compiled().program());
-      if (it != compiling.end()) it->second.replies[m] = message.compiled();
-      break;
-    }
-    case proto::FromWorker::kDone: {
-      const auto it = steps.find(message.done().step());
-      if (it == steps.end() || it->second->is_done[m]) return;
-      Underway& step = *it->second;
-      step.is_done[m] = true;
-      step.statuses[m] = FromProto(message.done().status());
-      step.results[m] = std::move(*message.mutable_done());
-      if (!step.statuses[m].ok()) Fail(it->first, step, step.statuses[m]);
-      break;
-    }
-    case proto::FromWorker::kPrinted:
-    case proto::FromWorker::kPong:
-    case proto::FromWorker::WHAT_NOT_SET:
-      return;
-  }
-  changed.notify_all();
-}
-
-// Without the mutex: who prints may cancel the run, or wait for who does.
-void State::Print(const proto::Printed& printed) {
-  Underway* step = nullptr;
   {
     const std::lock_guard lock(mutex);
-    const auto it = steps.find(printed.step());
-    if (it == steps.end()) return;
-    step = it->second;
-    ++step->printing;
+    Member& member = members[m];
+    member.heard_nanos = host.clock().NowNanos();
+    switch (message.what_case()) {
+      case proto::FromWorker::kHello:
+        member.hello = message.hello();
+        break;
+      case proto::FromWorker::kJoined:
+        member.joined = FromProto(message.joined().status());
+        break;
+      case proto::FromWorker::kCompiled: {
+        const auto it = compiling.find(message.compiled().program());
+        if (it != compiling.end()) it->second.replies[m] = message.compiled();
+        break;
+      }
+      case proto::FromWorker::kDone: {
+        const auto it = steps.find(message.done().step());
+        if (it == steps.end()) return;
+        Part& part = it->second->parts[m];
+        if (!part.takes_part || part.is_done) return;
+        part.is_done = true;
+        part.status = FromProto(message.done().status());
+        part.result = std::move(*message.mutable_done());
+        if (!part.status.ok()) Fail(it->first, *it->second, part.status);
+        break;
+      }
+      case proto::FromWorker::kPrinted: {
+        const auto it = steps.find(message.printed().step());
+        if (it == steps.end()) return;
+        Underway& step = *it->second;
+        ++step.parts[m].printed;
+        step.printed.push_back(std::move(*message.mutable_printed()));
+        break;
+      }
+      case proto::FromWorker::kPong:
+      case proto::FromWorker::WHAT_NOT_SET:
+        return;
+    }
   }
-  {
-    const std::lock_guard lock(step->print_mutex);
-    (*step->print)(printed.stream(), printed.text());
-  }
-  const std::lock_guard lock(mutex);
-  --step->printing;
-  changed.notify_all();
+  Stir();
 }
 
-// Tells everybody else to stop. Requirement: mutex is held.
+// Tells everybody else to stop. Requirement: mutex is held; who calls it stirs.
 void State::Fail(uint64_t id, Underway& step, const absl::Status& why) {
   if (!step.first.ok()) return;
   step.first = why;
@@ -210,9 +243,18 @@ void State::Fail(uint64_t id, Underway& step, const absl::Status& why) {
   message.mutable_cancel()->set_step(id);
   ToProto(why, message.mutable_cancel()->mutable_status());
   for (size_t m = 0; m < members.size(); ++m) {
-    if (step.takes_part[m] && !step.is_done[m]) SendTo(static_cast<int>(m), message);
+    const Part& part = step.parts[m];
+    if (part.takes_part && !part.is_done)
+      Tell(static_cast<int>(m), part, message.SerializeAsString());
   }
-  changed.notify_all();
+}
+
+void State::Tell(int m, const Part& part, std::string message) {
+  if (part.via != nullptr && message.size() <= Channel::kMaxEagerBytes) {
+    mesh.Tell(*part.via, std::move(message));
+  } else {
+    members[m].link->Send(std::move(message));
+  }
 }
 
 void State::Lose(int m, const absl::Status& why) {
@@ -225,18 +267,52 @@ void State::Lose(int m, const absl::Status& why) {
     member.gone = absl::Status(is_refusal ? why.code() : absl::StatusCode::kUnavailable,
                                absl::StrCat(member.name, " is gone: ", why.message()));
     for (auto& [id, step] : steps) {
-      if (!step->takes_part[m] || step->is_done[m]) continue;
-      step->is_done[m] = true;
-      step->statuses[m] = member.gone;
+      Part& part = step->parts[m];
+      if (part.HasEnded()) continue;
+      part.is_done = true;
+      part.status = member.gone;
       Fail(id, *step, member.gone);
     }
     link = member.link;
-    changed.notify_all();
   }
+  Stir();
   if (link != nullptr) link->Close();
 }
 
+int State::MemberOf(const Peer& peer) {
+  const std::lock_guard lock(mutex);
+  const auto it = absl::c_find_if(members, [&](const Member& member) {
+    return member.hello && member.hello->incarnation() == peer.incarnation;
+  });
+  return it == members.end() ? -1 : static_cast<int>(it - members.begin());
+}
+
+// What went by the channel may not have arrived: nobody knows.
+void State::OnChannelLost(const Peer& peer, const absl::Status& why) {
+  const int m = MemberOf(peer);
+  if (m < 0) return;
+  {
+    const std::lock_guard lock(mutex);
+    const auto status = absl::UnavailableError(
+        absl::StrCat("the connection to ", members[m].name, " is gone: ", why.message()));
+    for (auto& [id, step] : steps) {
+      Part& part = step->parts[m];
+      if (part.via.get() != &peer || part.HasEnded()) continue;
+      // The worker may be there still.
+      proto::ToWorker message;
+      message.mutable_cancel()->set_step(id);
+      ToProto(status, message.mutable_cancel()->mutable_status());
+      SendTo(m, message);
+      part.is_done = true;
+      part.status = status;
+      Fail(id, *step, status);
+    }
+  }
+  Stir();
+}
+
 void State::Tick() {
+  mesh.Tick();
   std::vector<int> silent;
   const int64_t now = host.clock().NowNanos();
   {
@@ -341,6 +417,7 @@ absl::Status State::Connect(const LinkDialer& dial) {
   join.set_secret(settings.secret);
   join.set_transport(static_cast<int>(settings.transport));
   join.set_failure_ms(settings.failure_nanos / kNanosPerMs);
+  join.set_client(settings.incarnation);
   for (size_t m = 0; m < members.size(); ++m) {
     join.set_self(static_cast<int>(m));
     SendTo(static_cast<int>(m), message);
@@ -354,7 +431,35 @@ absl::Status State::Connect(const LinkDialer& dial) {
     return absl::Status(member.joined->code(),
                         absl::StrCat(member.name, ": ", member.joined->message()));
   }
+  if (settings.incarnation != 0) CallWorkers(lock);
   return absl::OkStatus();
+}
+
+// Opens channels to the workers. Where that fails, the control link carries everything; Tick tries
+// again.
+void State::CallWorkers(std::unique_lock<std::mutex>& lock) {
+  const Transport transport =
+      settings.transport == Transport::kTcp ? Transport::kTcp : Transport::kAuto;
+  std::vector<uint64_t> called;
+  for (const Member& member : members) {
+    const proto::HelloReply& hello = *member.hello;
+    const ChannelAddress address = {hello.tcp(), hello.memory(), hello.machine()};
+    if (mesh.Expect(hello.incarnation(), member.name, address, transport, settings.secret, true)
+            .ok()) {
+      called.push_back(hello.incarnation());
+    }
+  }
+  lock.unlock();
+  const int64_t deadline = host.clock().NowNanos() + settings.failure_nanos / 4;
+  while (true) {
+    const uint64_t seen = mesh.wakes();
+    const bool has_all =
+        absl::c_all_of(called, [this](uint64_t peer) { return mesh.Find(peer) != nullptr; });
+    const int64_t left = deadline - host.clock().NowNanos();
+    if (has_all || left <= 0) break;
+    mesh.Wait(seen, std::min(left, kCallLookNanos));
+  }
+  lock.lock();
 }
 
 class ClusterExecutable final : public Executable {
@@ -377,7 +482,9 @@ class ClusterExecutable final : public Executable {
                                           const RunHooks& hooks) const override;
 
  private:
-  absl::Status Start(uint64_t step, absl::Span<const Tensor> feeds, const RunEnv& env) const;
+  absl::Status Start(uint64_t step, Underway& underway, absl::Span<const Tensor> feeds,
+                     const RunEnv& env) const;
+  void AwaitEnd(Underway& underway, RunEnv& env) const;
   absl::StatusOr<std::vector<Tensor>> Results(const Underway& underway, const RunEnv& env) const;
 
   const std::shared_ptr<State> state_;
@@ -386,8 +493,8 @@ class ClusterExecutable final : public Executable {
   const std::vector<proto::Compiled> parts_;  // by member
 };
 
-absl::Status ClusterExecutable::Start(uint64_t step, absl::Span<const Tensor> feeds,
-                                      const RunEnv& env) const {
+absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
+                                      absl::Span<const Tensor> feeds, const RunEnv& env) const {
   std::vector<std::string> messages(parts_.size());
   for (size_t m = 0; m < parts_.size(); ++m) {
     if (!parts_[m].takes_part()) continue;
@@ -405,7 +512,10 @@ absl::Status ClusterExecutable::Start(uint64_t step, absl::Span<const Tensor> fe
   }
   const std::lock_guard lock(state_->mutex);
   for (size_t m = 0; m < parts_.size(); ++m) {
-    if (parts_[m].takes_part()) state_->members[m].link->Send(std::move(messages[m]));
+    if (!parts_[m].takes_part()) continue;
+    if (messages[m].size() <= Channel::kMaxEagerBytes)
+      underway.parts[m].via = state_->mesh.Find(state_->members[m].hello->incarnation());
+    state_->Tell(static_cast<int>(m), underway.parts[m], std::move(messages[m]));
   }
   return absl::OkStatus();
 }
@@ -420,16 +530,12 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
     return absl::UnimplementedError("a cluster's workers know no folder of this process");
   }
   Underway underway;
+  underway.parts.resize(parts_.size());
   uint64_t step = 0;
   {
     const std::lock_guard lock(state_->mutex);
-    const size_t n = parts_.size();
-    underway.statuses.resize(n);
-    underway.results.resize(n);
-    underway.print = &env.print;
-    for (size_t m = 0; m < n; ++m) {
-      underway.takes_part.push_back(parts_[m].takes_part());
-      underway.is_done.push_back(!parts_[m].takes_part());
+    for (size_t m = 0; m < parts_.size(); ++m) {
+      underway.parts[m].takes_part = parts_[m].takes_part();
       if (parts_[m].takes_part()) GYRE_RETURN_IF_ERROR(state_->members[m].gone);
     }
     step = state_->next_step++;
@@ -439,7 +545,7 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
     const std::lock_guard lock(state_->mutex);
     state_->steps.erase(step);
   };
-  if (absl::Status status = Start(step, feeds, env); !status.ok()) {
+  if (absl::Status status = Start(step, underway, feeds, env); !status.ok()) {
     forget();
     return status;
   }
@@ -447,35 +553,46 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
   const int64_t callback =
       env.cancellation->AddCallback([state = state_, step, cancellation = env.cancellation] {
         const absl::Status why = cancellation->status();
-        const std::lock_guard lock(state->mutex);
-        const auto it = state->steps.find(step);
-        if (it != state->steps.end()) state->Fail(step, *it->second, why);
+        {
+          const std::lock_guard lock(state->mutex);
+          const auto it = state->steps.find(step);
+          if (it != state->steps.end()) state->Fail(step, *it->second, why);
+        }
+        state->Stir();
       });
-  {
-    std::unique_lock lock(state_->mutex);
-    int64_t give_up = 0;  // when to wait no longer for those that were told to stop
-    while (!std::all_of(underway.is_done.begin(), underway.is_done.end(),
-                        [](bool is_done) { return is_done; })) {
-      const int64_t now = state_->host.clock().NowNanos();
-      int64_t left = std::numeric_limits<int64_t>::max();
-      if (!underway.first.ok()) {
-        if (give_up == 0) give_up = now + state_->settings.failure_nanos;
-        left = give_up - now;
-      } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
-        left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();
-      }
-      if (left <= 0 && !underway.first.ok()) break;
-      if (left > 0) state_->host.Wait(lock, state_->changed, left);
-      lock.unlock();
-      env.cancellation->Poll().IgnoreError();  // past the deadline, this cancels
-      lock.lock();
-    }
-    state_->steps.erase(step);
-    while (underway.printing > 0)
-      state_->host.Wait(lock, state_->changed, std::numeric_limits<int64_t>::max());
-  }
+  AwaitEnd(underway, env);
+  forget();
   env.cancellation->RemoveCallback(callback);
   return Results(underway, env);
+}
+
+// Polls and sleeps on the client's channels until all parts have ended or, told to stop, have had
+// time enough; prints meanwhile.
+void ClusterExecutable::AwaitEnd(Underway& underway, RunEnv& env) const {
+  const Clock& clock = state_->host.clock();
+  int64_t give_up = 0;  // when to wait no longer for those that were told to stop
+  while (true) {
+    const uint64_t seen = state_->mesh.wakes();
+    std::deque<proto::Printed> printed;
+    int64_t left = std::numeric_limits<int64_t>::max();
+    {
+      const std::lock_guard lock(state_->mutex);
+      printed.swap(underway.printed);
+      if (printed.empty()) {
+        if (underway.HasEnded()) return;
+        if (!underway.first.ok()) {
+          if (give_up == 0) give_up = clock.NowNanos() + state_->settings.failure_nanos;
+          left = give_up - clock.NowNanos();
+          if (left <= 0) return;
+        } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
+          left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();
+        }
+      }
+    }
+    for (const proto::Printed& text : printed) env.print(text.stream(), text.text());
+    if (printed.empty() && left > 0) state_->mesh.Wait(seen, left);
+    env.cancellation->Poll().IgnoreError();  // past the deadline, this cancels
+  }
 }
 
 absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Results(const Underway& underway,
@@ -483,16 +600,17 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Results(const Underway& u
   if (!underway.first.ok()) {
     std::vector<MemberFailure> failures;
     for (size_t m = 0; m < parts_.size(); ++m) {
-      if (underway.takes_part[m])
-        failures.push_back({state_->members[m].name, underway.is_done[m], underway.statuses[m]});
+      const Part& part = underway.parts[m];
+      if (part.takes_part)
+        failures.push_back({state_->members[m].name, part.is_done, part.status});
     }
     return StepFailure(underway.first, failures);
   }
   std::vector<Tensor> results(num_fetches_);
   for (size_t m = 0; m < parts_.size(); ++m) {
-    if (!underway.takes_part[m]) continue;
+    if (!underway.parts[m].takes_part) continue;
     GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> values,
-                          FromProto(underway.results[m].fetches(), env.budget));
+                          FromProto(underway.parts[m].result.fetches(), env.budget));
     if (static_cast<int>(values.size()) != parts_[m].fetches_size())
       return absl::InternalError(absl::StrCat(state_->members[m].name, " gave too few results"));
     for (size_t i = 0; i < values.size(); ++i)
@@ -626,7 +744,8 @@ absl::StatusOr<std::shared_ptr<Engine>> ConnectCluster(Host& host, const LinkDia
                                                        const ClusterSettings& settings) {
   auto state = std::make_shared<State>(host, settings);
   auto engine = std::make_shared<ClusterEngine>(state);
-  state->ticker = host.Every(settings.failure_nanos / 8, [weak = std::weak_ptr<State>(state)] {
+  const int64_t tick = std::min(settings.failure_nanos / 8, kMostTickNanos);
+  state->ticker = host.Every(tick, [weak = std::weak_ptr<State>(state)] {
     if (const auto locked = weak.lock()) locked->Tick();
   });
   GYRE_RETURN_IF_ERROR(state->Connect(dial));

@@ -28,6 +28,9 @@ struct ClusterSettings {
   std::string shared_state;
   uint64_t first_step = 0;  // drawn at random: no two clients count the same steps
   std::string secret;       // drawn at random
+  // Of the client, drawn at random; 0: it opens no channels of its own, and its steps are told on
+  // the control links like everything else.
+  uint64_t incarnation = 0;
 };
 
 // Calls the workers, and makes them call each other. `host` must outlive the engine, whose

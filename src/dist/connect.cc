@@ -29,22 +29,10 @@ absl::StatusOr<dist::Transport> ParseTransport(const std::string& name) {
       absl::StrCat("there is no transport \"", name, "\"; there is auto, tcp, memory"));
 }
 
-// The engine with the host that it stands on.
-class OwnedCluster final : public Engine {
- public:
-  OwnedCluster(std::unique_ptr<dist::Host> host, std::shared_ptr<Engine> engine)
-      : host_(std::move(host)), engine_(std::move(engine)) {}
-  absl::string_view name() const override { return engine_->name(); }
-  std::vector<DeviceName> devices() const override { return engine_->devices(); }
-  absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
-                                                      const RunSignature& signature,
-                                                      const EngineOptions& options) const override {
-    return engine_->Compile(std::move(program), signature, options);
-  }
-
- private:
-  const std::unique_ptr<dist::Host> host_;
-  const std::shared_ptr<Engine> engine_;
+// An engine with the host that it stands on.
+struct OwnedCluster {
+  std::unique_ptr<dist::Host> host;
+  std::shared_ptr<Engine> engine;
 };
 
 }  // namespace
@@ -69,10 +57,11 @@ absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOption
   settings.secret =
       absl::StrCat(absl::Hex(Random(), absl::kZeroPad16), absl::Hex(Random(), absl::kZeroPad16));
   GYRE_ASSIGN_OR_RETURN(const dist::GrpcLibrary* const grpc, dist::LoadGrpc());
-  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<dist::Host> host, dist::MachineHost(""));
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<Engine> engine,
-                        dist::ConnectCluster(*host, grpc->dial, settings));
-  return std::make_shared<OwnedCluster>(std::move(host), std::move(engine));
+  settings.incarnation = Random();
+  const auto owned = std::make_shared<OwnedCluster>();
+  GYRE_ASSIGN_OR_RETURN(owned->host, dist::MachineHost(""));
+  GYRE_ASSIGN_OR_RETURN(owned->engine, dist::ConnectCluster(*owned->host, grpc->dial, settings));
+  return std::shared_ptr<const Engine>(owned, owned->engine.get());
 }
 
 }  // namespace gyre

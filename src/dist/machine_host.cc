@@ -130,15 +130,15 @@ class Machine final : public Host {
 absl::StatusOr<std::unique_ptr<Host>> MachineHost(const std::string& listen_host) {
   Fd wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake) return SystemError("cannot make an event");
+  ChannelAddress address;
+  address.machine = MachineId();
   if (listen_host.empty())
-    return std::make_unique<Machine>(std::move(wake), Fd(), Fd(), ChannelAddress());
+    return std::make_unique<Machine>(std::move(wake), Fd(), Fd(), std::move(address));
   HostPort bound;
   GYRE_ASSIGN_OR_RETURN(Fd tcp, ListenTcp({listen_host, 0}, &bound));
   std::random_device random;
-  ChannelAddress address;
   address.tcp = bound.ToString();
   address.memory = absl::StrCat("gyre-", getpid(), "-", absl::Hex(random()), absl::Hex(random()));
-  address.machine = MachineId();
   GYRE_ASSIGN_OR_RETURN(Fd memory, ListenUnix(address.memory));
   return std::make_unique<Machine>(std::move(wake), std::move(tcp), std::move(memory),
                                    std::move(address));

@@ -274,11 +274,10 @@ absl::Status StepRendezvous::Drain() {
 
 // ---- Mesh
 
-Mesh::Mesh(Host& host, const Options& options,
-           std::function<void(const Peer&, const absl::Status&)> on_lost)
+Mesh::Mesh(Host& host, const Options& options, Callbacks callbacks)
     : host_(host),
       options_(options),
-      on_lost_(std::move(on_lost)),
+      callbacks_(std::move(callbacks)),
       look_out_nanos_(options.look_out_nanos) {}
 
 Mesh::~Mesh() = default;
@@ -364,7 +363,7 @@ void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why
   channel->stream().HangUp();
   if (lost == nullptr) return;
   for (const auto& step : steps) step->Abort(LostError(lost->name, why));
-  on_lost_(*lost, why);
+  if (callbacks_.on_lost) callbacks_.on_lost(*lost, why);
   (void)Dial(lost->incarnation);  // if it is still wanted; Tick tries again
 }
 
@@ -386,6 +385,11 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameH
     return RefPtr<MemoryBudget>();
   }
   if (peer == nullptr) return absl::PermissionDeniedError("a frame before the hello");
+  if (header.kind == FrameKind::kMessage) {
+    if (header.body_bytes > Channel::kMaxEagerBytes)
+      return absl::InvalidArgumentError("a message larger than agreed");
+    return RefPtr<MemoryBudget>();
+  }
   if (header.kind != FrameKind::kPulled) {
     const bool has_body = header.kind == FrameKind::kData || header.kind == FrameKind::kOffer;
     if (header.body_bytes > (has_body ? Channel::kMaxEagerBytes + kMaxDims : 0))
@@ -441,9 +445,21 @@ void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<T
         step->Arrive(peer, header, std::move(value));
       return;
     case FrameKind::kHello:
+    case FrameKind::kMessage:
     case FrameKind::kPong:
       return;
   }
+}
+
+void Mesh::OnMessage(Channel& channel, absl::string_view message) {
+  const PeerPtr peer = PeerOf(channel);
+  if (peer != nullptr && callbacks_.on_message) callbacks_.on_message(*peer, message);
+}
+
+void Mesh::Tell(const Peer& peer, std::string message) {
+  FrameHeader header;
+  header.kind = FrameKind::kMessage;
+  SendEncoded(*peer.channel, header, std::move(message));
 }
 
 void Mesh::Send(Channel& channel, const FrameHeader& header, Tensor value) {
@@ -568,12 +584,20 @@ void Mesh::PollChannels() {
 
 void Mesh::Poll() { PollChannels(); }
 
-void Mesh::Wait(uint64_t seen, int64_t nanos) {
+void Mesh::Wait(uint64_t seen, int64_t nanos) { WaitAs(false, seen, nanos); }
+void Mesh::WaitMeanwhile(uint64_t seen, int64_t nanos) { WaitAs(true, seen, nanos); }
+
+void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
   {
     std::unique_lock lock(mutex_);
     if (wakes_.load(std::memory_order_seq_cst) != seen || nanos <= 0) return;
-    if (has_sleeper_) return host_.Wait(lock, changed_, nanos);
+    if (has_sleeper_) {
+      // Who gives way wakes us, and then does something else.
+      if (gives_way_ && !gives_way) host_.WakeSleeper();
+      return host_.Wait(lock, changed_, nanos);
+    }
     has_sleeper_ = true;
+    gives_way_ = gives_way;
   }
   const auto channels = Channels();
   std::vector<ByteStream*> streams;

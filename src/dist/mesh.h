@@ -108,9 +108,13 @@ class Mesh final : public Courier, private FrameSink {
     int64_t look_out_nanos = 0;
     int64_t failure_nanos = 5'000'000'000;  // who says nothing for so long is gone
   };
-  // `host` must outlive it. `on_lost` is called when a peer is gone, with why.
-  Mesh(Host& host, const Options& options,
-       std::function<void(const Peer&, const absl::Status&)> on_lost);
+  // Called on whatever thread polls, or ticks.
+  struct Callbacks {
+    std::function<void(const Peer&, const absl::Status& why)> on_lost;  // a peer is gone
+    std::function<void(const Peer&, absl::string_view)> on_message;     // it tells something
+  };
+  // `host` must outlive it.
+  Mesh(Host& host, const Options& options, Callbacks callbacks);
   ~Mesh() override;
 
   // Who may say hello, with which secret; dials them if `dials`, and again whenever their channel
@@ -121,6 +125,9 @@ class Mesh final : public Courier, private FrameSink {
   void Withdraw(const std::string& secret);
   // Null: not yet, or no longer.
   PeerPtr Find(uint64_t incarnation);
+
+  // Sends a message of up to Channel::kMaxEagerBytes. It is lost if the peer is.
+  void Tell(const Peer& peer, std::string message);
 
   // A step begins: its devices' routes, and who is charged for what it receives. ABORTED when it
   // has ended, or a peer of its routes is gone.
@@ -144,6 +151,8 @@ class Mesh final : public Courier, private FrameSink {
   uint64_t wakes() const override { return wakes_.load(std::memory_order_seq_cst); }
   void Wait(uint64_t seen, int64_t nanos) override;
   void Wake() override;
+  // As Wait, but whoever calls that takes its place.
+  void WaitMeanwhile(uint64_t seen, int64_t nanos);
 
  private:
   friend class StepRendezvous;
@@ -158,12 +167,14 @@ class Mesh final : public Courier, private FrameSink {
 
   absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel, const FrameHeader& header) override;
   void OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) override;
+  void OnMessage(Channel& channel, absl::string_view message) override;
   absl::Status OnHello(Channel& channel, const Hello& hello) override;
 
   // As the channel's; who sleeps learns that there is something to write.
   void Send(Channel& channel, const FrameHeader& header, Tensor value = Tensor());
   void SendEncoded(Channel& channel, const FrameHeader& header, std::string body);
   absl::Status Dial(uint64_t incarnation);
+  void WaitAs(bool gives_way, uint64_t seen, int64_t nanos);
   void AcceptCallers();
   void PollChannels();
   void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);
@@ -181,7 +192,7 @@ class Mesh final : public Courier, private FrameSink {
 
   Host& host_;
   const Options options_;
-  const std::function<void(const Peer&, const absl::Status&)> on_lost_;
+  const Callbacks callbacks_;
   std::atomic<int64_t> look_out_nanos_;
   std::atomic<uint64_t> wakes_{0};
   std::atomic<bool> sleeps_{false};
@@ -190,6 +201,7 @@ class Mesh final : public Courier, private FrameSink {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool has_sleeper_ = false;
+  bool gives_way_ = false;  // the sleeper does
   absl::flat_hash_map<uint64_t, Expected> expected_;  // by incarnation
   absl::flat_hash_map<uint64_t, PeerPtr> peers_;      // by incarnation
   // All channels, callers that have not said hello among them. Replaced when it changes.

@@ -1,6 +1,7 @@
 #include "dist/serve.h"
 
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,7 @@
 namespace gyre::dist {
 namespace {
 
-constexpr int64_t kTickNanos = 200'000'000;
+constexpr int64_t kTickNanos = 50'000'000;
 constexpr size_t kLeastToken = 16;
 
 uint64_t Random() {
@@ -22,15 +23,21 @@ uint64_t Random() {
   return (static_cast<uint64_t>(device()) << 32) | device();
 }
 
-// Destroyed in the opposite order: no caller, no tick, then the worker, then its host.
 class Process final : public Serving {
  public:
   Process(std::unique_ptr<Host> host, const WorkerOptions& options)
-      : host_(std::move(host)), worker_(*host_, options) {}
+      : host_(std::move(host)), worker_(std::make_unique<Worker>(*host_, options)) {}
+  ~Process() override {
+    server_.reset();
+    ticks_.reset();
+    worker_.reset();
+    if (attendant_.joinable()) attendant_.join();
+  }
   absl::Status Start(const GrpcLibrary& grpc, const std::string& address) {
-    ticks_ = host_->Every(kTickNanos, [this] { worker_.Tick(); });
+    attendant_ = std::thread(worker_->Attendant());
+    ticks_ = host_->Every(kTickNanos, [this] { worker_->Tick(); });
     GYRE_ASSIGN_OR_RETURN(server_, grpc.serve(address, [this](std::shared_ptr<ControlLink> link) {
-      return worker_.Accept(std::move(link));
+      return worker_->Accept(std::move(link));
     }));
     return absl::OkStatus();
   }
@@ -38,7 +45,8 @@ class Process final : public Serving {
 
  private:
   const std::unique_ptr<Host> host_;
-  Worker worker_;
+  std::unique_ptr<Worker> worker_;
+  std::thread attendant_;
   std::shared_ptr<void> ticks_;
   std::unique_ptr<ControlServer> server_;
 };

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <limits>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,8 @@ namespace {
 constexpr int64_t kNanosPerMs = 1'000'000;
 // How often a worker that joins looks whether the others have answered.
 constexpr int64_t kJoinLookNanos = 20 * kNanosPerMs;
+// Steps that were cancelled before they came, or after they had ended.
+constexpr size_t kCancelledKept = 256;
 // What a client may ask for at most.
 constexpr int64_t kMostFailureMs = 3'600'000;
 constexpr int64_t kMostLookOutNanos = 1'000 * kNanosPerMs;
@@ -83,23 +87,34 @@ struct Worker::State {
       : host(h),
         options(o),
         mesh(h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
-             [](const Peer&, const absl::Status&) {}) {}
+             {.on_lost = nullptr, .on_message = [this](const Peer& from, absl::string_view message) {
+                OnMessage(from, message);
+              }}) {}
 
-  // A task on a thread of its own, which the worker's end waits for; after that there are none.
-  void Spawn(std::shared_ptr<State> self, std::function<void()> task) {
+  void OnMessage(const Peer& from, absl::string_view message);
+
+  // A task beside the caller, which the worker's end waits for; after that there are none. An
+  // attendant with nothing else to do does it itself.
+  void Spawn(const std::shared_ptr<State>& self, std::function<void()> task) {
     {
       const std::lock_guard lock(mutex);
       if (ends) return;
       ++busy;
+      if (idle_attendant == std::this_thread::get_id() && !attended) {
+        attended = std::move(task);
+        return;
+      }
     }
-    host.Spawn([self = std::move(self), task = std::move(task)]() mutable {
-      task();
-      task = nullptr;
-      const std::lock_guard lock(self->mutex);
-      --self->busy;
-      self->changed.notify_all();
-    });
+    host.Spawn([self, task = std::move(task)]() mutable { self->Do(std::move(task)); });
   }
+  void Do(std::function<void()> task) {
+    task();
+    task = nullptr;
+    const std::lock_guard lock(mutex);
+    --busy;
+    changed.notify_all();
+  }
+  void Attend();
 
   Host& host;
   const WorkerOptions options;
@@ -108,7 +123,13 @@ struct Worker::State {
   std::condition_variable changed;
   bool ends = false;                           // guarded by mutex: the worker is going
   int busy = 0;                                // guarded by mutex: tasks
+  int running = 0;                             // guarded by mutex: steps
+  bool has_attendant = false;                  // guarded by mutex
+  std::thread::id idle_attendant;              // guarded by mutex: while it polls or waits
+  std::function<void()> attended;              // guarded by mutex: its next task
   std::vector<std::weak_ptr<Client>> clients;  // guarded by mutex
+  // guarded by mutex: those that may call, by their incarnation
+  absl::flat_hash_map<uint64_t, std::weak_ptr<Client>> callers;
   // guarded by mutex: variables that clients share, by the name they give
   absl::flat_hash_map<std::string, std::shared_ptr<ResourceStore>> shared;
 };
@@ -120,13 +141,9 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
       : state_(std::move(state)), link_(std::move(link)) {}
 
   void OnMessage(absl::string_view message) override;
-  void OnClosed(const absl::Status& why) override {
-    CancelAll(absl::CancelledError(absl::StrCat("the client is gone: ", why.message())));
-    const std::lock_guard lock(mutex_);
-    state_->mesh.Withdraw(secret_);
-    programs_.clear();
-    own_state_.clear();
-  }
+  // Of its channel, concurrently with the others.
+  void OnMessageOfStep(const Peer& from, absl::string_view message);
+  void OnClosed(const absl::Status& why) override;
   // Ends what runs and waits, for the client or the worker is gone.
   void CancelAll(const absl::Status& why);
   void Close() { link_->Close(); }
@@ -145,11 +162,15 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   };
 
   void Reply(const proto::FromWorker& message) { link_->Send(message.SerializeAsString()); }
+  // By the way that the step came, if the message is small.
+  void Report(const PeerPtr& via, const proto::FromWorker& message);
   void Greet(const proto::Hello& hello);
   absl::Status Join(const proto::Join& join);
   absl::Status Compile(const proto::Compile& compile, proto::Compiled* reply);
-  void StartRun(const proto::Run& run);
-  absl::Status Run(const proto::Run& run, Cancellation& cancellation, proto::Done* reply);
+  void StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via);
+  void Cancel(const proto::Cancel& cancel);
+  absl::Status Run(const proto::Run& run, const PeerPtr& via, Cancellation& cancellation,
+                   proto::Done* reply);
   absl::StatusOr<std::shared_ptr<const Routes>> RoutesOf(CompiledProgram& program);
   std::shared_ptr<ResourceStore> ResourcesOf(const proto::Compile& compile);
 
@@ -159,11 +180,13 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   std::atomic<bool> has_ended_{false};  // nothing is begun for it any more
 
   std::mutex mutex_;    // guards what follows
-  std::string secret_;  // of its cluster's channels
+  std::string secret_;   // of its cluster's channels
+  uint64_t caller_ = 0;  // the client's incarnation
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
   std::map<uint64_t, std::shared_ptr<Cancellation>> steps_;
+  std::deque<std::pair<uint64_t, absl::Status>> cancelled_;  // steps that have not come yet
   absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
 };
 
@@ -199,19 +222,9 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
       return;
     }
     case proto::ToWorker::kRun:
-      return StartRun(message.run());
-    case proto::ToWorker::kCancel: {
-      std::shared_ptr<Cancellation> cancellation;
-      {
-        const std::lock_guard lock(mutex_);
-        const auto it = steps_.find(message.cancel().step());
-        if (it != steps_.end()) cancellation = it->second;
-      }
-      const absl::Status why = FromProto(message.cancel().status());
-      if (cancellation != nullptr)
-        cancellation->Cancel(why.ok() ? absl::CancelledError("the client has cancelled") : why);
-      return;
-    }
+      return StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), nullptr);
+    case proto::ToWorker::kCancel:
+      return Cancel(message.cancel());
     case proto::ToWorker::kPing: {
       proto::FromWorker reply;
       reply.mutable_pong()->set_number(message.ping().number());
@@ -219,6 +232,42 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
     }
     case proto::ToWorker::WHAT_NOT_SET:
       return;  // of a later version
+  }
+}
+
+void Worker::Client::OnMessageOfStep(const Peer& from, absl::string_view bytes) {
+  proto::ToWorker message;
+  if (has_ended_ || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  if (message.has_run()) {
+    // Lost meanwhile, it tells the client so itself.
+    if (PeerPtr via = state_->mesh.Find(from.incarnation); via.get() == &from)
+      StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), std::move(via));
+  } else if (message.has_cancel()) {
+    Cancel(message.cancel());
+  }
+}
+
+void Worker::Client::OnClosed(const absl::Status& why) {
+  CancelAll(absl::CancelledError(absl::StrCat("the client is gone: ", why.message())));
+  uint64_t caller = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    state_->mesh.Withdraw(secret_);
+    caller = caller_;
+    programs_.clear();
+    own_state_.clear();
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->callers.erase(caller);
+}
+
+void Worker::Client::Report(const PeerPtr& via, const proto::FromWorker& message) {
+  if (has_ended_) return;  // who learns that by the link
+  std::string bytes = message.SerializeAsString();
+  if (via != nullptr && bytes.size() <= Channel::kMaxEagerBytes) {
+    state_->mesh.Tell(*via, std::move(bytes));
+  } else {
+    link_->Send(std::move(bytes));
   }
 }
 
@@ -264,6 +313,15 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
     if (has_ended_ || !secret_.empty() || join.secret().empty())
       return absl::FailedPreconditionError("a client lets its workers join once, with a secret");
     secret_ = join.secret();
+    caller_ = join.client();
+  }
+  if (join.client() != 0) {
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->callers[join.client()] = weak_from_this();
+    }
+    GYRE_RETURN_IF_ERROR(
+        mesh.Expect(join.client(), "the client", {}, transport, join.secret(), false));
   }
   mesh.Tick();  // finds out which channels are lost
   while (true) {
@@ -347,27 +405,60 @@ std::shared_ptr<ResourceStore> Worker::Client::ResourcesOf(const proto::Compile&
   return resources;
 }
 
-void Worker::Client::StartRun(const proto::Run& run) {
+void Worker::Client::StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via) {
   auto cancellation =
       std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
+  const uint64_t step = run->step();
+  absl::Status cancelled;
   bool is_new = false;
   {
     const std::lock_guard lock(mutex_);
-    is_new = steps_.emplace(run.step(), cancellation).second;
+    is_new = steps_.emplace(step, cancellation).second;
+    for (const auto& [early, why] : cancelled_) {
+      if (early == step) cancelled = why;
+    }
   }
   if (!is_new) return link_->Close();
-  state_->Spawn(state_, [self = shared_from_this(), run, cancellation] {
+  if (!cancelled.ok()) cancellation->Cancel(cancelled);
+  {
+    const std::lock_guard lock(state_->mutex);
+    ++state_->running;
+  }
+  state_->Spawn(state_, [self = shared_from_this(), run = std::move(run), via = std::move(via),
+                         cancellation, step] {
     proto::FromWorker reply;
     proto::Done* const done = reply.mutable_done();
-    done->set_step(run.step());
-    ToProto(self->Run(run, *cancellation, done), done->mutable_status());
-    self->state_->mesh.End(run.step());
+    done->set_step(step);
+    ToProto(self->Run(*run, via, *cancellation, done), done->mutable_status());
+    self->state_->mesh.End(step);
     {
       const std::lock_guard lock(self->mutex_);
-      self->steps_.erase(run.step());
+      self->steps_.erase(step);
     }
-    self->Reply(reply);
+    {
+      const std::lock_guard lock(self->state_->mutex);
+      --self->state_->running;
+    }
+    self->Report(via, reply);
   });
+}
+
+void Worker::Client::Cancel(const proto::Cancel& cancel) {
+  absl::Status why = FromProto(cancel.status());
+  if (why.ok()) why = absl::CancelledError("the client has cancelled");
+  std::shared_ptr<Cancellation> cancellation;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = steps_.find(cancel.step());
+    if (it == steps_.end()) {
+      // It has ended, or is on its way still.
+      cancelled_.emplace_back(cancel.step(), std::move(why));
+      if (cancelled_.size() > kCancelledKept) cancelled_.pop_front();
+      return;
+    }
+    cancellation = it->second;
+  }
+  cancellation->Cancel(why);
 }
 
 absl::StatusOr<std::shared_ptr<const Routes>> Worker::Client::RoutesOf(CompiledProgram& program) {
@@ -389,8 +480,8 @@ absl::StatusOr<std::shared_ptr<const Routes>> Worker::Client::RoutesOf(CompiledP
   return program.routes;
 }
 
-absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellation,
-                                 proto::Done* reply) {
+absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via,
+                                 Cancellation& cancellation, proto::Done* reply) {
   std::shared_ptr<CompiledProgram> program;
   {
     const std::lock_guard lock(mutex_);
@@ -417,18 +508,21 @@ absl::Status Worker::Client::Run(const proto::Run& run, Cancellation& cancellati
   env.rendezvous = rendezvous.get();
   env.run_id = run.run_id();
   env.seed = run.seed();
+  std::atomic<int64_t> printed = 0;
   env.print = [&](absl::string_view stream, absl::string_view text) {
+    printed.fetch_add(1, std::memory_order_relaxed);
     proto::FromWorker message;
     message.mutable_printed()->set_step(run.step());
     message.mutable_printed()->set_stream(std::string(stream));
     message.mutable_printed()->set_text(std::string(text));
-    Reply(message);
+    Report(via, message);
   };
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
-                        program->parts.executable->Run(feeds, env, {}));
+  absl::StatusOr<std::vector<Tensor>> results = program->parts.executable->Run(feeds, env, {});
+  reply->set_printed(printed.load(std::memory_order_relaxed));
+  GYRE_RETURN_IF_ERROR(results.status());
   GYRE_RETURN_IF_ERROR(rendezvous->Drain());
   reply->set_peak_bytes(budget->peak());
-  return ToProto(results, reply->mutable_fetches());
+  return ToProto(*results, reply->mutable_fetches());
 }
 
 void Worker::Client::CancelAll(const absl::Status& why) {
@@ -442,6 +536,48 @@ void Worker::Client::CancelAll(const absl::Status& why) {
   for (const auto& cancellation : steps) cancellation->Cancel(why);
 }
 
+void Worker::State::OnMessage(const Peer& from, absl::string_view message) {
+  std::shared_ptr<Client> client;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = callers.find(from.incarnation);
+    if (it != callers.end()) client = it->second.lock();
+  }
+  if (client != nullptr) client->OnMessageOfStep(from, message);
+}
+
+void Worker::State::Attend() {
+  std::unique_lock lock(mutex);
+  int64_t look_out_until = 0;
+  while (true) {
+    const uint64_t seen = mesh.wakes();  // before it looks whether the worker ends
+    if (ends) break;
+    if (attended) {
+      std::function<void()> task = std::exchange(attended, nullptr);
+      lock.unlock();
+      Do(std::move(task));
+      const int64_t look_out = mesh.look_out_nanos();
+      look_out_until = look_out > 0 ? host.clock().NowNanos() + look_out : 0;
+      lock.lock();
+    } else if (running > 0) {
+      // They poll, and sleep, themselves.
+      host.Wait(lock, changed, std::numeric_limits<int64_t>::max());
+    } else {
+      idle_attendant = std::this_thread::get_id();
+      lock.unlock();
+      if (look_out_until > 0 && host.clock().NowNanos() < look_out_until) {
+        mesh.Poll();
+      } else {
+        mesh.WaitMeanwhile(seen, std::numeric_limits<int64_t>::max());
+      }
+      lock.lock();
+      idle_attendant = {};
+    }
+  }
+  has_attendant = false;
+  changed.notify_all();
+}
+
 Worker::Worker(Host& host, const WorkerOptions& options)
     : state_(std::make_shared<State>(host, options)) {}
 
@@ -450,8 +586,11 @@ Worker::~Worker() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->ends = true;
+    if (std::exchange(state_->attended, nullptr)) --state_->busy;
     clients.swap(state_->clients);
+    state_->changed.notify_all();
   }
+  state_->mesh.Wake();
   for (const auto& weak : clients) {
     if (const auto client = weak.lock()) {
       client->CancelAll(absl::UnavailableError("the worker ends"));
@@ -459,7 +598,7 @@ Worker::~Worker() {
     }
   }
   std::unique_lock lock(state_->mutex);
-  while (state_->busy > 0)
+  while (state_->busy > 0 || state_->has_attendant)
     state_->host.Wait(lock, state_->changed, std::numeric_limits<int64_t>::max());
 }
 
@@ -472,6 +611,11 @@ std::shared_ptr<LinkHandler> Worker::Accept(std::shared_ptr<ControlLink> link) {
 }
 
 void Worker::Tick() { state_->mesh.Tick(); }
+std::function<void()> Worker::Attendant() {
+  const std::lock_guard lock(state_->mutex);
+  state_->has_attendant = true;
+  return [state = state_] { state->Attend(); };
+}
 
 int Worker::num_busy() const {
   const std::lock_guard lock(state_->mutex);

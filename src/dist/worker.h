@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,7 +38,12 @@ class Worker {
   // To be called several times a second: see Mesh::Tick.
   void Tick();
 
-  // Client's calls that run or wait on threads of the host. For tests.
+  // What waits for messages while no step does, and runs a step that comes then, until the worker
+  // ends. To be called once at most, and its result run on a thread of its own. Without it, what
+  // comes on channels waits for Tick.
+  std::function<void()> Attendant();
+
+  // Clients' calls that run or wait on threads of the host. For tests.
   int num_busy() const;
 
  private:

@@ -371,7 +371,7 @@ TEST(ClusterFailures, NameTheWorkerThatFallsSilent) {
   constexpr int kSteps = 6;
   for (int i = 0; i <= kSteps && !run.has_ended(); ++i) {
     const int before = heard;
-    workers.client_host().PutForward(Workers::kFailureNanos / kSteps);
+    workers.PutClientsForward(Workers::kFailureNanos / kSteps);
     EXPECT_TRUE(Workers::Eventually([&] { return heard > before || run.has_ended(); }));
   }
   const absl::Status status = run.End();

@@ -84,7 +84,9 @@ TEST(ControlMalformed, RepliesThatDoNotFitTheProgramAreErrors) {
       spoil(message);
       bytes = message.SerializeAsString();
     });
-    const auto engine = workers.Connect();
+    ClusterSettings settings = workers.Settings();
+    settings.incarnation = 0;  // everything goes by the link
+    const auto engine = workers.Connect(settings);
     absl::Status status = engine.status();
     if (engine.ok()) {
       SessionOptions options;
@@ -102,7 +104,11 @@ std::vector<std::string> WhatClientsSay() {
   {
     Workers workers(1);
     workers.links().set_taps([&](std::string& message) { said.push_back(message); }, nullptr);
-    auto session = workers.SessionFor(kProgram, Quiet());
+    ClusterSettings settings = workers.Settings();
+    settings.incarnation = 0;  // everything goes by the link
+    SessionOptions options = Quiet();
+    options.cluster = *workers.Connect(settings);
+    auto session = testing::SessionFor(kProgram, options);
     EXPECT_TRUE(session->Run(SomeFeeds(), {"y"}, {"print"}).ok());
   }
   proto::ToWorker message;

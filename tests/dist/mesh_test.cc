@@ -54,11 +54,14 @@ class Pair {
       counts->needs_checksum = needs_checksum;
       counts->keeps = true;
     }
-    const auto on_lost = [this](const Peer& peer, const absl::Status&) {
-      lost_.push_back(peer.name);
-    };
-    one_ = std::make_unique<Mesh>(host_one_, Mesh::Options{1, 0, failure_nanos}, on_lost);
-    two_ = std::make_unique<Mesh>(host_two_, Mesh::Options{2, 0, failure_nanos}, on_lost);
+    const Mesh::Callbacks callbacks = {
+        .on_lost = [this](const Peer& peer, const absl::Status&) { lost_.push_back(peer.name); },
+        .on_message =
+            [this](const Peer& peer, absl::string_view message) {
+              told_.push_back(absl::StrCat(peer.name, ": ", message));
+            }};
+    one_ = std::make_unique<Mesh>(host_one_, Mesh::Options{1, 0, failure_nanos}, callbacks);
+    two_ = std::make_unique<Mesh>(host_two_, Mesh::Options{2, 0, failure_nanos}, callbacks);
     EXPECT_TRUE(one_->Expect(2, "worker two", {}, Transport::kAuto, kSecret, false).ok());
     EXPECT_TRUE(
         two_->Expect(1, "worker one", host_one_.channel_address(), Transport::kAuto, kSecret, true)
@@ -107,13 +110,14 @@ class Pair {
   TappedStream::Counts& from_one() { return *counts_[1]; }
   TappedStream::Counts& from_two() { return *counts_[0]; }
   const std::vector<std::string>& lost() const { return lost_; }
+  const std::vector<std::string>& told() const { return told_; }
 
  private:
   std::shared_ptr<TappedStream::Counts> counts_[2];
   int num_streams_ = 0;
   TestNetwork network_;
   TestHost host_one_{network_, "one"}, host_two_{network_, "two"};
-  std::vector<std::string> lost_;
+  std::vector<std::string> lost_, told_;
   std::unique_ptr<Mesh> one_, two_;
 };
 
@@ -447,7 +451,8 @@ class Callee {
  public:
   explicit Callee(int64_t failure_nanos = 5 * kSecond)
       : mesh_(host_, {2, 0, failure_nanos},
-              [this](const Peer&, const absl::Status& why) { why_ = why; }) {
+              {.on_lost = [this](const Peer&, const absl::Status& why) { why_ = why; },
+               .on_message = nullptr}) {
     EXPECT_TRUE(mesh_.Expect(1, "worker one", {}, Transport::kAuto, kSecret, false).ok());
     EXPECT_TRUE(mesh_.Expect(3, "worker three", {}, Transport::kAuto, "another", false).ok());
   }
@@ -561,6 +566,28 @@ TEST(MeshCallers, AreNotServedOnceTheirClientIsGone) {
   callee.mesh().Withdraw(kSecret);
   EXPECT_TRUE(callee.Call(HelloFrame(1, 2, kSecret))->is_gone);
   EXPECT_FALSE(callee.Call(HelloFrame(3, 2, "another"))->is_gone);
+}
+
+TEST(MeshChannels, CarryMessagesInOrder) {
+  Pair pair(3600 * kSecond, true);
+  pair.one().Tell(*pair.one().Find(2), "first");
+  pair.one().Tell(*pair.one().Find(2), std::string(Channel::kMaxEagerBytes, 'x'));
+  pair.one().Tell(*pair.one().Find(2), "last");
+  pair.Move();
+  ASSERT_EQ(pair.told().size(), 3u);
+  EXPECT_EQ(pair.told()[0], "worker one: first");
+  EXPECT_EQ(pair.told()[1], absl::StrCat("worker one: ", std::string(Channel::kMaxEagerBytes, 'x')));
+  EXPECT_EQ(pair.told()[2], "worker one: last");
+}
+
+TEST(MeshCallers, AreHungUpOnWhenTheirMessageIsTooLong) {
+  Callee callee;
+  FrameHeader header;
+  header.kind = FrameKind::kMessage;
+  const auto script = callee.Call(
+      HelloFrame(1, 2, kSecret) + Frame(header, std::string(Channel::kMaxEagerBytes + 1, 'x')));
+  EXPECT_TRUE(script->is_gone);
+  EXPECT_TRUE(absl::IsInvalidArgument(callee.why())) << callee.why();
 }
 
 // By who had dialled it.

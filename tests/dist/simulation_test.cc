@@ -79,6 +79,7 @@ Outcome Simulate(uint64_t seed) {
   {
     const auto engine = cluster.Connect();
     outcome.has_connected = engine.ok();
+
     outcome.why = engine.ok() ? "" : engine.status().ToString();
     if (engine.ok()) RunOn(*engine, *golden, seed, outcome);
   }

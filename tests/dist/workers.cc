@@ -8,6 +8,8 @@
 
 namespace gyre::test {
 
+constexpr uint64_t kFirstClient = 1'000'000;  // incarnations of clients
+
 std::string Workers::Address(int i) { return absl::StrCat("host", i); }
 
 Workers::Workers(int n) {
@@ -21,6 +23,7 @@ Workers::Workers(int n) {
     options.incarnation = kFirstIncarnation + i;
     options.failure_nanos = kFailureNanos;
     member->worker = std::make_unique<dist::Worker>(*member->host, options);
+    member->host->Spawn(member->worker->Attendant());
     member->ticks =
         member->host->Every(kTickNanos, [worker = member->worker.get()] { worker->Tick(); });
     links_.Serve(Address(i),
@@ -48,12 +51,24 @@ dist::ClusterSettings Workers::Settings() {
   settings.failure_nanos = kFailureNanos;
   settings.first_step = ++clients_ << 32;
   settings.secret = absl::StrCat("secret ", clients_.load());
+  settings.incarnation = kFirstClient + clients_.load();
   return settings;
 }
 
 absl::StatusOr<std::shared_ptr<const Engine>> Workers::Connect(
     const dist::ClusterSettings& settings) {
-  return dist::ConnectCluster(client_, links_.dialer(), settings);
+  auto host = std::make_unique<TestHost>(network_, settings.secret);
+  TestHost& at = *host;
+  {
+    const std::lock_guard lock(mutex_);
+    client_hosts_.push_back(std::move(host));
+  }
+  return dist::ConnectCluster(at, links_.dialer(), settings);
+}
+
+void Workers::PutClientsForward(int64_t nanos) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& host : client_hosts_) host->PutForward(nanos);
 }
 
 std::unique_ptr<Session> Workers::SessionFor(const std::string& text, SessionOptions options) {

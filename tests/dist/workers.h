@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,8 +34,8 @@ class Workers {
   std::unique_ptr<Session> SessionFor(const std::string& text, SessionOptions options = {});
 
   MemoryLinks& links() { return links_; }
-  // That of the clients.
-  TestHost& client_host() { return client_; }
+  // The clients' clocks.
+  void PutClientsForward(int64_t nanos);
   dist::Worker& worker(int i) { return *members_[i]->worker; }
   static std::string Address(int i);
   // The worker ends, in the middle of whatever it does.
@@ -53,7 +54,8 @@ class Workers {
   };
 
   TestNetwork network_;
-  TestHost client_{network_, "client"};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<TestHost>> client_hosts_;  // guarded by mutex_
   std::vector<std::unique_ptr<Member>> members_;
   MemoryLinks links_;  // whose threads call the workers
   std::atomic<uint64_t> clients_{0};

@@ -36,6 +36,7 @@ bool IsSound(const FrameHeader& header) {
   const bool has_body = header.body_bytes > 0;
   switch (header.kind) {
     case FrameKind::kHello:
+    case FrameKind::kMessage:
       return has_body;
     case FrameKind::kData:
       return has_body != is_dead;
@@ -93,7 +94,7 @@ absl::StatusOr<FrameHeader> DecodeHeader(absl::string_view bytes, bool with_chec
   if (with_checksum && crc != Crc32c(bytes.data(), FrameHeader::kBytes - sizeof(crc)))
     return absl::DataLossError("a frame's header was damaged on its way");
   if (kind < static_cast<uint8_t>(FrameKind::kHello) ||
-      kind > static_cast<uint8_t>(FrameKind::kPong)) {
+      kind > static_cast<uint8_t>(FrameKind::kMessage)) {
     return absl::InvalidArgumentError(absl::StrCat("there is no frame of kind ", kind));
   }
   if (dtype != 0 && DTypeOfByte(dtype) == DType::kInvalid)

@@ -7,7 +7,7 @@
 //   edge, frame              : u64 each   | hello: a Hello
 //   iteration                : i64        |
 //   number                   : u64        |
-//   crc of the body          : u32        |
+//   crc of the body          : u32        | message: as proto/control.proto has it
 //   crc of the header before : u32        |
 //
 // Checksums are CRC-32C; both are zero on channels that go through memory alone. Stateless; any
@@ -34,6 +34,7 @@ enum class FrameKind : uint8_t {
   kCredit = 6,  // the sender may have `number` more bytes underway
   kPing = 7,
   kPong = 8,
+  kMessage = 9,  // a control message, from or to a client: its bytes
 };
 
 struct FrameHeader {

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kMicro = 1'000;
 constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint64_t kFirstClient = 1'000'000;  // incarnations of clients
 constexpr uint64_t kStepsOfAClient = 1'000'000;
 constexpr size_t kRoom = size_t{1} << 15;
 constexpr char kToken[] = "a token of the simulation";
@@ -282,6 +283,7 @@ void Network::Start(int w) {
   options.incarnation = incarnation;
   options.failure_nanos = SimulatedCluster::kFailureNanos;
   process->worker = std::make_unique<dist::Worker>(*process->host, options);
+  world_.Spawn(*places_[w], process->worker->Attendant());
   process->ticks =
       process->host->Every(200 * kMilli, [worker = process->worker.get()] { worker->Tick(); });
   processes_[w] = std::move(process);
@@ -315,7 +317,7 @@ void Network::End(int w) {
 // The fault happens some time within the first moments: while workers are called, programs
 // compiled, or steps run.
 void Network::Plan() {
-  const auto at = static_cast<int64_t>(world_.Draw(60 * kMilli));
+  const auto at = static_cast<int64_t>(world_.Draw(120 * kMilli));
   world_.After(at, client_.place(), [this] {
     if (!is_closing_) Happen();
   });
@@ -418,7 +420,10 @@ absl::StatusOr<std::shared_ptr<Engine>> SimulatedCluster::Connect() {
   settings.token = kToken;
   settings.failure_nanos = kFailureNanos;
   settings.first_step = kStepsOfAClient * num_clients_ + 1;
-  settings.secret = absl::StrCat("secret of client ", num_clients_++);
+  settings.secret = absl::StrCat("secret of client ", num_clients_);
+  ++num_clients_;
+  // Every fourth client has no channels of its own.
+  if (world_.Draw(4) != 0) settings.incarnation = kFirstClient + num_clients_;
   return dist::ConnectCluster(
       network_->client(),
       [network = network_.get()](const std::string& address,
