@@ -14,6 +14,12 @@ namespace gyre::dist {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
+// Elements up to this are copied behind their header, frames up to that many bytes next to each
+// other.
+constexpr size_t kSmallBytes = 256;
+constexpr size_t kMostTogether = size_t{1} << 14;
+// More than this does not wait for Flush.
+constexpr size_t kMostUnsent = size_t{1} << 14;
 
 absl::string_view BytesOf(const Tensor& value) {
   return {static_cast<const char*>(value.raw_data()), value.bytes()};
@@ -26,60 +32,100 @@ Channel::Channel(std::unique_ptr<ByteStream> stream)
       with_checksum_(stream_->NeedsChecksum()),
       buffer_(kBufferBytes, '\0') {}
 
-bool Channel::Send(FrameHeader header, Tensor value) {
-  Outgoing frame;
-  const bool has_body = value.has_value();
-  const size_t dims_bytes = has_body ? value.rank() * sizeof(int64_t) : 0;
-  frame.front.resize(FrameHeader::kBytes + dims_bytes);
-  if (has_body) {
-    header.dtype = value.dtype();
-    header.rank = static_cast<uint8_t>(value.rank());
-    header.body_bytes = static_cast<uint32_t>(dims_bytes + value.bytes());
-    char* const dims = frame.front.data() + FrameHeader::kBytes;
-    if (dims_bytes > 0) std::memcpy(dims, value.shape().dims().data(), dims_bytes);
-    if (with_checksum_) {
-      header.body_crc = Crc32c(value.raw_data(), value.bytes(), Crc32c(dims, dims_bytes));
-    }
+char* Channel::Append(size_t bytes) {
+  if (outgoing_.empty() || outgoing_.back().value.has_value() ||
+      outgoing_.back().front.size() >= kMostTogether) {
+    outgoing_.emplace_back().front = std::exchange(spare_, {});
   }
-  EncodeHeader(header, with_checksum_, frame.front.data());
-  frame.value = std::move(value);
-  return Enqueue(std::move(frame));
+  std::string& front = outgoing_.back().front;
+  const size_t at = front.size();
+  front.resize(at + bytes);
+  unsent_bytes_ += bytes;
+  return front.data() + at;
 }
 
-bool Channel::SendEncoded(FrameHeader header, std::string body) {
+void Channel::AppendFrame(FrameHeader& header, Tensor value) {
+  if (!value.has_value()) {
+    EncodeHeader(header, with_checksum_, Append(FrameHeader::kBytes));
+    return;
+  }
+  const auto dims = value.shape().dims();
+  const size_t dims_bytes = dims.size() * sizeof(int64_t), value_bytes = value.bytes();
+  header.dtype = value.dtype();
+  header.rank = static_cast<uint8_t>(dims.size());
+  header.body_bytes = static_cast<uint32_t>(dims_bytes + value_bytes);
+  if (with_checksum_)
+    header.body_crc = Crc32c(value.raw_data(), value_bytes, Crc32c(dims.data(), dims_bytes));
+  const bool is_small = value_bytes <= kSmallBytes;
+  char* const at = Append(FrameHeader::kBytes + dims_bytes + (is_small ? value_bytes : 0));
+  EncodeHeader(header, with_checksum_, at);
+  char* const body = at + FrameHeader::kBytes;
+  if (dims_bytes > 0) std::memcpy(body, dims.data(), dims_bytes);
+  if (!is_small) {
+    unsent_bytes_ += value_bytes;
+    outgoing_.back().value = std::move(value);
+  } else if (value_bytes > 0) {
+    std::memcpy(body + dims_bytes, value.raw_data(), value_bytes);
+  }
+}
+
+bool Channel::Send(FrameHeader header, Tensor value) {
+  const std::lock_guard lock(send_mutex_);
+  if (!write_status_.ok()) return false;
+  AppendFrame(header, std::move(value));
+  return FlushNow();
+}
+
+bool Channel::SendLater(FrameHeader header, Tensor value) {
+  const std::lock_guard lock(send_mutex_);
+  if (!write_status_.ok()) return false;
+  AppendFrame(header, std::move(value));
+  if (unsent_bytes_ >= kMostUnsent) return FlushNow();
+  has_unsent_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+bool Channel::SendEncoded(FrameHeader header, absl::string_view body) {
   header.flags |= FrameHeader::kEncoded;
   header.body_bytes = static_cast<uint32_t>(body.size());
   if (with_checksum_) header.body_crc = Crc32c(body.data(), body.size());
-  Outgoing frame;
-  frame.front.resize(FrameHeader::kBytes);
-  EncodeHeader(header, with_checksum_, frame.front.data());
-  frame.front += body;
-  return Enqueue(std::move(frame));
-}
-
-bool Channel::Enqueue(Outgoing frame) {
   const std::lock_guard lock(send_mutex_);
   if (!write_status_.ok()) return false;
-  outgoing_.push_back(std::move(frame));
-  if (outgoing_.size() > 1) return false;
-  Flush();
+  char* const at = Append(FrameHeader::kBytes + body.size());
+  EncodeHeader(header, with_checksum_, at);
+  std::memcpy(at + FrameHeader::kBytes, body.data(), body.size());
+  return FlushNow();
+}
+
+bool Channel::Flush() {
+  if (!has_unsent_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(send_mutex_);
+  return write_status_.ok() && FlushNow();
+}
+
+// Writes what waits, unless that is for room. True: from now on it is. Requirement: send_mutex_ is
+// held.
+bool Channel::FlushNow() {
+  has_unsent_.store(false, std::memory_order_relaxed);
+  if (has_waiting_.load(std::memory_order_relaxed)) return false;
+  Write();
   has_waiting_.store(!outgoing_.empty() || !write_status_.ok(), std::memory_order_relaxed);
   return !outgoing_.empty();
 }
 
 // Requirement: send_mutex_ is held.
-void Channel::Flush() {
-  constexpr size_t kFramesAtOnce = 4;
+void Channel::Write() {
+  constexpr size_t kAtOnce = 4;
   while (!outgoing_.empty() && write_status_.ok()) {
-    std::array<absl::string_view, 2 * kFramesAtOnce> pieces;
+    std::array<absl::string_view, 2 * kAtOnce> pieces;
     size_t n = 0, wanted = 0;
-    for (size_t i = 0; i < std::min(outgoing_.size(), kFramesAtOnce); ++i) {
-      const Outgoing& frame = outgoing_[i];
-      const size_t of_front = std::min(frame.done, frame.front.size());
-      if (of_front < frame.front.size())
-        pieces[n++] = absl::string_view(frame.front).substr(of_front);
-      if (frame.value.has_value()) {
-        const absl::string_view rest = BytesOf(frame.value).substr(frame.done - of_front);
+    for (size_t i = 0; i < std::min(outgoing_.size(), kAtOnce); ++i) {
+      const Outgoing& frames = outgoing_[i];
+      const size_t of_front = std::min(frames.done, frames.front.size());
+      if (of_front < frames.front.size())
+        pieces[n++] = absl::string_view(frames.front).substr(of_front);
+      if (frames.value.has_value()) {
+        const absl::string_view rest = BytesOf(frames.value).substr(frames.done - of_front);
         if (!rest.empty()) pieces[n++] = rest;
       }
     }
@@ -90,16 +136,20 @@ void Channel::Flush() {
       outgoing_.clear();
       return;
     }
+    unsent_bytes_ -= *written;
     size_t left = *written;
     while (!outgoing_.empty()) {
-      Outgoing& frame = outgoing_.front();
-      const size_t bytes =
-          frame.front.size() + (frame.value.has_value() ? frame.value.bytes() : 0) - frame.done;
+      Outgoing& frames = outgoing_.front();
+      const size_t bytes = frames.bytes() - frames.done;
       if (left < bytes) {
-        frame.done += left;
+        frames.done += left;
         break;
       }
       left -= bytes;
+      if (frames.front.capacity() <= 2 * kMostTogether) {
+        spare_ = std::move(frames.front);
+        spare_.clear();
+      }
       outgoing_.pop_front();
       if (left == 0) break;
     }
@@ -108,11 +158,12 @@ void Channel::Flush() {
 }
 
 absl::Status Channel::Poll(FrameSink& sink) {
-  if (has_waiting_.load(std::memory_order_relaxed)) {
+  if (has_waiting_.load(std::memory_order_relaxed) || has_unsent_.load(std::memory_order_relaxed)) {
     const std::lock_guard lock(send_mutex_);
-    Flush();
+    has_unsent_.store(false, std::memory_order_relaxed);
+    Write();
+    has_waiting_.store(!outgoing_.empty() || !write_status_.ok(), std::memory_order_relaxed);
     if (!write_status_.ok()) return write_status_;
-    has_waiting_.store(!outgoing_.empty(), std::memory_order_relaxed);
   }
   const std::unique_lock lock(read_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return absl::OkStatus();
@@ -180,7 +231,7 @@ absl::StatusOr<bool> Channel::Step(FrameSink& sink) {
 }
 
 absl::Status Channel::BeginBody(FrameSink& sink) {
-  GYRE_ASSIGN_OR_RETURN(budget_, sink.Expect(*this, header_));
+  GYRE_ASSIGN_OR_RETURN(budget_, sink.Expect(header_));
   body_.clear();
   received_ = 0;
   crc_ = 0;
@@ -197,8 +248,7 @@ absl::Status Channel::BeginBody(FrameSink& sink) {
 absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
   const bool is_hello = header_.kind == FrameKind::kHello;
   const bool is_message = header_.kind == FrameKind::kMessage;
-  const bool is_plain =
-      !is_hello && !is_message && (header_.flags & FrameHeader::kEncoded) == 0;
+  const bool is_plain = !is_hello && !is_message && (header_.flags & FrameHeader::kEncoded) == 0;
   if (is_plain && header_.rank * sizeof(int64_t) > header_.body_bytes)
     return absl::InvalidArgumentError("a frame's dimensions are cut off");
   const size_t wanted = is_plain ? header_.rank * sizeof(int64_t) : header_.body_bytes;
@@ -215,13 +265,13 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
     return absl::DataLossError("a frame's body was damaged on its way");
   if (is_hello) {
     GYRE_ASSIGN_OR_RETURN(const Hello hello, DecodeHello(body_));
-    GYRE_RETURN_IF_ERROR(sink.OnHello(*this, hello));
+    GYRE_RETURN_IF_ERROR(sink.OnHello(hello));
     reading_ = Reading::kHeader;
     return true;
   }
   if (is_message) {
     reading_ = Reading::kHeader;
-    sink.OnMessage(*this, body_);
+    sink.OnMessage(body_);
     return true;
   }
   absl::string_view in = body_;
@@ -274,7 +324,7 @@ absl::StatusOr<bool> Channel::TakeElements(FrameSink& sink) {
 
 void Channel::EndFrame(FrameSink& sink, absl::StatusOr<Tensor> value) {
   reading_ = Reading::kHeader;
-  sink.OnValue(*this, header_, std::move(value));
+  sink.OnValue(header_, std::move(value));
 }
 
 }  // namespace gyre::dist

@@ -1,9 +1,10 @@
 // Channel: frames over a ByteStream, to and from one other process.
 //
 // Send never blocks: what the stream has no room for waits here, and goes with the next Send or
-// Poll. Elements of plain tensors go straight from their memory into the stream, and from the
-// stream into the memory of the tensor that they become. Thread-safe: any number of threads may
-// send; of those that poll, one reads and the others leave it to it.
+// Poll. SendLater leaves it to who calls Flush: many small frames then go at once. Elements of
+// plain tensors go straight from their memory into the stream, and from the stream into the memory
+// of the tensor that they become. Thread-safe: any number of threads may send; of those that poll,
+// one reads and the others leave it to it.
 #pragma once
 
 #include <atomic>
@@ -21,23 +22,19 @@
 
 namespace gyre::dist {
 
-class Channel;
-
 // Who takes what a channel receives. Called on the thread that polls.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   // Whether the body of such a frame is to be taken in at all, and who is charged for it. An error
   // ends the channel.
-  virtual absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel,
-                                                      const FrameHeader& header) = 0;
+  virtual absl::StatusOr<RefPtr<MemoryBudget>> Expect(const FrameHeader& header) = 0;
   // `value` is the frame's, as its kind has one; none where it is dead. An error, such as a body
   // that did not fit its budget, is the step's alone.
-  virtual void OnValue(Channel& channel, const FrameHeader& header,
-                       absl::StatusOr<Tensor> value) = 0;
-  virtual void OnMessage(Channel& channel, absl::string_view message) = 0;
+  virtual void OnValue(const FrameHeader& header, absl::StatusOr<Tensor> value) = 0;
+  virtual void OnMessage(absl::string_view message) = 0;
   // An error ends the channel.
-  virtual absl::Status OnHello(Channel& channel, const Hello& hello) = 0;
+  virtual absl::Status OnHello(const Hello& hello) = 0;
 };
 
 class Channel {
@@ -51,7 +48,10 @@ class Channel {
   // the stream show in Poll. True: it is the first that had to stay here, and who sleeps on the
   // stream must be woken to wait for room too.
   bool Send(FrameHeader header, Tensor value = Tensor());
-  bool SendEncoded(FrameHeader header, std::string body);
+  bool SendEncoded(FrameHeader header, absl::string_view body);
+  // As Send; unless much waits already, the frame waits for Flush, or for the next of the others.
+  bool SendLater(FrameHeader header, Tensor value = Tensor());
+  bool Flush();
 
   // Writes what waits, and hands to the sink what has come. UNAVAILABLE once the other process is
   // gone, DATA_LOSS or INVALID_ARGUMENT once it has sent what is no frame: then, and ever after,
@@ -60,25 +60,28 @@ class Channel {
 
   // For who sleeps until something comes.
   ByteStream& stream() { return *stream_; }
+  // Something waits for room.
   bool HasWaiting() const { return has_waiting_.load(std::memory_order_relaxed); }
   // Whether any byte has come since the last call.
   bool HasHeard() { return has_heard_.exchange(false, std::memory_order_relaxed); }
-  // When it last had: of who asks it.
-  std::atomic<int64_t> heard_nanos{0};
-  // Of the other process, once it has said hello (or was dialled).
-  std::atomic<uint64_t> peer{0};
 
  private:
+  // Frames: any number of small ones as bytes, the last of which may be followed by elements.
   struct Outgoing {
-    std::string front;  // header, dimensions, or all of it
-    Tensor value;       // what follows in its memory
-    size_t done = 0;    // bytes of both that are gone
+    std::string front;
+    Tensor value;     // what follows in its memory
+    size_t done = 0;  // bytes of both that are gone
+    size_t bytes() const { return front.size() + (value.has_value() ? value.bytes() : 0); }
   };
   // What is read next.
   enum class Reading : uint8_t { kHeader, kBody, kElements, kSkip };
 
-  bool Enqueue(Outgoing frame);
-  void Flush();
+  // The end of the bytes that wait, to write `bytes` of a frame to. Requirement: send_mutex_ is
+  // held.
+  char* Append(size_t bytes);
+  void AppendFrame(FrameHeader& header, Tensor value);
+  bool FlushNow();
+  void Write();
   absl::Status ReadFrames(FrameSink& sink);
   absl::StatusOr<size_t> Fill();
   absl::StatusOr<bool> Step(FrameSink& sink);
@@ -93,10 +96,14 @@ class Channel {
   const bool with_checksum_;
 
   std::atomic<bool> has_heard_{false};
-  std::atomic<bool> has_waiting_{false};  // set under send_mutex_: outgoing_ is not empty
+  // Set under send_mutex_: there was no room, or the stream has failed.
+  std::atomic<bool> has_waiting_{false};
+  std::atomic<bool> has_unsent_{false};  // set under send_mutex_: for Flush
 
   std::mutex send_mutex_;  // guards writing
   std::deque<Outgoing> outgoing_;
+  size_t unsent_bytes_ = 0;
+  std::string spare_;  // with room, for the next bytes
   absl::Status write_status_;
 
   std::mutex read_mutex_;  // guards reading

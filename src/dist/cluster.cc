@@ -601,8 +601,7 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Results(const Underway& u
     std::vector<MemberFailure> failures;
     for (size_t m = 0; m < parts_.size(); ++m) {
       const Part& part = underway.parts[m];
-      if (part.takes_part)
-        failures.push_back({state_->members[m].name, part.is_done, part.status});
+      if (part.takes_part) failures.push_back({state_->members[m].name, part.is_done, part.status});
     }
     return StepFailure(underway.first, failures);
   }

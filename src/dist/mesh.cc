@@ -75,7 +75,7 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
   if (item.is_dead) {
     header.flags = FrameHeader::kDead;
     peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
-    mesh_.Send(*peer.channel, header);
+    mesh_.SendLater(peer, header);
     return absl::OkStatus();
   }
   std::string encoded;
@@ -92,9 +92,9 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
   const int64_t weight = WeightOf(value);
   if (is_small && peer.credit.fetch_sub(weight, std::memory_order_relaxed) > 0) {
     if (is_plain) {
-      mesh_.Send(*peer.channel, header, std::move(item.value));
+      mesh_.SendLater(peer, header, std::move(item.value));
     } else {
-      mesh_.SendEncoded(*peer.channel, header, std::move(encoded));
+      mesh_.SendEncoded(peer, header, encoded);
     }
     return absl::OkStatus();
   }
@@ -106,7 +106,7 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
     offers_.emplace(header.number, std::move(item.value));
   }
   header.kind = FrameKind::kOffer;
-  mesh_.Send(*peer.channel, header, Tensor::Scalar(static_cast<int64_t>(bytes)));
+  mesh_.Send(peer, header, Tensor::Scalar(static_cast<int64_t>(bytes)));
   return absl::OkStatus();
 }
 
@@ -130,7 +130,7 @@ void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCa
   {
     const std::lock_guard lock(mutex_);
     status = status_;
-    const std::pair key(from->incarnation, offer);
+    const std::pair<uint64_t, uint64_t> key(from->incarnation, offer);
     if (status.ok() && pulls_.contains(key))
       status = absl::DataLossError(absl::StrCat(from->name, " has offered two values as one"));
     if (status.ok()) pulls_.emplace(key, Pull{bytes, std::move(done)});
@@ -140,7 +140,7 @@ void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCa
   header.kind = FrameKind::kPull;
   header.step = id_;
   header.number = offer;
-  mesh_.Send(*from->channel, header);
+  mesh_.Send(*from, header);
 }
 
 void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
@@ -157,10 +157,10 @@ void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
   header.number = offer;
   std::string encoded;
   if (IsTrivial(value.dtype())) {
-    mesh_.Send(*from->channel, header, std::move(value));
+    mesh_.Send(*from, header, std::move(value));
   } else if (EncodeTensor(value, encoded).ok()) {
     // It could be encoded when it was offered, and is what it was.
-    mesh_.SendEncoded(*from->channel, header, std::move(encoded));
+    mesh_.SendEncoded(*from, header, encoded);
   }
   // Not before: an offer that is gone has left, or waits in the channel.
   bool wakes = false;
@@ -215,7 +215,7 @@ void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
   FrameHeader header;
   header.kind = FrameKind::kCredit;
   header.number = static_cast<uint64_t>(from->owed.exchange(0, std::memory_order_relaxed));
-  if (header.number > 0) mesh_.Send(*from->channel, header);
+  if (header.number > 0) mesh_.Send(*from, header);
 }
 
 void StepRendezvous::Abort(const absl::Status& why) {
@@ -255,11 +255,12 @@ Courier* StepRendezvous::courier() { return &mesh_; }
 
 bool StepRendezvous::HasLeft() const {
   return absl::c_none_of(*routes_, [](const auto& route) {
-    return route.second != nullptr && route.second->channel->HasWaiting();
+    return route.second != nullptr && route.second->channel.HasWaiting();
   });
 }
 
 absl::Status StepRendezvous::Drain() {
+  mesh_.Flush();
   while (true) {
     const uint64_t seen = mesh_.wakes();
     {
@@ -299,10 +300,10 @@ absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelA
 
 void Mesh::Withdraw(const std::string& secret) {
   const std::lock_guard lock(mutex_);
-  absl::erase_if(expected_, [&](auto& entry) {
-    std::erase(entry.second.secrets, secret);
-    return entry.second.secrets.empty();
-  });
+  for (auto it = expected_.begin(); it != expected_.end();) {
+    std::erase(it->second.secrets, secret);
+    it = it->second.secrets.empty() ? expected_.erase(it) : std::next(it);
+  }
 }
 
 // Unless there is a channel, or one is on its way.
@@ -311,26 +312,30 @@ absl::Status Mesh::Dial(uint64_t incarnation) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = expected_.find(incarnation);
-    const bool is_under_way = absl::c_any_of(*channels_, [&](const auto& channel) {
-      return channel->peer.load(std::memory_order_acquire) == incarnation;
+    const bool is_under_way = absl::c_any_of(*everybody_, [&](const PeerPtr& peer) {
+      return peer->incarnation.load(std::memory_order_acquire) == incarnation;
     });
     if (is_under_way || it == expected_.end() || !it->second.dials) return absl::OkStatus();
     expected = it->second;
   }
   GYRE_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream,
                         host_.Dial(expected.address, expected.transport));
-  auto channel = std::make_shared<Channel>(std::move(stream));
-  channel->peer.store(incarnation, std::memory_order_release);
-  channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+  auto peer = std::make_shared<Peer>(std::move(stream));
+  peer->incarnation.store(incarnation, std::memory_order_release);
   FrameHeader header;
   header.kind = FrameKind::kHello;
-  channel->SendEncoded(header,
-                       EncodeHello({options_.incarnation, incarnation, expected.secrets.back()}));
-  const std::lock_guard lock(mutex_);
-  ChannelList channels = *channels_;
-  channels.push_back(std::move(channel));
-  SetChannels(std::move(channels));
+  peer->channel.SendEncoded(
+      header, EncodeHello({options_.incarnation, incarnation, expected.secrets.back()}));
+  Add(std::move(peer));
   return absl::OkStatus();
+}
+
+void Mesh::Add(PeerPtr peer) {
+  peer->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  PeerList all = *everybody_;
+  all.push_back(std::move(peer));
+  everybody_ = std::make_shared<const PeerList>(std::move(all));
 }
 
 PeerPtr Mesh::Find(uint64_t incarnation) {
@@ -339,52 +344,68 @@ PeerPtr Mesh::Find(uint64_t incarnation) {
   return it == peers_.end() ? nullptr : it->second;
 }
 
-void Mesh::Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why) {
-  PeerPtr lost;
+void Mesh::Lose(const PeerPtr& peer, const absl::Status& why) {
+  bool was_known = false;
   std::vector<std::shared_ptr<StepRendezvous>> steps;
   {
     const std::lock_guard lock(mutex_);
-    ChannelList channels;
-    for (const auto& other : *channels_) {
-      if (other != channel) channels.push_back(other);
+    PeerList left;
+    for (const PeerPtr& other : *everybody_) {
+      if (other != peer) left.push_back(other);
     }
-    if (channels.size() == channels_->size()) return;  // somebody else was first
-    SetChannels(std::move(channels));
-    const auto it = peers_.find(channel->peer.load(std::memory_order_acquire));
-    if (it != peers_.end() && it->second->channel == channel) {
-      lost = it->second;
-      peers_.erase(it);
+    if (left.size() == everybody_->size()) return;  // somebody else was first
+    everybody_ = std::make_shared<const PeerList>(std::move(left));
+    was_known = peer->is_known.exchange(false, std::memory_order_acq_rel);
+    if (was_known) {
+      peers_.erase(peer->incarnation.load(std::memory_order_relaxed));
       for (const auto& [id, step] : steps_) {
-        if (step->Uses(*lost)) steps.push_back(step);
+        if (step->Uses(*peer)) steps.push_back(step);
       }
     }
   }
   // Others keep it, as long as their routes do.
-  channel->stream().HangUp();
-  if (lost == nullptr) return;
-  for (const auto& step : steps) step->Abort(LostError(lost->name, why));
-  if (callbacks_.on_lost) callbacks_.on_lost(*lost, why);
-  (void)Dial(lost->incarnation);  // if it is still wanted; Tick tries again
-}
-
-PeerPtr Mesh::PeerOf(const Channel& channel) {
-  const std::lock_guard lock(mutex_);
-  const auto it = peers_.find(channel.peer.load(std::memory_order_acquire));
-  return it == peers_.end() || it->second->channel.get() != &channel ? nullptr : it->second;
+  peer->channel.stream().HangUp();
+  if (!was_known) return;
+  for (const auto& step : steps) step->Abort(LostError(peer->name, why));
+  if (callbacks_.on_lost) callbacks_.on_lost(*peer, why);
+  // If it is still wanted; Tick tries again.
+  (void)Dial(peer->incarnation.load(std::memory_order_relaxed));
 }
 
 // ---- Frames
 
-absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameHeader& header) {
+// Hands what one peer's channel receives to the mesh.
+class Mesh::Sink final : public FrameSink {
+ public:
+  Sink(Mesh& mesh, const PeerPtr& from) : mesh_(mesh), from_(from) {}
+  absl::StatusOr<RefPtr<MemoryBudget>> Expect(const FrameHeader& header) override {
+    return mesh_.Expect(*from_, header);
+  }
+  void OnValue(const FrameHeader& header, absl::StatusOr<Tensor> value) override {
+    if (from_->is_known.load(std::memory_order_relaxed))
+      mesh_.OnValue(from_, header, std::move(value));
+  }
+  void OnMessage(absl::string_view message) override {
+    if (from_->is_known.load(std::memory_order_relaxed) && mesh_.callbacks_.on_message)
+      mesh_.callbacks_.on_message(*from_, message);
+  }
+  absl::Status OnHello(const Hello& hello) override { return mesh_.OnHello(from_, hello); }
+
+ private:
+  Mesh& mesh_;
+  const PeerPtr& from_;
+};
+
+absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Peer& from, const FrameHeader& header) {
   constexpr uint32_t kMaxHello = 512;
   constexpr uint32_t kMaxDims = Shape::kMaxRank * sizeof(int64_t);
-  const PeerPtr peer = PeerOf(channel);
+  const bool is_known = from.is_known.load(std::memory_order_relaxed);
   if (header.kind == FrameKind::kHello) {
-    if (peer != nullptr || header.body_bytes > kMaxHello)
+    if (is_known || header.body_bytes > kMaxHello)
       return absl::InvalidArgumentError("a hello at the wrong time");
     return RefPtr<MemoryBudget>();
   }
-  if (peer == nullptr) return absl::PermissionDeniedError("a frame before the hello");
+  if (!is_known) return absl::PermissionDeniedError("a frame before the hello");
   if (header.kind == FrameKind::kMessage) {
     if (header.body_bytes > Channel::kMaxEagerBytes)
       return absl::InvalidArgumentError("a message larger than agreed");
@@ -400,12 +421,12 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameH
     if (header.kind == FrameKind::kOffer && !is_size)
       return absl::InvalidArgumentError("an offer does not say how large it is");
   }
-  const std::shared_ptr<StepRendezvous> step = StepFor(header.step, false);
+  const std::shared_ptr<StepRendezvous> step = StepFor(from, header.step, false);
   if (step == nullptr && header.kind != FrameKind::kPulled) return RefPtr<MemoryBudget>();
   if (step != nullptr) {
     const std::lock_guard lock(step->mutex_);
     if (header.kind != FrameKind::kPulled) return step->budget_;
-    const auto it = step->pulls_.find({peer->incarnation, header.number});
+    const auto it = step->pulls_.find({from.incarnation, header.number});
     if (it != step->pulls_.end() && header.body_bytes <= it->second.bytes + kMaxDims)
       return step->budget_;
     // Asked for by a step that was told to stop since: taken in, and dropped, in small pieces only.
@@ -416,33 +437,31 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Channel& channel, const FrameH
   return absl::InvalidArgumentError("a value that nobody has asked for");
 }
 
-void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) {
-  const PeerPtr peer = PeerOf(channel);
-  if (peer == nullptr) return;
+void Mesh::OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value) {
   switch (header.kind) {
     case FrameKind::kPing: {
       FrameHeader pong;
       pong.kind = FrameKind::kPong;
-      return Send(channel, pong);
+      return Send(*from, pong);
     }
     case FrameKind::kCredit:
-      peer->credit.fetch_add(static_cast<int64_t>(std::min<uint64_t>(header.number, kCreditBytes)),
+      from->credit.fetch_add(static_cast<int64_t>(std::min<uint64_t>(header.number, kCreditBytes)),
                              std::memory_order_relaxed);
       return;
     case FrameKind::kPull:
-      if (const auto step = StepFor(header.step, false)) step->Answer(peer, header.number);
+      if (const auto step = StepFor(*from, header.step, false)) step->Answer(from, header.number);
       return;
     case FrameKind::kData:
     case FrameKind::kOffer: {
-      if (const auto step = StepFor(header.step, true))
-        return step->Arrive(peer, header, std::move(value));
+      if (const auto step = StepFor(*from, header.step, true))
+        return step->Arrive(from, header, std::move(value));
       // The step has ended: what it did not read is given back here.
-      peer->owed.fetch_add(WeightOf(header), std::memory_order_relaxed);
+      from->owed.fetch_add(WeightOf(header), std::memory_order_relaxed);
       return;
     }
     case FrameKind::kPulled:
-      if (const auto step = StepFor(header.step, false))
-        step->Arrive(peer, header, std::move(value));
+      if (const auto step = StepFor(*from, header.step, false))
+        step->Arrive(from, header, std::move(value));
       return;
     case FrameKind::kHello:
     case FrameKind::kMessage:
@@ -451,28 +470,32 @@ void Mesh::OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<T
   }
 }
 
-void Mesh::OnMessage(Channel& channel, absl::string_view message) {
-  const PeerPtr peer = PeerOf(channel);
-  if (peer != nullptr && callbacks_.on_message) callbacks_.on_message(*peer, message);
-}
-
-void Mesh::Tell(const Peer& peer, std::string message) {
+void Mesh::Tell(Peer& peer, absl::string_view message) {
   FrameHeader header;
   header.kind = FrameKind::kMessage;
-  SendEncoded(*peer.channel, header, std::move(message));
+  SendEncoded(peer, header, message);
 }
 
-void Mesh::Send(Channel& channel, const FrameHeader& header, Tensor value) {
-  if (channel.Send(header, std::move(value))) Wake();
+void Mesh::Send(Peer& to, const FrameHeader& header, Tensor value) {
+  if (to.channel.Send(header, std::move(value))) Wake();
 }
 
-void Mesh::SendEncoded(Channel& channel, const FrameHeader& header, std::string body) {
-  if (channel.SendEncoded(header, std::move(body))) Wake();
+void Mesh::SendLater(Peer& to, const FrameHeader& header, Tensor value) {
+  if (to.channel.SendLater(header, std::move(value))) Wake();
+}
+
+void Mesh::SendEncoded(Peer& to, const FrameHeader& header, absl::string_view body) {
+  if (to.channel.SendEncoded(header, body)) Wake();
+}
+
+void Mesh::Flush() {
+  bool wakes = false;
+  for (const PeerPtr& peer : *Everybody()) wakes = peer->channel.Flush() || wakes;
+  if (wakes) Wake();
 }
 
 // Who was dialled answers with a hello of its own.
-absl::Status Mesh::OnHello(Channel& channel, const Hello& hello) {
-  auto peer = std::make_shared<Peer>();
+absl::Status Mesh::OnHello(const PeerPtr& from, const Hello& hello) {
   bool is_answer = false;
   {
     const std::lock_guard lock(mutex_);
@@ -481,25 +504,25 @@ absl::Status Mesh::OnHello(Channel& channel, const Hello& hello) {
         hello.to != options_.incarnation) {
       return absl::PermissionDeniedError("somebody calls who does not belong to the cluster");
     }
-    is_answer = channel.peer.load(std::memory_order_acquire) == hello.from;
-    if (!is_answer && channel.peer.load(std::memory_order_acquire) != 0)
+    const uint64_t called = from->incarnation.load(std::memory_order_relaxed);
+    is_answer = called == hello.from;
+    if (!is_answer && called != 0)
       return absl::PermissionDeniedError("another process answers than was called");
     if (peers_.contains(hello.from))
       return absl::AlreadyExistsError("there is a channel to this process already");
-    for (const auto& known : *channels_) {
-      if (known.get() == &channel) peer->channel = known;
-    }
-    if (peer->channel == nullptr) return absl::CancelledError("this channel was given up");
-    peer->incarnation = hello.from;
-    peer->name = it->second.name;
-    peer->credit.store(kCreditBytes, std::memory_order_relaxed);
-    channel.peer.store(hello.from, std::memory_order_release);
-    peers_.emplace(hello.from, peer);
+    if (!absl::c_linear_search(*everybody_, from))
+      return absl::CancelledError("this channel was given up");
+    from->incarnation.store(hello.from, std::memory_order_release);
+    from->name = it->second.name;
+    from->credit.store(kCreditBytes, std::memory_order_relaxed);
+    from->is_known.store(true, std::memory_order_release);
+    peers_.emplace(hello.from, from);
   }
   if (!is_answer) {
     FrameHeader header;
     header.kind = FrameKind::kHello;
-    channel.SendEncoded(header, EncodeHello({options_.incarnation, hello.from, hello.secret}));
+    from->channel.SendEncoded(header,
+                              EncodeHello({options_.incarnation, hello.from, hello.secret}));
   }
   Wake();
   return absl::OkStatus();
@@ -516,6 +539,17 @@ std::shared_ptr<StepRendezvous> Mesh::StepFor(uint64_t id, bool makes) {
   auto step = std::make_shared<StepRendezvous>(*this, id);
   step->made_nanos_ = host_.clock().NowNanos();
   steps_.emplace(id, step);
+  return step;
+}
+
+std::shared_ptr<StepRendezvous> Mesh::StepFor(Peer& from, uint64_t id, bool makes) {
+  if (from.last_step_id == id) {
+    // Of one that has ended, this may be the last of what is left.
+    if (std::shared_ptr<StepRendezvous> step = from.last_step.lock()) return step;
+  }
+  std::shared_ptr<StepRendezvous> step = StepFor(id, makes);
+  from.last_step = step;
+  from.last_step_id = id;
   return step;
 }
 
@@ -566,19 +600,15 @@ void Mesh::AcceptCallers() {
   while (true) {
     absl::StatusOr<std::unique_ptr<ByteStream>> stream = host_.Accept();
     if (!stream.ok() || *stream == nullptr) return;
-    auto channel = std::make_shared<Channel>(*std::move(stream));
-    channel->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
-    const std::lock_guard guard(mutex_);
-    ChannelList channels = *channels_;
-    channels.push_back(std::move(channel));
-    SetChannels(std::move(channels));
+    Add(std::make_shared<Peer>(*std::move(stream)));
   }
 }
 
 void Mesh::PollChannels() {
-  const auto channels = Channels();
-  for (const std::shared_ptr<Channel>& channel : *channels) {
-    if (absl::Status status = channel->Poll(*this); !status.ok()) Lose(channel, status);
+  const auto all = Everybody();
+  for (const PeerPtr& peer : *all) {
+    Sink sink(*this, peer);
+    if (absl::Status status = peer->channel.Poll(sink); !status.ok()) Lose(peer, status);
   }
 }
 
@@ -599,14 +629,16 @@ void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
     has_sleeper_ = true;
     gives_way_ = gives_way;
   }
-  const auto channels = Channels();
+  Flush();
+  const auto all = Everybody();
   std::vector<ByteStream*> streams;
   std::vector<bool> for_write;
   bool may_sleep = true;
-  for (const std::shared_ptr<Channel>& channel : *channels) {
-    streams.push_back(&channel->stream());
-    for_write.push_back(channel->HasWaiting());
-    may_sleep = channel->stream().PrepareWait(for_write.back()) && may_sleep;
+  for (const PeerPtr& peer : *all) {
+    ByteStream& stream = peer->channel.stream();
+    streams.push_back(&stream);
+    for_write.push_back(peer->channel.HasWaiting());
+    may_sleep = stream.PrepareWait(for_write.back()) && may_sleep;
   }
   sleeps_.store(true, std::memory_order_seq_cst);
   if (may_sleep && wakes_.load(std::memory_order_seq_cst) == seen)
@@ -632,20 +664,20 @@ void Mesh::Wake() {
 
 void Mesh::Tick() {
   AcceptCallers();
-  for (const auto& channel : *Channels()) channel->stream().LookAgain();
+  for (const PeerPtr& peer : *Everybody()) peer->channel.stream().LookAgain();
   PollChannels();
   const int64_t now = host_.clock().NowNanos();
   FrameHeader ping;
   ping.kind = FrameKind::kPing;
-  const auto channels = Channels();
-  for (const std::shared_ptr<Channel>& channel : *channels) {
-    if (channel->HasHeard()) channel->heard_nanos.store(now, std::memory_order_relaxed);
-    const int64_t silent = now - channel->heard_nanos.load(std::memory_order_relaxed);
+  const auto all = Everybody();
+  for (const PeerPtr& peer : *all) {
+    if (peer->channel.HasHeard()) peer->heard_nanos.store(now, std::memory_order_relaxed);
+    const int64_t silent = now - peer->heard_nanos.load(std::memory_order_relaxed);
     if (silent > options_.failure_nanos) {
-      Lose(channel, absl::UnavailableError(
-                        absl::StrCat("nothing was heard of it for ", silent / 1'000'000, " ms")));
-    } else if (silent > kPingNanos && PeerOf(*channel) != nullptr) {
-      Send(*channel, ping);
+      Lose(peer, absl::UnavailableError(
+                     absl::StrCat("nothing was heard of it for ", silent / 1'000'000, " ms")));
+    } else if (silent > kPingNanos && peer->is_known.load(std::memory_order_relaxed)) {
+      Send(*peer, ping);
     }
   }
   std::vector<uint64_t> unbegun, missing;

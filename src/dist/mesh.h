@@ -9,6 +9,9 @@
 // who receives that asks for the value once it wants it. So no process holds more than it asked
 // for, and no value has to wait behind one that nobody wants yet.
 //
+// Values wait for Flush, Poll or Wait, of whatever thread, or until many bytes do: who sends calls
+// one of them before it does anything that takes long.
+//
 // Thread-safe. Locks: a step's or the mesh's are never held while a channel is called that could
 // call back; callbacks of receives run without any.
 #pragma once
@@ -32,14 +35,24 @@
 namespace gyre::dist {
 
 class Mesh;
+class StepRendezvous;
 
-// Another process that this one has a channel to.
+// Another process that this one has a channel to, or that calls or is called.
 struct Peer {
-  uint64_t incarnation = 0;
-  std::string name;  // for people: "worker 1 (127.0.0.1:4002)"
-  std::shared_ptr<Channel> channel;
-  std::atomic<int64_t> credit{0};  // bytes that may still be sent unasked
-  std::atomic<int64_t> owed{0};    // bytes read whose credit has not been given back
+  explicit Peer(std::unique_ptr<ByteStream> stream) : channel(std::move(stream)) {}
+
+  Channel channel;
+  // Who it is: once it has said hello, or of whom was called.
+  std::atomic<uint64_t> incarnation{0};
+  // It has said hello, and is not lost. Set once `name` is there.
+  std::atomic<bool> is_known{false};
+  std::string name;                     // for people: "worker 1 (127.0.0.1:4002)"
+  std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
+  std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back
+  std::atomic<int64_t> heard_nanos{0};  // when something came last: see Tick
+  // Of the thread that reads: the step that the last value was for.
+  std::weak_ptr<StepRendezvous> last_step;
+  uint64_t last_step_id = 0;
 };
 using PeerPtr = std::shared_ptr<Peer>;
 struct ByIncarnation {
@@ -98,7 +111,7 @@ class StepRendezvous final : public Rendezvous {
   std::map<PeerPtr, int64_t, ByIncarnation> unread_;
 };
 
-class Mesh final : public Courier, private FrameSink {
+class Mesh final : public Courier {
  public:
   // Bytes that one process may send another unasked.
   static constexpr int64_t kCreditBytes = int64_t{4} << 20;
@@ -126,8 +139,9 @@ class Mesh final : public Courier, private FrameSink {
   // Null: not yet, or no longer.
   PeerPtr Find(uint64_t incarnation);
 
+  void Flush() override;
   // Sends a message of up to Channel::kMaxEagerBytes. It is lost if the peer is.
-  void Tell(const Peer& peer, std::string message);
+  void Tell(Peer& peer, absl::string_view message);
 
   // A step begins: its devices' routes, and who is charged for what it receives. ABORTED when it
   // has ended, or a peer of its routes is gone.
@@ -165,30 +179,28 @@ class Mesh final : public Courier, private FrameSink {
         secrets;  // of each client that has named it, the newest last; not none
   };
 
-  absl::StatusOr<RefPtr<MemoryBudget>> Expect(Channel& channel, const FrameHeader& header) override;
-  void OnValue(Channel& channel, const FrameHeader& header, absl::StatusOr<Tensor> value) override;
-  void OnMessage(Channel& channel, absl::string_view message) override;
-  absl::Status OnHello(Channel& channel, const Hello& hello) override;
+  class Sink;
+  absl::StatusOr<RefPtr<MemoryBudget>> Expect(Peer& from, const FrameHeader& header);
+  void OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
+  absl::Status OnHello(const PeerPtr& from, const Hello& hello);
 
   // As the channel's; who sleeps learns that there is something to write.
-  void Send(Channel& channel, const FrameHeader& header, Tensor value = Tensor());
-  void SendEncoded(Channel& channel, const FrameHeader& header, std::string body);
+  void Send(Peer& to, const FrameHeader& header, Tensor value = Tensor());
+  void SendLater(Peer& to, const FrameHeader& header, Tensor value = Tensor());
+  void SendEncoded(Peer& to, const FrameHeader& header, absl::string_view body);
   absl::Status Dial(uint64_t incarnation);
   void WaitAs(bool gives_way, uint64_t seen, int64_t nanos);
   void AcceptCallers();
   void PollChannels();
-  void Lose(const std::shared_ptr<Channel>& channel, const absl::Status& why);
+  void Lose(const PeerPtr& peer, const absl::Status& why);
   std::shared_ptr<StepRendezvous> StepFor(uint64_t id, bool makes);
-  PeerPtr PeerOf(const Channel& channel);
-  using ChannelList = std::vector<std::shared_ptr<Channel>>;
-  std::shared_ptr<const ChannelList> Channels() {
+  std::shared_ptr<StepRendezvous> StepFor(Peer& from, uint64_t id, bool makes);
+  using PeerList = std::vector<PeerPtr>;
+  std::shared_ptr<const PeerList> Everybody() {
     const std::lock_guard lock(mutex_);
-    return channels_;
+    return everybody_;
   }
-  // Requirement: mutex_ is held.
-  void SetChannels(ChannelList channels) {
-    channels_ = std::make_shared<const ChannelList>(std::move(channels));
-  }
+  void Add(PeerPtr peer);
 
   Host& host_;
   const Options options_;
@@ -201,11 +213,11 @@ class Mesh final : public Courier, private FrameSink {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool has_sleeper_ = false;
-  bool gives_way_ = false;  // the sleeper does
-  absl::flat_hash_map<uint64_t, Expected> expected_;  // by incarnation
-  absl::flat_hash_map<uint64_t, PeerPtr> peers_;      // by incarnation
-  // All channels, callers that have not said hello among them. Replaced when it changes.
-  std::shared_ptr<const ChannelList> channels_ = std::make_shared<const ChannelList>();
+  bool gives_way_ = false;                 // the sleeper does
+  std::map<uint64_t, Expected> expected_;  // by incarnation
+  std::map<uint64_t, PeerPtr> peers_;      // by incarnation; those that are known
+  // Callers that have not said hello among them. Replaced when it changes.
+  std::shared_ptr<const PeerList> everybody_ = std::make_shared<const PeerList>();
   std::map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
   absl::flat_hash_set<uint64_t> ended_;  // the last steps that ended
   std::deque<uint64_t> ended_order_;

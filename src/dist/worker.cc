@@ -86,21 +86,22 @@ struct Worker::State {
   State(Host& h, const WorkerOptions& o)
       : host(h),
         options(o),
-        mesh(h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
-             {.on_lost = nullptr, .on_message = [this](const Peer& from, absl::string_view message) {
-                OnMessage(from, message);
-              }}) {}
+        mesh(
+            h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
+            {.on_lost = nullptr, .on_message = [this](const Peer& from, absl::string_view message) {
+               OnMessage(from, message);
+             }}) {}
 
   void OnMessage(const Peer& from, absl::string_view message);
 
-  // A task beside the caller, which the worker's end waits for; after that there are none. An
-  // attendant with nothing else to do does it itself.
-  void Spawn(const std::shared_ptr<State>& self, std::function<void()> task) {
+  // A task beside the caller, which the worker's end waits for; after that there are none. What
+  // has been polled is the attendant's, if it was that which polled and has nothing else to do.
+  void Spawn(const std::shared_ptr<State>& self, bool is_polled, std::function<void()> task) {
     {
       const std::lock_guard lock(mutex);
       if (ends) return;
       ++busy;
-      if (idle_attendant == std::this_thread::get_id() && !attended) {
+      if (is_polled && idle_attendant == std::this_thread::get_id() && !attended) {
         attended = std::move(task);
         return;
       }
@@ -179,7 +180,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   bool is_known_ = false;               // of OnMessage alone: it has shown the token
   std::atomic<bool> has_ended_{false};  // nothing is begun for it any more
 
-  std::mutex mutex_;    // guards what follows
+  std::mutex mutex_;     // guards what follows
   std::string secret_;   // of its cluster's channels
   uint64_t caller_ = 0;  // the client's incarnation
   std::vector<Member> members_;
@@ -199,13 +200,13 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
     case proto::ToWorker::kHello:
       return Greet(message.hello());
     case proto::ToWorker::kJoin:
-      return state_->Spawn(state_, [self = shared_from_this(), join = message.join()] {
+      return state_->Spawn(state_, false, [self = shared_from_this(), join = message.join()] {
         proto::FromWorker reply;
         ToProto(self->Join(join), reply.mutable_joined()->mutable_status());
         self->Reply(reply);
       });
     case proto::ToWorker::kCompile:
-      return state_->Spawn(state_, [self = shared_from_this(), compile = message.compile()] {
+      return state_->Spawn(state_, false, [self = shared_from_this(), compile = message.compile()] {
         proto::FromWorker reply;
         proto::Compiled* const compiled = reply.mutable_compiled();
         compiled->set_program(compile.program());
@@ -324,19 +325,26 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
         mesh.Expect(join.client(), "the client", {}, transport, join.secret(), false));
   }
   mesh.Tick();  // finds out which channels are lost
+  bool is_first = true;
   while (true) {
     const uint64_t seen = mesh.wakes();
     const proto::Join::Member* missing = nullptr;
     absl::Status status;
     for (const proto::Join::Member& member : join.members()) {
       const uint64_t other = member.incarnation();
-      if (other == own || mesh.Find(other) != nullptr) continue;
-      missing = &member;
-      // The later one calls; again, if the other did not know yet that it would.
+      if (other == own) continue;
+      if (mesh.Find(other) == nullptr) {
+        missing = &member;
+      } else if (!is_first) {
+        continue;
+      }
+      // The later one calls; again, if the other did not know yet that it would, or has a channel
+      // that is lost.
       status.Update(mesh.Expect(other, member.name(),
                                 {member.tcp(), member.memory(), member.machine()}, transport,
                                 join.secret(), own > other));
     }
+    is_first = false;
     if (missing == nullptr) break;
     if (has_ended_) {
       mesh.Withdraw(join.secret());
@@ -424,23 +432,25 @@ void Worker::Client::StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via
     const std::lock_guard lock(state_->mutex);
     ++state_->running;
   }
-  state_->Spawn(state_, [self = shared_from_this(), run = std::move(run), via = std::move(via),
-                         cancellation, step] {
-    proto::FromWorker reply;
-    proto::Done* const done = reply.mutable_done();
-    done->set_step(step);
-    ToProto(self->Run(*run, via, *cancellation, done), done->mutable_status());
-    self->state_->mesh.End(step);
-    {
-      const std::lock_guard lock(self->mutex_);
-      self->steps_.erase(step);
-    }
-    {
-      const std::lock_guard lock(self->state_->mutex);
-      --self->state_->running;
-    }
-    self->Report(via, reply);
-  });
+  const bool is_polled = via != nullptr;
+  state_->Spawn(
+      state_, is_polled,
+      [self = shared_from_this(), run = std::move(run), via = std::move(via), cancellation, step] {
+        proto::FromWorker reply;
+        proto::Done* const done = reply.mutable_done();
+        done->set_step(step);
+        ToProto(self->Run(*run, via, *cancellation, done), done->mutable_status());
+        self->state_->mesh.End(step);
+        {
+          const std::lock_guard lock(self->mutex_);
+          self->steps_.erase(step);
+        }
+        {
+          const std::lock_guard lock(self->state_->mutex);
+          --self->state_->running;
+        }
+        self->Report(via, reply);
+      });
 }
 
 void Worker::Client::Cancel(const proto::Cancel& cancel) {
@@ -548,7 +558,6 @@ void Worker::State::OnMessage(const Peer& from, absl::string_view message) {
 
 void Worker::State::Attend() {
   std::unique_lock lock(mutex);
-  int64_t look_out_until = 0;
   while (true) {
     const uint64_t seen = mesh.wakes();  // before it looks whether the worker ends
     if (ends) break;
@@ -556,8 +565,6 @@ void Worker::State::Attend() {
       std::function<void()> task = std::exchange(attended, nullptr);
       lock.unlock();
       Do(std::move(task));
-      const int64_t look_out = mesh.look_out_nanos();
-      look_out_until = look_out > 0 ? host.clock().NowNanos() + look_out : 0;
       lock.lock();
     } else if (running > 0) {
       // They poll, and sleep, themselves.
@@ -565,11 +572,8 @@ void Worker::State::Attend() {
     } else {
       idle_attendant = std::this_thread::get_id();
       lock.unlock();
-      if (look_out_until > 0 && host.clock().NowNanos() < look_out_until) {
-        mesh.Poll();
-      } else {
-        mesh.WaitMeanwhile(seen, std::numeric_limits<int64_t>::max());
-      }
+      // It does not look out before: between steps, it is the client that needs the core.
+      mesh.WaitMeanwhile(seen, std::numeric_limits<int64_t>::max());
       lock.lock();
       idle_attendant = {};
     }

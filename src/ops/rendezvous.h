@@ -61,6 +61,9 @@ class Courier {
   virtual ~Courier() = default;
   // Moves what has arrived, and what waited to be sent. Never sleeps.
   virtual void Poll() = 0;
+  // Moves what waited to be sent. What Send has been given may wait for it, for Poll, or for Wait:
+  // who sends calls one of them before it does anything that takes long.
+  virtual void Flush() = 0;
   // For how long to poll before sleeping.
   virtual int64_t look_out_nanos() const = 0;
   // How often Wake was called.

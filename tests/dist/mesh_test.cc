@@ -576,7 +576,8 @@ TEST(MeshChannels, CarryMessagesInOrder) {
   pair.Move();
   ASSERT_EQ(pair.told().size(), 3u);
   EXPECT_EQ(pair.told()[0], "worker one: first");
-  EXPECT_EQ(pair.told()[1], absl::StrCat("worker one: ", std::string(Channel::kMaxEagerBytes, 'x')));
+  EXPECT_EQ(pair.told()[1],
+            absl::StrCat("worker one: ", std::string(Channel::kMaxEagerBytes, 'x')));
   EXPECT_EQ(pair.told()[2], "worker one: last");
 }
 
@@ -584,8 +585,8 @@ TEST(MeshCallers, AreHungUpOnWhenTheirMessageIsTooLong) {
   Callee callee;
   FrameHeader header;
   header.kind = FrameKind::kMessage;
-  const auto script = callee.Call(
-      HelloFrame(1, 2, kSecret) + Frame(header, std::string(Channel::kMaxEagerBytes + 1, 'x')));
+  const auto script = callee.Call(HelloFrame(1, 2, kSecret) +
+                                  Frame(header, std::string(Channel::kMaxEagerBytes + 1, 'x')));
   EXPECT_TRUE(script->is_gone);
   EXPECT_TRUE(absl::IsInvalidArgument(callee.why())) << callee.why();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "base/status.h"
 #include "exec/dataflow/tokens.h"
@@ -54,6 +55,7 @@ Worker::~Worker() { FreeMemory(false); }
 
 void Worker::WorkToTheEnd(const FunctionPlan& main) {
   shared_ = false;
+  has_sent_ = false;
   is_observed_ = run_.hooks_.observer != nullptr;
   goes_through_ = !is_observed_ && !explore_;
   queues_ = may_share_ && run_.plan_.has_heavy();
@@ -88,6 +90,7 @@ void Worker::Help() {
   } catch (const std::length_error&) {
     Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
   }
+  if (std::exchange(has_sent_, false)) run_.courier_->Flush();
 }
 
 [[gnu::always_inline]] inline void Worker::Fire(Ready ready) {
@@ -124,6 +127,8 @@ void Worker::Help() {
       return FinishOne(ready, p, inputs[0]);
     case Step::kPlainKernel: {
       if (may_share_ && NeedsTiming(p)) break;
+      if (has_sent_) [[unlikely]]
+        FlushBefore(p, inputs);
       Tensor& output = outputs_[0];
       KernelContext context(*p.node, *run_.env_, Tag(), absl::MakeSpan(inputs, p.num_inputs),
                             absl::MakeSpan(&output, 1));
@@ -370,6 +375,15 @@ absl::Status Worker::ReadRefs(const PlanNode& p, Tensor* inputs) const {
   return absl::OkStatus();
 }
 
+void Worker::FlushBefore(const PlanNode& p, const Tensor* inputs) {
+  const bool is_quick =
+      p.node->op->traits.elementwise &&
+      std::all_of(inputs, inputs + p.num_inputs, [](const Tensor& t) { return t.is_inline(); });
+  if (is_quick) return;
+  has_sent_ = false;
+  run_.courier_->Flush();
+}
+
 void Worker::RunKernel(Ready ready, const PlanNode& p, bool timed) {
   Iteration& iteration = *ready.iteration;
   Tensor* const inputs = iteration.inputs + p.first_input;
@@ -378,6 +392,11 @@ void Worker::RunKernel(Ready ready, const PlanNode& p, bool timed) {
   for (uint32_t i = 0; ready.dead() && i < p.num_inputs; ++i) Clear(inputs[i]);
   if (p.reads_refs) {
     if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
+  }
+  if (p.runs_dead) {  // a transfer
+    has_sent_ = run_.courier_ != nullptr;
+  } else if (has_sent_) {
+    FlushBefore(p, inputs);
   }
   const int64_t start = timed ? Now() : 0;
   KernelContext context(*p.node, *run_.env_, p.needs_tag ? TagOf(ready) : Tag(),

@@ -49,6 +49,8 @@ class Worker {
   void Fire(Ready ready);
   void FireDead(Ready ready, const PlanNode& p);
   void RunKernel(Ready ready, const PlanNode& p, bool timed);
+  // What was sent leaves before a kernel that may take longer than to send it.
+  void FlushBefore(const PlanNode& p, const Tensor* inputs);
   void FailKernel(Ready ready, const PlanNode& p, const absl::Status& status);
   static bool NeedsTiming(const PlanNode& p);
   void Measured(const PlanNode& p, int64_t nanos);
@@ -140,6 +142,7 @@ class Worker {
   bool is_observed_ = false;
   bool goes_through_ = true;  // values pass Arrival::kThrough: nobody wants to see or shuffle them
   int64_t started_ = 0;       // when the node that fires began, if it is observed
+  bool has_sent_ = false;     // something, which may wait in the courier
   bool was_taken_ = false;    // it comes from another thread's queue
   bool queues_ = false;       // some node is known to be heavy, and may go to the queue
   bool shared_ = false;       // they may have: all steps on shared words are atomic
