@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import tensorflow as tf
 
+import tensorflow_cluster as cluster
 import tensorflow_gradients as gradients
 import values as v
 from values import Case
@@ -131,4 +132,5 @@ def cases(threads):
         "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "loop_of_100/one_client": lambda: while_case(v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(v.SHORT_TRIPS, 1, 2),
+        **cluster.cases(),
     }
