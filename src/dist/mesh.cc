@@ -189,6 +189,10 @@ void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
   const int64_t weight = WeightOf(header);
   {
     const std::lock_guard lock(mutex_);
+    if (has_ended_) {
+      from->owed.fetch_add(weight, std::memory_order_relaxed);
+      return;
+    }
     unread_[from] += weight;
   }
   if (!value.ok()) {
@@ -207,9 +211,10 @@ void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
 void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
   {
     const std::lock_guard lock(mutex_);
-    int64_t& unread = unread_[from];
-    weight = std::min(weight, unread);
-    unread -= weight;
+    const auto unread = unread_.find(from);
+    if (unread == unread_.end()) return;
+    weight = std::min(weight, unread->second);
+    unread->second -= weight;
   }
   if (from->owed.fetch_add(weight, std::memory_order_relaxed) + weight < kGiveBackAt) return;
   FrameHeader header;
@@ -246,9 +251,15 @@ void StepRendezvous::End() {
   std::vector<PeerPtr> senders;
   {
     const std::lock_guard lock(mutex_);
+    has_ended_ = true;
     for (const auto& [peer, weight] : unread_) senders.push_back(peer);
   }
   for (const PeerPtr& peer : senders) GiveBack(peer, std::numeric_limits<int64_t>::max());
+  // Peers may remember the step for a while, and must not be kept by it.
+  const std::lock_guard lock(mutex_);
+  unread_.clear();
+  budget_ = nullptr;
+  routes_ = nullptr;
 }
 
 Courier* StepRendezvous::courier() { return &mesh_; }
@@ -543,13 +554,9 @@ std::shared_ptr<StepRendezvous> Mesh::StepFor(uint64_t id, bool makes) {
 }
 
 std::shared_ptr<StepRendezvous> Mesh::StepFor(Peer& from, uint64_t id, bool makes) {
-  if (from.last_step_id == id) {
-    // Of one that has ended, this may be the last of what is left.
-    if (std::shared_ptr<StepRendezvous> step = from.last_step.lock()) return step;
-  }
+  if (from.last_step != nullptr && from.last_step->id_ == id) return from.last_step;
   std::shared_ptr<StepRendezvous> step = StepFor(id, makes);
-  from.last_step = step;
-  from.last_step_id = id;
+  if (step != nullptr) from.last_step = step;
   return step;
 }
 

@@ -50,9 +50,8 @@ struct Peer {
   std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
   std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back
   std::atomic<int64_t> heard_nanos{0};  // when something came last: see Tick
-  // Of the thread that reads: the step that the last value was for.
-  std::weak_ptr<StepRendezvous> last_step;
-  uint64_t last_step_id = 0;
+  // Of the thread that reads: the step that the last value was for. It may have ended.
+  std::shared_ptr<StepRendezvous> last_step;
 };
 using PeerPtr = std::shared_ptr<Peer>;
 struct ByIncarnation {
@@ -103,6 +102,7 @@ class StepRendezvous final : public Rendezvous {
   RefPtr<MemoryBudget> budget_;
   absl::Status status_;
   bool is_draining_ = false;
+  bool has_ended_ = false;
   uint64_t next_offer_ = 1;
   absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
