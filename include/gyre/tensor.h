@@ -62,13 +62,27 @@ class MemoryBudget : public RefCounted {
   std::atomic<int64_t> peak_{0};
 };
 
-// Where buffers come from. Thread-safe.
+class Device;  // src/devices
+
+// Where buffers come from. Thread-safe. Outlives the tensors that it made.
 class Allocator {
  public:
+  // `device`: whose memory it is, if the host's code cannot read and write it.
+  explicit Allocator(Device* device = nullptr) : device_(device) {}
   virtual ~Allocator() = default;
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+
   // At least `bytes` bytes, aligned to 64; nullptr when there are none to be had.
   virtual void* Allocate(size_t bytes) = 0;
   virtual void Deallocate(void* data, size_t bytes) = 0;
+  // What a tensor does not fit where Allocate gives null: "this machine's memory".
+  virtual std::string name() const;
+
+  Device* device() const { return device_; }
+
+ private:
+  Device* const device_;
 };
 
 // The host's heap. Lives for ever.
@@ -128,7 +142,8 @@ class Tensor {
   ~Tensor() { Drop(); }
 
   // A tensor whose elements are yet to be written: plain bytes are uninitialised, strings empty,
-  // objects null. RESOURCE_EXHAUSTED when the bytes don't fit the budget or the heap.
+  // objects null. RESOURCE_EXHAUSTED when the bytes don't fit the budget or the memory. INTERNAL
+  // for strings and objects in a device's own memory, which holds plain bytes alone.
   static absl::StatusOr<Tensor> Make(DType dtype, const Shape& shape, Alloc alloc);
   static absl::StatusOr<Tensor> Make(DType dtype, const Shape& shape) {
     return Make(dtype, shape, Alloc());
@@ -177,6 +192,14 @@ class Tensor {
   // A scalar of plain bytes, held in the Tensor itself.
   bool is_inline() const { return head_.kind == Kind::kInline; }
 
+  // In whose memory the elements are: only its Copier reads and writes them, and raw_data() is an
+  // address there. Null: the host's, where all else that is said here holds.
+  Device* device() const {
+    if (head_.kind != Kind::kBuffer) return nullptr;
+    const Allocator* const allocator = (rep_->base != nullptr ? rep_->base : rep_)->allocator;
+    return allocator != nullptr ? allocator->device() : nullptr;
+  }
+
   // Elements in row-major order. Requirement: T is the C++ type of dtype() (RefPtr<Object> for
   // resource, variant).
   template <typename T>
@@ -217,8 +240,8 @@ class Tensor {
     }
   }
 
-  // Moves the object out, with the reference that this Tensor held: it has no value afterwards. Null,
-  // and nothing moved, if it holds no T.
+  // Moves the object out, with the reference that this Tensor held: it has no value afterwards.
+  // Null, and nothing moved, if it holds no T.
   template <typename T>
   RefPtr<T> TakeObject() {
     T* const o = object_as<T>();

@@ -13,9 +13,10 @@ namespace internal {
 const Shape kScalarShape;
 
 namespace {
-// The header sits in front of the elements when they come from the host's heap: one allocation,
+// The header sits in front of the elements when they are in the host's memory: one allocation,
 // elements aligned.
 constexpr size_t kHeaderBytes = (sizeof(TensorRep) + 63) / 64 * 64;
+bool HoldsHeaders(const Allocator& allocator) { return allocator.device() == nullptr; }
 
 size_t ElementSize(DType dtype) {
   switch (dtype) {
@@ -78,7 +79,7 @@ void TensorRep::Destroy(TensorRep* rep) {
   if (rep->budget) rep->budget->Release(static_cast<int64_t>(rep->bytes));
   Allocator* allocator = rep->allocator;
   const size_t bytes = rep->bytes;
-  if (allocator == &HostAllocator()) {
+  if (HoldsHeaders(*allocator)) {
     rep->~TensorRep();
     allocator->Deallocate(rep, bytes + kHeaderBytes);
   } else {
@@ -88,6 +89,8 @@ void TensorRep::Destroy(TensorRep* rep) {
 }
 
 }  // namespace internal
+
+std::string Allocator::name() const { return "this machine's memory"; }
 
 absl::Status MemoryBudget::CheckLimit() const {
   if (used() <= limit_) return absl::OkStatus();
@@ -112,11 +115,13 @@ namespace {
 // on them.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 39;
 
-absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budget) {
-  std::string why = budget != nullptr && budget->limit() != std::numeric_limits<int64_t>::max()
-                        ? absl::StrCat("the run's memory budget of ", budget->limit(),
-                                       " bytes, of which ", budget->used(), " are in use")
-                        : std::string("this machine's memory");
+// `allocator`: that had no memory; null: it is the budget that has no room.
+absl::Status Exhausted(DType dtype, const Shape& shape, const MemoryBudget* budget,
+                       const Allocator* allocator) {
+  const std::string why = allocator != nullptr
+                              ? allocator->name()
+                              : absl::StrCat("the run's memory budget of ", budget->limit(),
+                                             " bytes, of which ", budget->used(), " are in use");
   return absl::ResourceExhaustedError(absl::StrCat("a tensor of type ", DTypeName(dtype),
                                                    " and shape ", shape.ToString(),
                                                    " does not fit ", why));
@@ -134,13 +139,21 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
     return FromObject(dtype, nullptr);
   const std::optional<int64_t> bytes =
       CheckedMul(shape.num_elements(), static_cast<int64_t>(internal::ElementSize(dtype)));
-  if (!bytes || *bytes > kMaxTensorBytes) return Exhausted(dtype, shape, alloc.budget);
-  if (alloc.budget != nullptr && !alloc.budget->Charge(*bytes))
-    return Exhausted(dtype, shape, alloc.budget);
   Allocator& allocator = alloc.allocator != nullptr ? *alloc.allocator : HostAllocator();
+  if (!bytes || *bytes > kMaxTensorBytes) {
+    const bool is_limited =
+        alloc.budget != nullptr && alloc.budget->limit() != std::numeric_limits<int64_t>::max();
+    return Exhausted(dtype, shape, alloc.budget, is_limited ? nullptr : &allocator);
+  }
+  if (allocator.device() != nullptr && !IsTrivial(dtype)) {
+    return BugError(absl::StrCat("a tensor of type ", DTypeName(dtype), " was to be made in ",
+                                 allocator.name()));
+  }
+  if (alloc.budget != nullptr && !alloc.budget->Charge(*bytes))
+    return Exhausted(dtype, shape, alloc.budget, nullptr);
   const size_t size = static_cast<size_t>(*bytes);
   internal::TensorRep* rep = nullptr;
-  if (&allocator == &HostAllocator()) {
+  if (internal::HoldsHeaders(allocator)) {
     void* block = allocator.Allocate(size + internal::kHeaderBytes);
     if (block != nullptr) {
       rep = new (block) internal::TensorRep;
@@ -152,7 +165,7 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
   }
   if (rep == nullptr) {
     if (alloc.budget != nullptr) alloc.budget->Release(*bytes);
-    return Exhausted(dtype, shape, alloc.budget);
+    return Exhausted(dtype, shape, nullptr, &allocator);
   }
   rep->dtype = dtype;
   rep->shape = shape;
