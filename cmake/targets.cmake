@@ -1,6 +1,7 @@
 # What folders turn into.
 #   src/X/**/*.cc            static library gyre_X                         gyre_layer(X)
 #   src/X/proto/*.proto      compiled by protoc into gyre_X                (by gyre_layer)
+#   src/devices/X/           a type of devices, which XDeviceType() makes   gyre_device_types()
 #   src/front/ops_generator/main.cc  writes gyre/ops.h and its part of gyre_front   gyre_generated_ops()
 #   the layers together      lib/libgyre.so                                gyre_library() in package.cmake
 #   src/cli/main.cc          bin/gyre                                      gyre_program()
@@ -87,6 +88,33 @@ function(gyre_proto target)
   target_link_libraries(${target} PRIVATE gyre::protobuf)
   target_compile_options(${target} PRIVATE -w -fvisibility=hidden)
   gyre_uses_protobuf(${target})
+endfunction()
+
+# The types of devices are the folders of src/devices: each defines a DeviceType NameDeviceType(), of
+# which this writes the list.
+function(gyre_device_types)
+  file(GLOB folders LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/devices/*)
+  set(declarations "")
+  set(calls "")
+  foreach(folder IN LISTS folders)
+    if(IS_DIRECTORY ${folder})
+      cmake_path(GET folder FILENAME name)
+      string(SUBSTRING ${name} 0 1 first)
+      string(SUBSTRING ${name} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      string(APPEND declarations "DeviceType ${first}${rest}DeviceType();\n")
+      string(APPEND calls "${first}${rest}DeviceType(), ")
+    endif()
+  endforeach()
+  set(source ${GYRE_GENERATED_DIR}/devices/device_types.cc)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"// The folders of src/devices.
+#include \"devices/device_type.h\"
+namespace gyre {
+@declarations@std::vector<DeviceType> BuiltinDeviceTypes() { return {@calls@}; }
+}  // namespace gyre
+")
+  target_sources(gyre_devices PRIVATE ${source})
 endfunction()
 
 # gyre/ops.h, a C++ function for each op, and its implementation: written by a program that knows

@@ -1,28 +1,61 @@
 #include "devices/device_set.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status.h"
+#include "devices/device_type.h"
 
 namespace gyre {
+namespace {
+
+// "there is cpu:N, with N from 1 to 1024, and null:N, …"
+std::string WhatThereIs() {
+  std::vector<std::string> sets;
+  for (const DeviceType* type : DeviceTypes()) {
+    const int count = type->count();
+    if (count == 0) continue;
+    sets.push_back(absl::StrCat(absl::AsciiStrToLower(type->name), ":N, with N from 1 to ", count));
+  }
+  return absl::StrCat("there is ", absl::StrJoin(sets, ", and "));
+}
+
+absl::Status AddDevices(absl::string_view part, std::vector<DeviceName>& devices) {
+  const std::pair<absl::string_view, absl::string_view> words =
+      absl::StrSplit(part, absl::MaxSplits(':', 1));
+  const DeviceType* const type = FindDeviceType(absl::AsciiStrToUpper(words.first));
+  int count = 0;
+  if (type == nullptr || !absl::SimpleAtoi(words.second, &count) || count < 1 ||
+      count > type->count()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", part, "\" is no set of devices; ", WhatThereIs()));
+  }
+  if (std::any_of(devices.begin(), devices.end(),
+                  [&](const DeviceName& device) { return device.type == type->name; })) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", part, "\" names a type of devices again"));
+  }
+  for (int id = 0; id < count; ++id) devices.push_back(DeviceName::Local(type->name, id));
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text) {
-  constexpr int kMost = 1024;
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits(':', 1));
-  int count = 0;
-  if (absl::AsciiStrToLower(parts.first) != "cpu" || !absl::SimpleAtoi(parts.second, &count) ||
-      count < 1 || count > kMost) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", text, "\" is no set of devices; there is cpu:N, with N from 1 to ", kMost));
-  }
   std::vector<DeviceName> devices;
-  for (int id = 0; id < count; ++id) devices.push_back(DeviceName::Local("CPU", id));
-  return devices;
+  for (const absl::string_view part : absl::StrSplit(text, ','))
+    GYRE_RETURN_IF_ERROR(AddDevices(part, devices));
+  const bool has_host = std::any_of(devices.begin(), devices.end(), [](const DeviceName& device) {
+    return !FindDeviceType(*device.type)->is_discrete;
+  });
+  if (has_host) return devices;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" has no cpu, where programs begin and end: \"cpu:1,", text, "\" has"));
 }
 
 }  // namespace gyre

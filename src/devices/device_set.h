@@ -9,8 +9,10 @@
 
 namespace gyre {
 
-// "cpu:4": /job:localhost/replica:0/task:0/device:CPU:0 to CPU:3. INVALID_ARGUMENT for other types,
-// and for numbers that are not 1 to 1024.
+// "cpu:4": /job:localhost/replica:0/task:0/device:CPU:0 to CPU:3; "cpu:2,null:1": these and
+// NULL:0, in this order. INVALID_ARGUMENT, saying what there is, for types that there are not, for
+// numbers that are not 1 to what this machine has of a type, for a type that is named twice, and
+// where no device's memory is the host's: programs begin and end there.
 absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text);
 
 }  // namespace gyre

@@ -37,6 +37,10 @@ absl::StatusOr<dist::ServeOptions> ReadOptions(const Arguments& arguments) {
   if (options.token.empty()) options.token = dist::DrawToken();
   GYRE_ASSIGN_OR_RETURN(const std::vector<DeviceName> devices,
                         ParseDeviceSet(arguments.Get("--devices").value_or("cpu:1")));
+  for (const DeviceName& device : devices) {
+    if (device.type != "CPU")
+      return absl::InvalidArgumentError("a worker has devices of the type cpu alone: cpu:N");
+  }
   options.num_devices = static_cast<int>(devices.size());
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
   options.threads = static_cast<int>(threads);

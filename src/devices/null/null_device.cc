@@ -1,0 +1,134 @@
+// NULL: a discrete device that computes nothing: the template for others, and the one that tests
+// have on every machine.
+//
+// Values go in, move through conditionals and loops, and come out. Its memory is some of the
+// host's, under addresses that are none: whoever reads a value there without the Copier crashes at
+// once, in every build, as with a device whose memory the host really cannot see.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "devices/counting_allocator.h"
+#include "devices/device_type.h"
+#include "devices/host_stream.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+constexpr int kMost = 1024;
+
+// Set in no address that a process has: those of x86-64 repeat bit 47 (or 56) above it, and those
+// of AArch64 with this bit are the kernel's.
+constexpr uintptr_t kMark = uintptr_t{1} << 55;
+
+void* DeviceAddress(void* host) {
+  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(host) | kMark);
+}
+void* HostAddress(const void* device) {
+  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(device) & ~kMark);
+}
+
+class NullAllocator final : public CountingAllocator {
+ public:
+  using CountingAllocator::CountingAllocator;
+
+ private:
+  void* AllocateBlock(size_t bytes) override {
+    void* const block = HostAllocator().Allocate(bytes);
+    return block == nullptr ? nullptr : DeviceAddress(block);
+  }
+  void DeallocateBlock(void* block, size_t bytes) override {
+    HostAllocator().Deallocate(HostAddress(block), bytes);
+  }
+};
+
+// Where another device would enqueue a transfer, this one has a thread of the host do it.
+class NullCopier final : public Copier {
+ public:
+  EventPtr ToDevice(Stream& stream, const void* host, void* device, size_t bytes) override {
+    return Copy(stream, host, HostAddress(device), bytes);
+  }
+  EventPtr ToHost(Stream& stream, const void* device, void* host, size_t bytes) override {
+    return Copy(stream, HostAddress(device), host, bytes);
+  }
+  EventPtr Within(Stream& stream, const void* from, void* to, size_t bytes) override {
+    return Copy(stream, HostAddress(from), HostAddress(to), bytes);
+  }
+
+ private:
+  static EventPtr Copy(Stream& stream, const void* from, void* to, size_t bytes) {
+    return static_cast<HostStream&>(stream).Submit([=] {
+      if (bytes > 0) std::memcpy(to, from, bytes);
+      return absl::OkStatus();
+    });
+  }
+};
+
+class NullDevice final : public Device {
+ public:
+  NullDevice(int id, const DeviceOptions& options)
+      : Device("NULL", id), allocator_(name(), options.memory_limit, this) {}
+
+  Allocator& allocator() override { return allocator_; }
+  MemoryStats memory() const override { return allocator_.stats(); }
+  Copier& copier() override { return copier_; }
+  Stream& stream(StreamUse use) override { return streams_[static_cast<int>(use)]; }
+  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<HostStream>(); }
+
+ private:
+  NullAllocator allocator_;
+  NullCopier copier_;
+  HostStream streams_[3];  // by StreamUse
+};
+
+// Moves values and looks at none but scalars, which are the host's.
+bool IsPlumbing(const Node& node) {
+  switch (node.kind()) {
+    case OpKind::kLoopCond:
+    case OpKind::kControlTrigger:
+    case OpKind::kPlaceholder:
+    case OpKind::kTransfer:
+      return true;
+    default:
+      return node.op_name == "NoOp" || (node.op != nullptr && node.op->traits.forwards);
+  }
+}
+
+// In the device's memory there are plain bytes alone.
+absl::Status CheckTypes(const Node& node) {
+  for (const auto* slots : {&node.signature.inputs, &node.signature.outputs}) {
+    for (const NodeSignature::Slot& slot : *slots) {
+      if (!slot.is_ref && IsTrivial(slot.dtype)) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          "there is no kernel for ", node.op_name, " of ", slot.is_ref ? "a reference to " : "",
+          DTypeName(slot.dtype), " on NULL devices, whose memory holds plain numbers alone"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Kernel> MakeNullKernel(const Node& node) {
+  if (!IsPlumbing(node)) {
+    return absl::UnimplementedError(
+        absl::StrCat("there is no kernel for ", node.op_name, " on NULL devices"));
+  }
+  GYRE_RETURN_IF_ERROR(CheckTypes(node));
+  return Ops().MakeKernel(node);
+}
+
+}  // namespace
+
+DeviceType NullDeviceType() {
+  return {
+      .name = "NULL",
+      .doc = "a device with a memory of its own that computes nothing, for tests",
+      .is_discrete = true,
+      .count = [] { return kMost; },
+      .make = [](int id, const DeviceOptions& options) -> absl::StatusOr<std::unique_ptr<Device>> {
+        return std::make_unique<NullDevice>(id, options);
+      },
+      .kernel = MakeNullKernel};
+}
+
+}  // namespace gyre
