@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "place/groups.h"
+#include "place/kernels.h"
 
 namespace gyre::place {
 namespace {
@@ -25,7 +26,13 @@ class Placer {
         devices_(devices),
         options_(options),
         colocation_(FindColocation(lowered, frames, needed)),
-        by_group_(function_.nodes.size()) {}
+        by_group_(function_.nodes.size()),
+        kernels_(function_, devices) {
+    for (const Node& node : function_.nodes) {
+      if (needed_[node.id] && !colocation_.is_invariant[node.id])
+        kernels_.Add(node.id, colocation_.groups.Of(node.id));
+    }
+  }
 
   absl::StatusOr<Placement> Run() && {
     if (options_.spread_seed) {
@@ -49,6 +56,20 @@ class Placer {
   };
 
   Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }
+  bool CanRun(NodeId node, int device) {
+    return kernels_.CanRun(colocation_.groups.Of(node), device);
+  }
+
+  // The devices that have kernels for all of a node's group. Where there are none, the first one:
+  // to run it there says what is missing.
+  std::vector<int> DevicesFor(NodeId node) {
+    std::vector<int> able;
+    for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
+      if (CanRun(node, d)) able.push_back(d);
+    }
+    if (able.empty()) able.push_back(0);
+    return able;
+  }
 
   void Spread(uint64_t seed) {
     uint64_t drawn = seed;
@@ -57,19 +78,23 @@ class Placer {
       uint64_t z = drawn += 0x9e3779b97f4a7c15;
       z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
       z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      return static_cast<int>((z ^ (z >> 31)) % devices_.size());
+      return z ^ (z >> 31);
+    };
+    const auto pick = [&](NodeId node, uint64_t number) {
+      const std::vector<int> able = DevicesFor(node);
+      return able[number % able.size()];
     };
     // Runs of one program need different parts of it: state is drawn alike for all of them, and
     // together, for one run may join what another has not.
-    const int of_state = draw();
+    const uint64_t of_state = draw();
     for (const auto& [node, name] : colocation_.states) {
-      GroupOf(node).device = of_state;
+      GroupOf(node).device = pick(node, of_state);
       GroupOf(node).why = "drawn for all state";
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
       if (!needed_[node.id] || group.device >= 0) continue;
-      group.device = draw();
+      group.device = pick(node.id, draw());
       group.why = "drawn";
     }
   }
@@ -107,15 +132,18 @@ class Placer {
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
       if (group.asks != node.id) continue;
-      for (size_t d = 0; d < devices_.size() && group.device < 0; ++d) {
-        if (group.request.Matches(devices_[d])) group.device = static_cast<int>(d);
+      std::string lacks;  // why the first of those that the request means cannot run it
+      for (int d = 0; d < static_cast<int>(devices_.size()) && group.device < 0; ++d) {
+        if (!group.request.Matches(devices_[d])) continue;
+        if (CanRun(node.id, d)) group.device = d;
+        if (lacks.empty()) lacks = kernels_.Why(colocation_.groups.Of(node.id), d, node.id);
       }
+      if (lacks.empty()) lacks = absl::StrCat("there are only ", DeviceNames());
       if (group.device >= 0) {
         group.why = absl::StrCat("asks for ", group.request.ToString());
       } else if (!options_.soft) {
         return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " asks for the device ",
-                                                       group.request.ToString(),
-                                                       ", but there are only ", DeviceNames()));
+                                                       group.request.ToString(), ", but ", lacks));
       }
     }
     return absl::OkStatus();
@@ -145,9 +173,13 @@ class Placer {
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
       if (!needed_[node.id] || group.device >= 0 || group.follows_data) continue;
-      group.device = 0;
-      group.why = "the first device";
+      PutFirst(node.id, group);
     }
+  }
+
+  void PutFirst(NodeId node, Group& group) {
+    group.device = DevicesFor(node).front();
+    group.why = group.device == 0 ? "the first device" : "the first device with kernels for it";
   }
 
   // Plumbing first goes where its values come from; what is left, constants for instance, where
@@ -162,9 +194,7 @@ class Placer {
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
-      if (!needed_[node.id] || group.device >= 0) continue;
-      group.device = 0;
-      group.why = "the first device";
+      if (needed_[node.id] && group.device < 0) PutFirst(node.id, group);
     }
   }
 
@@ -179,6 +209,7 @@ class Placer {
       const NodeId source = node.inputs[i].node;
       if (!needed_[source] || function_.node(source).op_name == "Const") continue;
       if (colocation_.is_invariant[source] || GroupOf(source).device < 0) continue;
+      if (!CanRun(node.id, GroupOf(source).device)) continue;
       group.device = GroupOf(source).device;
       group.why = absl::StrCat("follows its input ", function_.node(source).name);
       return true;
@@ -194,6 +225,7 @@ class Placer {
     for (const Endpoint& input : node.inputs) {
       Group& source = GroupOf(input.node);
       if (!needed_[input.node] || source.device >= 0) continue;
+      if (!CanRun(input.node, group.device)) continue;
       source.device = group.device;
       source.why = absl::StrCat("is used by ", node.name);
       changed = true;
@@ -234,6 +266,7 @@ class Placer {
   const PlaceOptions& options_;
   Colocation colocation_;
   std::vector<Group> by_group_;
+  MissingKernels kernels_;
 };
 
 }  // namespace

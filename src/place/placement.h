@@ -3,7 +3,8 @@
 // What the program asks for holds (Node::device, in full or in part, also in bodies), for all nodes
 // that stand together (place/groups.h); of a variable, a stack or an array, what its maker asks
 // for, rather than its users. What asks for nothing: plumbing (Switch, Merge, …) and constants
-// follow their data, all else goes to the first device.
+// follow their data, all else goes to the first device. Always, a device must have kernels for all
+// of a group (DeviceType::kernel).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 namespace gyre::place {
 
 struct PlaceOptions {
-  // A request that no device meets is dropped, rather than an error.
+  // A request that no device meets, or none with the kernels, is dropped, rather than an error.
   bool soft = false;
   // For tests: groups go to devices drawn from this seed, whatever the program asks for.
   std::optional<uint64_t> spread_seed;
@@ -36,7 +37,8 @@ struct Placement {
 };
 
 // `devices`: full names, at least one. INVALID_ARGUMENT, naming the nodes, for requests that no
-// device meets, that contradict each other within a group, or that are no names.
+// device meets, that contradict each other within a group, or that are no names, and those without
+// a kernel there.
 absl::StatusOr<Placement> Place(const Lowered& lowered, const FrameTable& frames,
                                 const std::vector<bool>& needed,
                                 absl::Span<const DeviceName> devices, const PlaceOptions& options);

@@ -243,13 +243,32 @@ TEST_F(CommandLine, PlaceSaysWhereNodesRunAndWhatIsCopied) {
   EXPECT_THAT(brief.out, HasSubstr("1 value is copied between devices"));
   const Ran explained = Gyre({"place", path, "--explain", "--text"});
   EXPECT_THAT(explained.out, testing::ContainsRegex("b +Neg +CPU:1 +asks for /device:CPU:1"));
-  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +0 +1 +once"));
+  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +CPU:0 +CPU:1 +once"));
   EXPECT_THAT(explained.out, HasSubstr("%b = Neg(%a/recv_0)"));
   EXPECT_EQ(Gyre({"run", path, "--devices", "cpu:2", "--fetch", "b"}).out, "b float32[] = -2\n");
   const Ran wrong = Gyre({"place", path, "--devices", "cpu:1"});
   EXPECT_EQ(wrong.code, kFailure);
   EXPECT_THAT(wrong.err, HasSubstr("node b asks for the device /device:CPU:1"));
   EXPECT_EQ(Gyre({"place", path, "--devices", "tpu:2"}).code, kMisuse);
+}
+
+TEST_F(CommandLine, DevicesMayBeOfSeveralTypes) {
+  const std::string path = folder_.Write("null.gyre",
+                                         "graph {\n"
+                                         "  %a = Const() value=float32[2]{1, 2}\n"
+                                         "  %b = Identity(%a) on \"/null:0\"\n"
+                                         "  %c = Neg(%b)\n"
+                                         "}\n");
+  const Ran explained = Gyre({"place", path, "--devices", "cpu:2,null:1", "--explain"});
+  EXPECT_THAT(explained.out,
+              testing::ContainsRegex("b +Identity +NULL:0 +asks for /device:NULL:0"));
+  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +CPU:0 +NULL:0 +once"));
+  EXPECT_THAT(explained.out, testing::ContainsRegex("b:0 +NULL:0 +CPU:0 +once"));
+  EXPECT_EQ(Gyre({"run", path, "--devices", "cpu:1,null:1", "--fetch", "c"}).out,
+            "c float32[2] = [-1 -2]\n");
+  EXPECT_THAT(Gyre({"run", path, "--devices", "cpu:1,tpu:1", "--fetch", "c"}).err,
+              HasSubstr("and null:N, with N from 1 to 1024"));
+  EXPECT_EQ(Gyre({"worker", "--devices", "cpu:1,null:1"}).code, kMisuse);
 }
 
 TEST_F(CommandLine, PassesSayWhatTheyDo) {

@@ -8,6 +8,7 @@
 namespace gyre::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // "a:0 b:1": on which device each node of the main graph runs; invariants on "*".
@@ -25,8 +26,9 @@ std::string Places(const std::string& text, const std::vector<std::string>& fetc
   return all;
 }
 
-std::string ErrorOf(const std::string& text, const std::vector<std::string>& fetches) {
-  const CutText cut = CutFor("cpu:2", text, fetches);
+std::string ErrorOf(const std::string& text, const std::vector<std::string>& fetches,
+                    const std::string& devices = "cpu:2") {
+  const CutText cut = CutFor(devices, text, fetches);
   EXPECT_FALSE(cut.cut.ok());
   return std::string(cut.cut.status().message());
 }
@@ -138,6 +140,64 @@ TEST(Placement, StateIsWhereItsMakerAsksForRatherThanItsUsers) {
     })",
                       {"y"}),
               HasSubstr("nodes v and w must stand on one device"));
+}
+
+// A device must have kernels for what is placed there.
+TEST(Placement, GoesByTheKernelsOfDevices) {
+  const std::string devices = "null:1,cpu:1";  // the null device is 0
+  const std::string text = R"(
+    graph {
+      %x = Placeholder() dtype=float32 shape=(2, 2)
+      %a = Identity(%x) on "/null:0"
+      %b = Identity(%a)
+      %p = Const() value=bool{true} : bool
+      %sw = Switch(%b, %p) : (float32, float32)
+      %c = MatMul(%sw:1, %b)
+    })";
+  EXPECT_EQ(Places(text, {"c"}, devices), "x:0 a:0 b:0 p:1 sw:0 c:1");
+  const std::string asks = R"(
+    graph {
+      %x = Placeholder() dtype=float32 shape=(2, 2) on "/null:0"
+      %y = MatMul(%x, %x) on "/null:*"
+    })";
+  EXPECT_THAT(
+      ErrorOf(asks, {"y"}, devices),
+      HasSubstr("node y asks for the device /device:NULL, but there is no kernel for MatMul "
+                "on NULL devices"));
+  const CutText soft = CutFor(devices, asks, {"y"}, {.soft = true});
+  ASSERT_TRUE(soft.cut.ok()) << soft.cut.status();
+  EXPECT_EQ(soft.cut->placement.device, (std::vector<int>{0, 1}));
+  EXPECT_EQ(soft.cut->placement.why[1], "the first device with kernels for it");
+  // Of a device of any type, the first that has one.
+  EXPECT_EQ(Places(R"(
+    graph {
+      %x = Placeholder() dtype=float32 shape=() on "/task:0"
+      %y = Neg(%x) on "/task:0"
+    })",
+                   {"y"}, devices),
+            "x:0 y:1");
+}
+
+TEST(Placement, LeavesObjectsToTheHost) {
+  const std::string devices = "cpu:1,null:1";
+  EXPECT_THAT(
+      ErrorOf(R"(
+    graph {
+      %s = Placeholder() dtype=string shape=()
+      %y = Identity(%s) on "/null:0"
+    })",
+              {"y"}, devices),
+      HasSubstr("no kernel for Identity of string on NULL devices, whose memory holds plain"));
+  EXPECT_THAT(ErrorOf(R"(
+    graph {
+      %v = VarHandleOp() dtype=float32 shape=() shared_name="v" : resource
+      %same = Identity(%v) on "/null:0"
+      %y = ReadVariableOp(%same) dtype=float32 : float32
+    })",
+                      {"y"}, devices),
+              AllOf(HasSubstr("node same asks for the device /device:NULL:0, but for node v, which "
+                              "must stand with it"),
+                    HasSubstr("there is no kernel for VarHandleOp on NULL devices")));
 }
 
 // Every frame without a predicate stays whole, however nodes are spread.

@@ -21,7 +21,7 @@ constexpr Option kOptions[] = {
     kAskedFeed,
     kAskedFetch,
     kAskedTarget,
-    {"--devices", "cpu:N", "the devices; default: cpu:2"},
+    {"--devices", "cpu:N[,null:N]", "the devices; default: cpu:2"},
     {"--soft", "", "drop what no device meets"},
     {"--spread", "SEED", "nodes go to devices drawn from this seed"},
     {"--explain", "",
@@ -52,23 +52,28 @@ int DepthOf(const FrameTable& frames, int frame) {
   return depth;
 }
 
+// "CPU:1"
+std::string NameOf(const Settings& settings, int device) {
+  const DeviceName& name = settings.devices[device];
+  return absl::StrCat(*name.type, ":", *name.id);
+}
+
 void PrintWhy(const place::CutProgram& cut, const Settings& settings, std::ostream& out) {
   Table table({"node", "op", "device", "why"});
   for (const Node& node : cut.whole.function.nodes) {
     if (!cut.needed[node.id]) continue;
     const int device = cut.placement.device[node.id];
-    table.Add({node.name, node.op_name,
-               device < 0 ? "" : absl::StrCat(*settings.devices[device].type, ":", device),
+    table.Add({node.name, node.op_name, device < 0 ? "" : NameOf(settings, device),
                cut.placement.why[node.id]});
   }
   table.Print(out);
 }
 
-void PrintCopies(const place::CutProgram& cut, std::ostream& out) {
+void PrintCopies(const place::CutProgram& cut, const Settings& settings, std::ostream& out) {
   Table table({"copied", "from", "to", "how often"});
   for (const place::Copy& copy : cut.partition.copies) {
     const int depth = DepthOf(cut.frames, copy.frame);
-    table.Add({copy.edge, absl::StrCat(copy.from), absl::StrCat(copy.to),
+    table.Add({copy.edge, NameOf(settings, copy.from), NameOf(settings, copy.to),
                depth == 0
                    ? "once"
                    : absl::StrCat("in every iteration of ", cut.frames.frames[copy.frame].name)});
@@ -103,7 +108,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   if (arguments->Has("--explain")) {
     PrintWhy(*cut, *settings, streams.out);
     streams.out << "\n";
-    PrintCopies(*cut, streams.out);
+    PrintCopies(*cut, *settings, streams.out);
   } else {
     for (const place::Part& part : cut->partition.parts) {
       streams.out << settings->devices[part.device].ToString() << ": "
