@@ -30,6 +30,8 @@ std::vector<std::pair<std::string, SessionOptions>> Configurations() {
     spread.devices = "cpu:2";
     spread.spread_seed = seed;
     all.emplace_back(absl::StrCat("dataflow, on two devices, seed ", seed), spread);
+    spread.devices = "cpu:1,null:1";
+    all.emplace_back(absl::StrCat("dataflow, beside a null device, seed ", seed), spread);
     options.schedule_seed = seed;
     all.emplace_back(absl::StrCat("dataflow, schedule seed ", seed), options);
   }

@@ -123,7 +123,8 @@ class DataflowEngineImpl final : public Engine {
           dataflow::PartsHere cut,
           dataflow::CompileParts(program, signature, options,
                                  std::vector<bool>(options.devices.size(), true)));
-      if (cut.num_parts > 1) return std::make_unique<PartsExecutable>(std::move(cut));
+      if (cut.num_parts > 0 && !cut.is_plain)
+        return std::make_unique<PartsExecutable>(std::move(cut));
     }
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;

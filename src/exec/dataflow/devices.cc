@@ -12,6 +12,8 @@
 #include "base/env.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "devices/device_type.h"
+#include "exec/dataflow/device_values.h"
 #include "exec/dataflow/plan.h"
 #include "exec/dataflow/runs.h"
 #include "place/cut_program.h"
@@ -21,21 +23,27 @@ namespace {
 
 // What one device runs.
 struct DevicePart {
-  std::string device;
+  std::string name;  // of the device
+  Device* device = nullptr;
   std::vector<int> feeds, fetches;  // which of the executable's
   std::unique_ptr<const RunsOfPlan> runs;
 };
 
-// Tells the run's observer on which device a node fired, and tells threads of devices apart.
+// Tells the run's observer on which device a node fired, and tells threads of devices apart. What
+// the observer sees, it can read: if need be, a copy, which the thread that fired waits for.
 class DeviceObserver final : public RunObserver {
  public:
-  DeviceObserver(RunObserver& whole, const std::string& device, int first_thread)
-      : whole_(whole), device_(device), first_thread_(first_thread) {}
+  DeviceObserver(RunObserver& whole, const DevicePart& part, int first_thread, const RunEnv& env)
+      : whole_(whole), part_(part), first_thread_(first_thread), env_(env) {}
 
   absl::Status OnFired(const Firing& firing) override {
     Firing here = firing;
     here.thread += first_thread_;
-    here.device = device_;
+    here.device = part_.name;
+    if (!part_.device->is_discrete()) return whole_.OnFired(here);
+    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                          CopyAll(firing.outputs, nullptr, *env_.cancellation, env_.budget));
+    here.outputs = outputs;
     return whole_.OnFired(here);
   }
   void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override {
@@ -44,8 +52,9 @@ class DeviceObserver final : public RunObserver {
 
  private:
   RunObserver& whole_;
-  const std::string& device_;
+  const DevicePart& part_;
   const int first_thread_;
+  const RunEnv& env_;
 };
 
 // The outcome of a run's parts. Thread-safe.
@@ -75,7 +84,9 @@ class Outcome {
 class DeviceExecutable final : public Executable {
  public:
   DeviceExecutable(std::vector<DevicePart> parts, size_t num_fetches, int threads)
-      : parts_(std::move(parts)), num_fetches_(num_fetches), threads_(threads) {}
+      : parts_(std::move(parts)), num_fetches_(num_fetches), threads_(threads) {
+    for (const DevicePart& part : parts_) copies_ |= part.device->is_discrete();
+  }
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override {
@@ -99,13 +110,15 @@ class DeviceExecutable final : public Executable {
     std::vector<Tensor> fed;
     for (const int feed : part.feeds) fed.push_back(feeds[feed]);
     RunEnv own = env;
+    own.allocator = &part.device->allocator();
     RunHooks own_hooks = hooks;
     std::optional<DeviceObserver> observer;
     if (hooks.observer != nullptr) {
-      observer.emplace(*hooks.observer, part.device, static_cast<int>(p) * threads_);
+      observer.emplace(*hooks.observer, part, static_cast<int>(p) * threads_, env);
       own_hooks.observer = &*observer;
     }
-    absl::StatusOr<std::vector<Tensor>> got = part.runs->Run(fed, own, own_hooks);
+    absl::StatusOr<std::vector<Tensor>> got =
+        copies_ ? RunWithCopies(part, fed, own, own_hooks) : part.runs->Run(fed, own, own_hooks);
     if (!got.ok()) {
       env.cancellation->Cancel(got.status());  // for parts that wait for this one
       return got.status();
@@ -115,7 +128,20 @@ class DeviceExecutable final : public Executable {
     return absl::OkStatus();
   }
 
+  // Where some values are in memory that others cannot read.
+  static absl::StatusOr<std::vector<Tensor>> RunWithCopies(const DevicePart& part,
+                                                           absl::Span<const Tensor> feeds,
+                                                           RunEnv& env, const RunHooks& hooks) {
+    CopyingRendezvous rendezvous(*env.rendezvous, *part.device, *env.cancellation, env.budget);
+    env.rendezvous = &rendezvous;
+    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> fed,
+                          CopyAll(feeds, part.device, *env.cancellation, env.budget));
+    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> got, part.runs->Run(fed, env, hooks));
+    return CopyAll(got, nullptr, *env.cancellation, env.budget);
+  }
+
   const std::vector<DevicePart> parts_;
+  bool copies_ = false;  // some part's device is discrete
   const size_t num_fetches_;
   const int threads_;  // of each part
 };
@@ -170,9 +196,12 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
       Renumber(static_cast<int>(signature.fetches.size()), local, &place::Part::fetches);
   std::vector<DevicePart> parts;
   for (place::Part* part : local) {
-    GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part->lowered)));
-    parts.push_back({options.devices[part->device].ToString(), std::move(part->feeds),
-                     std::move(part->fetches),
+    const DeviceName& name = options.devices[part->device];
+    GYRE_ASSIGN_OR_RETURN(Device* const device, LocalDevice(name));
+    GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part->lowered),
+                                                    FindDeviceType(device->type())->kernel));
+    result.is_plain = result.num_parts == 1 && !device->is_discrete();
+    parts.push_back({name.ToString(), device, std::move(part->feeds), std::move(part->fetches),
                      std::make_unique<RunsOfPlan>(std::move(plan), settings)});
   }
   result.executable =

@@ -18,6 +18,8 @@ struct PartsHere {
   std::unique_ptr<Executable> executable;
   std::vector<int> feeds, fetches;  // which of the signature's
   int num_parts = 0;                // on how many devices the whole program lies
+  // It is all of the program, and on a device that shares the host's memory: it could run uncut.
+  bool is_plain = false;
 };
 
 // Lowers, places and cuts the program for all of options.devices, and keeps what those of them run

@@ -66,9 +66,10 @@ Step PlainStep(const Node& node) {
 // Fills in one function's plan, step by step.
 class Builder {
  public:
-  Builder(FunctionPlan& plan, const KeptLoops& loops, int& num_pools)
+  Builder(FunctionPlan& plan, const KeptLoops& loops, const KernelFactory& kernels, int& num_pools)
       : plan_(plan),
         loops_(loops),
+        kernels_(kernels),
         function_(plan.lowered.function),
         signature_(plan.lowered.signature),
         num_pools_(num_pools),
@@ -174,10 +175,7 @@ class Builder {
     if (p.step == Step::kCall || p.step == Step::kArg || p.step == Step::kRetval ||
         p.step == Step::kUnavailable)
       return;
-    absl::StatusOr<Kernel> kernel =
-        Ops().HasKernel(node.op_name)
-            ? Ops().MakeKernel(*p.node)
-            : absl::StatusOr<Kernel>(BugError(absl::StrCat("op ", node.op_name, " has no kernel")));
+    absl::StatusOr<Kernel> kernel = MakeKernel(node, *p.node, info.origin.is_plumbing);
     if (!kernel.ok()) {
       p.step = Step::kUnavailable;
       info.unavailable = kernel.status();
@@ -193,6 +191,13 @@ class Builder {
     } else {
       p.run = info.kernel.run;
     }
+  }
+
+  // `origin`: the node as kernels see it.
+  absl::StatusOr<Kernel> MakeKernel(const Node& node, const Node& origin, bool is_plumbing) const {
+    if (kernels_ != nullptr && !is_plumbing) return kernels_(origin);
+    if (Ops().HasKernel(node.op_name)) return Ops().MakeKernel(origin);
+    return BugError(absl::StrCat("op ", node.op_name, " has no kernel"));
   }
 
   absl::Status CountArrivals(const Node& node) {
@@ -424,6 +429,7 @@ class Builder {
 
   FunctionPlan& plan_;
   const KeptLoops& loops_;
+  const KernelFactory& kernels_;
   const Function& function_;
   const RunSignature& signature_;
   int& num_pools_;
@@ -461,8 +467,9 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> 
 }
 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Program> program,
-                                                     Lowered part) {
+                                                     Lowered part, const KernelFactory& kernels) {
   std::unique_ptr<Plan> plan(new Plan({.keeps_loops = false}));
+  plan->kernels_ = kernels;
   plan->program_ = std::move(program);
   lower::ProgramFacts facts(*plan->program_);
   GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(part)));
@@ -509,7 +516,7 @@ absl::Status Plan::Build(const Function& source, Lowered lowered, FunctionPlan& 
   plan.source = &source;
   plan.num_args = static_cast<int>(source.args.size());
   plan.lowered = std::move(lowered);
-  GYRE_RETURN_IF_ERROR(Builder(plan, loops_, num_pools_).Build());
+  GYRE_RETURN_IF_ERROR(Builder(plan, loops_, kernels_, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;
     NodeInfo& info = plan.infos[i];

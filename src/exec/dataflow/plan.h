@@ -175,9 +175,10 @@ class Plan {
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
                                                     const RunSignature& signature,
                                                     const Options& options);
-  // Of the part of the program's main graph that one device runs.
+  // Of the part of the program's main graph that one device runs, with that device's kernels; null:
+  // those of the ops' registrations, which plumbing has everywhere.
   static absl::StatusOr<std::unique_ptr<Plan>> MakePart(std::shared_ptr<const Program> program,
-                                                        Lowered part);
+                                                        Lowered part, const KernelFactory& kernels);
   const FunctionPlan& main() const { return *main_; }
   // Loops that are nodes, and those that could not be, once for each that the program has.
   int num_kept_loops() const;
@@ -204,6 +205,7 @@ class Plan {
   bool KeepsLoop(lower::ProgramFacts& facts, const Node& loop);
 
   const Options options_;
+  KernelFactory kernels_;  // as MakePart's
   std::shared_ptr<const Program> program_;
   KeptLoops loops_;
   const FunctionPlan* main_ = nullptr;
