@@ -1,0 +1,7 @@
+#include "devices/conformance/conformance.h"
+
+namespace gyre::testing {
+
+GYRE_TEST_DEVICE(Cpu, "CPU");
+
+}  // namespace gyre::testing
