@@ -51,14 +51,16 @@ struct SessionOptions {
   // For tests: not 0 runs ready nodes on one thread in an order drawn from this seed, the same each
   // time. (Engines that have but one order ignore it.)
   uint64_t schedule_seed = 0;
-  // Devices of this process, "cpu:4" for four: nodes run where the program asks them to
-  // (/device:CPU:1), the rest on the first. Empty: one device, whatever the program asks for.
-  // (Engines that have but one device ignore them.)
+  // Devices of this process, "cpu:4" for four, "cpu:2,null:1" for three of two types: nodes run
+  // where the program asks them to (/device:CPU:1), the rest on the first that has kernels for
+  // them. Empty: one device, whatever the program asks for. (Engines that have but one device
+  // ignore them.)
   std::string devices;
   // Workers that run the programs, in place of this process: see ConnectCluster. Their devices are
   // the session's, and variables live on them.
   std::shared_ptr<const Engine> cluster;
-  // Requests that none of the devices meets are dropped, rather than an error.
+  // Requests that none of the devices meets, or none with a kernel for it, are dropped, rather than
+  // an error.
   bool soft_placement = false;
   // For tests: not 0 draws from this seed which device a node runs on; what must stand together
   // does.

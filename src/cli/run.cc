@@ -56,7 +56,9 @@ constexpr Option kOptions[] = {
      "see 'gyre help check'"},
     {"--timeout", "MS", "fail after so many milliseconds per run"},
     {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
-    {"--devices", "cpu:N", "run on N devices of this process, nodes where the graph asks"},
+    {"--devices", "cpu:N[,null:N]",
+     "run on devices of this process, nodes where the graph asks:\nparts of the processor, and "
+     "discrete ones without compute\nkernels, for tests"},
     kClusterOption,
     kTransportOption,
     kTokenOption,
