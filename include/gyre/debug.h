@@ -33,6 +33,9 @@ namespace gyre {
 class NanTrap final : public RunObserver {
  public:
   absl::Status OnFired(const Firing& firing) override;
+  RemoteWatch remote() const override {
+    return {.firings = false, .values = false, .trap_nan = true};
+  }
 };
 
 // An output of a node: "NODE" of the main graph (frames of primitives included), "FUNCTION/NODE" of
@@ -48,8 +51,8 @@ struct IterationValue {
   Tensor value;
 };
 
-// Keeps what outputs are, firing by firing. Fired into from many threads at once; read when the run
-// has ended. Use one for one run.
+// Keeps what outputs are, firing by firing; not on a cluster. Fired into from many threads at once;
+// read when the run has ended. Use one for one run.
 class IterationValues final : public RunObserver {
  public:
   static constexpr int64_t kDefaultMaxBytes = int64_t{256} << 20;
@@ -112,6 +115,7 @@ class StepStatistics final : public RunObserver {
   ~StepStatistics() override;
   absl::Status OnFired(const Firing& firing) override;
   void OnEnded(const RunTotals& totals) override;
+  RemoteWatch remote() const override { return {.firings = true, .values = false}; }
 
   std::vector<NodeStatistics> nodes() const;   // most time first
   std::vector<LoopStatistics> loops() const;   // most iterations first

@@ -63,18 +63,33 @@ struct Firing {
   bool was_taken = false;                // from another thread's queue
   int64_t start_nanos = 0;               // of the machine's steady clock
   int64_t end_nanos = 0;
-  // What it made; an output without value is dead.
+  // What it made; an output without value is dead. Empty where a worker of a cluster tells.
   absl::Span<const Tensor> outputs;
   const TokenSite* site = nullptr;  // null: the engine does not say
-  // Where a loop saves a value for its gradient, in a list, which is the first output: the loop
-  // (FUNCTION/NAME, or NAME in the main graph) and the value in its body. Empty elsewhere.
+  int64_t bytes = 0;                // of all outputs
+  // Where a loop has saved a value for its gradient, in a list, which is the first output: the loop
+  // (FUNCTION/NAME, or NAME in the main graph), the value in its body, and its size. Empty
+  // elsewhere.
   absl::string_view saving_loop;
   absl::string_view saved_value;
+  int64_t saved_bytes = 0;
 };
 
 // What a run has come to.
 struct RunTotals {
-  int64_t peak_bytes = 0;  // most that was held at once by what the run has made
+  // Most that was held at once by what the run has made; on a cluster, by one of its processes.
+  int64_t peak_bytes = 0;
+};
+
+// What the workers of a cluster do for an observer, which is not where their nodes run.
+struct RemoteWatch {
+  // Tell of each firing, with times of this process's clock, some time after it: an error that
+  // OnFired gives fails the run later than at this node.
+  bool firings = true;
+  // Values stay where they are: who must have them cannot watch a cluster's runs.
+  bool values = true;
+  // Fail the run as a NanTrap does, at the node.
+  bool trap_nan = false;
 };
 
 // Called from all threads of a run, perhaps at once.
@@ -89,6 +104,8 @@ class RunObserver {
   }
   // The run has ended, well or not. On the caller's thread, behind all other calls.
   virtual void OnEnded(const RunTotals& totals) { (void)totals; }
+  // To be overridden by who does without Firing::outputs.
+  virtual RemoteWatch remote() const { return {}; }
 };
 
 // Several observers of one run, called in order; the first error is the answer. Not owned.
@@ -106,6 +123,16 @@ class ObserverList final : public RunObserver {
   }
   void OnEnded(const RunTotals& totals) override {
     for (RunObserver* observer : observers_) observer->OnEnded(totals);
+  }
+  RemoteWatch remote() const override {
+    RemoteWatch all{.firings = false, .values = false};
+    for (const RunObserver* observer : observers_) {
+      const RemoteWatch one = observer->remote();
+      all.firings |= one.firings;
+      all.values |= one.values;
+      all.trap_nan |= one.trap_nan;
+    }
+    return all;
   }
 
  private:

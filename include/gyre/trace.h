@@ -36,6 +36,7 @@ class TraceRecorder final : public RunObserver {
 
   absl::Status OnFired(const Firing& firing) override;
   void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override;
+  RemoteWatch remote() const override { return {.firings = true, .values = false}; }
 
   int64_t recorded() const;
   int64_t left_out() const;  // fired after the limit was reached
@@ -45,10 +46,10 @@ class TraceRecorder final : public RunObserver {
   const std::unique_ptr<trace::Log> log_;
 };
 
-// One file with the timelines of some runs, on one time axis. For each run: a track per thread, on
-// which every firing is a slice, and tracks of loops, in which frames, iterations, branches and
-// calls are slices inside each other; iterations that overlap stand on tracks beside each other.
-// An existing file is replaced once the new one is complete.
+// One file with the timelines of some runs, on one time axis. For each run: a process for each
+// device, a track per thread, on which every firing is a slice, and tracks of loops, in which
+// frames, iterations, branches and calls are slices inside each other; iterations that overlap
+// stand on tracks beside each other. An existing file is replaced once the new one is complete.
 absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder* const> runs);
 
 }  // namespace gyre

@@ -235,13 +235,9 @@ class Runner {
   absl::StatusOr<std::vector<Tensor>> RunOne(const std::string& name, const Request& request) {
     RunOptions options = plan_.run;
     options.observer = watch_.StartRun(name);
-    const auto run = [&] {
-      return session_.Run(request.feeds, request.fetches, request.targets, options);
-    };
-    if (plan_.session.cluster != nullptr) return run();  // whose workers cannot be asked
     options.progress = progress_.probe();
     progress_.Begin();
-    auto results = run();
+    auto results = session_.Run(request.feeds, request.fetches, request.targets, options);
     progress_.End();
     return results;
   }

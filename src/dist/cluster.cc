@@ -21,6 +21,8 @@
 #include "dist/mesh.h"
 #include "dist/messages.h"
 #include "dist/step_failure.h"
+#include "dist/watch/clock_offset.h"
+#include "dist/watch/watched_run.h"
 #include "graphdef/export.h"
 #include "passes/staged.h"
 #include "place/state_homes.h"
@@ -34,6 +36,8 @@ constexpr int64_t kCallLookNanos = 20 * kNanosPerMs;
 // A client's channels are looked after at least so often, whatever the failure time.
 constexpr int64_t kMostTickNanos = 500 * kNanosPerMs;
 constexpr int kMostDevices = 1024;  // of a worker, as ParseDeviceSet
+// Round trips beside the first, when a run is watched: the shortest tells most of a worker's clock.
+constexpr int kMorePings = 3;
 
 // One worker, as the client sees it. Guarded by the cluster's mutex.
 struct Member {
@@ -43,6 +47,10 @@ struct Member {
   std::optional<absl::Status> joined;
   absl::Status gone;  // why, once it is
   int64_t heard_nanos = 0;
+  uint64_t ping = 0;  // the last one, and when it was sent
+  int64_t ping_nanos = 0;
+  int more_pings = 0;  // to be sent, each upon the answer to the one before
+  ClockOffset clock;
 };
 
 // A program that is being compiled.
@@ -69,6 +77,8 @@ struct Underway {
   std::vector<Part> parts;             // by member
   std::deque<proto::Printed> printed;  // for the thread that runs the step
   absl::Status first;                  // the first error, which cancelled the rest
+  WatchedRun* watched = nullptr;       // null: nobody watches
+  int telling = 0;                     // calls of `watched` that have not returned
   bool HasEnded() const {
     return absl::c_all_of(parts, [](const Part& part) { return part.HasEnded(); });
   }
@@ -143,6 +153,13 @@ struct State : std::enable_shared_from_this<State> {
   void Fail(uint64_t step, Underway& underway, const absl::Status& why);
   // A part's message, by the way its run has gone. Requirement: mutex is held.
   void Tell(int member, const Part& part, std::string message);
+  // Calls `tell`, which may call the user, for a step under way that is watched. Without the mutex:
+  // it may cancel the run, or wait for who does.
+  template <typename F>
+  void TellWatched(uint64_t step, F tell);
+  void TellFirings(int member, const proto::Fired& fired);
+  // Requirement: mutex is held.
+  void Ping(int member);
   void CallWorkers(std::unique_lock<std::mutex>& lock);
   // Who waits looks again.
   void Stir() {
@@ -192,6 +209,11 @@ void State::OnMessage(int m, absl::string_view bytes) {
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Lose(m, absl::DataLossError("it sent what is no message"));
   }
+  if (message.what_case() == proto::FromWorker::kFired) TellFirings(m, message.fired());
+  if (message.what_case() == proto::FromWorker::kProgress) {
+    TellWatched(message.progress().step(),
+                [&](Underway& step) { step.watched->OnProgress(m, message.progress()); });
+  }
   {
     const std::lock_guard lock(mutex);
     Member& member = members[m];
@@ -228,11 +250,63 @@ void State::OnMessage(int m, absl::string_view bytes) {
         break;
       }
       case proto::FromWorker::kPong:
+        if (message.pong().number() != member.ping) return;
+        member.clock.Add(member.ping_nanos, message.pong().nanos(), member.heard_nanos);
+        if (member.more_pings > 0) {
+          --member.more_pings;
+          Ping(m);
+        }
+        return;
+      case proto::FromWorker::kFired:
+      case proto::FromWorker::kProgress:
       case proto::FromWorker::WHAT_NOT_SET:
         return;
     }
   }
   Stir();
+}
+
+template <typename F>
+void State::TellWatched(uint64_t id, F tell) {
+  Underway* step = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    const auto it = steps.find(id);
+    if (it == steps.end() || it->second->watched == nullptr) return;
+    step = it->second;
+    ++step->telling;
+  }
+  tell(*step);
+  {
+    const std::lock_guard lock(mutex);
+    --step->telling;
+  }
+  Stir();
+}
+
+void State::TellFirings(int m, const proto::Fired& fired) {
+  TellWatched(fired.step(), [&](Underway& step) {
+    int64_t offset = 0;
+    {
+      const std::lock_guard lock(mutex);
+      offset = members[m].clock.nanos();
+    }
+    const absl::Status status = step.watched->OnFired(m, fired, offset, host.clock().NowNanos());
+    const std::lock_guard lock(mutex);
+    if (!status.ok()) Fail(fired.step(), step, status);
+    proto::ToWorker seen;
+    seen.mutable_seen()->set_step(fired.step());
+    SendTo(m, seen);
+  });
+}
+
+void State::Ping(int m) {
+  Member& member = members[m];
+  member.ping = next_ping++;
+  member.ping_nanos = host.clock().NowNanos();
+  proto::ToWorker message;
+  message.mutable_ping()->set_number(member.ping);
+  SendTo(m, message);
 }
 
 // Tells everybody else to stop. Requirement: mutex is held; who calls it stirs.
@@ -317,13 +391,11 @@ void State::Tick() {
   const int64_t now = host.clock().NowNanos();
   {
     const std::lock_guard lock(mutex);
-    proto::ToWorker ping;
-    ping.mutable_ping()->set_number(next_ping++);
     for (size_t m = 0; m < members.size(); ++m) {
       if (!members[m].gone.ok() || members[m].link == nullptr) continue;
       const int64_t quiet = now - members[m].heard_nanos;
       if (quiet > settings.failure_nanos) silent.push_back(static_cast<int>(m));
-      if (quiet > settings.failure_nanos / 8) SendTo(static_cast<int>(m), ping);
+      if (quiet > settings.failure_nanos / 8) Ping(static_cast<int>(m));
     }
   }
   for (const int m : silent) {
@@ -484,7 +556,8 @@ class ClusterExecutable final : public Executable {
  private:
   absl::Status Start(uint64_t step, Underway& underway, absl::Span<const Tensor> feeds,
                      const RunEnv& env) const;
-  void AwaitEnd(Underway& underway, RunEnv& env) const;
+  void AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const;
+  void Ask(uint64_t step, const Underway& underway) const;
   absl::StatusOr<std::vector<Tensor>> Results(const Underway& underway, const RunEnv& env) const;
 
   const std::shared_ptr<State> state_;
@@ -506,6 +579,7 @@ absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
     run.set_seed(env.seed);
     run.set_budget_bytes(env.budget == nullptr ? 0 : env.budget->limit());
     run.set_look_out_nanos(state_->settings.look_out_nanos);
+    if (underway.watched != nullptr) *run.mutable_watch() = underway.watched->Wishes();
     for (const int feed : parts_[m].feeds())
       GYRE_RETURN_IF_ERROR(EncodeTensor(feeds[feed], *run.add_feeds()));
     messages[m] = message.SerializeAsString();
@@ -513,8 +587,14 @@ absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
   const std::lock_guard lock(state_->mutex);
   for (size_t m = 0; m < parts_.size(); ++m) {
     if (!parts_[m].takes_part()) continue;
-    if (messages[m].size() <= Channel::kMaxEagerBytes)
+    if (underway.watched != nullptr) {
+      // All by the link, in order: the ping is answered before any firing is told of, and all of
+      // these before the end.
+      state_->members[m].more_pings = kMorePings;
+      state_->Ping(static_cast<int>(m));
+    } else if (messages[m].size() <= Channel::kMaxEagerBytes) {
       underway.parts[m].via = state_->mesh.Find(state_->members[m].hello->incarnation());
+    }
     state_->Tell(static_cast<int>(m), underway.parts[m], std::move(messages[m]));
   }
   return absl::OkStatus();
@@ -523,27 +603,37 @@ absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
 absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tensor> feeds,
                                                            RunEnv& env,
                                                            const RunHooks& hooks) const {
-  if (hooks.observer != nullptr || hooks.progress != nullptr) {
-    return absl::UnimplementedError("runs on a cluster cannot be watched yet");
-  }
   if (!env.sandbox.empty()) {
     return absl::UnimplementedError("a cluster's workers know no folder of this process");
   }
+  std::optional<WatchedRun> watched;
+  if (hooks.observer != nullptr || hooks.progress != nullptr) {
+    watched.emplace(hooks, static_cast<int>(parts_.size()), state_->host.clock().NowNanos());
+    GYRE_RETURN_IF_ERROR(watched->Check());
+  }
   Underway underway;
   underway.parts.resize(parts_.size());
+  underway.watched = watched ? &*watched : nullptr;
   uint64_t step = 0;
   {
     const std::lock_guard lock(state_->mutex);
     for (size_t m = 0; m < parts_.size(); ++m) {
       underway.parts[m].takes_part = parts_[m].takes_part();
-      if (parts_[m].takes_part()) GYRE_RETURN_IF_ERROR(state_->members[m].gone);
+      if (!parts_[m].takes_part()) continue;
+      GYRE_RETURN_IF_ERROR(state_->members[m].gone);
+      if (watched && !state_->members[m].hello->can_be_watched()) {
+        return absl::UnimplementedError(absl::StrCat(
+            state_->members[m].name, " is of an older Gyre, whose runs cannot be watched"));
+      }
     }
     step = state_->next_step++;
     state_->steps.emplace(step, &underway);
   }
   const auto forget = [&] {
-    const std::lock_guard lock(state_->mutex);
+    std::unique_lock lock(state_->mutex);
     state_->steps.erase(step);
+    while (underway.telling > 0)
+      state_->host.Wait(lock, state_->changed, std::numeric_limits<int64_t>::max());
   };
   if (absl::Status status = Start(step, underway, feeds, env); !status.ok()) {
     forget();
@@ -560,15 +650,38 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
         }
         state->Stir();
       });
-  AwaitEnd(underway, env);
+  AwaitEnd(step, underway, env);
   forget();
   env.cancellation->RemoveCallback(callback);
+  if (hooks.elsewhere != nullptr) {
+    for (const Part& part : underway.parts)
+      hooks.elsewhere->peak_bytes = std::max(hooks.elsewhere->peak_bytes, part.result.peak_bytes());
+  }
   return Results(underway, env);
+}
+
+// Puts a question of who watches to the workers, if there is one.
+void ClusterExecutable::Ask(uint64_t step, const Underway& underway) const {
+  std::vector<bool> has_ended;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const Part& part : underway.parts) has_ended.push_back(part.HasEnded());
+  }
+  const uint64_t question = underway.watched->Question(has_ended);
+  if (question == 0) return;
+  proto::ToWorker message;
+  message.mutable_ask()->set_step(step);
+  message.mutable_ask()->set_question(question);
+  const std::lock_guard lock(state_->mutex);
+  for (size_t m = 0; m < parts_.size(); ++m) {
+    if (!underway.parts[m].HasEnded()) state_->SendTo(static_cast<int>(m), message);
+  }
 }
 
 // Polls and sleeps on the client's channels until all parts have ended or, told to stop, have had
 // time enough; prints meanwhile.
-void ClusterExecutable::AwaitEnd(Underway& underway, RunEnv& env) const {
+void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const {
+  const bool asks = underway.watched != nullptr && underway.watched->asks();
   const Clock& clock = state_->host.clock();
   int64_t give_up = 0;  // when to wait no longer for those that were told to stop
   while (true) {
@@ -590,7 +703,9 @@ void ClusterExecutable::AwaitEnd(Underway& underway, RunEnv& env) const {
       }
     }
     for (const proto::Printed& text : printed) env.print(text.stream(), text.text());
+    if (asks) left = std::min(left, WatchedRun::kAskNanos);
     if (printed.empty() && left > 0) state_->mesh.Wait(seen, left);
+    if (asks) Ask(step, underway);
     env.cancellation->Poll().IgnoreError();  // past the deadline, this cancels
   }
 }

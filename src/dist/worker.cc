@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "dist/messages.h"
+#include "dist/watch/teller.h"
 #include "exec/dataflow/devices.h"
 #include "graphdef/import.h"
 #include "ir/verifier.h"
@@ -170,8 +171,13 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   absl::Status Compile(const proto::Compile& compile, proto::Compiled* reply);
   void StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via);
   void Cancel(const proto::Cancel& cancel);
-  absl::Status Run(const proto::Run& run, const PeerPtr& via, Cancellation& cancellation,
-                   proto::Done* reply);
+  struct Step {
+    std::shared_ptr<Cancellation> cancellation;
+    std::shared_ptr<Teller> teller;  // null: nobody watches
+  };
+  // That of a step under way, if it is watched.
+  std::shared_ptr<Teller> TellerOf(uint64_t step);
+  absl::Status Run(const proto::Run& run, const PeerPtr& via, const Step& step, proto::Done* reply);
   absl::StatusOr<std::shared_ptr<const Routes>> RoutesOf(CompiledProgram& program);
   std::shared_ptr<ResourceStore> ResourcesOf(const proto::Compile& compile);
 
@@ -186,7 +192,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
-  std::map<uint64_t, std::shared_ptr<Cancellation>> steps_;
+  std::map<uint64_t, Step> steps_;
   std::deque<std::pair<uint64_t, absl::Status>> cancelled_;  // steps that have not come yet
   absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
 };
@@ -226,9 +232,17 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
       return StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), nullptr);
     case proto::ToWorker::kCancel:
       return Cancel(message.cancel());
+    case proto::ToWorker::kSeen:
+      if (const auto teller = TellerOf(message.seen().step())) teller->OnSeen();
+      return;
+    case proto::ToWorker::kAsk:
+      if (const auto teller = TellerOf(message.ask().step()))
+        teller->OnAsk(message.ask().question());
+      return;
     case proto::ToWorker::kPing: {
       proto::FromWorker reply;
       reply.mutable_pong()->set_number(message.ping().number());
+      reply.mutable_pong()->set_nanos(state_->host.clock().NowNanos());
       return Reply(reply);
     }
     case proto::ToWorker::WHAT_NOT_SET:
@@ -292,6 +306,7 @@ void Worker::Client::Greet(const proto::Hello& hello) {
     reply.set_tcp(address.tcp);
     reply.set_memory(address.memory);
     reply.set_machine(address.machine);
+    reply.set_can_be_watched(true);
   }
   ToProto(status, reply.mutable_status());
   Reply(message);
@@ -413,50 +428,63 @@ std::shared_ptr<ResourceStore> Worker::Client::ResourcesOf(const proto::Compile&
   return resources;
 }
 
+std::shared_ptr<Teller> Worker::Client::TellerOf(uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  const auto it = steps_.find(step);
+  return it == steps_.end() ? nullptr : it->second.teller;
+}
+
 void Worker::Client::StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via) {
-  auto cancellation =
+  const uint64_t number = run->step();
+  Step step;
+  step.cancellation =
       std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
-  const uint64_t step = run->step();
+  if (run->has_watch()) {
+    step.teller = std::make_shared<Teller>(
+        state_->host, run->watch(), number, *step.cancellation,
+        [link = link_](const auto& message) { link->Send(message.SerializeAsString()); });
+  }
   absl::Status cancelled;
   bool is_new = false;
   {
     const std::lock_guard lock(mutex_);
-    is_new = steps_.emplace(step, cancellation).second;
+    is_new = steps_.emplace(number, step).second;
     for (const auto& [early, why] : cancelled_) {
-      if (early == step) cancelled = why;
+      if (early == number) cancelled = why;
     }
   }
   if (!is_new) return link_->Close();
-  if (!cancelled.ok()) cancellation->Cancel(cancelled);
+  if (!cancelled.ok()) step.cancellation->Cancel(cancelled);
   {
     const std::lock_guard lock(state_->mutex);
     ++state_->running;
   }
   const bool is_polled = via != nullptr;
-  state_->Spawn(
-      state_, is_polled,
-      [self = shared_from_this(), run = std::move(run), via = std::move(via), cancellation, step] {
-        proto::FromWorker reply;
-        proto::Done* const done = reply.mutable_done();
-        done->set_step(step);
-        ToProto(self->Run(*run, via, *cancellation, done), done->mutable_status());
-        self->state_->mesh.End(step);
-        {
-          const std::lock_guard lock(self->mutex_);
-          self->steps_.erase(step);
-        }
-        {
-          const std::lock_guard lock(self->state_->mutex);
-          --self->state_->running;
-        }
-        self->Report(via, reply);
-      });
+  state_->Spawn(state_, is_polled,
+                [self = shared_from_this(), run = std::move(run), via = std::move(via), step] {
+                  const uint64_t number = run->step();
+                  proto::FromWorker reply;
+                  proto::Done* const done = reply.mutable_done();
+                  done->set_step(number);
+                  ToProto(self->Run(*run, via, step, done), done->mutable_status());
+                  self->state_->mesh.End(number);
+                  {
+                    const std::lock_guard lock(self->mutex_);
+                    self->steps_.erase(number);
+                  }
+                  {
+                    const std::lock_guard lock(self->state_->mutex);
+                    --self->state_->running;
+                  }
+                  if (step.teller != nullptr) step.teller->End();
+                  self->Report(via, reply);
+                });
 }
 
 void Worker::Client::Cancel(const proto::Cancel& cancel) {
   absl::Status why = FromProto(cancel.status());
   if (why.ok()) why = absl::CancelledError("the client has cancelled");
-  std::shared_ptr<Cancellation> cancellation;
+  Step step;
   {
     const std::lock_guard lock(mutex_);
     const auto it = steps_.find(cancel.step());
@@ -466,9 +494,9 @@ void Worker::Client::Cancel(const proto::Cancel& cancel) {
       if (cancelled_.size() > kCancelledKept) cancelled_.pop_front();
       return;
     }
-    cancellation = it->second;
+    step = it->second;
   }
-  cancellation->Cancel(why);
+  step.cancellation->Cancel(why);
 }
 
 absl::StatusOr<std::shared_ptr<const Routes>> Worker::Client::RoutesOf(CompiledProgram& program) {
@@ -490,8 +518,9 @@ absl::StatusOr<std::shared_ptr<const Routes>> Worker::Client::RoutesOf(CompiledP
   return program.routes;
 }
 
-absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via,
-                                 Cancellation& cancellation, proto::Done* reply) {
+absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via, const Step& step,
+                                 proto::Done* reply) {
+  Cancellation& cancellation = *step.cancellation;
   std::shared_ptr<CompiledProgram> program;
   {
     const std::lock_guard lock(mutex_);
@@ -527,7 +556,8 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via,
     message.mutable_printed()->set_text(std::string(text));
     Report(via, message);
   };
-  absl::StatusOr<std::vector<Tensor>> results = program->parts.executable->Run(feeds, env, {});
+  absl::StatusOr<std::vector<Tensor>> results = program->parts.executable->Run(
+      feeds, env, step.teller == nullptr ? RunHooks() : step.teller->hooks());
   reply->set_printed(printed.load(std::memory_order_relaxed));
   GYRE_RETURN_IF_ERROR(results.status());
   GYRE_RETURN_IF_ERROR(rendezvous->Drain());
@@ -537,13 +567,13 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via,
 
 void Worker::Client::CancelAll(const absl::Status& why) {
   has_ended_ = true;
-  std::vector<std::shared_ptr<Cancellation>> steps;
+  std::vector<Step> steps;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [id, cancellation] : steps_) steps.push_back(cancellation);
+    for (const auto& [id, step] : steps_) steps.push_back(step);
   }
   state_->mesh.Wake();
-  for (const auto& cancellation : steps) cancellation->Cancel(why);
+  for (const Step& step : steps) step.cancellation->Cancel(why);
 }
 
 void Worker::State::OnMessage(const Peer& from, absl::string_view message) {

@@ -44,6 +44,8 @@ struct EngineOptions {
 struct RunHooks {
   RunObserver* observer = nullptr;
   ProgressProbe* progress = nullptr;
+  // Where engines write what other processes have come to. Null: nobody asks.
+  RunTotals* elsewhere = nullptr;
 };
 
 class Executable {
@@ -69,8 +71,9 @@ class Engine {
       const EngineOptions& options) const = 0;
 };
 
-// What of a firing's node the observer is told for gradients.
-void SetSaved(const Node& node, Firing& firing);
+// How much a firing has made, and what it has saved for gradients. Requirement: its outputs are
+// set.
+void SetMade(const Node& node, Firing& firing);
 
 // All engines, the default first.
 absl::Span<const Engine* const> Engines();

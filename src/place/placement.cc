@@ -246,11 +246,18 @@ class Placer {
       const Group& group = GroupOf(node.id);
       placement.device[node.id] = group.device;
       const bool asks = !node.device.empty() && !(group.is_of_maker && UsesState(node));
-      placement.why[node.id] = group.asks >= 0 && group.asks != node.id && !asks
-                                   ? absl::StrCat("stands with ", function_.node(group.asks).name)
-                                   : group.why;
+      placement.why[node.id] =
+          group.asks >= 0 && group.asks != node.id && !(asks && IsMet(node, group.device))
+              ? absl::StrCat("stands with ", function_.node(group.asks).name)
+              : group.why;
     }
     return placement;
+  }
+
+  // Whether the node runs where it asks to.
+  bool IsMet(const Node& node, int device) const {
+    const absl::StatusOr<DeviceName> request = DeviceName::Parse(node.device);
+    return request.ok() && request->Matches(devices_[device]);
   }
 
   std::string DeviceNames() const {

@@ -238,10 +238,15 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   env.seed = seed;
   env.sandbox = run_options.sandbox;
   env.print = options.print ? options.print : PrintToStandardStreams;
-  absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(
-      feeds, env, {.observer = run_options.observer, .progress = run_options.progress});
-  if (run_options.observer != nullptr)
-    run_options.observer->OnEnded({.peak_bytes = budget->peak()});
+  RunTotals elsewhere;
+  absl::StatusOr<std::vector<Tensor>> results =
+      prep.executable->Run(feeds, env,
+                           {.observer = run_options.observer,
+                            .progress = run_options.progress,
+                            .elsewhere = &elsewhere});
+  if (run_options.observer != nullptr) {
+    run_options.observer->OnEnded({.peak_bytes = std::max(budget->peak(), elsewhere.peak_bytes)});
+  }
   if (run_options.cancellation != nullptr) run_options.cancellation->RemoveCallback(user_callback);
   if (now != 0 && absl::IsDeadlineExceeded(results.status()))
     return RanFor(results.status(), SystemClock().NowNanos() - now);

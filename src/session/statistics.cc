@@ -5,7 +5,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "gyre/debug.h"
-#include "ops/list/tensor_list.h"
 #include "session/surroundings.h"
 
 namespace gyre {
@@ -57,8 +56,7 @@ void StepStatistics::State::AddNode(const Firing& firing) {
   ++node.firings;
   node.total_nanos += nanos;
   node.max_nanos = std::max(node.max_nanos, nanos);
-  for (const Tensor& output : firing.outputs)
-    if (output.has_value()) node.bytes += static_cast<int64_t>(output.bytes());
+  node.bytes += firing.bytes;
 }
 
 void StepStatistics::State::AddLoops(const Firing& firing) {
@@ -80,18 +78,11 @@ void StepStatistics::State::AddLoops(const Firing& firing) {
 }
 
 void StepStatistics::State::AddSaved(const Firing& firing) {
-  if (firing.saved_value.empty() || !firing.outputs[0].has_value()) return;
-  const auto* list = firing.outputs[0].object_as<TensorList>();
-  if (list == nullptr || list->size() == 0) return;
+  if (firing.saved_value.empty()) return;
   SavedStatistics& value =
       saved[{std::string(firing.saving_loop), std::string(firing.saved_value)}];
   ++value.times;
-  const ChunkedVector::Item last = list->elements.Peek(list->size() - 1);
-  if (IsTrivial(list->dtype())) {
-    value.bytes += last.shape->num_elements() * static_cast<int64_t>(DTypeSize(list->dtype()));
-  } else if (const auto element = list->elements.Get(list->size() - 1, {}); element.ok()) {
-    value.bytes += PayloadBytes(*element);
-  }
+  value.bytes += firing.saved_bytes;
 }
 
 StepStatistics::StepStatistics() : state_(std::make_unique<State>()) {}

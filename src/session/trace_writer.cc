@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -25,7 +26,9 @@ namespace trace {
 namespace {
 
 // Tracks beside a thread's own have its number plus a multiple of this.
-constexpr int kLaneStride = 100'000;
+constexpr int kLaneStride = 10'000'000;
+// Of one run, as far as their order goes.
+constexpr int kMostProcesses = 1000;
 constexpr size_t kFlushBytes = 1 << 20;
 
 // `text` as a JSON string, quotes included. What is no UTF-8 becomes U+FFFD.
@@ -89,9 +92,18 @@ class OutputFile {
 // Writes the events of one run.
 class RunWriter {
  public:
-  RunWriter(const std::string& run, const Timeline& timeline, int pid, int64_t base,
+  // The first device of the run is process `pid`, loops are the next one; further devices take
+  // numbers from `next_pid`.
+  RunWriter(const std::string& run, const Timeline& timeline, int pid, int* next_pid, int64_t base,
             OutputFile& file, bool* is_first)
-      : run_(run), timeline_(timeline), pid_(pid), base_(base), file_(file), is_first_(is_first) {}
+      : run_(run), timeline_(timeline), pid_(pid), base_(base), file_(file), is_first_(is_first) {
+    for (const NodeEntry& node : timeline_.nodes) pid_of_device_.emplace(node.device, pid_);
+    for (auto it = pid_of_device_.begin(); it != pid_of_device_.end(); ++it)
+      if (it != pid_of_device_.begin()) it->second = (*next_pid)++;
+    for (const FiringEntry& firing : timeline_.firings)
+      pid_of_thread_.emplace(firing.thread, PidOf(timeline_.nodes[firing.node]));
+    for (const JoinEntry& join : timeline_.joins) pid_of_thread_.emplace(join.thread, pid_);
+  }
 
   void Write() {
     WriteFirings();
@@ -99,12 +111,14 @@ class RunWriter {
     for (const JoinEntry& join : timeline_.joins) {
       Event(absl::StrFormat(R"({"ph":"i","s":"t","name":"woken","cat":"waking","pid":%d,"tid":%d,)"
                             R"("ts":%s,"args":{"latency_us":%s}})",
-                            pid_, join.thread, Micros(join.joined - base_),
-                            Micros(join.joined - join.asked)));
+                            pid_of_thread_.at(join.thread), join.thread,
+                            Micros(join.joined - base_), Micros(join.joined - join.asked)));
     }
   }
 
  private:
+  int PidOf(const NodeEntry& node) const { return pid_of_device_.at(node.device); }
+
   static void AppendMicros(int64_t nanos, std::string& text) {
     const auto part = static_cast<int>(nanos % 1000);
     const char digits[] = {'.', static_cast<char>('0' + part / 100),
@@ -124,10 +138,11 @@ class RunWriter {
     file_.FlushIfLarge();
   }
 
-  // `what`: "process" or "thread".
-  void Name(absl::string_view what, int pid, int tid, const std::string& name, int order) {
-    Event(absl::StrFormat(R"({"ph":"M","name":"%s_name","pid":%d,"tid":%d,"args":{"name":%s}})",
-                          what, pid, tid, Quoted(name)));
+  // `what`: "process" or "thread"; `more`: further arguments.
+  void Name(absl::string_view what, int pid, int tid, const std::string& name, int order,
+            absl::string_view more = "") {
+    Event(absl::StrFormat(R"({"ph":"M","name":"%s_name","pid":%d,"tid":%d,"args":{"name":%s%s}})",
+                          what, pid, tid, Quoted(name), more));
     Event(absl::StrFormat(
         R"({"ph":"M","name":"%s_sort_index","pid":%d,"tid":%d,"args":{"sort_index":%d}})", what,
         pid, tid, order));
@@ -146,7 +161,7 @@ class RunWriter {
           node.is_call ? "call" : absl::string_view(node.is_plumbing ? "plumbing" : "node");
       texts.push_back(
           {absl::StrCat(R"({"ph":"X","name":)", Quoted(node.name), R"(,"cat":")", category,
-                        R"(","pid":)", pid_),
+                        R"(","pid":)", PidOf(node)),
            absl::StrCat(R"("op":)", Quoted(node.op), R"(,"function":)", Quoted(node.function),
                         node.device.empty() ? "" : R"(,"device":)",
                         node.device.empty() ? "" : Quoted(node.device), R"(,"plumbing":)",
@@ -157,7 +172,7 @@ class RunWriter {
 
   // There may be a million: no format strings here.
   void WriteFirings() {
-    Name("process", pid_, 0, run_, pid_);
+    NameProcesses();
     const std::vector<NodeText> texts = NodeTexts();
     const std::vector<int> lanes = LayOutFirings(timeline_);
     const std::vector<std::vector<int32_t>> after = FindDependencies(timeline_);
@@ -182,15 +197,31 @@ class RunWriter {
     NameThreads(lanes);
   }
 
+  // One for each device; `run` and `first` say to readers what belongs together.
+  void NameProcesses() {
+    if (pid_of_device_.size() < 2) return Name("process", pid_, 0, run_, Order(0));
+    int order = 0;
+    for (const auto& [device, pid] : pid_of_device_) {
+      Name("process", pid, 0, absl::StrCat(run_, ": ", device), Order(order++),
+           absl::StrCat(R"(,"run":)", Quoted(run_), R"(,"first":)", pid_));
+    }
+  }
+
   void NameThreads(const std::vector<int>& lanes) {
     std::set<std::pair<int, int>> tracks;  // (thread, lane)
-    for (const JoinEntry& join : timeline_.joins) tracks.emplace(join.thread, 0);
+    for (const auto& [thread, pid] : pid_of_thread_) tracks.emplace(thread, 0);
     for (size_t i = 0; i < lanes.size(); ++i) tracks.emplace(timeline_.firings[i].thread, lanes[i]);
+    const bool is_one = pid_of_device_.size() < 2;
     int order = 0;
+    std::map<int, int> threads;  // by process: so many so far
+    int number = 0;
     for (const auto& [thread, lane] : tracks) {
-      std::string name = thread == 0 ? "thread 0 (the caller's)" : absl::StrCat("thread ", thread);
+      const int pid = pid_of_thread_.at(thread);
+      if (lane == 0) number = is_one ? thread : threads[pid]++;
+      std::string name = absl::StrCat("thread ", number);
+      if (is_one && thread == 0) absl::StrAppend(&name, " (the caller's)");
       if (lane > 0) absl::StrAppend(&name, ", at the same time ", lane);
-      Name("thread", pid_, thread + lane * kLaneStride, name, order++);
+      Name("thread", pid, thread + lane * kLaneStride, name, order++);
     }
   }
 
@@ -198,7 +229,8 @@ class RunWriter {
     const PlaceTracks tracks = LayOutPlaces(timeline_);
     if (tracks.slices.empty()) return;
     const int pid = pid_ + 1;
-    Name("process", pid, 0, absl::StrCat(run_, ": loops, branches, calls"), pid);
+    Name("process", pid, 0, absl::StrCat(run_, ": loops, branches, calls"),
+         Order(kMostProcesses - 1));
     for (size_t i = 0; i < tracks.names.size(); ++i)
       Name("thread", pid, static_cast<int>(i), tracks.names[i], static_cast<int>(i));
     for (const PlaceSlice& slice : tracks.slices) {
@@ -214,6 +246,9 @@ class RunWriter {
           place.number, slice.place, place.parent));
     }
   }
+
+  // Among the processes of all runs: the `i`th of this one.
+  int Order(int i) const { return pid_ * kMostProcesses + std::min(i, kMostProcesses - 1); }
 
   static absl::string_view KindName(PlaceEntry::Kind kind) {
     switch (kind) {
@@ -233,6 +268,8 @@ class RunWriter {
   const Timeline& timeline_;
   const int pid_;
   const int64_t base_;
+  std::map<std::string, int> pid_of_device_;
+  std::map<int, int> pid_of_thread_;
   OutputFile& file_;
   bool* const is_first_;
 };
@@ -255,9 +292,11 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder*
       R"({"displayTimeUnit":"ns","otherData":{"producer":"gyre","left_out":%d},"traceEvents":[)",
       left_out);
   bool is_first = true;
+  int next_pid = static_cast<int>(2 * timelines.size() + 1);
   for (size_t i = 0; i < timelines.size(); ++i) {
     const int pid = static_cast<int>(2 * i + 1);
-    trace::RunWriter(runs[i]->log().run(), timelines[i], pid, base, file, &is_first).Write();
+    trace::RunWriter(runs[i]->log().run(), timelines[i], pid, &next_pid, base, file, &is_first)
+        .Write();
     timelines[i] = trace::Timeline();
   }
   file.text() += "\n]}\n";

@@ -7,8 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "dist/damage.h"
 #include "dist/messages.h"
+#include "dist/watch/firings.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
+#include "gyre/debug.h"
+#include "gyre/trace.h"
+#include "session/trace_log.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 
@@ -110,12 +114,21 @@ std::vector<std::string> WhatClientsSay() {
     options.cluster = *workers.Connect(settings);
     auto session = testing::SessionFor(kProgram, options);
     EXPECT_TRUE(session->Run(SomeFeeds(), {"y"}, {"print"}).ok());
+    StepStatistics statistics;
+    RunOptions watched;
+    watched.observer = &statistics;
+    EXPECT_TRUE(session->Run(SomeFeeds(), {"y"}, {"print"}, watched).ok());
   }
   proto::ToWorker message;
   message.mutable_cancel()->set_step(1);
   ToProto(absl::CancelledError("enough"), message.mutable_cancel()->mutable_status());
   said.push_back(message.SerializeAsString());
   message.mutable_ping()->set_number(1);
+  said.push_back(message.SerializeAsString());
+  message.mutable_seen()->set_step(1);
+  said.push_back(message.SerializeAsString());
+  message.mutable_ask()->set_step(1);
+  message.mutable_ask()->set_question(1);
   said.push_back(message.SerializeAsString());
   return said;
 }
@@ -199,6 +212,7 @@ class FakeWorker final : public LinkHandler {
       case proto::ToWorker::kHello:
         reply.mutable_hello()->set_incarnation(5);
         reply.mutable_hello()->set_num_devices(1);
+        reply.mutable_hello()->set_can_be_watched(true);
         break;
       case proto::ToWorker::kJoin:
         reply.mutable_joined();
@@ -226,6 +240,32 @@ class FakeWorker final : public LinkHandler {
   std::atomic<uint64_t> step_{0};
 };
 
+// A node in an iteration of a loop, twice.
+std::string SomeFirings() {
+  const std::vector<Surrounding> around = {
+      {Surrounding::Kind::kBody, "loop", "body", 3, uint64_t{1} << 60}};
+  const int sources[] = {0, 1};
+  const int graph = 0;
+  const TokenSite site{.graph = &graph, .node = 2, .sources = sources, .frame = 5, .iteration = 3};
+  Firing firing;
+  firing.node = "y";
+  firing.op = "Mul";
+  firing.around = around;
+  firing.device = "/job:worker/replica:0/task:0/device:CPU:0";
+  firing.start_nanos = 1000;
+  firing.end_nanos = 2000;
+  firing.site = &site;
+  firing.bytes = 4;
+  firing.saving_loop = "loop";
+  firing.saved_value = "y";
+  firing.saved_bytes = 4;
+  FiringsWriter writer;
+  writer.Add(firing);
+  writer.AddJoin(1, 500, 600);
+  writer.Add(firing);
+  return writer.Take();
+}
+
 std::vector<std::string> WhatWorkersSay(uint64_t step) {
   std::vector<std::string> said;
   proto::FromWorker message;
@@ -235,6 +275,15 @@ std::vector<std::string> WhatWorkersSay(uint64_t step) {
   message.mutable_printed()->set_text("hello");
   say();
   message.mutable_pong()->set_number(9);
+  message.mutable_pong()->set_nanos(1'000'000'000);
+  say();
+  message.mutable_fired()->set_step(step);
+  message.mutable_fired()->set_firings(SomeFirings());
+  say();
+  message.mutable_progress()->set_step(step);
+  message.mutable_progress()->set_question(1);
+  message.mutable_progress()->set_node("y");
+  message.mutable_progress()->add_loops()->set_name("loop");
   say();
   message.mutable_hello()->set_incarnation(5);
   message.mutable_hello()->set_num_devices(1);
@@ -247,10 +296,58 @@ std::vector<std::string> WhatWorkersSay(uint64_t step) {
   say();
   message.mutable_done()->set_step(step);
   EXPECT_TRUE(EncodeTensor(Tensor::Scalar(9.0f), *message.mutable_done()->add_fetches()).ok());
-  say();
+  for (int i = 0; i < 4; ++i) say();  // so that some steps end well
   ToProto(absl::AbortedError("enough"), message.mutable_done()->mutable_status());
   say();
   return said;
+}
+
+// Firings that a worker has damaged, or made up: told or refused, within bounds.
+TEST(ControlMalformed, FiringsAreToldOrRefused) {
+  class Bounds final : public RunObserver {
+   public:
+    absl::Status OnFired(const Firing& firing) override {
+      ++told;
+      EXPECT_LE(100, firing.start_nanos);
+      EXPECT_LE(firing.start_nanos, firing.end_nanos);
+      EXPECT_LE(firing.end_nanos, 5000);
+      EXPECT_GE(firing.bytes, 0);
+      EXPECT_LE(kMostThreads, firing.thread);
+      EXPECT_LT(firing.thread, 2 * kMostThreads);
+      EXPECT_LE(firing.around.size(), 128u);
+      size_t length = firing.node.size() + firing.device.size();
+      for (const Surrounding& s : firing.around) length += s.name.size() + s.function.size();
+      EXPECT_LT(length, kMostFiringsBytes);
+      return absl::OkStatus();
+    }
+    int told = 0;
+  } bounds;
+  const std::vector<char> graphs(kMostGraphs);
+  const FiringsOf of{.offset_nanos = 500,
+                     .first_nanos = 100,
+                     .last_nanos = 5000,
+                     .first_thread = kMostThreads,
+                     .graphs = graphs.data()};
+  ASSERT_TRUE(ReadFirings(SomeFirings(), of, bounds).ok());
+  EXPECT_EQ(bounds.told, 2);
+  EXPECT_FALSE(ReadFirings(std::string(kMostFiringsBytes + 1, '\0'), of, bounds).ok());
+  // Places within each other, deeper than any program's.
+  proto::Firings deep;
+  deep.add_nodes();
+  for (int i = 0; i < 1000; ++i) deep.add_places()->set_outer(i);
+  deep.add_firings()->set_place(1000);
+  EXPECT_FALSE(ReadFirings(deep.SerializeAsString(), of, bounds).ok());
+  deep.mutable_firings(0)->set_place(100);
+  EXPECT_TRUE(ReadFirings(deep.SerializeAsString(), of, bounds).ok());
+  deep.mutable_places(3)->set_outer(4);  // itself
+  EXPECT_FALSE(ReadFirings(deep.SerializeAsString(), of, bounds).ok());
+  Damage damage(testing::TestSeed());
+  int refused = 0;
+  const int mutations = testing::IsLongTest() ? 1'000'000 : 100'000;
+  for (int i = 0; i < mutations; ++i)
+    refused += ReadFirings(damage.To(SomeFirings()), of, bounds).ok() ? 0 : 1;
+  EXPECT_GT(refused, mutations / 10);
+  EXPECT_GT(bounds.told, mutations / 10);
 }
 
 TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
@@ -260,6 +357,7 @@ TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
   test::TestNetwork network;
   test::TestHost host(network, "client");
   int steps = 0, results = 0;
+  int64_t firings = 0;
   for (int sent = 0; sent < mutations; ++steps) {
     std::shared_ptr<FakeWorker> worker;
     MemoryLinks links;
@@ -276,8 +374,20 @@ TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
     options.cluster = *engine;
     const auto session = testing::SessionFor(kProgram, options);
     std::atomic<bool> has_ended{false};
+    TraceRecorder recorder;
+    StepStatistics statistics;
+    ObserverList observers;
+    observers.Add(&recorder);
+    observers.Add(&statistics);
+    ProgressProbe probe([](const RunProgress&) {});
+    probe.Ask();
+    RunOptions watched;
+    if (steps % 2 == 0) {
+      watched.observer = &observers;
+      watched.progress = &probe;
+    }
     std::thread run([&] {
-      results += session->Run(SomeFeeds(), {"y"}).ok() ? 1 : 0;
+      results += session->Run(SomeFeeds(), {"y"}, {}, watched).ok() ? 1 : 0;
       has_ended = true;
     });
     EXPECT_TRUE(Workers::Eventually([&] { return worker->step() != 0; }));
@@ -286,7 +396,10 @@ TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
       worker->Say(damage.To(said[damage.Draw(said.size())]));
     worker->Say(said.back());
     run.join();
+    firings += recorder.recorded();
+    EXPECT_LE(recorder.log().Merge().firings.size(), size_t{kPerStep} * 2);
   }
+  EXPECT_GT(firings, 0);
   EXPECT_LT(steps, mutations);
   EXPECT_GT(results, 0);
 }

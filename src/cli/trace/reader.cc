@@ -49,12 +49,17 @@ class Collector {
   void Add(const Json& event) {
     if (!event.is_object()) return;
     const std::string phase = Text(event, "ph");
-    const int64_t pid = Int(event, "pid", 0);
+    const int64_t process = Int(event, "pid", 0);
     const auto found = event.find("args");
     const Json& args = found != event.end() && found->is_object() ? *found : kNothing;
     if (phase == "M" && Text(event, "name") == "process_name") {
-      names_[pid] = Text(args, "name");
-    } else if (phase == "i" && Text(event, "cat") == "waking") {
+      // Of a run on several devices: each is a process.
+      const int64_t first = first_[process] = Int(args, "first", process);
+      names_[first] = Text(args, args.contains("run") ? "run" : "name");
+    }
+    const auto it = first_.find(process);
+    const int64_t pid = it == first_.end() ? process : it->second;
+    if (phase == "i" && Text(event, "cat") == "waking") {
       int64_t latency = 0;
       if (Time(args, "latency_us", &latency)) runs_[pid].wakings.push_back(latency);
     } else if (phase == "X") {
@@ -126,7 +131,8 @@ class Collector {
   static inline const Json kNothing = Json::object();
   TraceFile file_;
   absl::flat_hash_map<std::string, int> ids_;
-  std::map<int64_t, std::string> names_;                     // by process
+  std::map<int64_t, int64_t> first_;                         // by process: the run's first
+  std::map<int64_t, std::string> names_;                     // by first process
   std::map<int64_t, TraceRun> runs_;                         // likewise
   std::map<int64_t, std::map<int64_t, TracePlace>> places_;  // likewise
 };

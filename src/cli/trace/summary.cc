@@ -12,7 +12,7 @@ namespace gyre::cli {
 namespace {
 
 // Tracks beside a thread's own: see kLaneStride of the writer.
-constexpr int64_t kLaneStride = 100'000;
+constexpr int64_t kLaneStride = 10'000'000;
 constexpr int kMostNames = 8;  // of loops around a loop
 
 std::vector<TraceCost> Costs(const TraceFile& file, const TraceRun& run, bool by_node) {

@@ -112,20 +112,46 @@ class PartsExecutable final : public Executable {
   const dataflow::PartsHere parts_;  // all of them: its fetches are those of the signature
 };
 
+// A program that lies on one of several devices: observers are told which, and nothing else is
+// different.
+class UncutExecutable final : public Executable {
+ public:
+  UncutExecutable(std::unique_ptr<Executable> usual, dataflow::PartsHere watched)
+      : usual_(std::move(usual)), watched_(std::move(watched)) {}
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
+                                          const RunHooks& hooks) const override {
+    return hooks.observer == nullptr ? usual_->Run(feeds, env, hooks)
+                                     : watched_.Run(feeds, env, hooks);
+  }
+
+ private:
+  const std::unique_ptr<Executable> usual_;
+  const PartsExecutable watched_;
+};
+
 class DataflowEngineImpl final : public Engine {
  public:
   absl::string_view name() const override { return "dataflow"; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
-    if (options.devices.size() > 1) {
-      GYRE_ASSIGN_OR_RETURN(
-          dataflow::PartsHere cut,
-          dataflow::CompileParts(program, signature, options,
-                                 std::vector<bool>(options.devices.size(), true)));
-      if (cut.num_parts > 0 && !cut.is_plain)
-        return std::make_unique<PartsExecutable>(std::move(cut));
-    }
+    if (options.devices.size() < 2) return CompileUncut(std::move(program), signature, options);
+    GYRE_ASSIGN_OR_RETURN(dataflow::PartsHere cut,
+                          dataflow::CompileParts(program, signature, options,
+                                                 std::vector<bool>(options.devices.size(), true)));
+    if (cut.num_parts > 0 && !cut.is_plain)
+      return std::make_unique<PartsExecutable>(std::move(cut));
+    GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> uncut,
+                          CompileUncut(std::move(program), signature, options));
+    if (cut.executable == nullptr) return uncut;
+    return std::make_unique<UncutExecutable>(std::move(uncut), std::move(cut));
+  }
+
+ private:
+  static absl::StatusOr<std::unique_ptr<Executable>> CompileUncut(
+      std::shared_ptr<const Program> program, const RunSignature& signature,
+      const EngineOptions& options) {
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
     GYRE_ASSIGN_OR_RETURN(auto plan,

@@ -340,7 +340,7 @@ absl::Status Worker::Observe(Ready ready, const PlanNode& p, const Tensor* outpu
   firing.end_nanos = Now();
   firing.outputs = absl::MakeSpan(outputs, p.num_outputs);
   firing.site = &site;
-  SetSaved(*p.node, firing);
+  SetMade(*p.node, firing);
   return run_.hooks_.observer->OnFired(firing);
 }
 

@@ -44,7 +44,7 @@ absl::Status Machine::Observe(const Ready& ready, const NodePlan& p,
   firing.start_nanos = started_;
   firing.end_nanos = env_.cancellation->clock().NowNanos();
   firing.outputs = outputs;
-  SetSaved(*p.node, firing);
+  SetMade(*p.node, firing);
   return hooks_.observer->OnFired(firing);
 }
 

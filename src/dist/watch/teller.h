@@ -1,0 +1,61 @@
+// Teller: a worker's end of a run that its client watches. It sends word of what fires, in pieces,
+// and holds the run back while the client has several of them still to take in; it answers where
+// the run is. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "base/cancellation.h"
+#include "dist/host.h"
+#include "dist/proto/control.pb.h"
+#include "dist/watch/firings.h"
+#include "exec/engine.h"
+#include "gyre/debug.h"
+
+namespace gyre::dist {
+
+class Teller final : private RunObserver {
+ public:
+  using Send = std::function<void(const proto::FromWorker&)>;
+  // Of the step `step`, which `cancellation` ends, and the teller must not outlive.
+  Teller(Host& host, const proto::Watch& watch, uint64_t step, Cancellation& cancellation,
+         Send send);
+  ~Teller() override;
+
+  // For the engine, while the run goes on.
+  RunHooks hooks();
+  // The run has ended: tells what is left.
+  void End();
+
+  // The client has taken a piece in.
+  void OnSeen();
+  void OnAsk(uint64_t question);
+
+ private:
+  absl::Status OnFired(const Firing& firing) override;
+  void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override;
+  void TellIfLarge(std::unique_lock<std::mutex>& lock);
+  void Tell();
+  void Answer(const RunProgress& progress);
+
+  Host& host_;
+  const proto::Watch watch_;
+  const uint64_t step_;
+  Cancellation& cancellation_;
+  const Send send_;
+  ObserverList observers_;
+  NanTrap trap_;
+  ProgressProbe probe_;
+  int64_t callback_ = 0;  // of cancellation_
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  FiringsWriter writer_;
+  int unseen_ = 0;  // pieces that the client has not taken in
+  uint64_t question_ = 0;
+};
+
+}  // namespace gyre::dist

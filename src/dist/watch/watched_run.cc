@@ -1,0 +1,96 @@
+#include "dist/watch/watched_run.h"
+
+#include <utility>
+
+#include "dist/watch/firings.h"
+
+namespace gyre::dist {
+namespace {
+
+// Recursion has more loops around it than anybody reads.
+constexpr int kMostLoops = 128;
+
+RemoteWatch WatchOf(const RunHooks& hooks) {
+  if (hooks.observer != nullptr) return hooks.observer->remote();
+  return {.firings = false, .values = false};
+}
+
+}  // namespace
+
+WatchedRun::WatchedRun(const RunHooks& hooks, int num_workers, int64_t now_nanos)
+    : hooks_(hooks), watch_(WatchOf(hooks)), begin_nanos_(now_nanos), workers_(num_workers) {}
+
+absl::Status WatchedRun::Check() const {
+  if (!watch_.values) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "values within a run on a cluster cannot be watched: they stay with its workers; timelines, "
+      "statistics, progress and the NaN trap work there (RunObserver::remote)");
+}
+
+proto::Watch WatchedRun::Wishes() const {
+  proto::Watch watch;
+  watch.set_firings(watch_.firings);
+  watch.set_progress(hooks_.progress != nullptr);
+  watch.set_trap_nan(watch_.trap_nan);
+  return watch;
+}
+
+absl::Status WatchedRun::OnFired(int w, const proto::Fired& fired, int64_t offset_nanos,
+                                 int64_t now_nanos) {
+  if (!watch_.firings) return absl::OkStatus();
+  Worker& worker = workers_[w];
+  if (worker.graphs.empty()) worker.graphs.resize(kMostGraphs);
+  if (!worker.offset_nanos) worker.offset_nanos = offset_nanos;
+  const FiringsOf of{.offset_nanos = *worker.offset_nanos,
+                     .first_nanos = begin_nanos_,
+                     .last_nanos = now_nanos,
+                     .first_thread = w * kMostThreads,
+                     .graphs = worker.graphs.data()};
+  return ReadFirings(fired.firings(), of, *hooks_.observer);
+}
+
+uint64_t WatchedRun::Question(const std::vector<bool>& has_ended) {
+  if (hooks_.progress == nullptr || !hooks_.progress->IsAsked()) return 0;
+  const RunProgress* deepest = nullptr;
+  RunProgress answer;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_open_) {
+      is_open_ = true;
+      for (Worker& worker : workers_) worker.waits.reset();
+      return ++question_;
+    }
+    for (size_t w = 0; w < workers_.size(); ++w) {
+      const std::optional<RunProgress>& waits = workers_[w].waits;
+      if (!waits && !has_ended[w]) return 0;
+      if (waits && (deepest == nullptr || waits->loops.size() > deepest->loops.size()))
+        deepest = &*waits;
+    }
+    if (deepest == nullptr) return 0;
+    answer = *deepest;
+    is_open_ = false;
+  }
+  hooks_.progress->Answer(answer);
+  return 0;
+}
+
+void WatchedRun::OnProgress(int w, const proto::Progress& told) {
+  if (hooks_.progress == nullptr) return;
+  RunProgress progress{.node = told.node(), .is_waiting = told.is_waiting()};
+  for (const proto::Progress::Loop& loop : told.loops()) {
+    if (progress.loops.size() == kMostLoops) break;
+    progress.loops.push_back({loop.name(), loop.iteration(), loop.instance()});
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_open_ || told.question() != question_) return;
+    if (progress.is_waiting) {
+      workers_[w].waits = std::move(progress);
+      return;
+    }
+    is_open_ = false;
+  }
+  hooks_.progress->Answer(progress);
+}
+
+}  // namespace gyre::dist
