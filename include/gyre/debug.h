@@ -82,6 +82,7 @@ struct NodeStatistics {
   std::string name;      // as the program has it
   std::string function;  // in whose body; empty: the main graph, or plumbing
   std::string op;
+  std::string device;        // that it ran on first; empty where there is but one
   bool is_plumbing = false;  // made by lowering
   bool is_call = false;      // its time holds that of the nodes in there
   int64_t firings = 0;

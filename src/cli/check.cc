@@ -57,7 +57,10 @@ constexpr Option kOptions[] = {
      "variables every K trips, or checkpoint(BYTES)"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
-    {"--verbose", "", "also print what passed, and the slowest cases", 'v'},
+    {"--verbose", "",
+     "also print what passed, the slowest cases and, on several\ndevices, how many edges of each "
+     "case lead from one to another",
+     'v'},
 };
 
 // A case folder and what was read from it.
@@ -198,6 +201,7 @@ class Report {
     std::lock_guard lock(mutex_);
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
     if (verbose_) PrintSlowest();
+    if (cut_ + uncut_ + without_edges_ > 0) PrintCuts();
     streams_.out << passed_ << " passed, " << failed_ << " failed, " << skipped_ << " skipped\n";
     return failed_ > 0 ? kFailure : kSuccess;
   }
@@ -211,6 +215,8 @@ class Report {
   void Print(const CheckResult& result) {
     const bool passed = result.outcome == Outcome::kPassed;
     ++(passed ? passed_ : result.outcome == Outcome::kFailed ? failed_ : skipped_);
+    if (result.cuts)
+      ++(result.cuts->edges == 0 ? without_edges_ : result.cuts->cut > 0 ? cut_ : uncut_);
     if (passed && !verbose_) return;
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
     streams_.out << (passed                               ? "ok    "
@@ -219,6 +225,7 @@ class Report {
                  << result.what;
     if (passed) {
       streams_.out << absl::StrFormat(" (%.1f ms)", result.nanos / 1e6);
+      if (result.cuts) streams_.out << ": " << result.cuts->ToString();
     } else {
       streams_.out << ": " << result.why;
     }
@@ -228,6 +235,17 @@ class Report {
   void ShowProgress() {
     streams_.err << "\r\x1b[K" << count_ << " of " << cases_.size() << " cases, " << failed_
                  << " failed" << std::flush;
+  }
+
+  void PrintCuts() {
+    const size_t eligible = cut_ + uncut_;
+    streams_.out << "an edge is cut in " << cut_ << " of " << eligible
+                 << " cases that have some to cut";
+    if (eligible > 0) {
+      streams_.out << absl::StrFormat(
+          " (%.0f %%)", 100 * static_cast<double>(cut_) / static_cast<double>(eligible));
+    }
+    streams_.out << "; " << without_edges_ << " have none\n";
   }
 
   void PrintSlowest() {
@@ -255,6 +273,10 @@ class Report {
   size_t passed_ = 0;
   size_t failed_ = 0;
   size_t skipped_ = 0;
+  // Cases on several devices.
+  size_t cut_ = 0;            // of which an edge is cut
+  size_t uncut_ = 0;          // of which none is, though it might be
+  size_t without_edges_ = 0;  // that have none to cut
 };
 
 std::vector<CheckResult> Check(const Found& found, const CheckOptions& options) {

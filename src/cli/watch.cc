@@ -23,14 +23,23 @@ std::string InBody(const std::string& function, const std::string& name) {
 
 void PrintStatistics(const StepStatistics& statistics, std::ostream& err) {
   const std::vector<NodeStatistics> nodes = statistics.nodes();
-  Table table({"node", "op", "firings", "total", "mean", "max", "bytes"});
+  const bool has_devices = std::any_of(nodes.begin(), nodes.end(),
+                                       [](const auto& node) { return !node.device.empty(); });
+  std::vector<std::string> header = {"node", "op", "firings", "total", "mean", "max", "bytes"};
+  if (has_devices) header.push_back("device");
+  Table table(header);
   for (size_t i = 0; i < std::min(nodes.size(), kMostNodes); ++i) {
     const NodeStatistics& node = nodes[i];
     const auto total = static_cast<double>(node.total_nanos);
-    table.Add({InBody(node.function, node.name), node.op, absl::StrCat(node.firings),
-               Duration(total), Duration(total / static_cast<double>(node.firings)),
-               Duration(static_cast<double>(node.max_nanos)),
-               ByteCount(static_cast<double>(node.bytes))});
+    std::vector<std::string> row = {InBody(node.function, node.name),
+                                    node.op,
+                                    absl::StrCat(node.firings),
+                                    Duration(total),
+                                    Duration(total / static_cast<double>(node.firings)),
+                                    Duration(static_cast<double>(node.max_nanos)),
+                                    ByteCount(static_cast<double>(node.bytes))};
+    if (has_devices) row.push_back(node.device);
+    table.Add(std::move(row));
   }
   table.Print(err);
   if (nodes.size() > kMostNodes) err << "  … and " << nodes.size() - kMostNodes << " more nodes\n";

@@ -12,6 +12,7 @@ nb::dict NodeInfo(const NodeStatistics& node) {
   info["name"] = ToStr(node.name);
   info["function"] = ToStr(node.function);
   info["op"] = ToStr(node.op);
+  info["device"] = ToStr(node.device);
   info["is_plumbing"] = node.is_plumbing;
   info["is_call"] = node.is_call;
   info["firings"] = node.firings;

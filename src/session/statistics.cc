@@ -49,6 +49,7 @@ void StepStatistics::State::AddNode(const Firing& firing) {
     node.name = std::string(firing.node);
     node.function = std::string(function);
     node.op = std::string(firing.op);
+    node.device = std::string(firing.device);
     node.is_plumbing = firing.is_plumbing;
     node.is_call = firing.is_call;
   }

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/check/cuts.h"
 #include "cli/gyre.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -69,6 +74,57 @@ TEST_F(Check, GoodCasesPassInEveryForm) {
   for (const char* form : {"--form=imported", "--form=optimized"}) {
     EXPECT_EQ(Run({form, "--passes-order-seed=5"}).out, Run({}).out) << form;
   }
+}
+
+// Of y = x + 1, where x is fed, one edge may be cut: that from the constant.
+TEST_F(Check, SaysWhichEdgesAreCut) {
+  Add("a_sum", "[1,2]", Expect("[2,3]"));
+  AddCase("b_constant", R"("steps":[{"fetches":["one:0"],"expect":[)"
+                        R"({"dtype":"float32","shape":[],"data":[1]}],"rtol":0,"atol":0}])");
+  EXPECT_THAT(Run({"--verbose"}).out, Not(HasSubstr("cut")));
+  std::set<std::string> seen;
+  for (int seed = 1; seed <= 20; ++seed) {
+    const Ran ran = Run({"--devices=cpu:2", absl::StrCat("--spread=", seed), "--verbose"});
+    EXPECT_EQ(ran.code, kSuccess);
+    const bool is_cut = absl::StrContains(ran.out, "): 1 of 1 edges cut\n");
+    EXPECT_NE(is_cut, absl::StrContains(ran.out, "): 0 of 1 edges cut\n")) << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr("): no edge to cut: a run needs no more than one node\n"));
+    const std::string summary = is_cut ? "1 of 1 cases that have some to cut (100 %); 1 have none"
+                                       : "0 of 1 cases that have some to cut (0 %); 1 have none";
+    EXPECT_THAT(ran.out, EndsWith(absl::StrCat("\nan edge is cut in ", summary,
+                                               "\n2 passed, 0 failed, 0 skipped\n")));
+    seen.insert(summary);
+  }
+  EXPECT_EQ(seen.size(), 2u);
+}
+
+// What `gyre check --spread` is worth: most programs are cut somewhere, whatever the seed.
+TEST(CheckSpread, CutsFourOfFiveGoldenCases) {
+  const auto folders = FindGoldenCases(test::SourcePath("tests/golden"));
+  ASSERT_TRUE(folders.ok()) << folders.status();
+  SessionOptions options;
+  options.devices = "cpu:2";
+  options.soft_placement = true;
+  std::map<uint64_t, int> cut;
+  int eligible = 0, without = 0;
+  for (const std::string& folder : *folders) {
+    const auto golden = ReadGoldenCase(folder);
+    ASSERT_TRUE(golden.ok()) << golden.status();
+    const auto session = Session::Load(golden->graph_path(), options);
+    if (!session.ok() || golden->load_error || golden->steps.empty()) continue;
+    bool has_edges = false;
+    for (const uint64_t seed : {1, 2, 3}) {
+      options.spread_seed = seed;
+      const CaseCuts cuts = CountCuts(*golden, **session, options);
+      EXPECT_EQ(cuts.why_not.empty(), cuts.edges > 0);
+      has_edges = cuts.edges > 0;
+      cut[seed] += cuts.cut > 0 ? 1 : 0;
+    }
+    ++(has_edges ? eligible : without);
+  }
+  std::printf("  %d cases with edges to cut, %d without\n", eligible, without);
+  EXPECT_GT(eligible, 900);
+  for (const auto& [seed, n] : cut) EXPECT_GE(n * 10, eligible * 8) << "seed " << seed;
 }
 
 TEST_F(Check, AWrongValueFailsAndSaysWhichElement) {

@@ -153,6 +153,36 @@ TEST_F(Watching, FetchEachPrintsOneRowPerIteration) {
             "total:0 float32[] = 6\n");
 }
 
+// On processes that are started for it: `total` is added up on the second of them.
+TEST_F(Watching, RunsOnWorkersAreWatchedToo) {
+  const std::string graph =
+      folder_.Write("two.gyre", absl::StrReplaceAll(kGraph, {{"%sum = AddV2(%x, %i) : float32",
+                                                              "%sum = AddV2(%x, %i) : float32 on "
+                                                              "\"/job:worker/task:1\""}}));
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run",    graph, "--cluster", "local:2",
+                                      "--feed", "n=4", "--fetch",   "total"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    const int code =
+        Main(words, Streams{.out = out, .err = err, .restart = {test::BuildPath("bin/gyre")}});
+    return Ran{code, out.str(), err.str()};
+  };
+  const Ran ran = run({"--trace", trace_, "--stats", "--trap-nan"});
+  EXPECT_EQ(ran.code, kSuccess) << ran.err;
+  EXPECT_EQ(ran.out, "total float32[] = 6\n");
+  EXPECT_THAT(ran.err,
+              AllOf(ContainsRegex("add/sum +AddV2 +4 .* 16 B +/job:worker/replica:0/task:1"),
+                    ContainsRegex("loop +1 +4 +4\n")));
+  const Ran summary = Gyre({"trace", trace_, "--top", "100"});
+  EXPECT_THAT(summary.out,
+              AllOf(ContainsRegex("^run: [0-9]+ firings in "),
+                    ContainsRegex("\n  add/sum +AddV2 +4 "), ContainsRegex("\n  loop +1 +5 ")));
+  const Ran each = run({"--fetch-each", "add/sum"});
+  EXPECT_EQ(each.code, kFailure);
+  EXPECT_THAT(each.err, HasSubstr("values within a run on a cluster cannot be watched"));
+}
+
 TEST_F(Watching, FetchEachKnowsWhatThereIs) {
   const Ran wrong = Run({"--fetch-each", "add/sun"});
   EXPECT_EQ(wrong.code, kMisuse);

@@ -80,13 +80,21 @@ Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, const L
   return CheckValues(step, *results);
 }
 
+// The reference engine takes all devices for one.
+bool IsCut(const SessionOptions& session) {
+  if (session.engine == "reference") return false;
+  return session.cluster != nullptr || !session.devices.empty();
+}
+
 // Loads the graph and runs init and steps in one session, up to the first complaint.
-Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options) {
+Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options,
+                    std::optional<CaseCuts>* cuts) {
   const auto loaded = Load(golden.graph_path(), options.session);
   if (!loaded.ok()) {
     if (golden.load_error) return CheckError(loaded.status(), *golden.load_error);
     return absl::StrCat("loading: ", Show(loaded.status()));
   }
+  if (IsCut(options.session)) *cuts = CountCuts(golden, loaded->session(), options.session);
   if (golden.is_model()) {
     if (const Complaint complaint = CheckModel(golden, *loaded->model)) return complaint;
   }
@@ -112,12 +120,19 @@ CheckResult Judge(const std::string& what, const Complaint& complaint) {
   return {what, Outcome::kFailed, *complaint};
 }
 
+CheckResult CheckSteps(const GoldenCase& golden, const CheckOptions& options) {
+  std::optional<CaseCuts> cuts;
+  CheckResult result = Judge(golden.id(), CheckRuns(golden, options, &cuts));
+  result.cuts = std::move(cuts);
+  return result;
+}
+
 // A graph that must be refused: when it is loaded or, where the case has steps, by each of these.
 CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) {
   const ExpectedError& want = *golden.load_error;
   const absl::Status status = LoadStrictly(golden.graph_path());
   if (!status.ok()) return Judge(golden.id(), CheckError(status, want));
-  if (!golden.steps.empty()) return Judge(golden.id(), CheckRuns(golden, options));
+  if (!golden.steps.empty()) return CheckSteps(golden, options);
   if (want.optional) {
     return {golden.id(), Outcome::kSkipped, "the graph may be refused or accepted, and it loads"};
   }
@@ -127,7 +142,7 @@ CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) 
 
 CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) {
   if (golden.load_error) return CheckRefusal(golden, options);
-  return Judge(golden.id(), CheckRuns(golden, options));
+  return CheckSteps(golden, options);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/check/case.h"
+#include "cli/check/cuts.h"
 #include "gyre/session.h"
 
 namespace gyre::cli {
@@ -18,6 +20,7 @@ struct CheckResult {
   Outcome outcome = Outcome::kPassed;
   std::string why;  // of a failure or a skip: one sentence
   int64_t nanos = 0;
+  std::optional<CaseCuts> cuts;  // of a case itself that is run on several devices
 };
 
 struct CheckOptions {

@@ -1,6 +1,7 @@
 """Sessions of compat.v1 on workers."""
 
 import gc
+import json
 import sys
 
 import numpy as np
@@ -208,3 +209,24 @@ def test_what_a_cluster_cannot_do_is_refused(cluster, workers):
                 session.run(tf.constant(1), options=traced, run_metadata=tf.RunMetadata())
     with pytest.raises(NotImplementedError, match="as long as the workers"):
         tf.Session.reset(workers.target)
+
+
+def test_runs_are_watched(cluster, tmp_path):
+    with tf.Graph().as_default(), tf.Session(cluster) as session:
+        y = loop_on_both(tf.constant([0.5, -1.0]), tf.constant([1.5, 2.0]))
+        want = session.run(y)
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        np.testing.assert_array_equal(session.run(y, options=options, run_metadata=metadata), want)
+        of_device = {stats.device: {node.node_name: node.executions for node in stats.node_stats}
+                     for stats in metadata.step_stats.dev_stats}
+        assert of_device["/job:worker/replica:0/task:1/device:CPU:1"]["while/Tanh"] == 5
+        np.testing.assert_array_equal(gyre.timeline(session.run, y, path=tmp_path / "t.json"), want)
+        events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+        devices = {event["args"]["device"] for event in events if event["name"] == "while/Tanh"}
+        assert devices == {"/job:worker/replica:0/task:1/device:CPU:1"}
+        told = []
+        z = loop_on_both(tf.constant([0.5, -1.0]), tf.constant([1.5, 2.0]), steps=20_000)
+        with gyre.progress(every=0.01, callback=told.append):
+            session.run(z)
+        assert any(entry["loops"] and entry["loops"][0]["iteration"] > 0 for entry in told)

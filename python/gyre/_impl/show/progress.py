@@ -10,7 +10,7 @@ _LONGEST = 79  # letters: a line that wraps cannot be drawn over
 
 
 class progress:
-    """Shows on stderr how far the loops are of functions that run meanwhile.
+    """Shows on stderr how far the loops are of functions and sessions that run meanwhile.
 
         with gyre.progress("training", total=10_000):
             train(data)

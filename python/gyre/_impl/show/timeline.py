@@ -2,17 +2,40 @@
 
 import os
 
+from gyre._impl.function import watching
 from gyre._impl.show import api
+
+
+class _Recorder:
+    """What watches the runs of a session: see gyre._impl.function.watching."""
+
+    def __init__(self, path):
+        self.options = {"timeline": path}
+
+    def finished(self):
+        """A run has ended, and written its file."""
 
 
 def timeline(fn, *args, path, **kwargs):
     """Runs a function once and writes its timeline to `path`, for ui.perfetto.dev or
-    chrome://tracing: a track per thread, and tracks of loops, in which iterations stand. Returns
-    what the function returned. The file is written also where the run fails.
+    chrome://tracing: a process per device, a track per thread, and tracks of loops, in which
+    iterations stand. Returns what the function returned. The file is written also where the run fails.
 
-    fn: as for gyre.show. `python -m gyre trace PATH` sums such a file up."""
+    fn: as for gyre.show, or `session.run` of gyre.compat.v1, also on workers. `python -m gyre trace
+    PATH` sums such a file up."""
+    if _is_run_of_session(fn):
+        token = watching.watcher.set(_Recorder(os.fspath(path)))
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            watching.watcher.reset(token)
     concrete, tensors = api.program_of(fn, args, kwargs)
     if tensors is None:
         tensors = concrete.tensors_of(args, kwargs)
     results, _ = concrete.run_with_options(tensors, timeline=os.fspath(path))
     return results
+
+
+def _is_run_of_session(fn):
+    from gyre._impl.v1.session import BaseSession  # which most programs don't need
+    return isinstance(getattr(fn, "__self__", None), BaseSession) and fn.__name__ == "run"

@@ -136,9 +136,11 @@ class RunMetadata(_Options):
 
     def fill(self, told: dict) -> None:
         """Takes over what the engine says of a run."""
-        nodes = told.get("nodes") or []
-        stats = [NodeExecStats(node_name=n["name"], timeline_label=f"{n['name']} = {n['op']}()",
-                               executions=n["firings"], op_end_rel_micros=n["total_nanos"] // 1000,
-                               all_end_rel_micros=n["total_nanos"] // 1000) for n in nodes]
+        by_device = {}
+        for n in told.get("nodes") or []:
+            by_device.setdefault(n["device"] or "/job:localhost/replica:0/task:0/device:CPU:0", []).append(
+                NodeExecStats(node_name=n["name"], timeline_label=f"{n['name']} = {n['op']}()",
+                              executions=n["firings"], op_end_rel_micros=n["total_nanos"] // 1000,
+                              all_end_rel_micros=n["total_nanos"] // 1000))
         self.step_stats = StepStats(dev_stats=[
-            DeviceStepStats(device="/job:localhost/replica:0/task:0/device:CPU:0", node_stats=stats)])
+            DeviceStepStats(device=device, node_stats=stats) for device, stats in sorted(by_device.items())])

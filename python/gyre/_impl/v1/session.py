@@ -7,6 +7,7 @@ import numpy as np
 from gyre import _gyre
 from gyre._impl.cluster.connection import Cluster, connect
 from gyre._impl.errors import OpError
+from gyre._impl.function import watching
 from gyre._impl.tracebacks import filter_traceback
 from gyre._impl.v1.feeds import Feed, expand
 from gyre._impl.v1.fetches import Fetches
@@ -124,7 +125,8 @@ class BaseSession:
         try:
             values = [feed.convert(value) for feed, value in zip(plan.feeds, feed_dict.values())] \
                 if feed_dict else ()
-            if options is None and run_metadata is None and not self._timeout:
+            if options is None and run_metadata is None and not self._timeout \
+                    and watching.current() is None:
                 return plan.finish(plan.run(values))
             return plan.finish(self._watched(plan, values, options, run_metadata))
         except OpError as error:
@@ -158,7 +160,13 @@ class BaseSession:
     def _watched(self, plan, values, options, run_metadata):
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
         trace = bool(getattr(options, "trace_level", 0))
-        results, told = plan.executable.run(values, timeout_ms=timeout, trace=trace)
+        by = watching.current()
+        try:
+            results, told = plan.executable.run(
+                values, timeout_ms=timeout, trace=trace, **({} if by is None else by.options))
+        finally:
+            if by is not None:
+                by.finished()
         if run_metadata is not None and trace:
             run_metadata.fill(told)
         return results

@@ -1,0 +1,97 @@
+#include "cli/check/cuts.h"
+
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "devices/device_set.h"
+#include "exec/engine.h"
+#include "passes/staged.h"
+#include "place/cut_edges.h"
+#include "session/form.h"
+#include "session/names.h"
+
+namespace gyre::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+absl::StatusOr<std::vector<DeviceName>> DevicesOf(const SessionOptions& options) {
+  if (!options.devices.empty()) return ParseDeviceSet(options.devices);
+  return options.cluster == nullptr ? std::vector<DeviceName>() : options.cluster->devices();
+}
+
+// What the session makes of one run, cut as its engine cuts it.
+absl::StatusOr<place::CutEdges> CountOf(const Session& session, const SessionOptions& options,
+                                        absl::Span<const DeviceName> devices, const Names& feeds,
+                                        const Names& fetches, const Names& targets) {
+  const MainNames names(session.program());
+  RunSignature signature;
+  for (const std::string& feed : feeds) {
+    GYRE_ASSIGN_OR_RETURN(signature.feeds.emplace_back(), names.FindEndpoint(feed));
+  }
+  for (const std::string& fetch : fetches) {
+    GYRE_ASSIGN_OR_RETURN(signature.fetches.emplace_back(), names.FindEndpoint(fetch));
+  }
+  for (const std::string& target : targets) {
+    GYRE_ASSIGN_OR_RETURN(signature.targets.emplace_back(), names.FindTarget(target));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Staged staged,
+                        ToForm(MakeStaged(session.shared_program(), signature), options));
+  place::PlaceOptions place;
+  place.soft = options.soft_placement;
+  if (options.spread_seed != 0) place.spread_seed = options.spread_seed;
+  GYRE_ASSIGN_OR_RETURN(const place::CutProgram cut,
+                        place::Cut(*staged.program, staged.signature, devices, place));
+  return place::CountEdges(cut);
+}
+
+}  // namespace
+
+std::string CaseCuts::ToString() const {
+  return why_not.empty() ? absl::StrCat(cut, " of ", edges, " edges cut")
+                         : absl::StrCat("no edge to cut: ", why_not);
+}
+
+CaseCuts CountCuts(const GoldenCase& golden, const Session& session,
+                   const SessionOptions& options) {
+  if (golden.is_model()) return {.why_not = "models are run by signature"};
+  const absl::StatusOr<std::vector<DeviceName>> devices = DevicesOf(options);
+  if (!devices.ok() || devices->size() < 2) return {.why_not = "there is but one device"};
+  std::set<std::tuple<Names, Names, Names>> runs;
+  for (const std::string& op : golden.init) runs.emplace(Names(), Names(), Names{op});
+  for (const GoldenStep& step : golden.steps) {
+    Names feeds;
+    for (const auto& [name, value] : step.feeds) feeds.push_back(name);
+    runs.emplace(std::move(feeds), step.fetches, step.targets);
+  }
+  if (runs.empty()) return {.why_not = "nothing is run"};
+  CaseCuts cuts;
+  int nodes = 0;
+  std::string refusal;
+  for (const auto& [feeds, fetches, targets] : runs) {
+    const absl::StatusOr<place::CutEdges> count =
+        CountOf(session, options, *devices, feeds, fetches, targets);
+    if (!count.ok()) {
+      refusal = std::string(count.status().message());
+      continue;
+    }
+    nodes += count->nodes;
+    cuts.edges += count->edges;
+    cuts.cut += count->cut;
+  }
+  if (cuts.edges > 0) return cuts;
+  if (!refusal.empty()) {
+    cuts.why_not = refusal;
+  } else if (nodes <= static_cast<int>(runs.size())) {
+    cuts.why_not = "a run needs no more than one node";
+  } else {
+    cuts.why_not = "what it runs must stand together, or is not connected";
+  }
+  return cuts;
+}
+
+}  // namespace gyre::cli

@@ -1,0 +1,25 @@
+// What of a golden case's programs the borders between devices cross, where it runs on several.
+// Stateless; any thread.
+#pragma once
+
+#include <string>
+
+#include "cli/check/case.h"
+#include "gyre/session.h"
+
+namespace gyre::cli {
+
+// Of all different runs of a case together.
+struct CaseCuts {
+  int edges = 0;        // that placement may cut
+  int cut = 0;          // that it does cut
+  std::string why_not;  // there is no such edge; empty: there are some
+
+  // "3 of 17 edges cut"
+  std::string ToString() const;
+};
+
+// `session` has loaded the case; `options` are its own, with devices or a cluster.
+CaseCuts CountCuts(const GoldenCase& golden, const Session& session, const SessionOptions& options);
+
+}  // namespace gyre::cli
