@@ -25,6 +25,9 @@ struct Draft {
   Emitter emitter;
   std::vector<NodeId> local;  // by node of the whole: its copy here, or -1
   absl::flat_hash_map<Endpoint, Endpoint> received;
+  // By value: what decides whether it is sent here, since all that use it here wait for that; -1
+  // where they do not.
+  absl::flat_hash_map<Endpoint, NodeId> gates;
   absl::flat_hash_map<NodeId, NodeId> received_controls;
   absl::flat_hash_map<Endpoint, Endpoint> fed;
   std::vector<NodeId> pivots;  // by frame: what fires once in each iteration, or -1
@@ -54,6 +57,7 @@ class Cutter {
     for (const Node& node : function_.nodes) {
       if (needed_[node.id] && device_of_[node.id] >= 0) CopyTo(device_of_[node.id], node);
     }
+    FindGates();
     for (const Node& node : function_.nodes) {
       if (needed_[node.id] && device_of_[node.id] >= 0) Connect(device_of_[node.id], node);
     }
@@ -74,9 +78,61 @@ class Cutter {
       drafts_[d]->emitter.SetInput(copy, static_cast<int>(i), Input(d, node.inputs[i]));
     std::vector<NodeId> controls;
     for (const NodeId control : node.control_inputs) {
-      if (needed_[control]) controls.push_back(Control(d, control));  // else it is fed
+      if (!needed_[control] || IsGated(d, node, control)) continue;  // it is fed, or waited for
+      controls.push_back(Control(d, control));
     }
     drafts_[d]->emitter.SetControls(copy, std::move(controls));
+  }
+
+  // A branch uses values of outside, and waits for its turn by control edges. Where both come from
+  // one device, a value that is for the branch alone is sent in its turn: dead if it never comes,
+  // and then no more than a key crosses. Who gets it need not wait for anything else.
+  void FindGates() {
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id]) continue;
+      for (int d = 0; d < static_cast<int>(drafts_.size()); ++d) {
+        if (device_of_[node.id] != d && device_of_[node.id] >= 0) continue;
+        for (const Endpoint& input : node.inputs) {
+          if (!IsReceived(d, input)) continue;
+          const NodeId gate = GateOf(node, input);
+          const auto [it, is_new] = drafts_[d]->gates.try_emplace(input, gate);
+          if (it->second != gate) it->second = -1;
+        }
+      }
+    }
+  }
+
+  // The node of the value's device that `node` waits for; -1: none, or several. A Merge may live
+  // though one of its values is dead.
+  NodeId GateOf(const Node& node, Endpoint value) const {
+    if (node.kind() == OpKind::kMerge) return -1;
+    NodeId gate = -1;
+    for (const NodeId control : node.control_inputs) {
+      if (!needed_[control] || device_of_[control] != device_of_[value.node]) continue;
+      if (!IsSameFrame(control, value.node)) continue;
+      if (gate >= 0) return -1;
+      gate = control;
+    }
+    return gate;
+  }
+
+  bool IsSameFrame(NodeId a, NodeId b) const {
+    return frames_.output_frame_of_node[a] == frames_.output_frame_of_node[b];
+  }
+
+  // Whether a value of another device crosses for it.
+  bool IsReceived(int d, Endpoint e) const {
+    return !feed_of_.contains(e) && needed_[e.node] && device_of_[e.node] >= 0 &&
+           device_of_[e.node] != d &&
+           frames_.frames[frames_.output_frame_of_node[e.node]].loop_cond != e.node;
+  }
+
+  // Whether one of the node's values comes only if `control` does.
+  bool IsGated(int d, const Node& node, NodeId control) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Endpoint& input) {
+      const auto it = drafts_[d]->gates.find(input);
+      return it != drafts_[d]->gates.end() && it->second == control;
+    });
   }
 
   // What stands for a value of the whole on device d.
@@ -148,9 +204,15 @@ class Cutter {
       Bug(absl::StrCat(node.name, " and who shares its state stand on two devices"));
       return e;
     }
-    const Draft& sender = *drafts_[device_of_[e.node]];
-    Endpoint received = {Transfer(d, e.node, {sender.local[e.node], e.slot}, dtype,
-                                  absl::StrCat(node.name, ":", e.slot)),
+    Draft& sender = *drafts_[device_of_[e.node]];
+    Endpoint value = {sender.local[e.node], e.slot};
+    const auto gate = drafts_[d]->gates.find(e);
+    if (gate != drafts_[d]->gates.end() && gate->second >= 0) {
+      value = sender.emitter.Plumb1(WhereOutput(e.node), "Identity",
+                                    absl::StrCat(node.name, "/for_", d), {value},
+                                    {sender.local[gate->second]});
+    }
+    Endpoint received = {Transfer(d, e.node, value, dtype, absl::StrCat(node.name, ":", e.slot)),
                          0};
     if (frames_.frames[frame].loop_cond == e.node) {
       received = drafts_[d]->emitter.Plumb1(WhereOutput(e.node), "LoopCond",

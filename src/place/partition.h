@@ -17,7 +17,9 @@
 //   go    = LoopCond(_Recv(^pivot))        the predicate of the device that computes it
 //   next  = NextIteration(Switch(pivot, go):1)
 //
-// What a loop does not change is sent once per frame: each device has an Enter of its own.
+// What a loop does not change is sent once per frame: each device has an Enter of its own. What is
+// for a branch alone is sent in its turn, by way of an Identity that waits for the branch: if it is
+// not taken, no value crosses.
 #pragma once
 
 #include <string>

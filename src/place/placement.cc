@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -12,8 +13,13 @@
 namespace gyre::place {
 namespace {
 
-bool FollowsData(const Node& node) {
-  return IsPrimitive(node.kind()) || node.op_name == "Const" || node.op_name == "Identity";
+// Of lists and optionals, in which loops and branches save values for their gradients: these stay
+// where they are made.
+bool HoldsSavedValues(const Node& node) {
+  static const auto* const ops = new absl::flat_hash_set<std::string>{
+      "EmptyTensorList",   "TensorListPushBack", "TensorListPopBack", "TensorListLength",
+      "OptionalFromValue", "OptionalNone",       "OptionalGetValue",  "OptionalHasValue"};
+  return ops->contains(node.op_name);
 }
 
 class Placer {
@@ -54,6 +60,17 @@ class Placer {
     int device = -1;
     std::string why;
   };
+
+  bool FollowsData(const Node& node) const {
+    return IsPrimitive(node.kind()) || node.op_name == "Const" || node.op_name == "Identity" ||
+           HoldsSavedValues(node) || IsInCondition(node);
+  }
+
+  // A predicate is worked out where the variables are that it looks at: everybody waits for it.
+  bool IsInCondition(const Node& node) const {
+    const LoweredScope& scope = lowered_.scopes[lowered_.origins[node.id].scope];
+    return scope.site != nullptr && scope.site->kind() == OpKind::kWhile && scope.callee == 0;
+  }
 
   Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }
   bool CanRun(NodeId node, int device) {
@@ -188,6 +205,11 @@ class Placer {
     bool changed = true;
     while (changed) {
       changed = false;
+      // A variable of a loop is where it is made anew each time, rather than where it comes from.
+      for (const Node& node : function_.nodes) {
+        if (node.kind() != OpKind::kEnter) changed |= needed_[node.id] && FollowInput(node);
+      }
+      if (changed) continue;
       for (const Node& node : function_.nodes) changed |= needed_[node.id] && FollowInput(node);
       if (changed) continue;
       for (const Node& node : function_.nodes) changed |= needed_[node.id] && PlaceInputs(node);
@@ -223,9 +245,12 @@ class Placer {
     if (group.device < 0) return false;
     bool changed = false;
     for (const Endpoint& input : node.inputs) {
-      Group& source = GroupOf(input.node);
-      if (!needed_[input.node] || source.device >= 0) continue;
-      if (!CanRun(input.node, group.device)) continue;
+      NodeId from = input.node;
+      while (needed_[from] && colocation_.is_invariant[from])
+        from = function_.node(from).inputs[0].node;
+      Group& source = GroupOf(from);
+      if (!needed_[from] || source.device >= 0) continue;
+      if (!CanRun(from, group.device)) continue;
       source.device = group.device;
       source.why = absl::StrCat("is used by ", node.name);
       changed = true;

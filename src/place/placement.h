@@ -2,9 +2,10 @@
 //
 // What the program asks for holds (Node::device, in full or in part, also in bodies), for all nodes
 // that stand together (place/groups.h); of a variable, a stack or an array, what its maker asks
-// for, rather than its users. What asks for nothing: plumbing (Switch, Merge, …) and constants
-// follow their data, all else goes to the first device. Always, a device must have kernels for all
-// of a group (DeviceType::kernel).
+// for, rather than its users. What asks for nothing: plumbing (Switch, Merge, …), constants,
+// conditions of loops and what is saved for gradients follow their data, all else goes to the first
+// device. Always, a device must have kernels for
+// all of a group (DeviceType::kernel).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ constexpr uint64_t kFirstClient = 1'000'000;  // incarnations of clients
 
 std::string Workers::Address(int i) { return absl::StrCat("host", i); }
 
-Workers::Workers(int n) {
+Workers::Workers(int n, TestNetwork::Tap tap) : network_(std::move(tap)) {
   constexpr int64_t kTickNanos = 20'000'000;
   for (int i = 0; i < n; ++i) {
     auto member = std::make_unique<Member>();

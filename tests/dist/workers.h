@@ -23,7 +23,8 @@ class Workers {
   static constexpr uint64_t kFirstIncarnation = 100;
   // So long that nobody is given up because the machine is slow.
   static constexpr int64_t kFailureNanos = 60'000'000'000;
-  explicit Workers(int n);
+  // `tap`: see TestNetwork.
+  explicit Workers(int n, TestNetwork::Tap tap = nullptr);
   ~Workers();
 
   // A new client of all workers.
@@ -53,7 +54,7 @@ class Workers {
     std::shared_ptr<void> ticks;
   };
 
-  TestNetwork network_;
+  TestNetwork network_;  // of the channels
   std::mutex mutex_;
   std::vector<std::unique_ptr<TestHost>> client_hosts_;  // guarded by mutex_
   std::vector<std::unique_ptr<Member>> members_;
