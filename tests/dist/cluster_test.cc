@@ -486,6 +486,7 @@ TEST(WorkerClients, DoNotKeepAWorkerThatJoins) {
     join.add_members()->set_incarnation(5);
     join.mutable_members(1)->set_tcp("nowhere");
     join.set_failure_ms(int64_t{1} << 60);
+    join.set_secret("a secret");  // or it would be refused at once
     client->OnMessage(message.SerializeAsString());
     EXPECT_EQ(workers.num_busy(), 1);
     if (client_goes) {
