@@ -199,7 +199,7 @@ TEST(WatchedCluster, RefusesWhoMustHaveValues) {
   EXPECT_TRUE(absl::IsUnimplemented(got.status())) << got.status();
   EXPECT_THAT(std::string(got.status().message()),
               HasSubstr("values within a run on a cluster cannot be watched"));
-  EXPECT_EQ(workers.num_busy(), 0);
+  EXPECT_TRUE(Workers::Eventually([&] { return workers.num_busy() == 0; }));
 }
 
 TEST(WatchedCluster, AnErrorOfTheObserverEndsTheRun) {
