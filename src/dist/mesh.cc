@@ -255,7 +255,11 @@ void StepRendezvous::End() {
     for (const auto& [peer, weight] : unread_) senders.push_back(peer);
   }
   for (const PeerPtr& peer : senders) GiveBack(peer, std::numeric_limits<int64_t>::max());
-  // Peers may remember the step for a while, and must not be kept by it.
+  ForgetPeers();
+}
+
+// They may remember the step for a while, and must not be kept by it.
+void StepRendezvous::ForgetPeers() {
   const std::lock_guard lock(mutex_);
   unread_.clear();
   budget_ = nullptr;
@@ -292,7 +296,9 @@ Mesh::Mesh(Host& host, const Options& options, Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       look_out_nanos_(options.look_out_nanos) {}
 
-Mesh::~Mesh() = default;
+Mesh::~Mesh() {
+  for (const auto& [id, step] : steps_) step->ForgetPeers();
+}
 
 absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelAddress& address,
                           Transport transport, const std::string& secret, bool dials) {

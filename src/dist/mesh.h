@@ -91,6 +91,7 @@ class StepRendezvous final : public Rendezvous {
   void GiveBack(const PeerPtr& from, int64_t weight);
   bool Uses(const Peer& peer) const;
   void End();
+  void ForgetPeers();
 
   Mesh& mesh_;
   const uint64_t id_;
