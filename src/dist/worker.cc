@@ -441,7 +441,7 @@ void Worker::Client::StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via
       std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
   if (run->has_watch()) {
     step.teller = std::make_shared<Teller>(
-        state_->host, run->watch(), number, *step.cancellation,
+        state_->host, run->watch(), number, step.cancellation,
         [link = link_](const auto& message) { link->Send(message.SerializeAsString()); });
   }
   absl::Status cancelled;

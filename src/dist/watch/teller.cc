@@ -12,23 +12,23 @@ constexpr int kMostUnseen = 8;
 
 }  // namespace
 
-Teller::Teller(Host& host, const proto::Watch& watch, uint64_t step, Cancellation& cancellation,
-               Send send)
+Teller::Teller(Host& host, const proto::Watch& watch, uint64_t step,
+               std::shared_ptr<Cancellation> cancellation, Send send)
     : host_(host),
       watch_(watch),
       step_(step),
-      cancellation_(cancellation),
+      cancellation_(std::move(cancellation)),
       send_(std::move(send)),
       probe_([this](const RunProgress& progress) { Answer(progress); }) {
   if (watch_.firings()) observers_.Add(this);
   if (watch_.trap_nan()) observers_.Add(&trap_);
-  callback_ = cancellation_.AddCallback([this] {
+  callback_ = cancellation_->AddCallback([this] {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
   });
 }
 
-Teller::~Teller() { cancellation_.RemoveCallback(callback_); }
+Teller::~Teller() { cancellation_->RemoveCallback(callback_); }
 
 RunHooks Teller::hooks() {
   return {.observer = observers_.empty() ? nullptr : &observers_,
@@ -51,7 +51,7 @@ void Teller::OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
 // A run that is cancelled comes to an end: what is left of it holds nobody back.
 void Teller::TellIfLarge(std::unique_lock<std::mutex>& lock) {
   while (writer_.size() >= kPieceBytes) {
-    if (unseen_ < kMostUnseen || cancellation_.IsCancelled()) return Tell();
+    if (unseen_ < kMostUnseen || cancellation_->IsCancelled()) return Tell();
     host_.Wait(lock, changed_, std::numeric_limits<int64_t>::max());
   }
 }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "base/cancellation.h"
@@ -20,9 +21,10 @@ namespace gyre::dist {
 class Teller final : private RunObserver {
  public:
   using Send = std::function<void(const proto::FromWorker&)>;
-  // Of the step `step`, which `cancellation` ends, and the teller must not outlive.
-  Teller(Host& host, const proto::Watch& watch, uint64_t step, Cancellation& cancellation,
-         Send send);
+  // Of the step `step`, which `cancellation` ends. Who brings word of the client may keep the
+  // teller for longer than the step.
+  Teller(Host& host, const proto::Watch& watch, uint64_t step,
+         std::shared_ptr<Cancellation> cancellation, Send send);
   ~Teller() override;
 
   // For the engine, while the run goes on.
@@ -44,7 +46,7 @@ class Teller final : private RunObserver {
   Host& host_;
   const proto::Watch watch_;
   const uint64_t step_;
-  Cancellation& cancellation_;
+  const std::shared_ptr<Cancellation> cancellation_;
   const Send send_;
   ObserverList observers_;
   NanTrap trap_;
