@@ -631,6 +631,7 @@ void Mesh::Wait(uint64_t seen, int64_t nanos) { WaitAs(false, seen, nanos); }
 void Mesh::WaitMeanwhile(uint64_t seen, int64_t nanos) { WaitAs(true, seen, nanos); }
 
 void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
+  Flush();
   {
     std::unique_lock lock(mutex_);
     if (wakes_.load(std::memory_order_seq_cst) != seen || nanos <= 0) return;
@@ -642,7 +643,6 @@ void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
     has_sleeper_ = true;
     gives_way_ = gives_way;
   }
-  Flush();
   const auto all = Everybody();
   std::vector<ByteStream*> streams;
   std::vector<bool> for_write;

@@ -274,6 +274,9 @@ class Cutter {
     const NodeId go = draft.emitter.Plumb(where, "Switch", name("switch"), {{pivot, 0}, goes_on});
     const Endpoint next = draft.emitter.Plumb1(where, "NextIteration", name("next"), {{go, 1}});
     draft.emitter.SetInput(pivot, 1, next);
+    // Also where nothing waits for it: without a next iteration, what the loop does not change would
+    // be sent once.
+    draft.signature.targets.push_back(next.node);
     return pivot;
   }
 

@@ -97,6 +97,36 @@ TEST(Devices, GetInvariantsOnce) {
   }
 }
 
+// Of this loop CPU:1 has nothing but a value that no iteration changes. It sends it in each.
+TEST(Devices, SendWhatTheyMakeOfInvariantsInEveryIteration) {
+  constexpr char kAside[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %zero = Const() value=int32{0} : int32 on "/cpu:0"
+  %outside = Const() value=int32{5} : int32 on "/cpu:1"
+  %cap = Enter(%outside) frame_name="f" is_constant=true : int32 on "/cpu:1"
+  %bound = Enter(%n) frame_name="f" is_constant=true : int32 on "/cpu:0"
+  %enter = Enter(%zero) frame_name="f" : int32 on "/cpu:0"
+  %merge = Merge(%enter, %next) : (int32, int32) on "/cpu:0"
+  %less = Less(%merge, %bound) : bool on "/cpu:0"
+  %more = LoopCond(%less) : bool on "/cpu:0"
+  %switch = Switch(%merge, %more) : (int32, int32) on "/cpu:0"
+  %one = Const(^%cap) value=int32{1} : int32 on "/cpu:1"
+  %i = AddV2(%switch:1, %one) : int32 on "/cpu:0"
+  %next = NextIteration(%i) : int32 on "/cpu:0"
+  %exit = Exit(%switch) : int32 on "/cpu:0"
+})";
+  auto session = OnTwo(kAside);
+  ASSERT_NE(session, nullptr);
+  for (const int32_t n : {0, 1, 7}) {
+    RunOptions options;
+    options.timeout_ms = 10'000;
+    const auto got = session->Run({{"n", Tensor::Scalar(n)}}, {"exit"}, {}, options);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ((*got)[0].scalar<int32_t>(), n);
+  }
+}
+
 TEST(Devices, FailTogetherWithTheNodeAndItsLoop) {
   auto session = OnTwo(kLoop);
   const auto got = session->Run(LoopFeeds(1000, 1e30f), {"loop:2"});
