@@ -1,294 +1,31 @@
 #include "dist/mesh.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "dist/wire/tensor_codec.h"
 
 namespace gyre::dist {
 namespace {
 
-// Encoded values larger than this are asked for.
-constexpr size_t kMaxEagerEncoded = size_t{1} << 12;
-// What a value weighs beside its elements; all that a value weighs whose elements are no plain
-// bytes, or that is asked for.
-constexpr int64_t kItemWeight = 64;
-constexpr int64_t kGiveBackAt = Mesh::kCreditBytes / 4;
-// What a frame has room for, with the most dimensions that there are.
-constexpr uint64_t kMaxBytes =
-    std::numeric_limits<uint32_t>::max() - Shape::kMaxRank * sizeof(int64_t);
 constexpr size_t kEndedKept = size_t{1} << 14;
-// How often a step that is being drained looks whether it is.
-constexpr int64_t kDrainLookNanos = 20'000'000;
 constexpr int64_t kPingNanos = 1'000'000'000;
 // Steps of which something came, but that never began here.
 constexpr int64_t kUnbegunNanos = 60'000'000'000;
-
-// Both ends weigh alike.
-int64_t WeightOf(const Tensor& value) {
-  const bool is_plain = value.has_value() && IsTrivial(value.dtype());
-  return kItemWeight + (is_plain ? static_cast<int64_t>(value.bytes()) : 0);
-}
-
-// The same of a frame on its way.
-int64_t WeightOf(const FrameHeader& frame) {
-  const bool is_plain =
-      frame.kind == FrameKind::kData && (frame.flags & FrameHeader::kEncoded) == 0;
-  const auto dims = static_cast<int64_t>(frame.rank * sizeof(int64_t));
-  return kItemWeight + (is_plain && frame.body_bytes > 0 ? frame.body_bytes - dims : 0);
-}
-
-// Stands in for a value that is still at its sender.
-class Offered final : public Object {
- public:
-  Offered(uint64_t number, uint64_t bytes) : number(number), bytes(bytes) {}
-  absl::string_view type_name() const override { return "Offered"; }
-  const uint64_t number, bytes;
-};
 
 absl::Status LostError(absl::string_view name, const absl::Status& why) {
   return absl::UnavailableError(absl::StrCat(name, " is gone: ", why.message()));
 }
 
+// Whether a frame's value needs no memory beside its Tensor.
+bool IsScalar(const FrameHeader& header) {
+  return header.rank == 0 && IsTrivial(header.dtype) && (header.flags & FrameHeader::kEncoded) == 0;
+}
+
 }  // namespace
-
-// ---- Steps
-
-absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) {
-  const auto route = routes_->find(edge.recv_device);
-  if (route == routes_->end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no process of the cluster has a device ", edge.recv_device));
-  }
-  if (route->second == nullptr) return values_.Send(edge, tag, std::move(item));
-  Peer& peer = *route->second;
-  FrameHeader header;
-  header.kind = FrameKind::kData;
-  header.step = id_;
-  header.key = {edge.id, tag};
-  const Tensor& value = item.value;
-  if (item.is_dead) {
-    header.flags = FrameHeader::kDead;
-    peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
-    mesh_.SendLater(peer, header);
-    return absl::OkStatus();
-  }
-  std::string encoded;
-  const bool is_plain = IsTrivial(value.dtype()) && !value.is_ref();
-  if (!is_plain) GYRE_RETURN_IF_ERROR(EncodeTensor(value, encoded));
-  const uint64_t bytes = is_plain ? value.bytes() : encoded.size();
-  if (bytes > kMaxBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(edge.tensor_name, " holds ", bytes, " bytes; ", kMaxBytes,
-                     " are the most that can travel from one process to another"));
-  }
-  const bool is_small =
-      is_plain ? value.bytes() <= Channel::kMaxEagerBytes : encoded.size() <= kMaxEagerEncoded;
-  const int64_t weight = WeightOf(value);
-  if (is_small && peer.credit.fetch_sub(weight, std::memory_order_relaxed) > 0) {
-    if (is_plain) {
-      mesh_.SendLater(peer, header, std::move(item.value));
-    } else {
-      mesh_.SendEncoded(peer, header, encoded);
-    }
-    return absl::OkStatus();
-  }
-  peer.credit.fetch_add((is_small ? weight : 0) - kItemWeight, std::memory_order_relaxed);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!status_.ok()) return status_;
-    header.number = next_offer_++;
-    offers_.emplace(header.number, std::move(item.value));
-  }
-  header.kind = FrameKind::kOffer;
-  mesh_.Send(peer, header, Tensor::Scalar(static_cast<int64_t>(bytes)));
-  return absl::OkStatus();
-}
-
-void StepRendezvous::RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) {
-  const auto route = routes_->find(edge.send_device);
-  if (route == routes_->end() || route->second == nullptr)
-    return values_.RecvAsync(edge, tag, std::move(done));
-  values_.RecvAsync(
-      edge, tag,
-      [this, from = route->second, done = std::move(done)](absl::StatusOr<Item> item) mutable {
-        if (!item.ok()) return done(item.status());
-        const auto* offered = item->value.object_as<Offered>();
-        GiveBack(from, offered != nullptr ? kItemWeight : WeightOf(item->value));
-        if (offered == nullptr) return done(std::move(item));
-        AskFor(offered->number, from, offered->bytes, std::move(done));
-      });
-}
-
-void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done) {
-  absl::Status status;
-  {
-    const std::lock_guard lock(mutex_);
-    status = status_;
-    const std::pair<uint64_t, uint64_t> key(from->incarnation, offer);
-    if (status.ok() && pulls_.contains(key))
-      status = absl::DataLossError(absl::StrCat(from->name, " has offered two values as one"));
-    if (status.ok()) pulls_.emplace(key, Pull{bytes, std::move(done)});
-  }
-  if (!status.ok()) return done(status);
-  FrameHeader header;
-  header.kind = FrameKind::kPull;
-  header.step = id_;
-  header.number = offer;
-  mesh_.Send(*from, header);
-}
-
-void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
-  Tensor value;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto it = offers_.find(offer);
-    if (it == offers_.end() || !it->second.has_value()) return;
-    value = std::move(it->second);
-  }
-  FrameHeader header;
-  header.kind = FrameKind::kPulled;
-  header.step = id_;
-  header.number = offer;
-  std::string encoded;
-  if (IsTrivial(value.dtype())) {
-    mesh_.Send(*from, header, std::move(value));
-  } else if (EncodeTensor(value, encoded).ok()) {
-    // It could be encoded when it was offered, and is what it was.
-    mesh_.SendEncoded(*from, header, encoded);
-  }
-  // Not before: an offer that is gone has left, or waits in the channel.
-  bool wakes = false;
-  {
-    const std::lock_guard lock(mutex_);
-    offers_.erase(offer);
-    wakes = is_draining_;
-  }
-  if (wakes) mesh_.Wake();
-}
-
-void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
-                            absl::StatusOr<Tensor> value) {
-  if (header.kind == FrameKind::kPulled) {
-    if (!value.ok()) return Abort(value.status());
-    RecvCallback done;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto it = pulls_.find({from->incarnation, header.number});
-      if (it == pulls_.end()) return;
-      done = std::move(it->second.done);
-      pulls_.erase(it);
-    }
-    return done(Item{*std::move(value), false});
-  }
-  const int64_t weight = WeightOf(header);
-  {
-    const std::lock_guard lock(mutex_);
-    if (has_ended_) {
-      from->owed.fetch_add(weight, std::memory_order_relaxed);
-      return;
-    }
-    unread_[from] += weight;
-  }
-  if (!value.ok()) {
-    GiveBack(from, weight);
-    return Abort(value.status());
-  }
-  Item item{*std::move(value), (header.flags & FrameHeader::kDead) != 0};
-  if (header.kind == FrameKind::kOffer) {
-    const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
-    item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
-  }
-  // After an abort, nobody wants it.
-  if (!values_.Send(header.key, std::move(item)).ok()) GiveBack(from, weight);
-}
-
-void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto unread = unread_.find(from);
-    if (unread == unread_.end()) return;
-    weight = std::min(weight, unread->second);
-    unread->second -= weight;
-  }
-  if (from->owed.fetch_add(weight, std::memory_order_relaxed) + weight < kGiveBackAt) return;
-  FrameHeader header;
-  header.kind = FrameKind::kCredit;
-  header.number = static_cast<uint64_t>(from->owed.exchange(0, std::memory_order_relaxed));
-  if (header.number > 0) mesh_.Send(*from, header);
-}
-
-void StepRendezvous::Abort(const absl::Status& why) {
-  decltype(pulls_) pulls;
-  absl::flat_hash_map<uint64_t, Tensor> offers;
-  bool wakes = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!status_.ok()) return;
-    status_ = why;
-    pulls.swap(pulls_);
-    offers.swap(offers_);
-    wakes = is_draining_;
-  }
-  if (wakes) mesh_.Wake();
-  values_.Abort(why);
-  for (auto& [offer, pull] : pulls) pull.done(why);
-}
-
-bool StepRendezvous::Uses(const Peer& peer) const {
-  if (routes_ == nullptr) return false;
-  return absl::c_any_of(*routes_, [&](const auto& route) { return route.second.get() == &peer; });
-}
-
-// Nobody sends or receives any more. What was not read is given back.
-void StepRendezvous::End() {
-  Abort(absl::AbortedError("the step has ended"));
-  std::vector<PeerPtr> senders;
-  {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    for (const auto& [peer, weight] : unread_) senders.push_back(peer);
-  }
-  for (const PeerPtr& peer : senders) GiveBack(peer, std::numeric_limits<int64_t>::max());
-  ForgetPeers();
-}
-
-// They may remember the step for a while, and must not be kept by it.
-void StepRendezvous::ForgetPeers() {
-  const std::lock_guard lock(mutex_);
-  unread_.clear();
-  budget_ = nullptr;
-  routes_ = nullptr;
-}
-
-Courier* StepRendezvous::courier() { return &mesh_; }
-
-bool StepRendezvous::HasLeft() const {
-  return absl::c_none_of(*routes_, [](const auto& route) {
-    return route.second != nullptr && route.second->channel.HasWaiting();
-  });
-}
-
-absl::Status StepRendezvous::Drain() {
-  mesh_.Flush();
-  while (true) {
-    const uint64_t seen = mesh_.wakes();
-    {
-      const std::lock_guard lock(mutex_);
-      if (!status_.ok()) return status_;
-      if (offers_.empty() && HasLeft()) return absl::OkStatus();
-      is_draining_ = true;
-    }
-    mesh_.Wait(seen, kDrainLookNanos);
-  }
-}
-
-// ---- Mesh
 
 Mesh::Mesh(Host& host, const Options& options, Callbacks callbacks)
     : host_(host),
@@ -437,8 +174,9 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Peer& from, const FrameHeader&
                          header.body_bytes == sizeof(int64_t);
     if (header.kind == FrameKind::kOffer && !is_size)
       return absl::InvalidArgumentError("an offer does not say how large it is");
+    if (IsScalar(header)) return RefPtr<MemoryBudget>();
   }
-  const std::shared_ptr<StepRendezvous> step = StepFor(from, header.step, false);
+  const std::shared_ptr<StepRendezvous>& step = StepFor(from, header.step, false);
   if (step == nullptr && header.kind != FrameKind::kPulled) return RefPtr<MemoryBudget>();
   if (step != nullptr) {
     const std::lock_guard lock(step->mutex_);
@@ -466,18 +204,18 @@ void Mesh::OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusO
                              std::memory_order_relaxed);
       return;
     case FrameKind::kPull:
-      if (const auto step = StepFor(*from, header.step, false)) step->Answer(from, header.number);
+      if (const auto& step = StepFor(*from, header.step, false)) step->Answer(from, header.number);
       return;
     case FrameKind::kData:
     case FrameKind::kOffer: {
-      if (const auto step = StepFor(*from, header.step, true))
+      if (const auto& step = StepFor(*from, header.step, true))
         return step->Arrive(from, header, std::move(value));
       // The step has ended: what it did not read is given back here.
       from->owed.fetch_add(WeightOf(header), std::memory_order_relaxed);
       return;
     }
     case FrameKind::kPulled:
-      if (const auto step = StepFor(*from, header.step, false))
+      if (const auto& step = StepFor(*from, header.step, false))
         step->Arrive(from, header, std::move(value));
       return;
     case FrameKind::kHello:
@@ -559,11 +297,14 @@ std::shared_ptr<StepRendezvous> Mesh::StepFor(uint64_t id, bool makes) {
   return step;
 }
 
-std::shared_ptr<StepRendezvous> Mesh::StepFor(Peer& from, uint64_t id, bool makes) {
-  if (from.last_step != nullptr && from.last_step->id_ == id) return from.last_step;
-  std::shared_ptr<StepRendezvous> step = StepFor(id, makes);
-  if (step != nullptr) from.last_step = step;
-  return step;
+const std::shared_ptr<StepRendezvous>& Mesh::StepFor(Peer& from, uint64_t id, bool makes) {
+  static const auto& nothing = *new std::shared_ptr<StepRendezvous>;
+  if (from.last_step == nullptr || from.last_step->id_ != id) {
+    std::shared_ptr<StepRendezvous> step = StepFor(id, makes);
+    if (step == nullptr) return nothing;
+    from.last_step = std::move(step);
+  }
+  return from.last_step;
 }
 
 absl::StatusOr<std::shared_ptr<StepRendezvous>> Mesh::Begin(uint64_t id,

@@ -4,16 +4,10 @@
 // sleeps on all of them, as one of those who wait (the others sleep until it calls them). Who has a
 // Mesh calls Tick now and then, so that other processes' pings are answered while nobody waits.
 //
-// Flow: values of up to kMaxEagerBytes are sent at once, as long as no more than kCreditBytes of
-// them lie unread at the other end. All others stay where they are, and their key alone is sent;
-// who receives that asks for the value once it wants it. So no process holds more than it asked
-// for, and no value has to wait behind one that nobody wants yet.
-//
 // Values wait for Flush, Poll or Wait, of whatever thread, or until many bytes do: who sends calls
 // one of them before it does anything that takes long.
 //
-// Thread-safe. Locks: a step's or the mesh's are never held while a channel is called that could
-// call back; callbacks of receives run without any.
+// Thread-safe. Its locks are never held while a channel is called that could call back.
 #pragma once
 
 #include <atomic>
@@ -28,89 +22,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "dist/channel.h"
 #include "dist/host.h"
+#include "dist/peer.h"
+#include "dist/step_rendezvous.h"
 #include "ops/rendezvous.h"
 
 namespace gyre::dist {
-
-class Mesh;
-class StepRendezvous;
-
-// Another process that this one has a channel to, or that calls or is called.
-struct Peer {
-  explicit Peer(std::unique_ptr<ByteStream> stream) : channel(std::move(stream)) {}
-
-  Channel channel;
-  // Who it is: once it has said hello, or of whom was called.
-  std::atomic<uint64_t> incarnation{0};
-  // It has said hello, and is not lost. Set once `name` is there.
-  std::atomic<bool> is_known{false};
-  std::string name;                     // for people: "worker 1 (127.0.0.1:4002)"
-  std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
-  std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back
-  std::atomic<int64_t> heard_nanos{0};  // when something came last: see Tick
-  // Of the thread that reads: the step that the last value was for. It may have ended.
-  std::shared_ptr<StepRendezvous> last_step;
-};
-using PeerPtr = std::shared_ptr<Peer>;
-struct ByIncarnation {
-  bool operator()(const PeerPtr& a, const PeerPtr& b) const {
-    return a->incarnation < b->incarnation;
-  }
-};
-
-// By device: the peer that has it; null: this process.
-using Routes = std::map<std::string, PeerPtr, std::less<>>;
-
-// Where the values of one step meet. Made by Mesh::Begin; ends with it.
-class StepRendezvous final : public Rendezvous {
- public:
-  StepRendezvous(Mesh& mesh, uint64_t id) : mesh_(mesh), id_(id) {}
-
-  absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override;
-  void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override;
-  void Abort(const absl::Status& why) override;
-  Courier* courier() override;
-  // Nothing more will be sent. Waits until the others have taken what stays here until they ask for
-  // it, and what has not left yet. The step's error, if it is aborted.
-  absl::Status Drain();
-
- private:
-  friend class Mesh;
-  struct Pull {
-    uint64_t bytes = 0;
-    RecvCallback done;
-  };
-
-  void Arrive(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
-  void AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done);
-  void Answer(const PeerPtr& from, uint64_t offer);
-  bool HasLeft() const;
-  // A value from `from` has been read, or will never be.
-  void GiveBack(const PeerPtr& from, int64_t weight);
-  bool Uses(const Peer& peer) const;
-  void End();
-  void ForgetPeers();
-
-  Mesh& mesh_;
-  const uint64_t id_;
-  int64_t made_nanos_ = 0;
-  std::shared_ptr<const Routes> routes_;  // set by Begin, before anybody sends
-  LocalRendezvous values_;
-
-  std::mutex mutex_;  // guards what follows
-  RefPtr<MemoryBudget> budget_;
-  absl::Status status_;
-  bool is_draining_ = false;
-  bool has_ended_ = false;
-  uint64_t next_offer_ = 1;
-  absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
-  // Values asked for, by peer and offer.
-  std::map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
-  // The weight of what waits here.
-  std::map<PeerPtr, int64_t, ByIncarnation> unread_;
-};
 
 class Mesh final : public Courier {
  public:
@@ -195,7 +112,7 @@ class Mesh final : public Courier {
   void PollChannels();
   void Lose(const PeerPtr& peer, const absl::Status& why);
   std::shared_ptr<StepRendezvous> StepFor(uint64_t id, bool makes);
-  std::shared_ptr<StepRendezvous> StepFor(Peer& from, uint64_t id, bool makes);
+  const std::shared_ptr<StepRendezvous>& StepFor(Peer& from, uint64_t id, bool makes);
   using PeerList = std::vector<PeerPtr>;
   std::shared_ptr<const PeerList> Everybody() {
     const std::lock_guard lock(mutex_);

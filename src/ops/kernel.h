@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -129,6 +130,9 @@ struct Kernel {
   absl::Status (*run)(KernelContext&, const void* attrs) = nullptr;
   void (*run_async)(KernelContext&, const void* attrs, KernelDone done) = nullptr;
   std::shared_ptr<const void> attrs;
+  // Beside run_async, or null: does the same if it need not wait for anything. None: it would have
+  // to, and nothing has been done.
+  std::optional<absl::Status> (*try_run)(KernelContext&, const void* attrs) = nullptr;
 };
 
 // Makes the kernel of one node. UNIMPLEMENTED when there is none for its types.
@@ -189,12 +193,33 @@ struct KernelBinder<Fn> {
   }
 };
 
+template <auto Fn, auto TryFn>
+struct TryingKernelBinder;
+
+template <typename A, void (*Fn)(KernelContext&, const A&, KernelDone),
+          std::optional<absl::Status> (*TryFn)(KernelContext&, const A&)>
+struct TryingKernelBinder<Fn, TryFn> {
+  static absl::StatusOr<Kernel> Bind(const Node& node) {
+    GYRE_ASSIGN_OR_RETURN(Kernel kernel, KernelBinder<Fn>::Bind(node));
+    kernel.try_run = [](KernelContext& ctx, const void* a) {
+      return TryFn(ctx, *static_cast<const A*>(a));
+    };
+    return kernel;
+  }
+};
+
 }  // namespace internal
 
 // `.kernel = Compute<MatMul>()`: a kernel that is one function for all types.
 template <auto Fn>
 KernelFactory Compute() {
   return &internal::KernelBinder<Fn>::Bind;
+}
+
+// `.kernel = Compute<Recv, TryRecv>()`: one that waits, and what does the same where it need not.
+template <auto Fn, auto TryFn>
+KernelFactory Compute() {
+  return &internal::TryingKernelBinder<Fn, TryFn>::Bind;
 }
 
 // The value of a declared attribute. Requirement: the schema declares it with this kind (T), so it

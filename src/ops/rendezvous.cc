@@ -24,14 +24,19 @@ TransferEdge::TransferEdge(std::string name, std::string from, std::string to, u
       incarnation(of_sender),
       id(Hash(recv_device, Hash(send_device, Hash(tensor_name, 0xcbf29ce484222325 ^ of_sender)))) {}
 
-LocalRendezvous::~LocalRendezvous() {
-  if (budget_) budget_->Release(charged_);
-}
+// ---- TransferTable
 
-LocalRendezvous::Slot LocalRendezvous::TakeFirst(Slots::iterator it) {
+namespace {
+
+constexpr size_t kMostSpare = 1024;
+
+}  // namespace
+
+TransferTable::Slot TransferTable::TakeFirst(Slots::iterator it) {
   Slot first = std::move(it->second);
   if (first.more.empty()) {
-    slots_.erase(it);
+    Slots::node_type node = slots_.extract(it);
+    if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
   } else {
     Slot next = std::move(first.more.front());
     first.more.erase(first.more.begin());
@@ -41,76 +46,116 @@ LocalRendezvous::Slot LocalRendezvous::TakeFirst(Slots::iterator it) {
   return first;
 }
 
-void LocalRendezvous::Append(const TransferKey& key, Slot slot) {
-  const auto [it, is_first] = slots_.try_emplace(key);
-  if (is_first) {
-    it->second = std::move(slot);
-  } else {
+void TransferTable::Append(const TransferKey& key, Slot slot) {
+  if (const auto it = slots_.find(key); it != slots_.end()) {
     it->second.more.push_back(std::move(slot));
+  } else if (spare_.empty()) {
+    slots_.emplace(key, std::move(slot));
+  } else {
+    Slots::node_type node = std::move(spare_.back());
+    spare_.pop_back();
+    node.key() = key;
+    node.mapped() = std::move(slot);
+    slots_.insert(std::move(node));
   }
 }
 
-absl::Status LocalRendezvous::Send(const TransferKey& key, Item item) {
+TransferTable::RecvCallback TransferTable::TakeWaiter(const TransferKey& key) {
+  const auto it = slots_.find(key);
+  if (it == slots_.end() || it->second.waiter == nullptr) return nullptr;
+  return TakeFirst(it).waiter;
+}
+
+bool TransferTable::TakeItem(const TransferKey& key, Item* item, bool (*may_take)(const Item&)) {
+  const auto it = slots_.find(key);
+  if (it == slots_.end() || it->second.waiter != nullptr) return false;
+  if (may_take != nullptr && !may_take(it->second.item)) return false;
+  *item = TakeFirst(it).item;
+  return true;
+}
+
+std::vector<TransferTable::RecvCallback> TransferTable::Clear() {
+  std::vector<std::pair<TransferKey, Slot*>> waiting;
+  for (auto& [key, slot] : slots_) {
+    if (slot.waiter != nullptr) waiting.emplace_back(key, &slot);
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<RecvCallback> waiters;
+  for (const auto& [key, slot] : waiting) {
+    waiters.push_back(std::move(slot->waiter));
+    for (Slot& next : slot->more) waiters.push_back(std::move(next.waiter));
+  }
+  slots_.clear();
+  return waiters;
+}
+
+// ---- LocalRendezvous
+
+LocalRendezvous::~LocalRendezvous() {
+  if (budget_) budget_->Release(charged_);
+}
+
+// An item has been received. Requirement: mutex_ is held.
+void LocalRendezvous::Release() {
+  charged_ -= kItemBytes;
+  if (budget_) budget_->Release(kItemBytes);
+}
+
+absl::Status LocalRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) {
+  const TransferKey key = {edge.id, tag};
   RecvCallback waiter;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
-    const auto it = slots_.find(key);
-    if (it == slots_.end() || it->second.waiter == nullptr) {
+    waiter = table_.TakeWaiter(key);
+    if (waiter == nullptr) {
       if (budget_ && !budget_->Charge(kItemBytes)) {
         return absl::ResourceExhaustedError(
             absl::StrCat("the run's memory budget of ", budget_->limit(),
                          " bytes is used up by tensors that were sent and not received"));
       }
       charged_ += kItemBytes;
-      Append(key, {std::move(item), nullptr, {}});
+      table_.AddItem(key, std::move(item));
       return absl::OkStatus();
     }
-    waiter = TakeFirst(it).waiter;
   }
   waiter(std::move(item));
   return absl::OkStatus();
 }
 
-void LocalRendezvous::RecvAsync(const TransferKey& key, RecvCallback done) {
-  absl::StatusOr<Item> item;
+void LocalRendezvous::RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) {
+  const TransferKey key = {edge.id, tag};
+  absl::StatusOr<Item> item = Item();
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) {
       item = status_;
+    } else if (table_.TakeItem(key, &*item)) {
+      Release();
     } else {
-      const auto it = slots_.find(key);
-      if (it == slots_.end() || it->second.waiter != nullptr) {
-        Append(key, {{}, std::move(done), {}});
-        return;
-      }
-      item = TakeFirst(it).item;
-      charged_ -= kItemBytes;
-      if (budget_) budget_->Release(kItemBytes);
+      return table_.AddWaiter(key, std::move(done));
     }
   }
   done(std::move(item));
 }
 
+bool LocalRendezvous::TryRecv(const TransferEdge& edge, Tag tag, Item* item) {
+  const std::lock_guard lock(mutex_);
+  if (!table_.TakeItem({edge.id, tag}, item)) return false;
+  Release();
+  return true;
+}
+
 void LocalRendezvous::Abort(const absl::Status& why) {
-  Slots slots;
+  std::vector<RecvCallback> waiters;
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;
     status_ = why;
-    slots.swap(slots_);
+    waiters = table_.Clear();
   }
-  // In the order of their keys, so that the same abort has the same effects.
-  std::vector<std::pair<TransferKey, Slot*>> waiting;
-  for (auto& [key, slot] : slots) {
-    if (slot.waiter != nullptr) waiting.emplace_back(key, &slot);
-  }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [key, slot] : waiting) {
-    slot->waiter(why);
-    for (const Slot& next : slot->more) next.waiter(why);
-  }
+  for (const RecvCallback& waiter : waiters) waiter(why);
 }
 
 }  // namespace gyre

@@ -85,41 +85,41 @@ class Rendezvous {
   virtual ~Rendezvous() = default;
   virtual absl::Status Send(const TransferEdge& edge, Tag tag, Item item) = 0;
   virtual void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) = 0;
+  // Takes an item that is here. False: RecvAsync waits for it, or says why it never comes.
+  virtual bool TryRecv(const TransferEdge& /*edge*/, Tag /*tag*/, Item* /*item*/) { return false; }
   // `why` must not be OK; the first abort wins.
   virtual void Abort(const absl::Status& why) = 0;
   // Null: what arrives does so by itself, on other threads.
   virtual Courier* courier() { return nullptr; }
 };
 
-// Within one process.
-class LocalRendezvous final : public Rendezvous {
+// Items that nobody has received yet, and receivers whose item has not come: by key, oldest first.
+// Not thread-safe.
+class TransferTable {
  public:
-  // What is sent and not yet received is charged to `budget`, if there is one: Send is
-  // RESOURCE_EXHAUSTED when it is used up.
-  explicit LocalRendezvous(RefPtr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
-  ~LocalRendezvous() override;
+  using Item = Rendezvous::Item;
+  using RecvCallback = Rendezvous::RecvCallback;
 
-  absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override {
-    return Send({edge.id, tag}, std::move(item));
+  // Null: nobody waits for this key.
+  RecvCallback TakeWaiter(const TransferKey& key);
+  // False: there is none, or the oldest is one that `may_take` does not want.
+  bool TakeItem(const TransferKey& key, Item* item, bool (*may_take)(const Item&) = nullptr);
+  // Requirement: nobody waits for this key, or no item of it is here.
+  void AddItem(const TransferKey& key, Item item) { Append(key, {std::move(item), nullptr, {}}); }
+  void AddWaiter(const TransferKey& key, RecvCallback done) {
+    Append(key, {{}, std::move(done), {}});
   }
-  void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override {
-    RecvAsync({edge.id, tag}, std::move(done));
-  }
-  void Abort(const absl::Status& why) override;
-
-  absl::Status Send(const TransferKey& key, Item item);
-  void RecvAsync(const TransferKey& key, RecvCallback done);
+  // Drops the items, and gives who waits: in the order of their keys, so that the same abort has
+  // the same effects.
+  std::vector<RecvCallback> Clear();
 
  private:
-  // One item or waiter is the rule; the others of the same key wait behind it, oldest first.
+  // One item or waiter is the rule; the others of the same key wait behind it.
   struct Slot {
     Item item;
     RecvCallback waiter;  // null: it is an item
     std::vector<Slot> more;
   };
-  // About what an item takes beside its buffer.
-  static constexpr int64_t kItemBytes =
-      2 * static_cast<int64_t>(sizeof(TransferKey) + sizeof(Slot));
   struct KeyHash {
     size_t operator()(const TransferKey& key) const {
       return (key.edge ^ key.tag.frame) +
@@ -130,15 +130,38 @@ class LocalRendezvous final : public Rendezvous {
   // cleared up again and again.
   using Slots = std::unordered_map<TransferKey, Slot, KeyHash>;
 
-  // The oldest of a key's, which is removed. Requirement: mutex_ is held.
+  // The oldest of a key's, which is removed.
   Slot TakeFirst(Slots::iterator it);
   void Append(const TransferKey& key, Slot slot);
+
+  Slots slots_;
+  std::vector<Slots::node_type> spare_;  // memory of some that went, for those that come
+};
+
+// Within one process.
+class LocalRendezvous final : public Rendezvous {
+ public:
+  // What is sent and not yet received is charged to `budget`, if there is one: Send is
+  // RESOURCE_EXHAUSTED when it is used up.
+  explicit LocalRendezvous(RefPtr<MemoryBudget> budget = nullptr) : budget_(std::move(budget)) {}
+  ~LocalRendezvous() override;
+
+  absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override;
+  void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override;
+  bool TryRecv(const TransferEdge& edge, Tag tag, Item* item) override;
+  void Abort(const absl::Status& why) override;
+
+ private:
+  // About what an item takes beside its buffer.
+  static constexpr int64_t kItemBytes = 256;
+
+  void Release();
 
   const RefPtr<MemoryBudget> budget_;
   std::mutex mutex_;  // guards what follows
   int64_t charged_ = 0;
   absl::Status status_;
-  Slots slots_;
+  TransferTable table_;
 };
 
 }  // namespace gyre

@@ -210,6 +210,29 @@ TEST(Mesh, RefusesWhatCannotTravel) {
   EXPECT_TRUE(pair.lost().empty());
 }
 
+// What is offered only, its sender has: for that one has to wait.
+TEST(Mesh, GivesAtOnceWhatIsHereAsAWhole) {
+  Pair pair;
+  const auto one = pair.BeginOne(7), two = pair.BeginTwo(7);
+  const Tensor large = test::Sample(DType::kFloat, Shape::Vector(300'000), 9);
+  Rendezvous::Item item;
+  EXPECT_FALSE(two->TryRecv(OneToTwo(), {0, 0}, &item));
+  EXPECT_TRUE(one->Send(OneToTwo(), {0, 0}, {Tensor::Scalar(5.0f), false}).ok());
+  EXPECT_TRUE(one->Send(OneToTwo(), {0, 1}, {Tensor(), true}).ok());
+  EXPECT_TRUE(one->Send(OneToTwo(), {0, 2}, {large, false}).ok());
+  pair.Move();
+  ASSERT_TRUE(two->TryRecv(OneToTwo(), {0, 0}, &item));
+  EXPECT_EQ(item.value.scalar<float>(), 5.0f);
+  ASSERT_TRUE(two->TryRecv(OneToTwo(), {0, 1}, &item));
+  EXPECT_TRUE(item.is_dead);
+  EXPECT_FALSE(two->TryRecv(OneToTwo(), {0, 2}, &item));
+  Received got;
+  two->RecvAsync(OneToTwo(), {0, 2}, got.callback());
+  pair.Move();
+  ASSERT_TRUE(got.has_come && got.item.ok()) << got.item.status();
+  EXPECT_TRUE(IsSame(got.item->value, large));
+}
+
 // ---- Credit
 
 constexpr int64_t kEagerBytes = 60'000;

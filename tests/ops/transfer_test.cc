@@ -177,6 +177,48 @@ TEST(Transfer, WhoeverIsCalledBackMayUseTheRendezvous) {
   rendezvous.Abort(absl::CancelledError("stop"));
 }
 
+TEST(Transfer, WhatIsHereIsTakenAtOnce) {
+  LocalRendezvous rendezvous;
+  const TransferEdge edge("x", "cpu:0", "cpu:1", 0);
+  Rendezvous::Item item;
+  EXPECT_FALSE(rendezvous.TryRecv(edge, {}, &item));
+  for (const float value : {1.0f, 2.0f})
+    EXPECT_TRUE(rendezvous.Send(edge, {}, {Tensor::Scalar(value), false}).ok());
+  EXPECT_FALSE(rendezvous.TryRecv(edge, {0, 1}, &item)) << "of another iteration";
+  for (const float value : {1.0f, 2.0f}) {
+    ASSERT_TRUE(rendezvous.TryRecv(edge, {}, &item));
+    EXPECT_EQ(item.value.scalar<float>(), value);
+  }
+  EXPECT_FALSE(rendezvous.TryRecv(edge, {}, &item));
+  // Who waits is first.
+  std::optional<float> waited;
+  rendezvous.RecvAsync(edge, {}, [&](absl::StatusOr<Rendezvous::Item> got) {
+    waited = got.ok() ? got->value.scalar<float>() : -1;
+  });
+  EXPECT_FALSE(rendezvous.TryRecv(edge, {}, &item));
+  EXPECT_TRUE(rendezvous.Send(edge, {}, {Tensor::Scalar(3.0f), false}).ok());
+  EXPECT_EQ(waited, 3.0f);
+  EXPECT_TRUE(rendezvous.Send(edge, {}, {Tensor::Scalar(4.0f), false}).ok());
+  rendezvous.Abort(absl::CancelledError("stop"));
+  EXPECT_FALSE(rendezvous.TryRecv(edge, {}, &item));
+}
+
+TEST(Transfer, ManyKeysComeAndGo) {
+  LocalRendezvous rendezvous;
+  const TransferEdge edge("x", "cpu:0", "cpu:1", 0);
+  constexpr int64_t kRounds = 3, kKeys = 3000;
+  for (int64_t round = 0; round < kRounds; ++round) {
+    const auto value_of = [&](int64_t i) { return round * kKeys + i; };
+    for (int64_t i = 0; i < kKeys; ++i)
+      EXPECT_TRUE(rendezvous.Send(edge, {0, i}, {Tensor::Scalar(value_of(i)), false}).ok());
+    for (int64_t i = kKeys; i-- > 0;) {
+      Rendezvous::Item item;
+      ASSERT_TRUE(rendezvous.TryRecv(edge, {0, i}, &item));
+      EXPECT_EQ(item.value.scalar<int64_t>(), value_of(i));
+    }
+  }
+}
+
 TEST(Transfer, WithoutARendezvousIsABug) {
   ResourceRun run;
   run.env().rendezvous = nullptr;

@@ -74,6 +74,24 @@ struct Token {
   Tensor value;
 };
 
+// The part of a tag that all of a frame's iterations have in common, for the nodes of one scope.
+struct KnownId {
+  static constexpr int kNobody = -1, kBeingWritten = -2;
+  // Whose `id` is. acquire/release: who sees a scope sees its id.
+  std::atomic<int> scope{kNobody};
+  uint64_t id = 0;
+
+  const uint64_t* Find(int of_scope) const {
+    return scope.load(std::memory_order_acquire) == of_scope ? &id : nullptr;
+  }
+  void Keep(int of_scope, uint64_t value) {
+    int nobody = kNobody;
+    if (!scope.compare_exchange_strong(nobody, kBeingWritten, std::memory_order_relaxed)) return;
+    id = value;
+    scope.store(of_scope, std::memory_order_release);
+  }
+};
+
 struct Frame {
   const FramePlan* plan = nullptr;
   Activation* activation = nullptr;
@@ -81,6 +99,8 @@ struct Frame {
   Iteration* parent_iteration = nullptr;
   Iteration* first = nullptr;        // as long as Enters are to come
   std::atomic<bool> entered{false};  // some Enter was alive. Relaxed: the LoopCond comes after it
+  // Of scope 0, and of the loop's condition and body, if some transfer or key has asked: see TagOf.
+  KnownId known_ids[3];
 
   // Guards what follows, while several threads work on the run. Taken to create or end an
   // iteration, and for Exits and constant Enters; never while another frame's is held.

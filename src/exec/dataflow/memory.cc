@@ -145,6 +145,8 @@ Frame* Worker::MakeFrame() {
   frame->window = 1;
   frame->is_resident = false;
   frame->entered.store(false, std::memory_order_relaxed);
+  for (KnownId& known : frame->known_ids)
+    known.scope.store(KnownId::kNobody, std::memory_order_relaxed);
   return frame;
 }
 

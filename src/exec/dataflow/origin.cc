@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "exec/dataflow/run.h"
 #include "exec/where.h"
 
@@ -56,12 +57,19 @@ Place PlaceOf(Ready where) {
 
 // The tag of an iteration of the frames that the function itself opens.
 Tag OwnTag(const Iteration& iteration) {
-  std::vector<const Iteration*> around;
-  for (const Iteration* i = &iteration; i->frame->parent != nullptr; i = i->frame->parent_iteration)
-    around.push_back(i);
-  Tag tag = iteration.frame->activation->tag;
-  for (auto i = around.rbegin(); i != around.rend(); ++i)
+  absl::InlinedVector<const Iteration*, 8> unknown;
+  const Iteration* known = &iteration;
+  const uint64_t* id = nullptr;
+  for (; known->frame->parent != nullptr; known = known->frame->parent_iteration) {
+    id = known->frame->known_ids[0].Find(0);
+    if (id != nullptr) break;
+    unknown.push_back(known);
+  }
+  Tag tag = id == nullptr ? known->frame->activation->tag : Tag{*id, known->number};
+  for (auto i = unknown.rbegin(); i != unknown.rend(); ++i) {
     tag = {ChildFrameId(tag, (*i)->frame->plan->frame.name), (*i)->number};
+    (*i)->frame->known_ids[0].Keep(0, tag.frame);
+  }
   return tag;
 }
 
@@ -69,14 +77,27 @@ std::string CalleeName(const Node& site, const Function& callee) {
   return absl::StrCat(site.name, "/", callee.name);
 }
 
+// Where the id of a loop's scope is kept; null for other scopes: theirs depends on the iteration.
+KnownId* KnownIdOf(const Place& place, const LoweredScope& scope) {
+  const bool has_place = scope.is_loop() && scope.callee >= 0 && scope.callee < 2;
+  return has_place ? &place.iteration->frame->known_ids[1 + scope.callee] : nullptr;
+}
+
 Tag TagOf(Place place) {
-  std::vector<Place> around;
-  for (; place.scope > 0; place = Outside(place)) around.push_back(place);
-  Tag tag = OwnTag(*place.iteration);
-  for (auto inner = around.rbegin(); inner != around.rend(); ++inner) {
+  absl::InlinedVector<Place, 8> unknown;
+  const uint64_t* id = nullptr;
+  for (; place.scope > 0; place = Outside(place)) {
+    const KnownId* const known = KnownIdOf(place, ScopeOf(place));
+    id = known == nullptr ? nullptr : known->Find(place.scope);
+    if (id != nullptr) break;
+    unknown.push_back(place);
+  }
+  Tag tag = id == nullptr ? OwnTag(*place.iteration) : Tag{*id, place.iteration->number};
+  for (auto inner = unknown.rbegin(); inner != unknown.rend(); ++inner) {
     const LoweredScope& scope = ScopeOf(*inner);
     tag = {ChildFrameId(tag, CalleeName(*scope.site, *scope.function)),
            scope.is_loop() ? inner->iteration->number : 0};
+    if (KnownId* const known = KnownIdOf(*inner, scope)) known->Keep(inner->scope, tag.frame);
   }
   return tag;
 }

@@ -187,7 +187,7 @@ class Builder {
       p.constant = &NodeAttr<Tensor>(*p.node, "value");
     } else if (info.kernel.run_async != nullptr) {
       p.step = Step::kAsyncKernel;
-      p.run_async = info.kernel.run_async;
+      p.kernel = &info.kernel;
     } else {
       p.run = info.kernel.run;
     }

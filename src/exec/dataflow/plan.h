@@ -97,7 +97,7 @@ struct alignas(64) PlanNode {
   mutable std::atomic<uint32_t> cost{0};
   union {
     absl::Status (*run)(KernelContext&, const void* attrs) = nullptr;
-    void (*run_async)(KernelContext&, const void* attrs, KernelDone done);
+    const Kernel* kernel;    // of a kAsyncKernel
     const Tensor* constant;  // of a Const
   };
   const void* attrs = nullptr;

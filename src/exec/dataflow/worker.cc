@@ -448,7 +448,26 @@ void Worker::FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs) {
   Finish(ready, p, outputs);
 }
 
+// False: it has to wait for something.
+bool Worker::TryRun(Ready ready, const PlanNode& p, Tag tag) {
+  Iteration& iteration = *ready.iteration;
+  KernelContext context(*p.node, *run_.env_, tag,
+                        absl::MakeSpan(iteration.inputs + p.first_input, p.num_inputs),
+                        absl::MakeSpan(outputs_.data(), p.num_outputs));
+  const std::optional<absl::Status> status = p.kernel->try_run(context, p.attrs);
+  if (!status) return false;
+  if (status->ok()) {
+    FinishKernel(ready, p, outputs_.data());
+  } else {
+    Fail(*status, ready);
+  }
+  return true;
+}
+
 void Worker::RunAsync(Ready ready, const PlanNode& p) {
+  const Tag tag = TagOf(ready);
+  // Who explores orders wants it to end at some other time.
+  if (p.kernel->try_run != nullptr && !explore_ && TryRun(ready, p, tag)) return;
   Tensor* const inputs = ready.iteration->inputs + p.first_input;
   auto* const call = new AsyncCall;
   call->ready = ready;
@@ -463,11 +482,11 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
     return Fail(status, ready);
   }
   Widen(ready.iteration->frame);  // later iterations need not wait for it
-  call->context.emplace(*p.node, *run_.env_, TagOf(ready), absl::MakeSpan(call->inputs),
+  call->context.emplace(*p.node, *run_.env_, tag, absl::MakeSpan(call->inputs),
                         absl::MakeSpan(call->outputs));
   call->started = started_;
   using State = AsyncCall::State;
-  p.run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
+  p.kernel->run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
     call->status = std::move(status);
     if (call->state.exchange(State::kDone, std::memory_order_acq_rel) == State::kNoted)
       run->AsyncDone(call);

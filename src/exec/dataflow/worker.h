@@ -55,6 +55,7 @@ class Worker {
   static bool NeedsTiming(const PlanNode& p);
   void Measured(const PlanNode& p, int64_t nanos);
   void RunAsync(Ready ready, const PlanNode& p);
+  bool TryRun(Ready ready, const PlanNode& p, Tag tag);
   void CompleteAsync();
   void CompleteAsync(AsyncCall* call);
   // Hands on what a node has made. Consumes `outputs`.

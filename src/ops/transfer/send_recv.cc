@@ -25,21 +25,31 @@ absl::Status Send(KernelContext& ctx, const EdgeAttrs& attrs) {
   return ctx.env().rendezvous->Send(attrs.edge, ctx.tag(), {std::move(value), is_dead});
 }
 
+absl::Status Take(KernelContext& ctx, Rendezvous::Item item) {
+  if (item.is_dead) return absl::OkStatus();
+  if (item.value.dtype() != ctx.output_dtype(0)) {
+    return absl::InvalidArgumentError(absl::StrCat("received ", DTypeName(item.value.dtype()),
+                                                   " where ", DTypeName(ctx.output_dtype(0)),
+                                                   " was expected"));
+  }
+  ctx.set_output(0, std::move(item.value));
+  return absl::OkStatus();
+}
+
 void Recv(KernelContext& ctx, const EdgeAttrs& attrs, KernelDone done) {
   if (ctx.env().rendezvous == nullptr) return done(NoRendezvous());
   ctx.env().rendezvous->RecvAsync(
       attrs.edge, ctx.tag(), [&ctx, done = std::move(done)](absl::StatusOr<Rendezvous::Item> item) {
-        if (!item.ok()) return done(item.status());
-        if (!item->is_dead) {
-          if (item->value.dtype() != ctx.output_dtype(0)) {
-            return done(absl::InvalidArgumentError(
-                absl::StrCat("received ", DTypeName(item->value.dtype()), " where ",
-                             DTypeName(ctx.output_dtype(0)), " was expected")));
-          }
-          ctx.set_output(0, std::move(item->value));
-        }
-        done(absl::OkStatus());
+        done(item.ok() ? Take(ctx, *std::move(item)) : item.status());
       });
+}
+
+std::optional<absl::Status> TryRecv(KernelContext& ctx, const EdgeAttrs& attrs) {
+  Rendezvous::Item item;
+  if (ctx.env().rendezvous == nullptr ||
+      !ctx.env().rendezvous->TryRecv(attrs.edge, ctx.tag(), &item))
+    return std::nullopt;
+  return Take(ctx, std::move(item));
 }
 
 constexpr absl::string_view kEdgeAttrs =
@@ -68,7 +78,7 @@ void RegisterSendRecv(OpRegistry& ops) {
              .traits = {.effect = Effect::kIo},
              .shape = shape::Unknown,
              .gradient = NotDifferentiable("differentiate before partitioning"),
-             .kernel = Compute<Recv>()});
+             .kernel = Compute<Recv, TryRecv>()});
   }
 }
 
