@@ -1,5 +1,6 @@
 #include "devices/host_stream.h"
 
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -119,6 +120,13 @@ EventPtr HostStream::Record() { return state_->IsIdle() ? HappenedEvent() : Subm
 
 void HostStream::WaitFor(EventPtr event) {
   if (!event->HasHappened()) state_->Put({nullptr, std::move(event), nullptr});
+}
+
+EventPtr CopyOnHost(Stream& stream, const void* from, void* to, size_t bytes) {
+  return static_cast<HostStream&>(stream).Submit([=] {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace gyre

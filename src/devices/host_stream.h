@@ -39,6 +39,9 @@ class HostEvent final : public Event {
 // An event that has happened.
 EventPtr HappenedEvent(absl::Status status = absl::OkStatus());
 
+// A copy in a HostStream, from and to addresses of the host.
+EventPtr CopyOnHost(Stream& stream, const void* from, void* to, size_t bytes);
+
 class HostStream final : public Stream {
  public:
   explicit HostStream(ThreadPool& pool = ThreadPool::Shared());

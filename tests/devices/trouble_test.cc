@@ -8,7 +8,7 @@
 #include "devices/counting_allocator.h"
 #include "devices/device_set.h"
 #include "devices/device_type.h"
-#include "devices/host_stream.h"
+#include "devices/host_stream_device.h"
 #include "gmock/gmock.h"
 #include "support/run_text.h"
 
@@ -94,34 +94,21 @@ class TroubleCopier final : public Copier {
   }
 };
 
-class TroubleDevice final : public Device {
- public:
-  TroubleDevice(int id, const DeviceOptions& options)
-      : Device("TROUBLE", id), allocator_(name(), options.memory_limit, this) {}
-  Allocator& allocator() override { return allocator_; }
-  MemoryStats memory() const override { return allocator_.stats(); }
-  Copier& copier() override { return copier_; }
-  Stream& stream(StreamUse use) override { return streams_[static_cast<int>(use)]; }
-  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<HostStream>(); }
-
- private:
-  TroubleAllocator allocator_;
-  TroubleCopier copier_;
-  HostStream streams_[3];
-};
+using TroubleDevice = HostStreamDevice<TroubleAllocator, TroubleCopier, true>;
 
 class TroubledDevices : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const absl::Status added = AddDeviceType({.name = "TROUBLE",
-                                              .doc = "a device of a test",
-                                              .is_discrete = true,
-                                              .count = [] { return 2; },
-                                              .make = [](int id, const DeviceOptions& options)
-                                                  -> absl::StatusOr<std::unique_ptr<Device>> {
-                                                return std::make_unique<TroubleDevice>(id, options);
-                                              },
-                                              .kernel = FindDeviceType("NULL")->kernel});
+    const absl::Status added = AddDeviceType(
+        {.name = "TROUBLE",
+         .doc = "a device of a test",
+         .is_discrete = true,
+         .count = [] { return 2; },
+         .make = [](int id,
+                    const DeviceOptions& options) -> absl::StatusOr<std::unique_ptr<Device>> {
+           return std::make_unique<TroubleDevice>("TROUBLE", id, options);
+         },
+         .kernel = FindDeviceType("NULL")->kernel});
     EXPECT_TRUE(added.ok() || absl::IsAlreadyExists(added)) << added;
   }
   // Whatever happened, nothing is left.

@@ -19,6 +19,37 @@ constexpr int64_t kBytes = kElements * int64_t{sizeof(float)};
 // What a key, a frame around it, and what grants credit take, many times over.
 constexpr int64_t kOfAKey = 400;
 
+// A loop that counts on worker 0, with x, which it does not change. Its body, @step, is missing.
+constexpr char kLoop[] = R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %one = Const() value=float32{1} : float32
+  %dims = Const() value=int32[1]{1024} : int32
+  %x = Fill(%dims, %one) : float32 on "/job:worker/task:0"
+  %zero = Const() value=int32{0} : int32
+  %none = Const() value=float32{0} : float32
+  %loop = StatelessWhile(%zero, %n, %none, %x) cond=@more body=@step : (int32, int32, float32, float32)
+}
+func @more(%i: int32, %n: int32, %sum: float32, %x: float32) -> (p: bool) {
+  %less = Less(%i, %n) : bool on "/job:worker/task:0"
+  return %less
+}
+)";
+
+// A branch on either worker.
+constexpr char kBranches[] = R"(
+func @there(%x: float32) -> (y: float32) {
+  %axis = Const() value=int32{0} : int32
+  %sum = Sum(%x, %axis) : float32 on "/job:worker/task:1"
+  return %sum
+}
+func @here(%x: float32) -> (y: float32) {
+  %axis = Const() value=int32{0} : int32
+  %max = Max(%x, %axis) : float32 on "/job:worker/task:0"
+  return %max
+}
+)";
+
 class Crossing : public ::testing::Test {
  protected:
   Crossing()
@@ -40,20 +71,7 @@ class Crossing : public ::testing::Test {
 };
 
 TEST_F(Crossing, OfWhatALoopDoesNotChangeDoesNotGrowWithItsIterations) {
-  auto session = workers_.SessionFor(R"(
-graph {
-  %n = Placeholder() dtype=int32 shape=() : int32
-  %one = Const() value=float32{1} : float32
-  %dims = Const() value=int32[1]{1024} : int32
-  %x = Fill(%dims, %one) : float32 on "/job:worker/task:0"
-  %zero = Const() value=int32{0} : int32
-  %none = Const() value=float32{0} : float32
-  %loop = StatelessWhile(%zero, %n, %none, %x) cond=@more body=@step : (int32, int32, float32, float32)
-}
-func @more(%i: int32, %n: int32, %sum: float32, %x: float32) -> (p: bool) {
-  %less = Less(%i, %n) : bool on "/job:worker/task:0"
-  return %less
-}
+  auto session = workers_.SessionFor(absl::StrCat(kLoop, R"(
 func @step(%i: int32, %n: int32, %sum: float32, %x: float32) -> (i: int32, n: int32, sum: float32, x: float32) {
   %one = Const() value=int32{1} : int32
   %next = AddV2(%i, %one) : int32 on "/job:worker/task:0"
@@ -62,7 +80,7 @@ func @step(%i: int32, %n: int32, %sum: float32, %x: float32) -> (i: int32, n: in
   %more = AddV2(%sum, %term) : float32 on "/job:worker/task:1"
   return %next, %n, %more, %x
 }
-)");
+)"));
   ASSERT_NE(session, nullptr);
   const auto bytes = [&](int n) {
     return BytesOf(*session, {{"n", Tensor::Scalar(int32_t{n})}}, "loop:2");
@@ -75,7 +93,7 @@ func @step(%i: int32, %n: int32, %sum: float32, %x: float32) -> (i: int32, n: in
 }
 
 TEST_F(Crossing, OfWhatIsDeadIsItsKey) {
-  auto session = workers_.SessionFor(R"(
+  auto session = workers_.SessionFor(absl::StrCat(R"(
 graph {
   %p = Placeholder() dtype=bool shape=() : bool
   %one = Const() value=float32{1} : float32
@@ -83,17 +101,8 @@ graph {
   %x = Fill(%dims, %one) : float32 on "/job:worker/task:0"
   %y = StatelessIf(%p, %x) then_branch=@there else_branch=@here : float32
 }
-func @there(%x: float32) -> (y: float32) {
-  %axis = Const() value=int32{0} : int32
-  %sum = Sum(%x, %axis) : float32 on "/job:worker/task:1"
-  return %sum
-}
-func @here(%x: float32) -> (y: float32) {
-  %axis = Const() value=int32{0} : int32
-  %max = Max(%x, %axis) : float32 on "/job:worker/task:0"
-  return %max
-}
-)");
+)",
+                                                  kBranches));
   ASSERT_NE(session, nullptr);
   const auto bytes = [&](bool p) { return BytesOf(*session, {{"p", Tensor::Scalar(p)}}, "y"); };
   bytes(true);
@@ -103,20 +112,7 @@ func @here(%x: float32) -> (y: float32) {
 
 // Nor does it in each iteration of a loop.
 TEST_F(Crossing, OfABranchThatIsNeverTakenAreKeys) {
-  auto session = workers_.SessionFor(R"(
-graph {
-  %n = Placeholder() dtype=int32 shape=() : int32
-  %one = Const() value=float32{1} : float32
-  %dims = Const() value=int32[1]{1024} : int32
-  %x = Fill(%dims, %one) : float32 on "/job:worker/task:0"
-  %zero = Const() value=int32{0} : int32
-  %none = Const() value=float32{0} : float32
-  %loop = StatelessWhile(%zero, %n, %none, %x) cond=@more body=@step : (int32, int32, float32, float32)
-}
-func @more(%i: int32, %n: int32, %sum: float32, %x: float32) -> (p: bool) {
-  %less = Less(%i, %n) : bool on "/job:worker/task:0"
-  return %less
-}
+  auto session = workers_.SessionFor(absl::StrCat(kLoop, R"(
 func @step(%i: int32, %n: int32, %sum: float32, %x: float32) -> (i: int32, n: int32, sum: float32, x: float32) {
   %one = Const() value=int32{1} : int32
   %next = AddV2(%i, %one) : int32 on "/job:worker/task:0"
@@ -126,17 +122,8 @@ func @step(%i: int32, %n: int32, %sum: float32, %x: float32) -> (i: int32, n: in
   %y = StatelessIf(%p, %minus) then_branch=@there else_branch=@here : float32
   return %next, %n, %y, %x
 }
-func @there(%x: float32) -> (y: float32) {
-  %axis = Const() value=int32{0} : int32
-  %sum = Sum(%x, %axis) : float32 on "/job:worker/task:1"
-  return %sum
-}
-func @here(%x: float32) -> (y: float32) {
-  %axis = Const() value=int32{0} : int32
-  %max = Max(%x, %axis) : float32 on "/job:worker/task:0"
-  return %max
-}
-)");
+)",
+                                                  kBranches));
   ASSERT_NE(session, nullptr);
   const auto bytes = [&](int n) {
     return BytesOf(*session, {{"n", Tensor::Scalar(int32_t{n})}}, "loop:2");

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/env.h"
+#include "dist/loop_on_two.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/session.h"
@@ -36,27 +37,9 @@ constexpr char kToken[] = "a token for the test of processes";
 constexpr int kFailureMs = 2000;
 
 // A loop that counts on worker 0, and prints and multiplies by w on worker 1.
-constexpr char kLoop[] = R"(
-graph {
-  %n = Placeholder() dtype=int32 shape=() : int32
-  %w = Placeholder() dtype=float32 shape=() : float32
-  %zero = Const() value=int32{0} : int32
-  %one = Const() value=float32{1} : float32
-  %loop = While(%zero, %n, %one, %w) cond=@more body=@step : (int32, int32, float32, float32)
-}
-func @more(%i: int32, %n: int32, %x: float32, %w: float32) -> (p: bool) {
-  %less = Less(%i, %n) : bool on "/job:worker/task:0"
-  return %less
-}
-func @step(%i: int32, %n: int32, %x: float32, %w: float32) -> (i: int32, n: int32, x: float32, w: float32) {
-  %k = Const() value=int32{1} : int32
-  %next = AddV2(%i, %k) : int32 on "/job:worker/task:0"
-  %product = Mul(%x, %w) : float32 on "/job:worker/task:1"
+const std::string kLoop = test::LoopOnTwo("While", R"(
   %text = Const() value=string{"step"} : string on "/job:worker/task:1"
-  %print = PrintV2(%text) output_stream="stderr" on "/job:worker/task:1"
-  return %next, %n, %product, %w
-}
-)";
+  %print = PrintV2(%text) output_stream="stderr" on "/job:worker/task:1")");
 
 class WorkerProcess {
  public:

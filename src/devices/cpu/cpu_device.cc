@@ -1,10 +1,8 @@
 // CPU: parts of the host, each with its own count of memory and its own queues on the process's
 // threads.
-#include <cstring>
-
 #include "devices/counting_allocator.h"
 #include "devices/device_type.h"
-#include "devices/host_stream.h"
+#include "devices/host_stream_device.h"
 
 namespace gyre {
 namespace {
@@ -31,29 +29,11 @@ class CpuCopier final : public Copier {
     return Within(stream, device, host, bytes);
   }
   EventPtr Within(Stream& stream, const void* from, void* to, size_t bytes) override {
-    return static_cast<HostStream&>(stream).Submit([=] {
-      if (bytes > 0) std::memcpy(to, from, bytes);
-      return absl::OkStatus();
-    });
+    return CopyOnHost(stream, from, to, bytes);
   }
 };
 
-class CpuDevice final : public Device {
- public:
-  CpuDevice(int id, const DeviceOptions& options)
-      : Device("CPU", id), allocator_(name(), options.memory_limit) {}
-
-  Allocator& allocator() override { return allocator_; }
-  MemoryStats memory() const override { return allocator_.stats(); }
-  Copier& copier() override { return copier_; }
-  Stream& stream(StreamUse use) override { return streams_[static_cast<int>(use)]; }
-  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<HostStream>(); }
-
- private:
-  CpuAllocator allocator_;
-  CpuCopier copier_;
-  HostStream streams_[3];  // by StreamUse
-};
+using CpuDevice = HostStreamDevice<CpuAllocator, CpuCopier, false>;
 
 }  // namespace
 
@@ -63,7 +43,7 @@ DeviceType CpuDeviceType() {
       .doc = "a part of this machine's processors and memory",
       .count = [] { return kMost; },
       .make = [](int id, const DeviceOptions& options) -> absl::StatusOr<std::unique_ptr<Device>> {
-        return std::make_unique<CpuDevice>(id, options);
+        return std::make_unique<CpuDevice>("CPU", id, options);
       }};
 }
 

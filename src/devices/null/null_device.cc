@@ -4,13 +4,11 @@
 // Values go in, move through conditionals and loops, and come out. Its memory is some of the
 // host's, under addresses that are none: whoever reads a value there without the Copier crashes at
 // once, in every build, as with a device whose memory the host really cannot see.
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "devices/counting_allocator.h"
 #include "devices/device_type.h"
-#include "devices/host_stream.h"
+#include "devices/host_stream_device.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -47,40 +45,17 @@ class NullAllocator final : public CountingAllocator {
 class NullCopier final : public Copier {
  public:
   EventPtr ToDevice(Stream& stream, const void* host, void* device, size_t bytes) override {
-    return Copy(stream, host, HostAddress(device), bytes);
+    return CopyOnHost(stream, host, HostAddress(device), bytes);
   }
   EventPtr ToHost(Stream& stream, const void* device, void* host, size_t bytes) override {
-    return Copy(stream, HostAddress(device), host, bytes);
+    return CopyOnHost(stream, HostAddress(device), host, bytes);
   }
   EventPtr Within(Stream& stream, const void* from, void* to, size_t bytes) override {
-    return Copy(stream, HostAddress(from), HostAddress(to), bytes);
-  }
-
- private:
-  static EventPtr Copy(Stream& stream, const void* from, void* to, size_t bytes) {
-    return static_cast<HostStream&>(stream).Submit([=] {
-      if (bytes > 0) std::memcpy(to, from, bytes);
-      return absl::OkStatus();
-    });
+    return CopyOnHost(stream, HostAddress(from), HostAddress(to), bytes);
   }
 };
 
-class NullDevice final : public Device {
- public:
-  NullDevice(int id, const DeviceOptions& options)
-      : Device("NULL", id), allocator_(name(), options.memory_limit, this) {}
-
-  Allocator& allocator() override { return allocator_; }
-  MemoryStats memory() const override { return allocator_.stats(); }
-  Copier& copier() override { return copier_; }
-  Stream& stream(StreamUse use) override { return streams_[static_cast<int>(use)]; }
-  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<HostStream>(); }
-
- private:
-  NullAllocator allocator_;
-  NullCopier copier_;
-  HostStream streams_[3];  // by StreamUse
-};
+using NullDevice = HostStreamDevice<NullAllocator, NullCopier, true>;
 
 // Moves values and looks at none but scalars, which are the host's.
 bool IsPlumbing(const Node& node) {
@@ -126,7 +101,7 @@ DeviceType NullDeviceType() {
       .is_discrete = true,
       .count = [] { return kMost; },
       .make = [](int id, const DeviceOptions& options) -> absl::StatusOr<std::unique_ptr<Device>> {
-        return std::make_unique<NullDevice>(id, options);
+        return std::make_unique<NullDevice>("NULL", id, options);
       },
       .kernel = MakeNullKernel};
 }
