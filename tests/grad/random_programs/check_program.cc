@@ -30,6 +30,8 @@ constexpr double kLargest = 1e3;
 // Sums over trips are in another order where a program is unrolled, and sums of sums.
 constexpr double kSameSum = 1e-12;
 constexpr int kDirections = 2;
+// Nothing takes more than a fraction of that: what waits for ever is wrong.
+constexpr int64_t kMostMilliseconds = 60'000;
 
 using Tensors = std::vector<Tensor>;
 
@@ -67,7 +69,8 @@ class Function {
 
   // By output.
   absl::StatusOr<Tensors> At(const Tensors& feeds) const {
-    GYRE_ASSIGN_OR_RETURN(const Tensors values, callable_.Run(feeds));
+    GYRE_ASSIGN_OR_RETURN(const Tensors values,
+                          callable_.Run(feeds, {.timeout_ms = kMostMilliseconds}));
     Tensors outputs;
     size_t next = 0;
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -187,6 +190,7 @@ class Checker {
                                         graph == &a ? "structured" : "unrolled"));
       }
     }
+    GYRE_RETURN_IF_ERROR(CheckDevices("structured", a, unrolled->values));
     return CheckOrder(1, a, b, unrolled->values);
   }
 
@@ -215,7 +219,7 @@ class Checker {
   absl::Status ExpectBits(const Graph& graph, const SessionOptions& options, const Tensors& want,
                           absl::string_view what) const {
     const std::string step = absl::StrCat(what, ", ", options.engine, " window ", options.window,
-                                          " threads ", options.threads);
+                                          " threads ", options.threads, " ", options.devices);
     const auto function = Function::Make(graph, options);
     GYRE_RETURN_IF_ERROR(Annotate(function.status(), step));
     const auto difference = BitDifference(function->At(tree_.feeds), want);
@@ -279,6 +283,21 @@ class Checker {
       for (const int threads : {1, 2}) {
         const SessionOptions options{.engine = "dataflow", .window = window, .threads = threads};
         GYRE_RETURN_IF_ERROR(ExpectBits(gradient, options, want, step));
+      }
+    }
+    return CheckDevices(step, gradient, want);
+  }
+
+  // Nodes on devices drawn at random.
+  absl::Status CheckDevices(const std::string& step, const Graph& graph,
+                            const Tensors& want) const {
+    if (!options_.on_all_engines) return absl::OkStatus();
+    for (const char* const devices : {"cpu:2", "cpu:3", "cpu:1,null:2"}) {
+      for (const int window : {1, 0}) {
+        SessionOptions options{.engine = "dataflow", .window = window, .devices = devices};
+        options.spread_seed = 1 + static_cast<uint64_t>(trace_.num_ops) * tree_.types.size();
+        options.soft_placement = true;
+        GYRE_RETURN_IF_ERROR(ExpectBits(graph, options, want, step));
       }
     }
     return absl::OkStatus();

@@ -3,7 +3,8 @@
 //   forward         structured = unrolled, bit by bit, on the reference and the dataflow engine
 //   first order     of the structured program = of the unrolled one = central differences
 //   second order    the same of the weighted sum of the first order's gradients
-//   on all engines  the gradients of both orders, bit by bit, with windows and threads
+//   on all engines  the gradients of both orders, bit by bit, with windows and threads, and with
+//                   their nodes, and those of the forward program, spread over devices
 //
 // Stateless.
 #pragma once
