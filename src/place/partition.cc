@@ -29,6 +29,7 @@ struct Draft {
   // where they do not.
   absl::flat_hash_map<Endpoint, NodeId> gates;
   absl::flat_hash_map<NodeId, NodeId> received_controls;
+  absl::flat_hash_map<NodeId, NodeId> entered_controls;  // by Enter: see EnteredControl
   absl::flat_hash_map<Endpoint, Endpoint> fed;
   std::vector<NodeId> pivots;  // by frame: what fires once in each iteration, or -1
   RunSignature signature;
@@ -144,26 +145,76 @@ class Cutter {
   }
 
   NodeId Control(int d, NodeId node) {
-    if (IsEverywhere(node)) return OwnEnter(d, node);
+    if (IsEverywhere(node)) return EnteredControl(d, node);
     if (device_of_[node] == d) return drafts_[d]->local[node];
     const auto it = drafts_[d]->received_controls.find(node);
     if (it != drafts_[d]->received_controls.end()) return it->second;
-    Draft& sender = *drafts_[device_of_[node]];
-    const Where where = WhereOutput(node);
-    // Dead when the node is.
-    AttrMap nothing{{"dtype", DType::kBool}};
-    nothing.Set("value", Tensor::FromValues(absl::Span<const bool>(), Shape::Vector(0)));
-    const Endpoint value =
-        sender.emitter.Plumb1(where, "Const", absl::StrCat(function_.node(node).name, "/done"), {},
-                              {sender.local[node]}, std::move(nothing));
-    const std::string edge = absl::StrCat("^", function_.node(node).name);
-    const Endpoint nothing_received = {Transfer(d, node, value, DType::kBool, edge), 0};
-    // A _Recv lives, whatever it receives.
-    const NodeId received = drafts_[d]->emitter.Plumb(
-        where, "Identity", absl::StrCat(function_.node(node).name, "/done_on_", d),
-        {nothing_received});
+    const int home = device_of_[node];
+    const NodeId received = ReceivedControl(d, node, drafts_[home]->local[node],
+                                            absl::StrCat("^", function_.node(node).name));
     drafts_[d]->received_controls.emplace(node, received);
     return received;
+  }
+
+  // On device d, that `done`, a node beside `node` on that one's device, has fired: a node that is
+  // dead where it is.
+  NodeId ReceivedControl(int d, NodeId node, NodeId done, const std::string& edge) {
+    const Where where = WhereOutput(node);
+    const Endpoint value = Nothing(device_of_[node], where, function_.node(node).name, {done});
+    const Endpoint received = {Transfer(d, node, value, DType::kBool, edge), 0};
+    // A _Recv lives, whatever it receives.
+    return drafts_[d]->emitter.Plumb(
+        where, "Identity", absl::StrCat(function_.node(node).name, "/done_on_", d), {received});
+  }
+
+  // An empty value on device d that waits for `done`, and is dead where one of that is.
+  Endpoint Nothing(int d, const Where& where, absl::string_view name, std::vector<NodeId> done) {
+    AttrMap attrs{{"dtype", DType::kBool}};
+    attrs.Set("value", Tensor::FromValues(absl::Span<const bool>(), Shape::Vector(0)));
+    return drafts_[d]->emitter.Plumb1(where, "Const", absl::StrCat(name, "/done"), {},
+                                      std::move(done), std::move(attrs));
+  }
+
+  // For who waits for an Enter of what a loop does not change, but does not use it: an Enter of
+  // nothing, which is dead where the value is. So the value need not cross.
+  NodeId EnteredControl(int d, NodeId enter) {
+    Draft& draft = *drafts_[d];
+    if (draft.local[enter] >= 0) return draft.local[enter];
+    const auto it = draft.entered_controls.find(enter);
+    if (it != draft.entered_controls.end()) return it->second;
+    const Node& node = function_.node(enter);
+    const Endpoint input = node.inputs[0];
+    const Where where = WhereOutput(input.node);
+    const int home = device_of_[input.node];
+    const int outside = frames_.output_frame_of_node[input.node];
+    std::vector<NodeId> done;
+    if (feed_of_.contains(input)) {
+      if (outside > 0) done.push_back(Pivot(d, outside));
+    } else if (IsEverywhere(input.node)) {
+      done.push_back(EnteredControl(d, input.node));
+    } else {
+      // The node may live where this output of it is dead.
+      const std::string& name = function_.node(input.node).name;
+      const NodeId there =
+          drafts_[home]->emitter.Plumb(where, "Identity", absl::StrCat(name, "/there"),
+                                       {{drafts_[home]->local[input.node], input.slot}});
+      const std::string edge = absl::StrCat("^", name, ":", input.slot);
+      done.push_back(home == d ? there : ReceivedControl(d, input.node, there, edge));
+    }
+    const Endpoint nothing = Nothing(d, where, node.name, std::move(done));
+    std::vector<NodeId> controls;
+    for (const NodeId control : node.control_inputs) {
+      if (needed_[control]) controls.push_back(Control(d, control));
+    }
+    const Frame& loop = frames_.frames[frames_.output_frame_of_node[enter]];
+    AttrMap attrs{{"frame_name", loop.name},
+                  {"is_constant", true},
+                  {"parallel_iterations", loop.parallel_iterations}};
+    const NodeId entered =
+        draft.emitter.Plumb(WhereOutput(enter), "Enter", absl::StrCat(node.name, "/done_on_", d),
+                            {nothing}, std::move(controls), std::move(attrs));
+    draft.entered_controls.emplace(enter, entered);
+    return entered;
   }
 
   Endpoint Fed(int d, Endpoint e) {
@@ -274,8 +325,8 @@ class Cutter {
     const NodeId go = draft.emitter.Plumb(where, "Switch", name("switch"), {{pivot, 0}, goes_on});
     const Endpoint next = draft.emitter.Plumb1(where, "NextIteration", name("next"), {{go, 1}});
     draft.emitter.SetInput(pivot, 1, next);
-    // Also where nothing waits for it: without a next iteration, what the loop does not change would
-    // be sent once.
+    // Also where nothing waits for it: without a next iteration, what the loop does not change
+    // would be sent once.
     draft.signature.targets.push_back(next.node);
     return pivot;
   }

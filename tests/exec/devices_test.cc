@@ -127,6 +127,35 @@ graph {
   }
 }
 
+// A list cannot be on a discrete device. That it is there can be waited for.
+TEST(Devices, WaitForWhatTheyCannotHold) {
+  SessionOptions options;
+  options.devices = "cpu:1,null:1";
+  auto session = SessionFor(R"(
+graph {
+  %zero = Const() value=int32{0} : int32
+  %shape = Const() value=int32[0]{} : int32
+  %list = EmptyTensorList(%shape, %zero) element_dtype=float32 : variant
+  %there = Enter(%list) frame_name="f" is_constant=true : variant
+  %enter = Enter(%zero) frame_name="f" : int32
+  %merge = Merge(%enter, %next) : (int32, int32)
+  %bound = Const(^%merge) value=int32{3} : int32
+  %less = Less(%merge, %bound) : bool
+  %more = LoopCond(%less) : bool
+  %switch = Switch(%merge, %more) : (int32, int32)
+  %wait = NoOp(^%there) on "/device:NULL:0"
+  %one = Const(^%wait) value=int32{1} : int32
+  %i = AddV2(%switch:1, %one) : int32
+  %next = NextIteration(%i) : int32
+  %exit = Exit(%switch) : int32
+})",
+                            options);
+  ASSERT_NE(session, nullptr);
+  const auto got = session->Run({}, {"exit"});
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ((*got)[0].scalar<int32_t>(), 3);
+}
+
 TEST(Devices, FailTogetherWithTheNodeAndItsLoop) {
   auto session = OnTwo(kLoop);
   const auto got = session->Run(LoopFeeds(1000, 1e30f), {"loop:2"});

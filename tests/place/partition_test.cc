@@ -139,5 +139,66 @@ CPU:1 graph {
 )");
 }
 
+// Of a value that a loop does not change, a device may need no more than that it is there.
+TEST(Partition, WhatIsOnlyWaitedForDoesNotCross) {
+  EXPECT_EQ(Parts(R"(
+    graph {
+      %w = Const() value=float32[3]{1, 2, 3} on "/cpu:0"
+      %zero = Const() value=int32{0} on "/cpu:0"
+      %there = Enter(%w) frame_name="f" is_constant=true : float32 on "/cpu:0"
+      %enter = Enter(%zero) frame_name="f" : int32 on "/cpu:0"
+      %merge = Merge(%enter, %next) : (int32, int32) on "/cpu:0"
+      %bound = Const(^%merge) value=int32{3} on "/cpu:0"
+      %less = Less(%merge, %bound) on "/cpu:0"
+      %more = LoopCond(%less) on "/cpu:0"
+      %switch = Switch(%merge, %more) : (int32, int32) on "/cpu:0"
+      %one = Const(^%there) value=int32{1} on "/cpu:1"
+      %i = AddV2(%switch:1, %one) on "/cpu:0"
+      %next = NextIteration(%i) : int32 on "/cpu:0"
+      %exit = Exit(%switch) on "/cpu:0"
+    })",
+                  {"exit"}),
+            R"(
+CPU:0 graph {
+  %w = Const() value=float32[3]{1, 2, 3} : float32 on "/cpu:0"
+  %zero = Const() value=int32{0} : int32 on "/cpu:0"
+  %enter = Enter(%zero) frame_name="f" : int32 on "/cpu:0"
+  %merge = Merge(%enter, %next) : (int32, int32) on "/cpu:0"
+  %bound = Const(^%merge) value=int32{3} : int32 on "/cpu:0"
+  %less = Less(%merge, %bound) : bool on "/cpu:0"
+  %more = LoopCond(%less) : bool on "/cpu:0"
+  %switch = Switch(%merge, %more) : (int32, int32) on "/cpu:0"
+  %i = AddV2(%switch:1, %one/recv_1) : int32 on "/cpu:0"
+  %next = NextIteration(%i) : int32 on "/cpu:0"
+  %exit = Exit(%switch) : int32 on "/cpu:0"
+  %w/there = Identity(%w) : float32
+  %w/done = Const(^%w/there) value=bool[0]{} : bool
+  %w/send_1 = _Send(%w/done) tensor_name="^w:0"
+  %f/start_0 = Const() value=bool{true} : bool
+  %f/enter_0 = Enter(%f/start_0) frame_name="f" : bool
+  %f/pivot_0 = Merge(%f/enter_0, %f/next_0) : (bool, int32)
+  %f/switch_0 = Switch(%f/pivot_0, %more) : (bool, bool)
+  %f/next_0 = NextIteration(%f/switch_0:1) : bool
+  %one/recv_1 = _Recv(^%f/pivot_0) tensor_name="one:0" : int32
+  %more/send_1 = _Send(%more) tensor_name="more:0"
+}
+CPU:1 graph {
+  %one = Const(^%there/done_on_1) value=int32{1} : int32 on "/cpu:1"
+  %w/recv_0 = _Recv() tensor_name="^w:0" : bool
+  %w/done_on_1 = Identity(%w/recv_0) : bool
+  %there/done = Const(^%w/done_on_1) value=bool[0]{} : bool
+  %there/done_on_1 = Enter(%there/done) frame_name="f" is_constant=true : bool
+  %one/send_0 = _Send(%one) tensor_name="one:0"
+  %f/start_1 = Const() value=bool{true} : bool
+  %f/enter_1 = Enter(%f/start_1) frame_name="f" : bool
+  %f/pivot_1 = Merge(%f/enter_1, %f/next_1) : (bool, int32)
+  %more/recv_0 = _Recv(^%f/pivot_1) tensor_name="more:0" : bool
+  %more/on_1 = LoopCond(%more/recv_0) : bool
+  %f/switch_1 = Switch(%f/pivot_1, %more/on_1) : (bool, bool)
+  %f/next_1 = NextIteration(%f/switch_1:1) : bool
+}
+)");
+}
+
 }  // namespace
 }  // namespace gyre::testing
