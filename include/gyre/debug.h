@@ -38,21 +38,14 @@ class NanTrap final : public RunObserver {
   }
 };
 
-// An output of a node: "NODE" of the main graph (frames of primitives included), "FUNCTION/NODE" of
-// the body of a function, wherever that is called.
-struct WatchedOutput {
-  std::string node;
-  int slot = 0;
-};
-
 struct IterationValue {
   std::vector<int64_t> iterations;  // of the loops around it, outermost first
   std::vector<std::string> loops;   // their names, alongside
   Tensor value;
 };
 
-// Keeps what outputs are, firing by firing; not on a cluster. Fired into from many threads at once;
-// read when the run has ended. Use one for one run.
+// Keeps what outputs are, firing by firing. Fired into from many threads at once; read when the run
+// has ended. Use one for one run.
 class IterationValues final : public RunObserver {
  public:
   static constexpr int64_t kDefaultMaxBytes = int64_t{256} << 20;
@@ -63,6 +56,7 @@ class IterationValues final : public RunObserver {
                            int64_t max_bytes = kDefaultMaxBytes);
   ~IterationValues() override;
   absl::Status OnFired(const Firing& firing) override;
+  RemoteWatch remote() const override;
 
   // Of the output number `i` of those watched: values in the order of iterations; those of one and
   // the same iteration (calls in it) in the order in which they came.

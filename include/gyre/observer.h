@@ -63,7 +63,8 @@ struct Firing {
   bool was_taken = false;                // from another thread's queue
   int64_t start_nanos = 0;               // of the machine's steady clock
   int64_t end_nanos = 0;
-  // What it made; an output without value is dead. Empty where a worker of a cluster tells.
+  // What it made; an output without value is dead. Where a worker of a cluster tells, there are
+  // those alone that RemoteWatch::outputs names.
   absl::Span<const Tensor> outputs;
   const TokenSite* site = nullptr;  // null: the engine does not say
   int64_t bytes = 0;                // of all outputs
@@ -81,13 +82,23 @@ struct RunTotals {
   int64_t peak_bytes = 0;
 };
 
+// An output of a node: "NODE" of the main graph (frames of primitives included), "FUNCTION/NODE" of
+// the body of a function, wherever that is called.
+struct WatchedOutput {
+  std::string node;
+  int slot = 0;
+};
+
 // What the workers of a cluster do for an observer, which is not where their nodes run.
 struct RemoteWatch {
   // Tell of each firing, with times of this process's clock, some time after it: an error that
   // OnFired gives fails the run later than at this node.
   bool firings = true;
-  // Values stay where they are: who must have them cannot watch a cluster's runs.
+  // Values stay where they are: who must have all of them cannot watch a cluster's runs.
   bool values = true;
+  // But these come along: firings that make one are told of in any case. A value that cannot leave
+  // its process, a resource for one, fails the run.
+  std::vector<WatchedOutput> outputs;
   // Fail the run as a NanTrap does, at the node.
   bool trap_nan = false;
 };
@@ -104,7 +115,7 @@ class RunObserver {
   }
   // The run has ended, well or not. On the caller's thread, behind all other calls.
   virtual void OnEnded(const RunTotals& totals) { (void)totals; }
-  // To be overridden by who does without Firing::outputs.
+  // To be overridden by who does without Firing::outputs, or without most of them.
   virtual RemoteWatch remote() const { return {}; }
 };
 
@@ -130,6 +141,7 @@ class ObserverList final : public RunObserver {
       const RemoteWatch one = observer->remote();
       all.firings |= one.firings;
       all.values |= one.values;
+      all.outputs.insert(all.outputs.end(), one.outputs.begin(), one.outputs.end());
       all.trap_nan |= one.trap_nan;
     }
     return all;

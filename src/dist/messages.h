@@ -13,7 +13,7 @@
 namespace gyre::dist {
 
 // Raised with every change that an older client or worker could not live with.
-constexpr uint32_t kControlVersion = 1;
+constexpr uint32_t kControlVersion = 2;
 
 using TensorFields = google::protobuf::RepeatedPtrField<std::string>;
 

@@ -2,10 +2,9 @@
 #include <cstring>
 #include <mutex>
 
-#include "absl/strings/match.h"
 #include "gyre/debug.h"
-#include "ops/state/variable.h"
 #include "session/surroundings.h"
+#include "session/watched_value.h"
 
 namespace gyre {
 namespace {
@@ -79,31 +78,23 @@ IterationValues::IterationValues(std::vector<WatchedOutput> outputs, int64_t max
 IterationValues::~IterationValues() = default;
 
 absl::Status IterationValues::OnFired(const Firing& firing) {
-  if (firing.is_plumbing) return absl::OkStatus();
-  std::string name;
   for (size_t i = 0; i < state_->outputs.size(); ++i) {
-    const WatchedOutput& output = state_->outputs[i];
-    if (!absl::EndsWith(output.node, firing.node)) continue;
-    if (name.empty())
-      name = QualifiedName(FunctionAt(firing.around, firing.around.size()), firing.node);
-    if (output.node != name || output.slot >= static_cast<int>(firing.outputs.size())) continue;
-    Tensor value = firing.outputs[output.slot];
-    if (!value.has_value()) continue;
-    if (value.is_ref()) {
-      absl::StatusOr<Tensor> read = ReadRef(value);
-      if (!read.ok()) continue;  // a variable that is yet to be initialised has no value
-      value = *std::move(read);
-    }
+    std::optional<Tensor> value = ValueOf(state_->outputs[i], firing);
+    if (!value) continue;
     const std::lock_guard lock(state_->mutex);
-    const int64_t bytes = static_cast<int64_t>(value.bytes()) + kEntryBytes;
+    const int64_t bytes = static_cast<int64_t>(value->bytes()) + kEntryBytes;
     if (bytes > state_->max_bytes - state_->bytes) {
       ++state_->left_out[i];
       continue;
     }
     state_->bytes += bytes;
-    state_->kept[i].push_back(Keep(firing, std::move(value)));
+    state_->kept[i].push_back(Keep(firing, *std::move(value)));
   }
   return absl::OkStatus();
+}
+
+RemoteWatch IterationValues::remote() const {
+  return {.firings = false, .values = false, .outputs = state_->outputs};
 }
 
 std::vector<IterationValue> IterationValues::Get(size_t i) const {

@@ -240,8 +240,8 @@ class FakeWorker final : public LinkHandler {
   std::atomic<uint64_t> step_{0};
 };
 
-// A node in an iteration of a loop, twice.
-std::string SomeFirings() {
+// A node in an iteration of a loop, twice; perhaps with the value of its second output.
+std::string SomeFirings(bool with_value = false) {
   const std::vector<Surrounding> around = {
       {Surrounding::Kind::kBody, "loop", "body", 3, uint64_t{1} << 60}};
   const int sources[] = {0, 1};
@@ -263,6 +263,9 @@ std::string SomeFirings() {
   writer.Add(firing);
   writer.AddJoin(1, 500, 600);
   writer.Add(firing);
+  std::string value;
+  EXPECT_TRUE(EncodeTensor(Tensor::Scalar(9.0f), value).ok());
+  if (with_value) writer.AddValue(1, std::move(value));
   return writer.Take();
 }
 
@@ -318,6 +321,7 @@ TEST(ControlMalformed, FiringsAreToldOrRefused) {
       size_t length = firing.node.size() + firing.device.size();
       for (const Surrounding& s : firing.around) length += s.name.size() + s.function.size();
       EXPECT_LT(length, kMostFiringsBytes);
+      EXPECT_TRUE(firing.outputs.empty() || firing.outputs.size() == 2);
       return absl::OkStatus();
     }
     int told = 0;
@@ -327,10 +331,17 @@ TEST(ControlMalformed, FiringsAreToldOrRefused) {
                      .first_nanos = 100,
                      .last_nanos = 5000,
                      .first_thread = kMostThreads,
-                     .graphs = graphs.data()};
+                     .graphs = graphs.data(),
+                     .num_outputs = 2};
   ASSERT_TRUE(ReadFirings(SomeFirings(), of, bounds).ok());
-  EXPECT_EQ(bounds.told, 2);
-  EXPECT_FALSE(ReadFirings(std::string(kMostFiringsBytes + 1, '\0'), of, bounds).ok());
+  ASSERT_TRUE(ReadFirings(SomeFirings(true), of, bounds).ok());
+  EXPECT_EQ(bounds.told, 4);
+  // Values that nobody has asked for.
+  FiringsOf one_output = of;
+  one_output.num_outputs = 1;
+  EXPECT_FALSE(ReadFirings(SomeFirings(true), one_output, bounds).ok());
+  one_output.num_outputs = 0;
+  EXPECT_FALSE(ReadFirings(std::string(kMostFiringsBytes + 1, '\0'), one_output, bounds).ok());
   // Places within each other, deeper than any program's.
   proto::Firings deep;
   deep.add_nodes();
@@ -345,7 +356,7 @@ TEST(ControlMalformed, FiringsAreToldOrRefused) {
   int refused = 0;
   const int mutations = testing::IsLongTest() ? 1'000'000 : 100'000;
   for (int i = 0; i < mutations; ++i)
-    refused += ReadFirings(damage.To(SomeFirings()), of, bounds).ok() ? 0 : 1;
+    refused += ReadFirings(damage.To(SomeFirings(i % 2 == 0)), of, bounds).ok() ? 0 : 1;
   EXPECT_GT(refused, mutations / 10);
   EXPECT_GT(bounds.told, mutations / 10);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dist/wire/tensor_codec.h"
 
 namespace gyre::dist {
 namespace {
@@ -74,7 +75,23 @@ class Reader {
       site.outer_iteration = in.outer_iteration();
       firing.site = &site;
     }
+    GYRE_RETURN_IF_ERROR(SetOutputs(in));
+    firing.outputs = outputs_;
     return observer_.OnFired(firing);
+  }
+
+  absl::Status SetOutputs(const proto::Firings::Firing& in) {
+    outputs_.clear();
+    if (in.values_size() == 0) return absl::OkStatus();
+    outputs_.resize(of_.num_outputs);
+    for (const proto::Firings::Firing::Value& value : in.values()) {
+      if (value.slot() < 0 || value.slot() >= of_.num_outputs) return Malformed();
+      absl::string_view bytes = value.tensor();
+      absl::StatusOr<Tensor> tensor = DecodeTensor(bytes, nullptr);
+      if (!tensor.ok() || !bytes.empty()) return Malformed();
+      outputs_[value.slot()] = *std::move(tensor);
+    }
+    return absl::OkStatus();
   }
 
   absl::string_view Text(uint32_t i) const {
@@ -113,6 +130,7 @@ class Reader {
   RunObserver& observer_;
   uint32_t place_ = 0;  // whose surroundings are in around_
   std::vector<Surrounding> around_;
+  std::vector<Tensor> outputs_;  // of the firing that is read
 };
 
 }  // namespace
@@ -204,6 +222,14 @@ void FiringsWriter::Add(const Firing& firing) {
   size_ += kFiringBytes;
 }
 
+void FiringsWriter::AddValue(int slot, std::string tensor) {
+  size_ += tensor.size() + kJoinBytes;
+  proto::Firings::Firing::Value& value =
+      *out_.mutable_firings(out_.firings_size() - 1)->add_values();
+  value.set_slot(slot);
+  value.set_tensor(std::move(tensor));
+}
+
 void FiringsWriter::AddJoin(int thread, int64_t asked_nanos, int64_t joined_nanos) {
   proto::Firings::Join& join = *out_.add_joins();
   join.set_thread(thread);
@@ -224,8 +250,8 @@ std::string FiringsWriter::Take() {
 
 absl::Status ReadFirings(absl::string_view bytes, const FiringsOf& of, RunObserver& observer) {
   proto::Firings firings;
-  if (bytes.size() > kMostFiringsBytes ||
-      !firings.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+  const size_t most = kMostFiringsBytes + (of.num_outputs > 0 ? kMostValueBytes : 0);
+  if (bytes.size() > most || !firings.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return Malformed();
   return Reader(firings, of, observer).Read();
 }

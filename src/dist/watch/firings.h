@@ -15,12 +15,15 @@
 
 namespace gyre::dist {
 
-// What a reader takes at most in one piece. Writers give far less.
+// What a reader takes at most in one piece. Writers give far less, and one value more.
 constexpr size_t kMostFiringsBytes = size_t{1} << 20;
+constexpr size_t kMostValueBytes = size_t{1} << 30;
 
 class FiringsWriter {
  public:
   void Add(const Firing& firing);
+  // Of the firing that was added last, a value, as EncodeTensor gives it.
+  void AddValue(int slot, std::string tensor);
   void AddJoin(int thread, int64_t asked_nanos, int64_t joined_nanos);
   // About as many bytes as Take gives.
   size_t size() const { return size_; }
@@ -48,6 +51,7 @@ struct FiringsOf {
   int64_t last_nanos = 0;        // or later
   int first_thread = 0;          // its thread 0
   const char* graphs = nullptr;  // stand for its graphs, one byte each
+  int num_outputs = 0;           // values of so many outputs of a node are taken; 0: none
 };
 // A worker's graphs and threads have numbers below these.
 constexpr int kMostGraphs = 1 << 14;

@@ -1,14 +1,35 @@
 #include "dist/watch/teller.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "dist/wire/tensor_codec.h"
+#include "session/watched_value.h"
 
 namespace gyre::dist {
 namespace {
 
 // Of a piece, and how many are on their way at most.
 constexpr size_t kPieceBytes = size_t{64} << 10;
-constexpr int kMostUnseen = 8;
+constexpr size_t kMostUnseen = 8;
+constexpr size_t kMostUnseenBytes = size_t{32} << 20;
+
+absl::StatusOr<std::string> Encoded(const WatchedOutput& output, const Tensor& value,
+                                    size_t bytes_so_far) {
+  std::string tensor;
+  absl::Status status = EncodeTensor(value, tensor);
+  if (status.ok() && std::max(bytes_so_far, tensor.size()) > kMostValueBytes / 2) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat(bytes_so_far, " bytes are too large to be watched from another process"));
+  }
+  if (!status.ok()) return Annotate(status, absl::StrCat("watching ", output.node));
+  return tensor;
+}
 
 }  // namespace
 
@@ -20,7 +41,9 @@ Teller::Teller(Host& host, const proto::Watch& watch, uint64_t step,
       cancellation_(std::move(cancellation)),
       send_(std::move(send)),
       probe_([this](const RunProgress& progress) { Answer(progress); }) {
-  if (watch_.firings()) observers_.Add(this);
+  for (const proto::Watch::Output& output : watch_.outputs())
+    outputs_.push_back({output.node(), output.slot()});
+  if (watch_.firings() || !outputs_.empty()) observers_.Add(this);
   if (watch_.trap_nan()) observers_.Add(&trap_);
   callback_ = cancellation_->AddCallback([this] {
     const std::lock_guard lock(mutex_);
@@ -36,13 +59,25 @@ RunHooks Teller::hooks() {
 }
 
 absl::Status Teller::OnFired(const Firing& firing) {
+  std::vector<std::pair<int, std::string>> values;
+  size_t bytes = 0;
+  for (const WatchedOutput& output : outputs_) {
+    const std::optional<Tensor> value = ValueOf(output, firing);
+    if (!value) continue;
+    bytes += value->bytes();
+    GYRE_ASSIGN_OR_RETURN(std::string tensor, Encoded(output, *value, bytes));
+    values.emplace_back(output.slot, std::move(tensor));
+  }
+  if (!watch_.firings() && values.empty()) return absl::OkStatus();
   std::unique_lock lock(mutex_);
   writer_.Add(firing);
+  for (auto& [slot, tensor] : values) writer_.AddValue(slot, std::move(tensor));
   TellIfLarge(lock);
   return absl::OkStatus();
 }
 
 void Teller::OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
+  if (!watch_.firings()) return;
   std::unique_lock lock(mutex_);
   writer_.AddJoin(thread, asked_nanos, joined_nanos);
   TellIfLarge(lock);
@@ -51,7 +86,9 @@ void Teller::OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) {
 // A run that is cancelled comes to an end: what is left of it holds nobody back.
 void Teller::TellIfLarge(std::unique_lock<std::mutex>& lock) {
   while (writer_.size() >= kPieceBytes) {
-    if (unseen_ < kMostUnseen || cancellation_->IsCancelled()) return Tell();
+    const bool is_little =
+        unseen_.size() < kMostUnseen && unseen_bytes_ + writer_.size() <= kMostUnseenBytes;
+    if (unseen_.empty() || is_little || cancellation_->IsCancelled()) return Tell();
     host_.Wait(lock, changed_, std::numeric_limits<int64_t>::max());
   }
 }
@@ -61,7 +98,8 @@ void Teller::Tell() {
   proto::FromWorker message;
   message.mutable_fired()->set_step(step_);
   message.mutable_fired()->set_firings(writer_.Take());
-  ++unseen_;
+  unseen_.push_back(message.fired().firings().size());
+  unseen_bytes_ += unseen_.back();
   send_(message);
 }
 
@@ -72,7 +110,10 @@ void Teller::End() {
 
 void Teller::OnSeen() {
   const std::lock_guard lock(mutex_);
-  if (unseen_ > 0) --unseen_;
+  if (!unseen_.empty()) {
+    unseen_bytes_ -= unseen_.front();
+    unseen_.pop_front();
+  }
   changed_.notify_all();
 }
 

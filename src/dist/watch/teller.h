@@ -1,13 +1,16 @@
-// Teller: a worker's end of a run that its client watches. It sends word of what fires, in pieces,
-// and holds the run back while the client has several of them still to take in; it answers where
-// the run is. Thread-safe.
+// Teller: a worker's end of a run that its client watches. It sends word of what fires, and of what
+// it made where that is asked for, in pieces, and holds the run back while the client has several
+// of them still to take in; it answers where the run is. Thread-safe.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/cancellation.h"
 #include "dist/host.h"
@@ -48,6 +51,7 @@ class Teller final : private RunObserver {
   const uint64_t step_;
   const std::shared_ptr<Cancellation> cancellation_;
   const Send send_;
+  std::vector<WatchedOutput> outputs_;
   ObserverList observers_;
   NanTrap trap_;
   ProgressProbe probe_;
@@ -56,7 +60,8 @@ class Teller final : private RunObserver {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   FiringsWriter writer_;
-  int unseen_ = 0;  // pieces that the client has not taken in
+  std::deque<size_t> unseen_;  // sizes of the pieces that the client has not taken in
+  size_t unseen_bytes_ = 0;    // of all of them
   uint64_t question_ = 0;
 };
 

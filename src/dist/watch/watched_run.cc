@@ -1,5 +1,6 @@
 #include "dist/watch/watched_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dist/watch/firings.h"
@@ -9,22 +10,37 @@ namespace {
 
 // Recursion has more loops around it than anybody reads.
 constexpr int kMostLoops = 128;
+// Of an output that may be watched.
+constexpr int kMostSlot = 1 << 16;
 
 RemoteWatch WatchOf(const RunHooks& hooks) {
   if (hooks.observer != nullptr) return hooks.observer->remote();
   return {.firings = false, .values = false};
 }
 
+// How many outputs of a node may come along.
+int NumOutputs(const RemoteWatch& watch) {
+  int num_outputs = 0;
+  for (const WatchedOutput& output : watch.outputs)
+    num_outputs = std::max(num_outputs, std::min(output.slot, kMostSlot) + 1);
+  return num_outputs;
+}
+
 }  // namespace
 
 WatchedRun::WatchedRun(const RunHooks& hooks, int num_workers, int64_t now_nanos)
-    : hooks_(hooks), watch_(WatchOf(hooks)), begin_nanos_(now_nanos), workers_(num_workers) {}
+    : hooks_(hooks),
+      watch_(WatchOf(hooks)),
+      num_outputs_(NumOutputs(watch_)),
+      begin_nanos_(now_nanos),
+      workers_(num_workers) {}
 
 absl::Status WatchedRun::Check() const {
   if (!watch_.values) return absl::OkStatus();
   return absl::UnimplementedError(
-      "values within a run on a cluster cannot be watched: they stay with its workers; timelines, "
-      "statistics, progress and the NaN trap work there (RunObserver::remote)");
+      "all values of a run on a cluster cannot be watched: they stay with its workers; those of "
+      "outputs that are named can, and so can timelines, statistics, progress and the NaN trap "
+      "(RunObserver::remote)");
 }
 
 proto::Watch WatchedRun::Wishes() const {
@@ -32,12 +48,18 @@ proto::Watch WatchedRun::Wishes() const {
   watch.set_firings(watch_.firings);
   watch.set_progress(hooks_.progress != nullptr);
   watch.set_trap_nan(watch_.trap_nan);
+  for (const WatchedOutput& output : watch_.outputs) {
+    if (output.slot < 0 || output.slot > kMostSlot) continue;  // no node has so many
+    proto::Watch::Output& wish = *watch.add_outputs();
+    wish.set_node(output.node);
+    wish.set_slot(output.slot);
+  }
   return watch;
 }
 
 absl::Status WatchedRun::OnFired(int w, const proto::Fired& fired, int64_t offset_nanos,
                                  int64_t now_nanos) {
-  if (!watch_.firings) return absl::OkStatus();
+  if (!watch_.firings && num_outputs_ == 0) return absl::OkStatus();
   Worker& worker = workers_[w];
   if (worker.graphs.empty()) worker.graphs.resize(kMostGraphs);
   if (!worker.offset_nanos) worker.offset_nanos = offset_nanos;
@@ -45,7 +67,8 @@ absl::Status WatchedRun::OnFired(int w, const proto::Fired& fired, int64_t offse
                      .first_nanos = begin_nanos_,
                      .last_nanos = now_nanos,
                      .first_thread = w * kMostThreads,
-                     .graphs = worker.graphs.data()};
+                     .graphs = worker.graphs.data(),
+                     .num_outputs = num_outputs_};
   return ReadFirings(fired.firings(), of, *hooks_.observer);
 }
 

@@ -46,6 +46,7 @@ class WatchedRun {
 
   const RunHooks& hooks_;
   const RemoteWatch watch_;
+  const int num_outputs_;
   const int64_t begin_nanos_;
   std::mutex mutex_;             // guards what follows
   std::vector<Worker> workers_;  // `graphs` and `offset_nanos`: by the worker's own calls alone
