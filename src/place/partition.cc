@@ -30,6 +30,7 @@ struct Draft {
   absl::flat_hash_map<Endpoint, NodeId> gates;
   absl::flat_hash_map<NodeId, NodeId> received_controls;
   absl::flat_hash_map<NodeId, NodeId> entered_controls;  // by Enter: see EnteredControl
+  absl::flat_hash_map<Endpoint, NodeId> there;           // by value: see There
   absl::flat_hash_map<Endpoint, Endpoint> fed;
   std::vector<NodeId> pivots;  // by frame: what fires once in each iteration, or -1
   RunSignature signature;
@@ -184,24 +185,14 @@ class Cutter {
     if (it != draft.entered_controls.end()) return it->second;
     const Node& node = function_.node(enter);
     const Endpoint input = node.inputs[0];
-    const Where where = WhereOutput(input.node);
-    const int home = device_of_[input.node];
     const int outside = frames_.output_frame_of_node[input.node];
     std::vector<NodeId> done;
-    if (feed_of_.contains(input)) {
-      if (outside > 0) done.push_back(Pivot(d, outside));
-    } else if (IsEverywhere(input.node)) {
-      done.push_back(EnteredControl(d, input.node));
-    } else {
-      // The node may live where this output of it is dead.
-      const std::string& name = function_.node(input.node).name;
-      const NodeId there =
-          drafts_[home]->emitter.Plumb(where, "Identity", absl::StrCat(name, "/there"),
-                                       {{drafts_[home]->local[input.node], input.slot}});
-      const std::string edge = absl::StrCat("^", name, ":", input.slot);
-      done.push_back(home == d ? there : ReceivedControl(d, input.node, there, edge));
+    if (!feed_of_.contains(input)) {
+      done.push_back(IsEverywhere(input.node) ? EnteredControl(d, input.node) : There(d, input));
+    } else if (outside > 0) {
+      done.push_back(Pivot(d, outside));
     }
-    const Endpoint nothing = Nothing(d, where, node.name, std::move(done));
+    const Endpoint nothing = Nothing(d, WhereOutput(input.node), node.name, std::move(done));
     std::vector<NodeId> controls;
     for (const NodeId control : node.control_inputs) {
       if (needed_[control]) controls.push_back(Control(d, control));
@@ -215,6 +206,24 @@ class Cutter {
                             {nothing}, std::move(controls), std::move(attrs));
     draft.entered_controls.emplace(enter, entered);
     return entered;
+  }
+
+  // A node of device d that is dead where `e` is, though the node that makes it may live.
+  NodeId There(int d, Endpoint e) {
+    const auto it = drafts_[d]->there.find(e);
+    if (it != drafts_[d]->there.end()) return it->second;
+    const std::string& name = function_.node(e.node).name;
+    const int home = device_of_[e.node];
+    NodeId there = -1;
+    if (home == d) {
+      there =
+          drafts_[d]->emitter.Plumb(WhereOutput(e.node), "Identity", absl::StrCat(name, "/there"),
+                                    {{drafts_[d]->local[e.node], e.slot}});
+    } else {
+      there = ReceivedControl(d, e.node, There(home, e), absl::StrCat("^", name, ":", e.slot));
+    }
+    drafts_[d]->there.emplace(e, there);
+    return there;
   }
 
   Endpoint Fed(int d, Endpoint e) {
