@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
+#include "dist/loop_on_two.h"
 #include "dist/messages.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
@@ -23,28 +24,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::RunScalar;
 
-// A loop that counts on worker 0 and multiplies by w on worker 1.
-constexpr char kLoop[] = R"(
-graph {
-  %n = Placeholder() dtype=int32 shape=() : int32
-  %w = Placeholder() dtype=float32 shape=() : float32
-  %zero = Const() value=int32{0} : int32
-  %one = Const() value=float32{1} : float32
-  %v = Abs(%w) : float32 on "/job:worker/task:1"
-  %loop = StatelessWhile(%zero, %n, %one, %v) cond=@more body=@step : (int32, int32, float32, float32)
-}
-func @more(%i: int32, %n: int32, %x: float32, %w: float32) -> (p: bool) {
-  %less = Less(%i, %n) : bool on "/job:worker/task:0"
-  return %less
-}
-func @step(%i: int32, %n: int32, %x: float32, %w: float32) -> (i: int32, n: int32, x: float32, w: float32) {
-  %k = Const() value=int32{1} : int32
-  %next = AddV2(%i, %k) : int32 on "/job:worker/task:0"
-  %product = Mul(%x, %w) : float32 on "/job:worker/task:1"
-  %checked = CheckNumerics(%product) message="not a number" : float32 on "/job:worker/task:1"
-  return %next, %n, %checked, %w
-}
-)";
+// A loop that counts on worker 0 and multiplies by w on worker 1, as long as the product is a
+// number.
+const std::string kLoop = test::LoopOnTwo("StatelessWhile", R"(
+  %checked = CheckNumerics(%product) message="not a number" : float32 on "/job:worker/task:1")",
+                                          "checked");
 constexpr int kForEver = 2'000'000'000;
 
 Feeds LoopFeeds(int n, float w) {

@@ -7,8 +7,10 @@
 
 namespace gyre::test {
 
-// Counts to n on worker 0, and multiplies by w on worker 1, where the body may do more than that.
-inline std::string LoopOnTwo(absl::string_view kind, absl::string_view more_of_the_body = "") {
+// Counts to n on worker 0, and multiplies by w on worker 1, where the body may do more than that,
+// and give another value of its own than the product.
+inline std::string LoopOnTwo(absl::string_view kind, absl::string_view more_of_the_body = "",
+                             absl::string_view result = "product") {
   return absl::StrCat(
       R"(
 graph {
@@ -29,7 +31,8 @@ func @step(%i: int32, %n: int32, %x: float32, %w: float32) -> (i: int32, n: int3
   %product = Mul(%x, %w) : float32 on "/job:worker/task:1"
 )",
       more_of_the_body, R"(
-  return %next, %n, %product, %w
+  return %next, %n, %)",
+      result, R"(, %w
 }
 )");
 }

@@ -260,6 +260,24 @@ graph {
   EXPECT_THAT(std::string(got.status().message()), HasSubstr("watching var"));
 }
 
+TEST(WatchedCluster, SaysWhichValueIsTooLargeToBeTold) {
+  Workers workers(2);
+  auto session = workers.SessionFor(R"(
+graph {
+  %dims = Const() value=int32[1]{600000000} : int32
+  %zero = Const() value=uint8{0} : uint8
+  %row = Fill(%dims, %zero) : uint8 on "/job:worker/task:1"
+  %size = Size(%row) : int32 on "/job:worker/task:1"
+}
+)");
+  ASSERT_NE(session, nullptr);
+  IterationValues values({{"row"}});
+  const auto got = session->Run({}, {"size"}, {}, WatchedBy(&values));
+  EXPECT_TRUE(absl::IsResourceExhausted(got.status())) << got.status();
+  EXPECT_THAT(std::string(got.status().message()),
+              HasSubstr("watching row: 600000000 bytes; 536870912 are the most"));
+}
+
 TEST(WatchedCluster, RefusesWhoMustHaveAllValues) {
   class Reader final : public RunObserver {
     absl::Status OnFired(const Firing&) override { return absl::OkStatus(); }

@@ -18,17 +18,24 @@ namespace {
 constexpr size_t kPieceBytes = size_t{64} << 10;
 constexpr size_t kMostUnseen = 8;
 constexpr size_t kMostUnseenBytes = size_t{32} << 20;
+constexpr size_t kMostOfAFiring = kMostValueBytes / 2;
 
-absl::StatusOr<std::string> Encoded(const WatchedOutput& output, const Tensor& value,
-                                    size_t bytes_so_far) {
+// Appends the value to those of one firing, of which there are `bytes` so far. What is too large is
+// not encoded first, where its size tells.
+absl::Status AddEncoded(const WatchedOutput& output, const Tensor& value, size_t& bytes,
+                        std::vector<std::pair<int, std::string>>& values) {
   std::string tensor;
-  absl::Status status = EncodeTensor(value, tensor);
-  if (status.ok() && std::max(bytes_so_far, tensor.size()) > kMostValueBytes / 2) {
+  absl::Status status;
+  if (bytes + value.bytes() <= kMostOfAFiring) status = EncodeTensor(value, tensor);
+  bytes += std::max(value.bytes(), tensor.size());
+  if (status.ok() && bytes > kMostOfAFiring) {
     status = absl::ResourceExhaustedError(
-        absl::StrCat(bytes_so_far, " bytes are too large to be watched from another process"));
+        absl::StrCat(bytes, " bytes; ", kMostOfAFiring,
+                     " are the most that one firing can tell of in another process"));
   }
   if (!status.ok()) return Annotate(status, absl::StrCat("watching ", output.node));
-  return tensor;
+  values.emplace_back(output.slot, std::move(tensor));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -63,10 +70,7 @@ absl::Status Teller::OnFired(const Firing& firing) {
   size_t bytes = 0;
   for (const WatchedOutput& output : outputs_) {
     const std::optional<Tensor> value = ValueOf(output, firing);
-    if (!value) continue;
-    bytes += value->bytes();
-    GYRE_ASSIGN_OR_RETURN(std::string tensor, Encoded(output, *value, bytes));
-    values.emplace_back(output.slot, std::move(tensor));
+    if (value) GYRE_RETURN_IF_ERROR(AddEncoded(output, *value, bytes, values));
   }
   if (!watch_.firings() && values.empty()) return absl::OkStatus();
   std::unique_lock lock(mutex_);
