@@ -47,9 +47,12 @@ absl::StatusOr<EventPtr> ThroughHost(const Tensor& from, Device& to, Tensor& mad
                         Tensor::Make(from.dtype(), from.shape(), {.budget = budget}));
   const EventPtr arrived = ToHost(from, between);
   auto done = std::make_shared<HostEvent>();
+  // Who waits for `done` finds nothing held any more: what it needs until then, CopyTensor keeps.
   arrived->Then([between, made, &to, done](const absl::Status& status) mutable {
-    if (!status.ok()) return done->Happen(status);
-    FromHost(between, to, made)->Then([between, done](const absl::Status& last) {
+    const EventPtr there = status.ok() ? FromHost(between, to, made) : HappenedEvent(status);
+    made = Tensor();
+    there->Then([between = std::move(between), done](const absl::Status& last) mutable {
+      between = Tensor();
       done->Happen(last);
     });
   });
