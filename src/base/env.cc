@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/signals.h"
+
 namespace gyre {
 namespace {
 class SteadyClock final : public Clock {
@@ -32,7 +34,8 @@ void RunOnThreads(int n, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
   int started = 1;
   try {
-    for (; started < n; ++started) threads.emplace_back(body, started);
+    for (; started < n; ++started)
+      threads.push_back(StartThread([&body, started] { body(started); }));
   } catch (const std::system_error&) {
     // No more threads to be had: the rest runs below.
   }
@@ -62,7 +65,7 @@ Ticker::Ticker(int64_t first_nanos, int64_t period_nanos, std::function<void()> 
     }
   };
   try {
-    state_->thread = std::thread(work);
+    state_->thread = StartThread(work);
   } catch (const std::system_error&) {
     // No thread to be had: nobody ticks.
   }

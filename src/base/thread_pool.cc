@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/env.h"
+#include "base/signals.h"
 
 namespace gyre {
 namespace {
@@ -52,7 +53,7 @@ void ThreadPool::Submit(std::function<void()> task, int max_threads) {
     const bool all_busy = idle_ < static_cast<int>(tasks_.size());
     if (all_busy && static_cast<int>(threads_.size()) < max_threads) {
       try {
-        threads_.emplace_back([this] { Work(); });
+        threads_.push_back(StartThread([this] { Work(); }));
       } catch (const std::system_error&) {
         // No more threads to be had: those there are will come to it.
       }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/env.h"
+#include "base/signals.h"
 #include "base/status.h"
 #include "dist/grpc_library.h"
 #include "dist/host.h"
@@ -34,7 +35,7 @@ class Process final : public Serving {
     if (attendant_.joinable()) attendant_.join();
   }
   absl::Status Start(const GrpcLibrary& grpc, const std::string& address) {
-    attendant_ = std::thread(worker_->Attendant());
+    attendant_ = StartThread(worker_->Attendant());
     ticks_ = host_->Every(kTickNanos, [this] { worker_->Tick(); });
     GYRE_ASSIGN_OR_RETURN(server_, grpc.serve(address, [this](std::shared_ptr<ControlLink> link) {
       return worker_->Accept(std::move(link));

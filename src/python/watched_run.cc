@@ -1,5 +1,6 @@
 #include "python/watched_run.h"
 
+#include "base/signals.h"
 #include "python/host_function.h"
 
 namespace gyre::python {
@@ -68,6 +69,7 @@ void WatchedRun::AddTo(RunOptions& options) {
 
 // On a thread of the run, without the GIL.
 void WatchedRun::Tell(const RunProgress& progress) {
+  const CallersSignals signals;
   const nb::gil_scoped_acquire gil;
   try {
     nb::list loops;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/signals.h"
 #include "dnnl.h"
 #include "ops/dispatch.h"
 #include "ops/linalg/gemm_tile.h"
@@ -95,12 +96,17 @@ void RunLargeTile(const GemmTile<float>& tile) {
   // has. A single row may be both, with a distance to the next one that oneDNN would refuse.
   const bool a_is_rows = tile.a_column == 1;
   const bool b_is_rows = tile.b_column == 1;
-  const dnnl_status_t status =
-      dnnl_sgemm(a_is_rows ? 'N' : 'T', b_is_rows ? 'N' : 'T', tile.m, tile.n, tile.k, 1.0f, tile.a,
-                 a_is_rows ? std::max(tile.a_row, tile.k) : std::max(tile.a_column, tile.m), tile.b,
-                 b_is_rows ? std::max(tile.b_row, tile.n) : std::max(tile.b_column, tile.k),
-                 tile.accumulate ? 1.0f : 0.0f, tile.c, tile.c_row);
-  if (status == dnnl_success) return;
+  const auto multiply = [&] {
+    // oneDNN's code for AVX-512 keeps its stack pointer in a buffer of the heap: a signal's frame
+    // would be written in front of that.
+    const NoSignals no_signals;
+    return dnnl_sgemm(
+        a_is_rows ? 'N' : 'T', b_is_rows ? 'N' : 'T', tile.m, tile.n, tile.k, 1.0f, tile.a,
+        a_is_rows ? std::max(tile.a_row, tile.k) : std::max(tile.a_column, tile.m), tile.b,
+        b_is_rows ? std::max(tile.b_row, tile.n) : std::max(tile.b_column, tile.k),
+        tile.accumulate ? 1.0f : 0.0f, tile.c, tile.c_row);
+  };
+  if (multiply() == dnnl_success) return;
   // Out of memory for its packed copies.
   GemmTile<float> block = tile;
   for (int64_t p = 0; p < tile.k; p += kGemmBlockK) {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "base/signals.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "ops/text/host_functions.h"
@@ -21,7 +22,11 @@ absl::Status CallHost(KernelContext& ctx, const HostCallAttrs& attrs) {
   }
   std::vector<Tensor> arguments;
   for (int i = 0; i < ctx.num_inputs(); ++i) arguments.push_back(ctx.TakeInput(i));
-  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> results, (*function)(arguments));
+  const auto call = [&] {
+    const CallersSignals signals;
+    return (*function)(arguments);
+  };
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> results, call());
   if (static_cast<int>(results.size()) != ctx.num_outputs()) {
     return absl::InvalidArgumentError(absl::StrCat("host function '", attrs.token, "' returned ",
                                                    results.size(), " values instead of ",
