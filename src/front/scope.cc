@@ -338,10 +338,24 @@ void Scope::Discard() {
 
 // ---- Transforms
 
+namespace {
+
+// What an argument's handle leads to, as shape inference finds it where nobody calls the function.
+void SetVariableBehind(const HandleInfo& variable, Node& arg) {
+  arg.attrs.Set("_handle_dtypes", std::vector<DType>{variable.dtype});
+  arg.attrs.Set("_handle_shapes", std::vector<PartialShape>{variable.shape});
+}
+
+}  // namespace
+
 std::shared_ptr<const Program> Scope::AsProgram() const {
   Function function = builder_->function();
-  for (size_t i = 0; i < function.args.size(); ++i)
-    function.args[i].shape = info({function.arg_nodes[i], 0}).shape;
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    const ValueInfo& known = info({function.arg_nodes[i], 0});
+    function.args[i].shape = known.shape;
+    if (known.handle && function.args[i].dtype == DType::kResource)
+      SetVariableBehind(*known.handle, function.nodes[function.arg_nodes[i]]);
+  }
   return graph()->ProgramOf(function);
 }
 
@@ -354,6 +368,13 @@ void Scope::Replace(const Program& base, const Program& program) {
   function.name = builder_->name();
   function.args = builder_->function().args;
   const DataOrder order = OrderByData(function);
+  // What an old node takes a value from has its place: that of the old node.
+  std::vector<bool> is_before(function.nodes.size());
+  for (auto id = order.order.rbegin(); id != order.order.rend(); ++id) {
+    for (const NodeId consumer : order.consumers[*id])
+      is_before[*id] =
+          is_before[*id] || static_cast<size_t>(consumer) < num_old || is_before[consumer];
+  }
   builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function));
   infos_.resize(builder_->function().nodes.size());
   for (const NodeId id : order.order) {
@@ -362,7 +383,7 @@ void Scope::Replace(const Program& base, const Program& program) {
     if (!is_new && infos_[id].size() == node.signature.outputs.size()) continue;
     infos_[id] = ValueOrThrow(InferNode(program, node, InputInfos(node)));
     // What functions touch that somebody else has made is not known.
-    if (is_new) OrderEffects(id, AccessesOf(node));
+    if (is_new && !is_before[id]) OrderEffects(id, AccessesOf(node));
   }
   graph()->MarkChanged();
 }

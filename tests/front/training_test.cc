@@ -234,6 +234,49 @@ TEST_P(Training, ALoopInTheGraphTrainsAsALoopAroundIt) {
   ExpectSameInsideAndOutside(graph, options(), Sgd(sgd), Sgd(sgd));
 }
 
+// A loss whose variables only bodies read, one of which is read for its initial state, too: their
+// gradients begin at zero.
+Value LossOfBodies(const std::string& form, const Model& model, const Value& row) {
+  const auto cell = [&](Value state, Value x) { return tanh(state * model.w + x * model.b); };
+  if (form == "scan") return reduce_sum(scan(cell, constant({0.5f, 1.5f, -0.5f}), row * model.b));
+  if (form == "while")
+    return reduce_sum(for_range(3, [&](Value, Value x) { return cell(x, row); }, row));
+  return reduce_sum(
+      cond(reduce_sum(row) > 1.0f, [&] { return cell(row, row); }, [&] { return row * model.w; }));
+}
+
+void ExpectSameInABody(Graph& graph, const SessionOptions& options, const std::string& form) {
+  const Value rows = Rows(), i = Int();
+  const Model one("one"), other("other");
+  const Sgd outside({.learning_rate = 0.1}), inside({.learning_rate = 0.1});
+  const Operation step = outside.minimize(LossOfBodies(form, one, rows[i]), {one.w, one.b});
+  const Value done = for_range(
+      8,
+      [&](Value i, Value done) {
+        return cond(
+            i < 6,
+            [&] {
+              inside.minimize(LossOfBodies(form, other, rows[i]), {other.w, other.b});
+              return done + 1;
+            },
+            [&] { return done; });
+      },
+      Value(constant(0)));
+  GraphSession session(graph, options);
+  session.initialize();
+  for (int k = 0; k < 6; ++k) session.eval({}, {{i, I(k)}}, {step});
+  EXPECT_EQ(session.eval(done).scalar<int32_t>(), 6);
+  EXPECT_EQ(Parameters(session, one), Parameters(session, other)) << form;
+}
+
+TEST_P(Training, AStepInABodyTrainsWhatOnlyInnerBodiesRead) {
+  for (const char* form : {"scan", "while", "cond"}) {
+    Graph own;
+    const GraphScope in(own);
+    ExpectSameInABody(own, options(), form);
+  }
+}
+
 TEST_P(Training, SlotsAreMadeOnceWhereverAndHoweverOftenABodyIsTraced) {
   const Model model("model");
   const Adam adam({.learning_rate = 0.01});
