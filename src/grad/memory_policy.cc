@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "grad/replay/captured_reads.h"
 #include "grad/segments.h"
 #include "grad/sites.h"
 #include "ir/builder.h"
@@ -19,12 +20,17 @@
 namespace gyre::grad {
 namespace {
 
-// Whether a loop of the function may have to be cut.
+// Whether it is a loop that may have to be cut.
+bool IsRunAgain(const Node& node, absl::string_view other) {
+  if (node.kind() != OpKind::kWhile || node.attrs.Has(kSegmentsAttr)) return false;
+  const auto* own = node.attrs.Get<std::string>(kMemoryAttr);
+  const absl::string_view policy = own == nullptr ? other : *own;
+  return !policy.empty() && policy != "save";
+}
+
 bool MayCut(const Function& function, absl::string_view other) {
-  const bool by_default = !other.empty() && other != "save";
-  return std::any_of(function.nodes.begin(), function.nodes.end(), [&](const Node& node) {
-    return node.kind() == OpKind::kWhile && (by_default || node.attrs.Has(kMemoryAttr));
-  });
+  return std::any_of(function.nodes.begin(), function.nodes.end(),
+                     [&](const Node& node) { return IsRunAgain(node, other); });
 }
 
 // Cuts loops of one program that hold no other loop to be cut; afterwards those around them can be.
@@ -193,6 +199,9 @@ absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
   GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
   bool may_cut = MayCut(program->main(), other);
   for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
+  if (!may_cut) return program;
+  const auto runs_again = [other](const Node& node) { return IsRunAgain(node, other); };
+  GYRE_ASSIGN_OR_RETURN(program, CaptureReads(std::move(program), runs_again));
   while (may_cut) {
     GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> cut, Cutter(*program, other).Run());
     may_cut = cut != nullptr;

@@ -12,7 +12,8 @@ constexpr int64_t kFew = 4;
 
 constexpr absl::string_view kOnlyShapes[] = {
     "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ConcatOffset"};
-constexpr absl::string_view kOnlyViews[] = {"Reshape", "ExpandDims", "Squeeze", "Identity"};
+constexpr absl::string_view kOnlyViews[] = {"Reshape", "ExpandDims", "Squeeze", "Identity",
+                                            "_CapturedValue"};
 
 template <size_t n>
 bool IsOneOf(const absl::string_view (&names)[n], absl::string_view name) {

@@ -162,13 +162,25 @@ absl::StatusOr<std::string> Segments::RecomputeBody(int64_t trips) {
   return transform_.Add(builder.Build());
 }
 
+// Of a handle, what its variable holds; kInvalid where that is not known, or is no number.
+std::vector<DType> Segments::TypesOfAdjoints() const {
+  std::vector<DType> types = types_;
+  const FunctionShapes& shapes = transform_.ShapesOf(body_->name);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != DType::kResource) continue;
+    const std::optional<HandleInfo>& variable = shapes.at({body_->arg_nodes[i], 0}).handle;
+    const bool is_wanted = variable && invariant_[i];
+    types[i] = is_wanted ? variable->dtype : DType::kInvalid;
+  }
+  return types;
+}
+
 // probe(variables) -> how many bytes the gradient of a trip would save.
 absl::StatusOr<Function> Segments::Probe() {
   FunctionRequest request;
-  const std::vector<DType>& types = types_;
+  const std::vector<DType> types = TypesOfAdjoints();
   for (size_t i = 0; i < types.size(); ++i) {
-    const bool is_number =
-        HasDerivative(types[i]) && types[i] != DType::kVariant && types[i] != DType::kResource;
+    const bool is_number = HasDerivative(types[i]) && types[i] != DType::kVariant;
     request.wanted.push_back(is_number);
     request.results.push_back(is_number && !invariant_[i]);
     request.dense.push_back(is_number && !invariant_[i]);

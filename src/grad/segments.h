@@ -30,6 +30,7 @@ class Segments {
   absl::StatusOr<std::string> LevelCondition();
   absl::StatusOr<std::string> LevelBody(int level);
   absl::StatusOr<Function> Probe();
+  std::vector<DType> TypesOfAdjoints() const;
   // k and m for checkpoints of so many bytes.
   std::pair<Expr, Expr> Measure(const std::vector<Expr>& vars, int64_t bytes, ExprBuilder& exprs);
   // vars after a call of segment_l.

@@ -416,5 +416,22 @@ TEST(Optimizer, OneVariableInSeveralRolesDoesNotLockForEver) {
   EXPECT_EQ(Read(run, v).scalar<float>(), 2.0f);
 }
 
+// ---- Captured for loops that run again
+
+TEST(CapturedVariable, KeepsTheValueThatItHad) {
+  ResourceRun run;
+  const Tensor handle = MakeHandle(run, "w");
+  const AttrMap as_float = Attrs({{"dtype", DType::kFloat}});
+  const auto capture = [&] { return run.Run("_CaptureVariable", {handle}, as_float); };
+  const Tensor nothing = capture();
+  EXPECT_TRUE(Says(run.Error("_CapturedValue", {handle, nothing}, as_float),
+                   absl::StatusCode::kFailedPrecondition, "Could not find variable w"));
+  ASSERT_TRUE(run.Try("AssignVariableOp", {handle, Tensor::Vector<float>({1, 2})}, as_float).ok());
+  const Tensor captured = capture();
+  ASSERT_TRUE(run.Try("AssignVariableOp", {handle, Tensor::Vector<float>({3, 4})}, as_float).ok());
+  EXPECT_EQ(Values<float>(run.Run("_CapturedValue", {handle, captured}, as_float)),
+            (std::vector<float>{1, 2}));
+}
+
 }  // namespace
 }  // namespace gyre

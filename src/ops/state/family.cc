@@ -7,6 +7,7 @@ namespace gyre {
   X(ResourceVariable) \
   X(VariableScatter)  \
   X(ResourceGather)   \
+  X(Captured)         \
   X(DestroyResource)  \
   X(CopyOnRead) X(Optimizer) X(Queue) X(Mutex) X(Stack) X(TensorArray) X(TensorArrayBulk)
 

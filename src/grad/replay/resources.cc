@@ -1,0 +1,196 @@
+#include "grad/replay/resources.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ir/calls.h"
+#include "ir/data_order.h"
+
+namespace gyre::grad {
+namespace {
+
+bool IsHandle(const NodeSignature::Slot& slot) {
+  return slot.dtype == DType::kResource || slot.is_ref;
+}
+
+bool HandsOn(const Node& node) {
+  return node.op != nullptr && node.op->traits.forwards &&
+         node.signature.inputs.size() == node.signature.outputs.size();
+}
+
+// Ops that talk, but to nobody who could change a resource.
+constexpr absl::string_view kOnlyTalk[] = {
+    "Abort",  "Assert",    "CheckNumerics", "CheckNumericsV2", "Print", "PrintV2",  "ReadFile",
+    "SaveV2", "WriteFile", "_Send",         "_HostSend",       "_Recv", "_HostRecv"};
+
+bool OnlyTalks(const Node& node) {
+  return std::find(std::begin(kOnlyTalk), std::end(kOnlyTalk), node.op_name) != std::end(kOnlyTalk);
+}
+
+}  // namespace
+
+bool ResourceSet::Join(const ResourceSet& other) {
+  const size_t before = names.size();
+  const bool had_any = has_any;
+  has_any |= other.has_any;
+  names.insert(other.names.begin(), other.names.end());
+  return names.size() != before || has_any != had_any;
+}
+
+bool ResourceSet::MayMeet(const ResourceSet& other) const {
+  if (names.empty() || other.names.empty() || has_any || other.has_any) return true;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return other.names.contains(name); });
+}
+
+Resources::Resources(const Program& program) : program_(program) {
+  std::map<std::string, std::set<std::string>> callers;
+  std::set<std::string> pending;
+  const auto prepare = [&](const std::string& name, const Function& function) {
+    pending.insert(name);
+    for (const Node& node : function.nodes) rows_[name].emplace_back(node.num_outputs());
+    for (const std::string& callee : NamedFunctions(function)) callers[callee].insert(name);
+  };
+  prepare("", program.main());
+  for (const auto& [name, function] : program.functions()) prepare(name, *function);
+  for (const NodeId arg : program.main().arg_nodes) rows_[""][arg][0].has_any = true;
+  while (!pending.empty()) {
+    const std::string name = pending.extract(pending.begin()).value();
+    if (Update(name, pending)) pending.insert(callers[name].begin(), callers[name].end());
+  }
+}
+
+const Function& Resources::Find(const std::string& function) const {
+  return function.empty() ? program_.main() : *program_.FindFunction(function);
+}
+
+// Named ones are those of the session; others are known by where they are made.
+ResourceSet Resources::Made(const std::string& function, const Node& node) const {
+  ResourceSet made;
+  // Of gradients, too: no variable.
+  const bool is_array = absl::StartsWith(node.op_name, "TensorArray");
+  const bool is_maker =
+      node.op != nullptr && node.kind() == OpKind::kPlain && node.op_name != "Placeholder" &&
+      std::none_of(node.signature.inputs.begin(), node.signature.inputs.end(),
+                   [](const auto& in) { return IsHandle(in) || in.dtype == DType::kVariant; });
+  const std::string name = node.attrs.GetOr<std::string>("shared_name", "");
+  const bool has_name = !name.empty() || function.empty() ||
+                        (is_maker && node.op->traits.effect == Effect::kAllocate);
+  if (!is_array && (!is_maker || !has_name || node.op_name == "_VarHandlesOp")) {
+    made.has_any = true;
+  } else if (is_array || node.op->traits.effect == Effect::kAllocate) {
+    made.names = {absl::StrCat(node.op_name, " of ", function, "/", node.name)};
+  } else {
+    made.names = {absl::StrCat(node.op_name, " ", node.attrs.GetOr<std::string>("container", ""),
+                               "/", name.empty() ? node.name : name)};
+  }
+  return made;
+}
+
+bool Resources::Update(const std::string& name, std::set<std::string>& pending) {
+  const Function& function = Find(name);
+  Rows& rows = rows_[name];
+  bool changed = false;
+  for (const NodeId id : OrderByData(function).order) {
+    const Node& node = function.node(id);
+    if (IsStructured(node.kind())) {
+      changed |= HandOver(name, node, pending);
+      continue;
+    }
+    if (node.kind() == OpKind::kArg) continue;
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      if (!IsHandle(node.signature.outputs[slot])) continue;
+      if (HandsOn(node)) {
+        changed |= rows[id][slot].Join(rows[node.inputs[slot].node][node.inputs[slot].slot]);
+      } else {
+        changed |= rows[id][slot].Join(Made(name, node));
+      }
+    }
+  }
+  return changed;
+}
+
+// Arguments to the functions of a node, and what they return to it.
+bool Resources::HandOver(const std::string& name, const Node& site,
+                         std::set<std::string>& pending) {
+  const size_t selectors = NumSelectorInputs(site);
+  const size_t first = site.kind() == OpKind::kFor ? 1 : 0;
+  const bool is_loop = site.kind() == OpKind::kWhile || site.kind() == OpKind::kFor;
+  Rows& rows = rows_[name];
+  std::vector<ResourceSet>& outputs = rows[site.id];
+  bool changed = false;
+  for (size_t i = selectors; is_loop && i < site.inputs.size(); ++i) {
+    if (IsHandle(site.signature.inputs[i]))
+      changed |= outputs[i - selectors].Join(rows[site.inputs[i].node][site.inputs[i].slot]);
+  }
+  for (const Callee& callee : CalleesOf(program_, site)) {
+    const Function* called = program_.FindFunction(callee.function.name);
+    if (called == nullptr) continue;
+    Rows& inner = rows_[called->name];
+    for (size_t i = selectors; i < site.inputs.size(); ++i) {
+      const size_t arg = i - selectors + first;
+      if (!IsHandle(site.signature.inputs[i]) || arg >= called->arg_nodes.size()) continue;
+      // What a trip hands to the next is an argument, too.
+      const ResourceSet& given =
+          is_loop ? outputs[i - selectors] : rows[site.inputs[i].node][site.inputs[i].slot];
+      if (inner[called->arg_nodes[arg]][0].Join(given)) pending.insert(called->name);
+    }
+    if (callee.role == "cond") continue;
+    for (size_t r = 0; r < std::min(called->results.size(), outputs.size()); ++r) {
+      const Endpoint value = called->results[r].value;
+      if (IsHandle(site.signature.outputs[r]))
+        changed |= outputs[r].Join(inner[value.node][value.slot]);
+    }
+  }
+  return changed;
+}
+
+const ResourceSet& Resources::Of(const std::string& function, Endpoint handle) const {
+  return rows_.at(function)[handle.node][handle.slot];
+}
+
+ResourceSet Resources::WrittenBy(const std::string& function, const Node& node) const {
+  ResourceSet written;
+  std::set<std::string> seen, pending;
+  const auto add = [&](const std::string& in, const Node& one) {
+    const std::vector<Callee> callees = CalleesOf(program_, one);
+    if (callees.empty()) AddWrites(in, one, written);
+    for (const Callee& callee : callees) {
+      const bool is_known = program_.FindFunction(callee.function.name) != nullptr;
+      written.has_any |= !is_known;
+      if (is_known && seen.insert(callee.function.name).second)
+        pending.insert(callee.function.name);
+    }
+  };
+  add(function, node);
+  while (!pending.empty() && !written.has_any) {
+    const std::string name = pending.extract(pending.begin()).value();
+    for (const Node& inner : Find(name).nodes) add(name, inner);
+  }
+  return written;
+}
+
+void Resources::AddWrites(const std::string& function, const Node& node,
+                          ResourceSet& written) const {
+  const bool has_reference =
+      std::any_of(node.signature.inputs.begin(), node.signature.inputs.end(),
+                  [](const NodeSignature::Slot& slot) { return slot.is_ref; });
+  if (node.op == nullptr || has_reference || node.kind() == OpKind::kSymbolicGradient) {
+    written.has_any = true;
+    return;
+  }
+  const Effect effect = node.op->traits.effect;
+  if (effect != Effect::kWrite && effect != Effect::kIo) return;
+  bool names_one = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!IsHandle(node.signature.inputs[i])) continue;
+    const ResourceSet& one = Of(function, node.inputs[i]);
+    names_one = true;
+    written.has_any |= one.names.empty();
+    written.Join(one);
+  }
+  if (!names_one) written.has_any |= effect == Effect::kWrite || !OnlyTalks(node);
+}
+
+}  // namespace gyre::grad
