@@ -13,6 +13,8 @@
 namespace gyre::dist {
 namespace {
 
+// Until the other process has said hello, and after.
+constexpr size_t kFirstBufferBytes = size_t{1} << 10;
 constexpr size_t kBufferBytes = size_t{1} << 16;
 // Elements up to this are copied behind their header, frames up to that many bytes next to each
 // other.
@@ -30,7 +32,7 @@ absl::string_view BytesOf(const Tensor& value) {
 Channel::Channel(std::unique_ptr<ByteStream> stream)
     : stream_(std::move(stream)),
       with_checksum_(stream_->NeedsChecksum()),
-      buffer_(kBufferBytes, '\0') {}
+      buffer_(kFirstBufferBytes, '\0') {}
 
 char* Channel::Append(size_t bytes) {
   if (outgoing_.empty() || outgoing_.back().value.has_value() ||
@@ -266,6 +268,7 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
   if (is_hello) {
     GYRE_ASSIGN_OR_RETURN(const Hello hello, DecodeHello(body_));
     GYRE_RETURN_IF_ERROR(sink.OnHello(hello));
+    buffer_.resize(kBufferBytes);
     reading_ = Reading::kHeader;
     return true;
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "dist/cluster.h"
+#include "dist/gate/knock.h"
 #include "dist/grpc_library.h"
 #include "dist/host.h"
 #include "gyre/session.h"
@@ -60,7 +61,13 @@ absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOption
   settings.incarnation = Random();
   const auto owned = std::make_shared<OwnedCluster>();
   GYRE_ASSIGN_OR_RETURN(owned->host, dist::MachineHost(""));
-  GYRE_ASSIGN_OR_RETURN(owned->engine, dist::ConnectCluster(*owned->host, grpc->dial, settings));
+  const auto dial = [&](const std::string& address, std::shared_ptr<dist::LinkHandler> handler)
+      -> absl::StatusOr<std::shared_ptr<dist::ControlLink>> {
+    GYRE_ASSIGN_OR_RETURN(dist::Fd socket,
+                          dist::Knock(address, settings.token, settings.failure_nanos));
+    return grpc->dial(socket.Release(), address, std::move(handler));
+  };
+  GYRE_ASSIGN_OR_RETURN(owned->engine, dist::ConnectCluster(*owned->host, dial, settings));
   return std::shared_ptr<const Engine>(owned, owned->engine.get());
 }
 

@@ -12,6 +12,9 @@
 
 namespace gyre::dist {
 
+// The most that one message may have: protobuf's limit, and gRPC's, is 2^31.
+inline constexpr int kMostLinkBytes = 2'000'000'000;
+
 // Who a link hands what comes to. One call at a time, on threads of the link's.
 class LinkHandler {
  public:

@@ -12,21 +12,21 @@
 
 namespace gyre::dist {
 
-// What accepts links. Its destructor ends them all and waits for the last OnClosed.
+// The workers' end of links. Its destructor ends them all and waits for the last OnClosed.
 class ControlServer {
  public:
   virtual ~ControlServer() = default;
-  // "127.0.0.1:4001": with the port that it is.
-  virtual std::string address() const = 0;
+  // Takes over the socket of one who may open links. Thread-safe.
+  virtual void Take(int socket) = 0;
 };
 
 // What the library exports, as `gyre_grpc`.
 struct GrpcLibrary {
-  uint32_t interface = 1;  // raised when the rest changes
-  absl::StatusOr<std::shared_ptr<ControlLink>> (*dial)(const std::string& address,
-                                                       std::shared_ptr<LinkHandler> handler);
-  absl::StatusOr<std::unique_ptr<ControlServer>> (*serve)(const std::string& address,
-                                                          LinkAcceptor acceptor);
+  uint32_t interface = 2;  // raised when the rest changes
+  // A link on a socket, which it takes over, to whoever is called `address`.
+  std::shared_ptr<ControlLink> (*dial)(int socket, const std::string& address,
+                                       std::shared_ptr<LinkHandler> handler);
+  absl::StatusOr<std::unique_ptr<ControlServer>> (*serve)(LinkAcceptor acceptor);
 };
 
 // Loads it. FAILED_PRECONDITION where it is not there, or of another version.

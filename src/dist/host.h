@@ -46,7 +46,7 @@ class Host {
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Dial(const ChannelAddress& address,
                                                            Transport transport) = 0;
   // The next stream that another process has dialled; null: none yet. One thread at a time.
-  virtual absl::StatusOr<std::unique_ptr<ByteStream>> Accept() = 0;
+  virtual std::unique_ptr<ByteStream> Accept() = 0;
 
   // Sleeps until one of the streams (all prepared to wait) may be read, or written where
   // `for_write` says so, until somebody dials, until WakeSleeper, or for `nanos`. One thread at a

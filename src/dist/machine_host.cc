@@ -32,7 +32,9 @@ std::string MachineId() {
 
 class Machine final : public Host {
  public:
-  Machine(Fd wake, Fd tcp, Fd memory, ChannelAddress address)
+  // The listeners may be null: then nobody can dial.
+  Machine(Fd wake, std::unique_ptr<Listener> tcp, std::unique_ptr<Listener> memory,
+          ChannelAddress address)
       : wake_(std::move(wake)),
         tcp_(std::move(tcp)),
         memory_(std::move(memory)),
@@ -63,32 +65,29 @@ class Machine final : public Host {
     return TcpStream(std::move(fd), to.tcp);
   }
 
-  absl::StatusOr<std::unique_ptr<ByteStream>> Accept() override {
-    if (!tcp_) return std::unique_ptr<ByteStream>();
-    GYRE_ASSIGN_OR_RETURN(Fd caller, dist::Accept(tcp_));
-    if (caller) return TcpStream(std::move(caller), "a caller");
-    GYRE_ASSIGN_OR_RETURN(Fd neighbour, dist::Accept(memory_));
-    const std::lock_guard lock(offering_mutex_);
-    if (neighbour) offering_.push_back(std::move(neighbour));
-    for (size_t i = 0; i < offering_.size(); ++i) {
-      absl::StatusOr<std::unique_ptr<ByteStream>> stream =
-          AcceptSharedMemory(offering_[i], "a caller");
-      if (stream.ok() && *stream == nullptr) continue;
-      offering_.erase(offering_.begin() + static_cast<std::ptrdiff_t>(i));
-      if (stream.ok()) return stream;
-      break;  // who offers nonsense is hung up on
+  std::unique_ptr<ByteStream> Accept() override {
+    if (tcp_ == nullptr) return nullptr;
+    // In turn: many callers at one entrance do not keep those at the other out.
+    for (int i = 0; i < 2; ++i) {
+      takes_tcp_ = !takes_tcp_;
+      Fd caller = (takes_tcp_ ? tcp_ : memory_)->Accept();
+      if (!caller) continue;
+      return takes_tcp_ ? TcpStream(std::move(caller), "a caller")
+                        : AcceptSharedMemory(std::move(caller), "a caller");
     }
-    return std::unique_ptr<ByteStream>();
+    return nullptr;
   }
 
   void Sleep(absl::Span<ByteStream* const> streams, const std::vector<bool>& for_write,
              int64_t nanos) override {
     fds_.clear();
-    // ppoll skips what is negative: a host that does not listen.
-    for (const int fd : {wake_.get(), tcp_.get(), memory_.get()}) fds_.push_back({fd, POLLIN, 0});
-    {
-      const std::lock_guard lock(offering_mutex_);
-      for (const Fd& fd : offering_) fds_.push_back({fd.get(), POLLIN, 0});
+    fds_.push_back({wake_.get(), POLLIN, 0});
+    for (const Listener* const listener : {tcp_.get(), memory_.get()}) {
+      if (listener == nullptr) continue;
+      fds_.push_back({listener->fd(), POLLIN, 0});
+      // 0 where nobody is let wait: in the past.
+      const int64_t pause = listener->resumes_nanos() - SystemClock().NowNanos();
+      if (pause > 0) nanos = std::min(nanos, pause);
     }
     for (size_t i = 0; i < streams.size(); ++i) {
       const bool output = for_write[i] && streams[i]->WaitsForOutput();
@@ -118,11 +117,11 @@ class Machine final : public Host {
   }
 
  private:
-  const Fd wake_, tcp_, memory_;
+  const Fd wake_;
+  const std::unique_ptr<Listener> tcp_, memory_;
   const ChannelAddress address_;
-  std::mutex offering_mutex_;
-  std::vector<Fd> offering_;  // guarded by it: callers whose memory has not come yet
-  std::vector<pollfd> fds_;   // of who sleeps
+  bool takes_tcp_ = false;   // of who accepts: whom it took last
+  std::vector<pollfd> fds_;  // of who sleeps
 };
 
 }  // namespace
@@ -133,13 +132,13 @@ absl::StatusOr<std::unique_ptr<Host>> MachineHost(const std::string& listen_host
   ChannelAddress address;
   address.machine = MachineId();
   if (listen_host.empty())
-    return std::make_unique<Machine>(std::move(wake), Fd(), Fd(), std::move(address));
+    return std::make_unique<Machine>(std::move(wake), nullptr, nullptr, std::move(address));
   HostPort bound;
-  GYRE_ASSIGN_OR_RETURN(Fd tcp, ListenTcp({listen_host, 0}, &bound));
+  GYRE_ASSIGN_OR_RETURN(auto tcp, ListenTcp({listen_host, 0}, &bound));
   std::random_device random;
   address.tcp = bound.ToString();
   address.memory = absl::StrCat("gyre-", getpid(), "-", absl::Hex(random()), absl::Hex(random()));
-  GYRE_ASSIGN_OR_RETURN(Fd memory, ListenUnix(address.memory));
+  GYRE_ASSIGN_OR_RETURN(auto memory, ListenUnix(address.memory));
   return std::make_unique<Machine>(std::move(wake), std::move(tcp), std::move(memory),
                                    std::move(address));
 }

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "dist/secret.h"
 
 namespace gyre::dist {
 namespace {
@@ -85,7 +86,8 @@ absl::Status Mesh::Dial(uint64_t incarnation) {
 }
 
 void Mesh::Add(PeerPtr peer) {
-  peer->heard_nanos.store(host_.clock().NowNanos(), std::memory_order_relaxed);
+  peer->since_nanos = host_.clock().NowNanos();
+  peer->heard_nanos.store(peer->since_nanos, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   PeerList all = *everybody_;
   all.push_back(std::move(peer));
@@ -255,8 +257,12 @@ absl::Status Mesh::OnHello(const PeerPtr& from, const Hello& hello) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = expected_.find(hello.from);
-    if (it == expected_.end() || !absl::c_linear_search(it->second.secrets, hello.secret) ||
-        hello.to != options_.incarnation) {
+    int matches = 0;  // all are compared: time does not tell which one does
+    if (it != expected_.end()) {
+      for (const std::string& secret : it->second.secrets)
+        matches += IsSameSecret(secret, hello.secret) ? 1 : 0;
+    }
+    if (matches == 0 || hello.to != options_.incarnation) {
       return absl::PermissionDeniedError("somebody calls who does not belong to the cluster");
     }
     const uint64_t called = from->incarnation.load(std::memory_order_relaxed);
@@ -351,11 +357,24 @@ void Mesh::End(uint64_t id) {
 void Mesh::AcceptCallers() {
   const std::unique_lock lock(accept_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  while (true) {
-    absl::StatusOr<std::unique_ptr<ByteStream>> stream = host_.Accept();
-    if (!stream.ok() || *stream == nullptr) return;
-    Add(std::make_shared<Peer>(*std::move(stream)));
+  // Who calls has to wait if many do: there are steps to run.
+  for (int i = 0; i < options_.most_callers; ++i) {
+    std::unique_ptr<ByteStream> stream = host_.Accept();
+    if (stream == nullptr) return;
+    MakeRoomForCaller();
+    Add(std::make_shared<Peer>(std::move(stream)));
   }
+}
+
+void Mesh::MakeRoomForCaller() {
+  const auto all = Everybody();
+  PeerPtr first;
+  int callers = 0;
+  for (const PeerPtr& peer : *all) {
+    if (peer->incarnation.load(std::memory_order_acquire) != 0) continue;
+    if (callers++ == 0) first = peer;
+  }
+  if (callers >= options_.most_callers) Lose(first, absl::ResourceExhaustedError("others call"));
 }
 
 void Mesh::PollChannels() {
@@ -430,6 +449,9 @@ void Mesh::Tick() {
     if (silent > options_.failure_nanos) {
       Lose(peer, absl::UnavailableError(
                      absl::StrCat("nothing was heard of it for ", silent / 1'000'000, " ms")));
+    } else if (now - peer->since_nanos > options_.failure_nanos &&
+               !peer->is_known.load(std::memory_order_relaxed)) {
+      Lose(peer, absl::UnavailableError("it has not said who it is"));
     } else if (silent > kPingNanos && peer->is_known.load(std::memory_order_relaxed)) {
       Send(*peer, ping);
     }

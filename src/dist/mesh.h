@@ -38,6 +38,9 @@ class Mesh final : public Courier {
     uint64_t incarnation = 0;  // of this process
     int64_t look_out_nanos = 0;
     int64_t failure_nanos = 5'000'000'000;  // who says nothing for so long is gone
+    // Who call and have not said who they are: beyond so many, the one that called first is hung up
+    // on. Each may take failure_nanos.
+    int most_callers = 128;
   };
   // Called on whatever thread polls, or ticks.
   struct Callbacks {
@@ -109,6 +112,7 @@ class Mesh final : public Courier {
   absl::Status Dial(uint64_t incarnation);
   void WaitAs(bool gives_way, uint64_t seen, int64_t nanos);
   void AcceptCallers();
+  void MakeRoomForCaller();
   void PollChannels();
   void Lose(const PeerPtr& peer, const absl::Status& why);
   std::shared_ptr<StepRendezvous> StepFor(uint64_t id, bool makes);

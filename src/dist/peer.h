@@ -24,6 +24,7 @@ struct Peer {
   std::string name;                     // for people: "worker 1 (127.0.0.1:4002)"
   std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
   std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back
+  int64_t since_nanos = 0;              // when it called or was called; set before others see it
   std::atomic<int64_t> heard_nanos{0};  // when something came last: see Tick
   // Of the thread that reads: the step that the last value was for. It may have ended.
   std::shared_ptr<StepRendezvous> last_step;

@@ -1,6 +1,7 @@
-// A worker as a process: listens, with gRPC for clients and with channels for other workers.
+// A worker as a process: listens, for clients at its gate, and with channels for other workers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@ struct ServeOptions {
   int num_devices = 1;
   int threads = 0;
   int64_t failure_timeout_ms = 5000;
+  // See GateOptions. Null: nobody wants to know.
+  std::function<void(const std::string&)> log = nullptr;
 };
 
 // A worker that works until it is destroyed.
@@ -25,8 +28,8 @@ class Serving {
 };
 
 // PERMISSION_DENIED for an address beyond this machine without a token that was given: whoever
-// reaches a worker and knows its token runs what they like there. UNAVAILABLE where nobody can
-// listen.
+// reaches a worker and knows its token runs what they like there. INVALID_ARGUMENT for a token
+// that is too short or too long, UNAVAILABLE where nobody can listen.
 absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options);
 
 // 128 random bits, in hexadecimal.

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "dist/messages.h"
+#include "dist/secret.h"
 #include "dist/watch/teller.h"
 #include "exec/dataflow/devices.h"
 #include "graphdef/import.h"
@@ -34,14 +35,6 @@ constexpr size_t kCancelledKept = 256;
 // What a client may ask for at most.
 constexpr int64_t kMostFailureMs = 3'600'000;
 constexpr int64_t kMostLookOutNanos = 1'000 * kNanosPerMs;
-
-// In time that does not tell where two tokens differ.
-bool IsSameToken(absl::string_view a, absl::string_view b) {
-  unsigned char differs = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    differs |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return differs == 0;
-}
 
 // The node that the client calls so.
 absl::StatusOr<NodeId> FindNode(const Function& main, const proto::Compile::Endpoint& endpoint) {
@@ -88,7 +81,10 @@ struct Worker::State {
       : host(h),
         options(o),
         mesh(
-            h, {.incarnation = o.incarnation, .failure_nanos = o.failure_nanos},
+            h,
+            {.incarnation = o.incarnation,
+             .failure_nanos = o.failure_nanos,
+             .most_callers = o.most_callers},
             {.on_lost = nullptr, .on_message = [this](const Peer& from, absl::string_view message) {
                OnMessage(from, message);
              }}) {}
@@ -296,7 +292,7 @@ void Worker::Client::Greet(const proto::Hello& hello) {
         absl::StrCat("this worker speaks version ", kControlVersion,
                      " of the control protocol, the client version ", hello.version(),
                      ": both must be of the same Gyre"));
-  } else if (!IsSameToken(hello.token(), state_->options.token)) {
+  } else if (!IsSameSecret(hello.token(), state_->options.token)) {
     status = absl::UnauthenticatedError("the token is not this worker's");
   } else {
     is_known_ = true;

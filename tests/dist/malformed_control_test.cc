@@ -155,9 +155,7 @@ class HastyHost final : public Host {
   absl::StatusOr<std::unique_ptr<ByteStream>> Dial(const ChannelAddress&, Transport) override {
     return absl::UnavailableError("nobody is there");
   }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Accept() override {
-    return std::unique_ptr<ByteStream>();
-  }
+  std::unique_ptr<ByteStream> Accept() override { return nullptr; }
   void Sleep(absl::Span<ByteStream* const>, const std::vector<bool>&, int64_t) override {}
   void WakeSleeper() override {}
   void Wait(std::unique_lock<std::mutex>&, std::condition_variable&, int64_t) override {}

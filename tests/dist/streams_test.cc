@@ -43,22 +43,20 @@ struct Sockets {
 
 absl::StatusOr<Sockets> TcpSockets() {
   HostPort bound;
-  GYRE_ASSIGN_OR_RETURN(const Fd listener, ListenTcp({"127.0.0.1", 0}, &bound));
+  GYRE_ASSIGN_OR_RETURN(const auto listener, ListenTcp({"127.0.0.1", 0}, &bound));
   Sockets sockets;
   GYRE_ASSIGN_OR_RETURN(sockets.dials, DialTcp({"127.0.0.1", bound.port}));
-  while (!sockets.accepts) {
-    GYRE_ASSIGN_OR_RETURN(sockets.accepts, Accept(listener));
-  }
+  while (!sockets.accepts) sockets.accepts = listener->Accept();
   return sockets;
 }
 
 absl::StatusOr<Sockets> UnixSockets() {
   static std::atomic<int> next{0};
   const std::string name = absl::StrCat("gyre-test-", getpid(), "-", next++);
-  GYRE_ASSIGN_OR_RETURN(const Fd listener, ListenUnix(name));
+  GYRE_ASSIGN_OR_RETURN(const auto listener, ListenUnix(name));
   Sockets sockets;
   GYRE_ASSIGN_OR_RETURN(sockets.dials, DialUnix(name));
-  GYRE_ASSIGN_OR_RETURN(sockets.accepts, Accept(listener));
+  sockets.accepts = listener->Accept();
   return sockets;
 }
 
@@ -72,7 +70,9 @@ absl::StatusOr<StreamPair> HandedOverPair() {
   GYRE_ASSIGN_OR_RETURN(Sockets sockets, UnixSockets());
   StreamPair pair;
   GYRE_ASSIGN_OR_RETURN(pair.first, OfferSharedMemory(std::move(sockets.dials), "one"));
-  GYRE_ASSIGN_OR_RETURN(pair.second, AcceptSharedMemory(sockets.accepts, "two"));
+  pair.second = AcceptSharedMemory(std::move(sockets.accepts), "two");
+  char none;  // but the memory comes
+  GYRE_RETURN_IF_ERROR(pair.second->Read(absl::MakeSpan(&none, 1)).status());
   return pair;
 }
 
@@ -397,18 +397,20 @@ TEST(SharedMemoryMalformed, IsNotTakenFromWhoOffersAnythingElse) {
           Offer{'m', {STDIN_FILENO}}, Offer{'m', std::vector<int>(100, good.get())}}) {
       auto sockets = UnixSockets();
       SendDescriptors(sockets->dials, offer.byte, offer.descriptors);
-      const auto got = AcceptSharedMemory(sockets->accepts, "a caller");
+      char c;
+      const auto got =
+          AcceptSharedMemory(std::move(sockets->accepts), "a caller")->Read(absl::MakeSpan(&c, 1));
       EXPECT_TRUE(absl::IsInvalidArgument(got.status())) << got.status();
       EXPECT_THAT(std::string(got.status().message()), HasSubstr("a caller offers no shared"));
     }
     auto sockets = UnixSockets();
-    const auto early = AcceptSharedMemory(sockets->accepts, "a caller");
-    ASSERT_TRUE(early.ok()) << early.status();
-    EXPECT_EQ(*early, nullptr);
+    const auto early = AcceptSharedMemory(std::move(sockets->accepts), "a caller");
+    char c;
+    EXPECT_EQ(*early->Read(absl::MakeSpan(&c, 1)), 0u);
+    EXPECT_EQ(*early->Write({"x"}), 0u);
     SendDescriptors(sockets->dials, 'm', {good.get()});
-    const auto got = AcceptSharedMemory(sockets->accepts, "a caller");
-    ASSERT_TRUE(got.ok()) << got.status();
-    EXPECT_NE(*got, nullptr);
+    EXPECT_EQ(*early->Read(absl::MakeSpan(&c, 1)), 0u);
+    EXPECT_EQ(*early->Write({"x"}), 1u);
   }
   EXPECT_EQ(OpenDescriptors(), before);
 }

@@ -45,9 +45,9 @@ absl::StatusOr<std::unique_ptr<dist::ByteStream>> TestHost::Dial(
   return std::move(here);
 }
 
-absl::StatusOr<std::unique_ptr<dist::ByteStream>> TestHost::Accept() {
+std::unique_ptr<dist::ByteStream> TestHost::Accept() {
   const std::lock_guard lock(mutex_);
-  if (callers_.empty()) return std::unique_ptr<dist::ByteStream>();
+  if (callers_.empty()) return nullptr;
   std::unique_ptr<dist::ByteStream> caller = std::move(callers_.front());
   callers_.pop_front();
   return caller;

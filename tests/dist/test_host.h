@@ -51,7 +51,7 @@ class TestHost final : public dist::Host {
   dist::ChannelAddress channel_address() const override { return {name_, "", ""}; }
   absl::StatusOr<std::unique_ptr<dist::ByteStream>> Dial(const dist::ChannelAddress& address,
                                                          dist::Transport transport) override;
-  absl::StatusOr<std::unique_ptr<dist::ByteStream>> Accept() override;
+  std::unique_ptr<dist::ByteStream> Accept() override;
   void Sleep(absl::Span<dist::ByteStream* const> streams, const std::vector<bool>& for_write,
              int64_t nanos) override {
     machine_->Sleep(streams, for_write, nanos);

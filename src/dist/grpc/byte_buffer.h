@@ -12,8 +12,6 @@
 namespace gyre::dist {
 
 inline constexpr char kAttach[] = "/gyre.dist.Control/Attach";
-// What a program and its constants may take, as one message.
-inline constexpr int kMaxMessageBytes = 2'000'000'000;
 
 inline grpc::ByteBuffer ToByteBuffer(const std::string& message) {
   const grpc::Slice slice(message);

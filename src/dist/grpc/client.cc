@@ -3,8 +3,8 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 
 #include <deque>
 #include <mutex>
@@ -101,19 +101,16 @@ void KeepCallbackThreads() {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<ControlLink>> DialGrpc(const std::string& address,
-                                                      std::shared_ptr<LinkHandler> handler) {
+std::shared_ptr<ControlLink> DialGrpc(int socket, const std::string& address,
+                                      std::shared_ptr<LinkHandler> handler) {
   KeepCallbackThreads();
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  // A connection of its own: one link's loss is not another's.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  const auto channel =
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetMaxReceiveMessageSize(kMostLinkBytes);
+  arguments.SetMaxSendMessageSize(kMostLinkBytes);
+  const auto channel = grpc::CreateCustomInsecureChannelFromFd(address, socket, arguments);
   auto link = std::make_shared<ClientLink>(channel, std::move(handler));
   link->Start();
-  return std::shared_ptr<ControlLink>(std::move(link));
+  return link;
 }
 
 }  // namespace gyre::dist

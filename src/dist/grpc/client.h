@@ -4,13 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "dist/control_link.h"
 
 namespace gyre::dist {
 
-// As LinkDialer.
-absl::StatusOr<std::shared_ptr<ControlLink>> DialGrpc(const std::string& address,
-                                                      std::shared_ptr<LinkHandler> handler);
+// A link on a connected socket, which it takes over. `address` is shown in errors.
+std::shared_ptr<ControlLink> DialGrpc(int socket, const std::string& address,
+                                      std::shared_ptr<LinkHandler> handler);
 
 }  // namespace gyre::dist

@@ -1,16 +1,15 @@
 #include "dist/grpc/server.h"
 
 #include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
 
 #include <chrono>
 #include <deque>
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "dist/grpc/byte_buffer.h"
 
 namespace gyre::dist {
@@ -113,38 +112,30 @@ class GrpcServer final : public ControlServer {
     server_->Wait();
   }
 
-  absl::Status Start(const std::string& address) {
+  // It listens nowhere itself: the gate does.
+  absl::Status Start() {
     constexpr int kKeepAliveMs = 2000;
     grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
     builder.RegisterCallbackGenericService(&service_);
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.SetMaxSendMessageSize(kMaxMessageBytes);
-    // Two workers on one port would each get half of the calls.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(kMostLinkBytes);
+    builder.SetMaxSendMessageSize(kMostLinkBytes);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveMs);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0)
-      return absl::UnavailableError(absl::StrCat("cannot listen on ", address));
-    address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
-    return absl::OkStatus();
+    return server_ == nullptr ? absl::UnavailableError("gRPC does not start") : absl::OkStatus();
   }
-  std::string address() const override { return address_; }
+  void Take(int socket) override { grpc::AddInsecureChannelFromFd(server_.get(), socket); }
 
  private:
   Service service_;
-  std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ControlServer>> ServeGrpc(const std::string& address,
-                                                         LinkAcceptor acceptor) {
+absl::StatusOr<std::unique_ptr<ControlServer>> ServeGrpc(LinkAcceptor acceptor) {
   auto server = std::make_unique<GrpcServer>(std::move(acceptor));
-  if (absl::Status status = server->Start(address); !status.ok()) return status;
+  if (absl::Status status = server->Start(); !status.ok()) return status;
   return server;
 }
 

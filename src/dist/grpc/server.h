@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "dist/control_link.h"
@@ -10,8 +9,7 @@
 
 namespace gyre::dist {
 
-// UNAVAILABLE where nobody can listen there.
-absl::StatusOr<std::unique_ptr<ControlServer>> ServeGrpc(const std::string& address,
-                                                         LinkAcceptor acceptor);
+// UNAVAILABLE where gRPC does not start.
+absl::StatusOr<std::unique_ptr<ControlServer>> ServeGrpc(LinkAcceptor acceptor);
 
 }  // namespace gyre::dist

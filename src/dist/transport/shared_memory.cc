@@ -64,7 +64,8 @@ absl::StatusOr<Fd> MakeMemory() {
 
 class SharedMemory final : public ByteStream {
  public:
-  SharedMemory(MemoryPtr memory, bool is_offerer, Fd socket, std::string peer)
+  SharedMemory(MemoryPtr memory, bool is_offerer, std::shared_ptr<const Fd> socket,
+               std::string peer)
       : memory_(std::move(memory)),
         out_(memory_->rings[is_offerer ? 0 : 1]),
         in_(memory_->rings[is_offerer ? 1 : 0]),
@@ -111,7 +112,7 @@ class SharedMemory final : public ByteStream {
   }
 
   void LookAgain() override { empty_reads_.store(kLookEvery, std::memory_order_relaxed); }
-  void HangUp() override { shutdown(socket_.get(), SHUT_RDWR); }
+  void HangUp() override { shutdown(socket_->get(), SHUT_RDWR); }
 
   bool PrepareWait(bool for_write) override {
     LookAgain();  // who was woken by the other's death sees it at once
@@ -127,10 +128,10 @@ class SharedMemory final : public ByteStream {
     in_.reader_sleeps.store(0, std::memory_order_relaxed);
     out_.writer_sleeps.store(0, std::memory_order_relaxed);
     char bells[64];
-    while (recv(socket_.get(), bells, sizeof(bells), MSG_DONTWAIT) > 0) {
+    while (recv(socket_->get(), bells, sizeof(bells), MSG_DONTWAIT) > 0) {
     }
   }
-  int fd() const override { return socket_.get(); }
+  int fd() const override { return socket_->get(); }
   bool WaitsForOutput() const override { return false; }
   bool NeedsChecksum() const override { return false; }
   std::string name() const override { return absl::StrCat("shared memory with ", peer_); }
@@ -151,13 +152,13 @@ class SharedMemory final : public ByteStream {
     if (sleeps.exchange(0, std::memory_order_seq_cst) == 0) return;
     const char bell = 0;
     // A full socket rings already; a dead one is noticed by IsAlive.
-    (void)!send(socket_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)!send(socket_->get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   // Bells stay for who sleeps: whoever else took one would leave the sleeper asleep, with nobody to
   // ring again.
   bool IsAlive() const {
     char bell;
-    const ssize_t n = recv(socket_.get(), &bell, 1, MSG_DONTWAIT | MSG_PEEK);
+    const ssize_t n = recv(socket_->get(), &bell, 1, MSG_DONTWAIT | MSG_PEEK);
     return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
   }
   absl::Status Closed() const {
@@ -170,13 +171,97 @@ class SharedMemory final : public ByteStream {
   const MemoryPtr memory_;
   Ring& out_;
   Ring& in_;
-  const Fd socket_;
+  const std::shared_ptr<const Fd> socket_;
   const std::string peer_;
   // This end's own, which the other cannot spoil. Who prepares to wait looks at them beside who
   // writes and who reads: an old value makes it look again, no more.
   std::atomic<uint64_t> written_{0};  // the writer's
   std::atomic<uint64_t> read_{0};     // the reader's
   std::atomic<int> empty_reads_{0};
+};
+
+// The memory that the other end hands over; null: not yet.
+absl::StatusOr<MemoryPtr> Receive(const Fd& socket, const std::string& peer) {
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t n = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return MemoryPtr();
+  if (n < 0) return SystemError(absl::StrCat("lost ", peer));
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  Fd fd, surplus;  // for alignment, there is room for a second one
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    for (Fd* const each : {&fd, &surplus}) {
+      const size_t at = each == &fd ? 0 : sizeof(int);
+      if (header->cmsg_len < CMSG_LEN(at + sizeof(int))) break;
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(header) + at, sizeof(int));
+      *each = Fd(descriptor);
+    }
+  }
+  struct stat about = {};
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (n != 1 || byte != kHandOver || !fd || surplus || fstat(fd.get(), &about) != 0 ||
+      about.st_size != static_cast<off_t>(sizeof(Memory)) ||
+      (fcntl(fd.get(), F_GET_SEALS) & kSeals) != kSeals) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(peer, " offers no shared memory of this version"));
+  }
+  return Map(fd.get());
+}
+
+// An end whose memory is still to come.
+class ComingMemory final : public ByteStream {
+ public:
+  ComingMemory(Fd socket, std::string peer)
+      : socket_(std::make_shared<const Fd>(std::move(socket))), peer_(std::move(peer)) {}
+  ~ComingMemory() override { delete there(); }
+
+  absl::StatusOr<size_t> Write(absl::Span<const absl::string_view> pieces) override {
+    SharedMemory* const stream = there();
+    return stream == nullptr ? absl::StatusOr<size_t>(0) : stream->Write(pieces);
+  }
+  absl::StatusOr<size_t> Read(absl::Span<char> into) override {
+    if (there() == nullptr) {
+      GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Receive(*socket_, peer_));
+      if (memory == nullptr) return size_t{0};
+      there_.store(new SharedMemory(std::move(memory), false, socket_, peer_),
+                   std::memory_order_seq_cst);
+      if (sleeps_.load(std::memory_order_seq_cst)) there()->PrepareWait(true);
+    }
+    return there()->Read(into);
+  }
+  void LookAgain() override {
+    if (SharedMemory* const stream = there()) stream->LookAgain();
+  }
+  void HangUp() override { shutdown(socket_->get(), SHUT_RDWR); }
+  bool PrepareWait(bool for_write) override {
+    // Before it looks: who finds the memory meanwhile makes it ring.
+    sleeps_.store(true, std::memory_order_seq_cst);
+    SharedMemory* const stream = there();
+    return stream == nullptr || stream->PrepareWait(for_write);
+  }
+  void EndWait() override {
+    sleeps_.store(false, std::memory_order_relaxed);
+    if (SharedMemory* const stream = there()) stream->EndWait();
+  }
+  int fd() const override { return socket_->get(); }
+  bool WaitsForOutput() const override { return false; }
+  bool NeedsChecksum() const override { return false; }
+  std::string name() const override { return absl::StrCat("shared memory with ", peer_); }
+
+ private:
+  SharedMemory* there() const { return there_.load(std::memory_order_seq_cst); }
+
+  const std::shared_ptr<const Fd> socket_;
+  const std::string peer_;
+  std::atomic<SharedMemory*> there_{nullptr};  // owned; set once, by who reads
+  std::atomic<bool> sleeps_{false};            // somebody does, or prepares to
 };
 
 }  // namespace
@@ -201,52 +286,19 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OfferSharedMemory(Fd socket, std::st
   std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
   if (sendmsg(socket.get(), &message, MSG_NOSIGNAL) != 1)
     return SystemError(absl::StrCat("cannot hand shared memory to ", peer));
-  return std::make_unique<SharedMemory>(std::move(memory), true, std::move(socket),
-                                        std::move(peer));
+  return std::make_unique<SharedMemory>(
+      std::move(memory), true, std::make_shared<const Fd>(std::move(socket)), std::move(peer));
 }
 
-absl::StatusOr<std::unique_ptr<ByteStream>> AcceptSharedMemory(Fd& socket, std::string peer) {
-  char byte = 0;
-  iovec part = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t n = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-    return std::unique_ptr<ByteStream>();
-  if (n < 0) return SystemError(absl::StrCat("lost ", peer));
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  Fd fd, surplus;  // for alignment, there is room for a second one
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    for (Fd* const each : {&fd, &surplus}) {
-      const size_t at = each == &fd ? 0 : sizeof(int);
-      if (header->cmsg_len < CMSG_LEN(at + sizeof(int))) break;
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(header) + at, sizeof(int));
-      *each = Fd(descriptor);
-    }
-  }
-  struct stat about = {};
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-  if (n != 1 || byte != kHandOver || !fd || surplus || fstat(fd.get(), &about) != 0 ||
-      about.st_size != static_cast<off_t>(sizeof(Memory)) ||
-      (fcntl(fd.get(), F_GET_SEALS) & kSeals) != kSeals) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(peer, " offers no shared memory of this version"));
-  }
-  GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Map(fd.get()));
-  return std::make_unique<SharedMemory>(std::move(memory), false, std::move(socket),
-                                        std::move(peer));
+std::unique_ptr<ByteStream> AcceptSharedMemory(Fd socket, std::string peer) {
+  return std::make_unique<ComingMemory>(std::move(socket), std::move(peer));
 }
 
 absl::StatusOr<StreamPair> SharedMemoryPair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
     return SystemError("cannot make a socket");
-  Fd offers(ends[0]), accepts(ends[1]);
+  auto offers = std::make_shared<const Fd>(ends[0]), accepts = std::make_shared<const Fd>(ends[1]);
   GYRE_ASSIGN_OR_RETURN(const Fd fd, MakeMemory());
   GYRE_ASSIGN_OR_RETURN(MemoryPtr memory, Map(fd.get()));
   new (memory.get()) Memory;

@@ -14,9 +14,9 @@ namespace gyre::dist {
 // Takes over a connected Unix socket: makes the memory, and hands it to the other end, which
 // AcceptSharedMemory receives it in. UNAVAILABLE when the machine has none.
 absl::StatusOr<std::unique_ptr<ByteStream>> OfferSharedMemory(Fd socket, std::string peer);
-// The other end's. Null: it has not come yet, and `socket` stays the caller's. INVALID_ARGUMENT for
-// memory that is not of this form.
-absl::StatusOr<std::unique_ptr<ByteStream>> AcceptSharedMemory(Fd& socket, std::string peer);
+// The other end's, on which nothing can be read or written until the memory has come. Read gives
+// INVALID_ARGUMENT for memory that is not of this form.
+std::unique_ptr<ByteStream> AcceptSharedMemory(Fd socket, std::string peer);
 
 // Both ends in this process.
 absl::StatusOr<StreamPair> SharedMemoryPair();
