@@ -336,7 +336,12 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
     parts.push_back(*std::move(reply));
   }
   membership_->compiling.erase(id);
-  GYRE_RETURN_IF_ERROR(status);
+  if (!status.ok()) {
+    // Who still works at it stops.
+    message.mutable_drop()->set_program(id);
+    for (size_t m = 0; m < n; ++m) membership_->SendTo(static_cast<int>(m), message);
+    return status;
+  }
   GYRE_RETURN_IF_ERROR(CheckParts(parts, signature));
   return std::unique_ptr<Executable>(std::make_unique<ClusterExecutable>(
       membership_, id, signature.fetches.size(), std::move(parts)));

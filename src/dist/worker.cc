@@ -164,7 +164,10 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   void Report(const PeerPtr& via, const proto::FromWorker& message);
   void Greet(const proto::Hello& hello);
   absl::Status Join(const proto::Join& join);
-  absl::Status Compile(const proto::Compile& compile, proto::Compiled* reply);
+  void StartCompile(std::shared_ptr<const proto::Compile> compile);
+  absl::Status Compile(const proto::Compile& compile, Cancellation& cancellation,
+                       proto::Compiled* reply);
+  void Drop(const proto::Drop& drop);
   void StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via);
   void Cancel(const proto::Cancel& cancel);
   struct Step {
@@ -188,6 +191,8 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   std::vector<Member> members_;
   int self_ = -1;
   absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
+  // By program: ends what is done for one that the client, or its time, gives up.
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Cancellation>> compiling_;
   std::map<uint64_t, Step> steps_;
   std::deque<std::pair<uint64_t, absl::Status>> cancelled_;  // steps that have not come yet
   absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
@@ -208,22 +213,9 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
         self->Reply(reply);
       });
     case proto::ToWorker::kCompile:
-      return state_->Spawn(state_, false, [self = shared_from_this(), compile = message.compile()] {
-        proto::FromWorker reply;
-        proto::Compiled* const compiled = reply.mutable_compiled();
-        compiled->set_program(compile.program());
-        ToProto(self->Compile(compile, compiled), compiled->mutable_status());
-        self->Reply(reply);
-      });
-    case proto::ToWorker::kDrop: {
-      const std::lock_guard lock(mutex_);
-      if (message.drop().has_state()) {
-        own_state_.erase(message.drop().state());
-      } else {
-        programs_.erase(message.drop().program());
-      }
-      return;
-    }
+      return StartCompile(std::make_shared<proto::Compile>(std::move(*message.mutable_compile())));
+    case proto::ToWorker::kDrop:
+      return Drop(message.drop());
     case proto::ToWorker::kRun:
       return StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), nullptr);
     case proto::ToWorker::kCancel:
@@ -377,10 +369,54 @@ absl::Status Worker::Client::Join(const proto::Join& join) {
   return absl::OkStatus();
 }
 
-absl::Status Worker::Client::Compile(const proto::Compile& compile, proto::Compiled* reply) {
+void Worker::Client::StartCompile(std::shared_ptr<const proto::Compile> compile) {
+  auto cancellation =
+      std::make_shared<Cancellation>(Cancellation::kNoDeadline, state_->host.clock());
+  {
+    const std::lock_guard lock(mutex_);
+    if (!compiling_.emplace(compile->program(), cancellation).second) return link_->Close();
+  }
+  // CancelAll may have looked before.
+  if (has_ended_) return;
+  state_->Spawn(state_, false,
+                [self = shared_from_this(), compile = std::move(compile),
+                 cancellation = std::move(cancellation)] {
+                  proto::FromWorker reply;
+                  proto::Compiled* const compiled = reply.mutable_compiled();
+                  compiled->set_program(compile->program());
+                  const absl::Status status = self->Compile(*compile, *cancellation, compiled);
+                  ToProto(status, compiled->mutable_status());
+                  {
+                    const std::lock_guard lock(self->mutex_);
+                    self->compiling_.erase(compile->program());
+                  }
+                  self->Reply(reply);
+                });
+}
+
+void Worker::Client::Drop(const proto::Drop& drop) {
+  std::shared_ptr<Cancellation> cancellation;
+  {
+    const std::lock_guard lock(mutex_);
+    if (drop.has_state()) {
+      own_state_.erase(drop.state());
+      return;
+    }
+    programs_.erase(drop.program());
+    const auto it = compiling_.find(drop.program());
+    if (it == compiling_.end()) return;
+    cancellation = it->second;
+  }
+  cancellation->Cancel(absl::CancelledError("the client has dropped the program"));
+}
+
+absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation& cancellation,
+                                     proto::Compiled* reply) {
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                         ImportGraphDef(compile.graph(), Ops(), {.format = GraphFormat::kBinary}));
+  GYRE_RETURN_IF_ERROR(cancellation.Poll());
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
+  GYRE_RETURN_IF_ERROR(cancellation.Poll());
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
   EngineOptions options;
   options.window = compile.window();
@@ -411,6 +447,7 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, proto::Compi
   reply->mutable_fetches()->Add(made->parts.fetches.begin(), made->parts.fetches.end());
   reply->set_takes_part(made->parts.executable != nullptr);
   const std::lock_guard lock(mutex_);
+  GYRE_RETURN_IF_ERROR(cancellation.Poll());
   programs_[compile.program()] = std::move(made);
   return absl::OkStatus();
 }
@@ -563,13 +600,14 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via, cons
 
 void Worker::Client::CancelAll(const absl::Status& why) {
   has_ended_ = true;
-  std::vector<Step> steps;
+  std::vector<std::shared_ptr<Cancellation>> underway;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [id, step] : steps_) steps.push_back(step);
+    for (const auto& [id, step] : steps_) underway.push_back(step.cancellation);
+    for (const auto& [id, cancellation] : compiling_) underway.push_back(cancellation);
   }
   state_->mesh.Wake();
-  for (const Step& step : steps) step.cancellation->Cancel(why);
+  for (const auto& cancellation : underway) cancellation->Cancel(why);
 }
 
 void Worker::State::OnMessage(const Peer& from, absl::string_view message) {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
+#include "dist/hasty_host.h"
 #include "dist/loop_on_two.h"
 #include "dist/messages.h"
 #include "dist/workers.h"
@@ -454,6 +455,41 @@ TEST(WorkerClients, AreToldOfProgramsThatThereAreNot) {
   EXPECT_EQ(done.step(), 5u);
   EXPECT_EQ(FromProto(done.status()), absl::NotFoundError("this worker has no program 77"));
   client->OnClosed(absl::OkStatus());
+}
+
+// Neither for a client that has gone, nor for a program that it does not want any more.
+TEST(WorkerClients, AreCompiledForAsLongAsTheyWait) {
+  for (const bool client_goes : {true, false}) {
+    test::HastyHost host;
+    WorkerOptions options;
+    options.token = Workers::kToken;
+    options.incarnation = Workers::kFirstIncarnation;
+    Worker worker(host, options);
+    const auto link = std::make_shared<Recorder>();
+    const auto client = worker.Accept(link);
+    client->OnMessage(Hello().SerializeAsString());
+    proto::ToWorker message;
+    proto::Join& join = *message.mutable_join();
+    join.add_members()->set_incarnation(Workers::kFirstIncarnation);
+    join.set_secret("a secret");
+    client->OnMessage(message.SerializeAsString());
+    proto::Compile& compile = *message.mutable_compile();
+    compile.set_program(7);
+    compile.add_devices()->set_name("/job:worker/replica:0/task:0/device:CPU:0");
+    host.HoldTasks();
+    client->OnMessage(message.SerializeAsString());
+    if (client_goes) {
+      client->OnClosed(absl::UnavailableError("its link was closed"));
+    } else {
+      message.mutable_drop()->set_program(7);
+      client->OnMessage(message.SerializeAsString());
+    }
+    host.RunTasks();
+    ASSERT_EQ(link->said().size(), 3u);
+    const absl::Status status = FromProto(link->said()[2].compiled().status());
+    EXPECT_TRUE(absl::IsCancelled(status)) << status;
+    EXPECT_EQ(worker.num_busy(), 0);
+  }
 }
 
 // A client may name workers that never answer, for an hour; it may go all the same, and so may the

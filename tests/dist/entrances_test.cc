@@ -31,23 +31,22 @@
 #include "dist/gate/wrong_tokens.h"
 #include "dist/grpc_library.h"
 #include "dist/messages.h"
+#include "dist/worker_process.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/session.h"
-#include "support/paths.h"
-#include "support/process.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 
 namespace gyre::dist {
 namespace {
 
-using test::Process;
+using test::WorkerProcess;
 using test::Workers;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kToken[] = "a token for the test of entrances";
+constexpr const char* kToken = test::WorkerProcess::kToken;
 constexpr char kWrongToken[] = "a token of some other worker's";
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kPatience = 20 * kSecond;  // nothing takes so long unless it never comes
@@ -85,29 +84,16 @@ class Greeted final : public LinkHandler {
   bool is_closed_ = false;
 };
 
-// A worker that may have so many descriptors.
-class LimitedWorker {
+// A worker all of whose entrances are known.
+class OpenWorker : public WorkerProcess {
  public:
-  explicit LimitedWorker(int descriptors, int failure_ms = 5000)
-      : process_(
-            {"/bin/sh", "-c", absl::StrCat("ulimit -n ", descriptors, " && exec \"$0\" \"$@\""),
-             test::BuildPath("bin/gyre"), "worker", "--with-parent", "--failure-timeout",
-             absl::StrCat(failure_ms)},
-            STDOUT_FILENO, {{"GYRE_TOKEN", kToken}}) {
-    const std::vector<std::string> said = absl::StrSplit(process_.NextLine(), ' ');
-    EXPECT_EQ(said.size(), 3u);
-    if (said.size() == 3) address_ = said[2];
-    FindChannels();
-  }
-
-  const std::string& address() const { return address_; }
-  Process& process() { return process_; }
+  explicit OpenWorker(const Options& options) : WorkerProcess(options) { FindChannels(); }
 
   // By number: the gate, TCP channels, shared memory's.
   static constexpr int kEntrances = 3;
   absl::StatusOr<Fd> Call(int entrance) const {
     if (entrance == 2) return DialUnix(memory_);
-    const absl::StatusOr<HostPort> where = ParseHostPort(entrance == 0 ? address_ : tcp_);
+    const absl::StatusOr<HostPort> where = ParseHostPort(entrance == 0 ? address() : tcp_);
     if (!where.ok()) return where.status();
     return ConnectTcp(*where, Now() + kPatience);
   }
@@ -117,13 +103,13 @@ class LimitedWorker {
   }
 
   int64_t ResidentBytes() const {
-    std::ifstream file(absl::StrCat("/proc/", process_.pid(), "/statm"));
+    std::ifstream file(absl::StrCat("/proc/", process().pid(), "/statm"));
     int64_t all = 0, resident = 0;
     file >> all >> resident;
     return resident * sysconf(_SC_PAGESIZE);
   }
   int64_t CpuNanos() const {
-    std::ifstream file(absl::StrCat("/proc/", process_.pid(), "/stat"));
+    std::ifstream file(absl::StrCat("/proc/", process().pid(), "/stat"));
     std::stringstream text;
     text << file.rdbuf();
     const std::vector<std::string> words =
@@ -135,10 +121,10 @@ class LimitedWorker {
   void FindChannels() {
     const auto grpc = LoadGrpc();
     ASSERT_TRUE(grpc.ok()) << grpc.status();
-    auto socket = Knock(address_, kToken, kPatience);
+    auto socket = Knock(address(), kToken, kPatience);
     ASSERT_TRUE(socket.ok()) << socket.status();
     const auto greeted = std::make_shared<Greeted>();
-    const auto link = (*grpc)->dial(socket->Release(), address_, greeted);
+    const auto link = (*grpc)->dial(socket->Release(), address(), greeted);
     proto::ToWorker hello;
     hello.mutable_hello()->set_version(kControlVersion);
     hello.mutable_hello()->set_token(kToken);
@@ -150,12 +136,11 @@ class LimitedWorker {
     greeted->AwaitEnd();
   }
 
-  Process process_;
-  std::string address_, tcp_, memory_;
+  std::string tcp_, memory_;
 };
 
 // A new client runs a program on the worker.
-absl::Status RunOn(const LimitedWorker& worker, const char* transport = "auto") {
+absl::Status RunOn(const OpenWorker& worker, const char* transport = "auto") {
   ClusterOptions options;
   options.workers = {worker.address()};
   options.token = kToken;
@@ -204,8 +189,8 @@ class Entrances : public ::testing::Test {
 };
 
 TEST_F(Entrances, LetClientsInBesideAThousandIdleStrangers) {
-  const LimitedWorker worker(256);
-  for (int entrance = 0; entrance < LimitedWorker::kEntrances; ++entrance) {
+  const OpenWorker worker({.descriptors = 256});
+  for (int entrance = 0; entrance < OpenWorker::kEntrances; ++entrance) {
     SCOPED_TRACE(entrance);
     std::vector<Fd> strangers;
     for (int i = 0; i < 1000; ++i) {
@@ -213,7 +198,7 @@ TEST_F(Entrances, LetClientsInBesideAThousandIdleStrangers) {
       absl::StatusOr<Fd> stranger = absl::UnavailableError("");
       ASSERT_TRUE(Workers::Eventually([&] { return (stranger = worker.Call(entrance)).ok(); }))
           << stranger.status();
-      Say(*stranger, LimitedWorker::Begin(entrance));
+      Say(*stranger, OpenWorker::Begin(entrance));
       strangers.push_back(*std::move(stranger));
     }
     for (const char* const transport : {"tcp", "memory"}) {
@@ -225,7 +210,7 @@ TEST_F(Entrances, LetClientsInBesideAThousandIdleStrangers) {
 
 // Whoever knows the token may take all descriptors there are; others are hung up on meanwhile.
 TEST_F(Entrances, OpenAgainAfterTheWorkerHadNoDescriptors) {
-  LimitedWorker worker(64);
+  OpenWorker worker({.descriptors = 64});
   for (int round = 0; round < 2; ++round) {
     SCOPED_TRACE(round);
     {
@@ -256,13 +241,13 @@ TEST_F(Entrances, OpenAgainAfterTheWorkerHadNoDescriptors) {
 
 TEST_F(Entrances, HangUpOnWhoTakesTooLong) {
   constexpr int kFailureMs = 300;
-  const LimitedWorker worker(256, kFailureMs);
-  for (int entrance = 0; entrance < LimitedWorker::kEntrances; ++entrance) {
+  const OpenWorker worker({.failure_ms = kFailureMs, .descriptors = 256});
+  for (int entrance = 0; entrance < OpenWorker::kEntrances; ++entrance) {
     // Nothing at all, or a little now and then.
     for (const char* const more : {"", "\1"}) {
       SCOPED_TRACE(absl::StrCat(entrance, " says ", *more == 0 ? "nothing" : "little"));
       // Something after the first bytes that a knock of 1,024 or a header has room for.
-      std::string begin = LimitedWorker::Begin(entrance);
+      std::string begin = OpenWorker::Begin(entrance);
       if (entrance == 0) begin += std::string("\xe8\x03", 2);
       const int64_t start = Now();
       auto fd = worker.Call(entrance);
@@ -276,7 +261,7 @@ TEST_F(Entrances, HangUpOnWhoTakesTooLong) {
 }
 
 TEST_F(Entrances, TakeNoMemoryForWhatStrangersAnnounceOrSay) {
-  const LimitedWorker worker(256);
+  const OpenWorker worker({.descriptors = 256});
   ASSERT_TRUE(RunOn(worker).ok());
   const int64_t before = worker.ResidentBytes();
   // The longest token, that of 64 KiB, and a hello of 4 GiB with a header that is sound but for it.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "dist/damage.h"
+#include "dist/hasty_host.h"
 #include "dist/messages.h"
 #include "dist/watch/firings.h"
 #include "dist/workers.h"
@@ -20,6 +21,7 @@ namespace gyre::dist {
 namespace {
 
 using test::Damage;
+using test::HastyHost;
 using test::MemoryLinks;
 using test::Workers;
 using ::testing::HasSubstr;
@@ -143,29 +145,6 @@ class Nobody final : public ControlLink {
  private:
   std::atomic<int> num_sent_{0};
   std::atomic<bool> is_closed_{false};
-};
-
-// A host on which everything happens at once: tasks run where they are spawned, and time flies.
-class HastyHost final : public Host {
- public:
-  const Clock& clock() const override { return clock_; }
-  void Spawn(std::function<void()> task) override { task(); }
-  std::shared_ptr<void> Every(int64_t, std::function<void()>) override { return nullptr; }
-  ChannelAddress channel_address() const override { return {"here", "", ""}; }
-  absl::StatusOr<std::unique_ptr<ByteStream>> Dial(const ChannelAddress&, Transport) override {
-    return absl::UnavailableError("nobody is there");
-  }
-  std::unique_ptr<ByteStream> Accept() override { return nullptr; }
-  void Sleep(absl::Span<ByteStream* const>, const std::vector<bool>&, int64_t) override {}
-  void WakeSleeper() override {}
-  void Wait(std::unique_lock<std::mutex>&, std::condition_variable&, int64_t) override {}
-
- private:
-  struct FlyingClock final : Clock {
-    int64_t NowNanos() const override { return now += 600'000'000'000; }
-    mutable std::atomic<int64_t> now{0};
-  };
-  FlyingClock clock_;
 };
 
 TEST(ControlMalformed, MessagesToAWorkerEndTheirClientAtMost) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "base/env.h"
 #include "dist/loop_on_two.h"
+#include "dist/worker_process.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/session.h"
@@ -28,43 +29,20 @@ namespace gyre::dist {
 namespace {
 
 using test::Process;
+using test::WorkerProcess;
 using test::Workers;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr char kToken[] = "a token for the test of processes";
+constexpr const char* kToken = WorkerProcess::kToken;
 constexpr int kFailureMs = 2000;
+const WorkerProcess::Options kOptions = {.failure_ms = kFailureMs};
 
 // A loop that counts on worker 0, and prints and multiplies by w on worker 1.
 const std::string kLoop = test::LoopOnTwo("While", R"(
   %text = Const() value=string{"step"} : string on "/job:worker/task:1"
   %print = PrintV2(%text) output_stream="stderr" on "/job:worker/task:1")");
-
-class WorkerProcess {
- public:
-  WorkerProcess()
-      : process_({test::BuildPath("bin/gyre"), "worker", "--with-parent", "--failure-timeout",
-                  absl::StrCat(kFailureMs)},
-                 STDOUT_FILENO, {{"GYRE_TOKEN", kToken}}) {
-    const std::vector<std::string> said = absl::StrSplit(process_.NextLine(), ' ');
-    EXPECT_EQ(said.size(), 3u);
-    if (said.size() == 3) address_ = said[2];
-  }
-  const std::string& address() const { return address_; }
-  Process& process() { return process_; }
-  // What /proc lists of it: "fd", "task".
-  size_t Count(const std::string& what) const {
-    std::error_code error;
-    const std::filesystem::directory_iterator entries(
-        absl::StrCat("/proc/", process_.pid(), "/", what), error);
-    return std::distance(begin(entries), end(entries));
-  }
-
- private:
-  Process process_;
-  std::string address_;
-};
 
 std::set<std::string> SharedMemoryFiles() {
   std::set<std::string> names;
@@ -104,7 +82,8 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
   constexpr int kForEver = 2'000'000'000;
   const std::set<std::string> files = SharedMemoryFiles();
   std::mt19937_64 random(testing::TestSeed());
-  auto zero = std::make_unique<WorkerProcess>(), one = std::make_unique<WorkerProcess>();
+  auto zero = std::make_unique<WorkerProcess>(kOptions),
+       one = std::make_unique<WorkerProcess>(kOptions);
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
     const bool dies = round % 2 == 0;
@@ -132,7 +111,7 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
     }
     if (dies) {
       EXPECT_EQ(victim->process().Wait(), -SIGKILL);
-      victim = std::make_unique<WorkerProcess>();
+      victim = std::make_unique<WorkerProcess>(kOptions);
     } else {
       victim->process().Signal(SIGCONT);
     }
@@ -144,7 +123,7 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
     EXPECT_EQ(testing::RunScalar<float>(*next.session, LoopFeeds(5, 2), "loop:2"), 32.0f);
   }
   // No thread stays behind with a step: there are about as many as after one.
-  WorkerProcess fresh;
+  WorkerProcess fresh(kOptions);
   for (int i = 0; i < 3; ++i) {
     Client client(fresh, *one, "tcp");
     ASSERT_NE(client.session, nullptr);
@@ -162,8 +141,8 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
 TEST(Processes, TellWhoUsesThemWhichOneDied) {
   const test::TempFolder folder;
   const std::string graph = folder.Write("loop.gyre", absl::StrCat("program\n", kLoop));
-  auto zero = std::make_unique<WorkerProcess>();
-  WorkerProcess one;
+  auto zero = std::make_unique<WorkerProcess>(kOptions);
+  WorkerProcess one(kOptions);
   Process client({test::BuildPath("bin/gyre"), "run", graph, "--cluster",
                   absl::StrCat(zero->address(), ",", one.address()), "--feed", "n=2000000000",
                   "--feed", "w=1", "--fetch", "loop:2"},

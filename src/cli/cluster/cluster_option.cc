@@ -30,7 +30,11 @@ constexpr int kMostWorkers = 64;
 class Children final : public LocalWorkers {
  public:
   ~Children() override {
-    for (const pid_t child : children_) kill(child, SIGTERM);
+    // One that was stopped goes on, and ends.
+    for (const pid_t child : children_) {
+      kill(child, SIGTERM);
+      kill(child, SIGCONT);
+    }
     for (const pid_t child : children_) waitpid(child, nullptr, 0);
   }
   const std::vector<std::string>& addresses() const override { return addresses_; }

@@ -3,10 +3,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <ostream>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/signals.h"
 #include "base/status.h"
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
@@ -27,6 +33,65 @@ constexpr Option kOptions[] = {
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--failure-timeout", "MS", "a worker that says nothing for so long is gone; default: 5000"},
     {"--with-parent", "", "end when the process that started it does"},
+};
+
+// How long a worker that is told to end may take.
+constexpr int kGraceSeconds = 5;
+
+// Sees to it that SIGINT and SIGTERM end the process, whatever it is doing: the first lets Await
+// return, so that what runs may stop; kGraceSeconds later, or at the second, the process ends as it
+// is. Nothing of it is left then: sockets and shared memory have no files.
+class EndSignals {
+ public:
+  // To be made on the thread that calls Await, before there are threads that should not get these
+  // signals.
+  EndSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = StartThread([this] { Work(); });
+  }
+  ~EndSignals() {
+    is_done_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+  // The first thread of a process is the one that the system hands its signals to, if it waits for
+  // them. Others may not have them blocked: those that Python had before.
+  void Await() {
+    int signal = 0;
+    if (!has_come_) sigwait(&signals_, &signal);
+    if (!has_come_.exchange(true)) pthread_kill(thread_.native_handle(), SIGTERM);
+  }
+
+ private:
+  void Work() {
+    int signal = 0;
+    sigwait(&signals_, &signal);
+    if (is_done_) return;
+    if (!has_come_.exchange(true)) pthread_kill(awaits_, SIGTERM);
+    const timespec grace = {kGraceSeconds, 0};
+    int again = 0;
+    do {
+      again = sigtimedwait(&signals_, nullptr, &grace);
+    } while (again < 0 && errno == EINTR);
+    if (is_done_) return;
+    constexpr absl::string_view kLate =
+        "gyre worker: what runs has not stopped 5 s after it was told to; the worker ends all the "
+        "same\n";
+    constexpr absl::string_view kTwice =
+        "gyre worker: told to end twice; the worker does not wait for what runs\n";
+    const absl::string_view text = again < 0 ? kLate : kTwice;
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+    _exit(kFailure);
+  }
+
+  sigset_t signals_;
+  const pthread_t awaits_ = pthread_self();
+  std::atomic<bool> is_done_{false};  // the process ends by itself
+  std::atomic<bool> has_come_{false};
+  std::thread thread_;
 };
 
 absl::StatusOr<dist::ServeOptions> ReadOptions(const Arguments& arguments) {
@@ -53,22 +118,19 @@ absl::StatusOr<dist::ServeOptions> ReadOptions(const Arguments& arguments) {
 int RunWorker(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kWorkerCommand, words, 0, 0);
   if (!arguments.ok()) return Misuse(kWorkerCommand, streams, arguments.status());
-  const absl::StatusOr<dist::ServeOptions> options = ReadOptions(*arguments);
+  absl::StatusOr<dist::ServeOptions> options = ReadOptions(*arguments);
   if (!options.ok()) return Misuse(kWorkerCommand, streams, options.status());
-  // Before there are threads: then none of them gets the signals that end it.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGINT);
-  sigaddset(&ends, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  EndSignals end;
+  options->log = [&streams](const std::string& line) {
+    streams.err << absl::StrCat("gyre worker: ", line, "\n") << std::flush;
+  };
   if (arguments->Has("--with-parent")) prctl(PR_SET_PDEATHSIG, SIGTERM);
   const auto serving = dist::Serve(*options);
   if (!serving.ok()) return Failure(kWorkerCommand, streams, serving.status());
   streams.out << "worker at " << (*serving)->address();
   if (!options->token_is_given) streams.out << " token " << options->token;
   streams.out << std::endl;
-  int signal = 0;
-  sigwait(&ends, &signal);
+  end.Await();
   return kSuccess;
 }
 
