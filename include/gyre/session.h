@@ -43,8 +43,8 @@ struct SessionOptions {
   std::string engine;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
   uint64_t seed = 0;
-  // Iterations of one loop that may be in flight at once; 0: as each loop says
-  // (parallel_iterations).
+  // Iterations of one loop that may be in flight at once, where the loop itself allows as many
+  // (parallel_iterations): a window narrows loops, and widens none. 0: as each loop says.
   int window = 0;
   // Threads that work on one run at most, the caller's own among them; 0: one per core.
   int threads = 0;

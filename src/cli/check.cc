@@ -37,7 +37,9 @@ constexpr Option kOptions[] = {
      '\0', true},
     {"--jobs", "N", "so many cases at once; default: one per core", 'j'},
     {"--window", "N",
-     "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+     "iterations of one loop in flight at once, where the loop\nallows as many; default: as many "
+     "as "
+     "pay"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
     {"--devices", "cpu:N[,null:N]", "run on devices of this process, nodes where programs ask"},

@@ -64,7 +64,9 @@ constexpr Option kOptions[] = {
     kTokenOption,
     kSpinOption,
     {"--window", "N",
-     "iterations of one loop in flight at once; default: as\nmany as pay, and as each loop allows"},
+     "iterations of one loop in flight at once, where the loop\nallows as many; default: as many "
+     "as "
+     "pay"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--seed", "N", "seed of random ops that have none of their own"},
     {"--trace", "FILE",

@@ -24,8 +24,8 @@
 namespace gyre {
 
 struct EngineOptions {
-  // Iterations of one loop in flight at once; 0: as each loop's parallel_iterations says, where
-  // that pays: loops of little work run as one node (exec/sequential/loop.h).
+  // Iterations of one loop in flight at once, if its parallel_iterations allows as many; 0: as each
+  // loop says, where that pays: loops of little work run as one node (exec/sequential/loop.h).
   int window = 0;
   // Threads that work on one run at most, the caller's among them.
   int threads = 1;

@@ -1,5 +1,6 @@
 #include "ir/frames.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -107,8 +108,8 @@ class FrameAnalysis {
   std::vector<int> FramesOf(const FrameTable& whole) {
     std::vector<int> here(whole.frames.size(), 0);
     for (size_t i = 1; i < whole.frames.size(); ++i) {
-      here[i] = Intern(whole.frames[i].name, here[whole.frames[i].parent]);
-      table_.frames[here[i]].parallel_iterations = whole.frames[i].parallel_iterations;
+      const Frame& frame = whole.frames[i];
+      here[i] = Intern(frame.name, here[frame.parent], frame.parallel_iterations);
     }
     std::vector<int> result;
     result.reserve(whole.frame_of_node.size());
@@ -171,7 +172,7 @@ class FrameAnalysis {
                                                      " must have parallel_iterations > 0, but has ",
                                                      parallel_iterations, "."));
     }
-    const int frame = Intern(name, parent);
+    const int frame = Intern(name, parent, parallel_iterations);
     Frame& f = table_.frames[frame];
     if (strict_ && f.parent != parent) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -180,20 +181,23 @@ class FrameAnalysis {
           "\". Two loops need two frame names. The node giving this error: ", NodeText(enter),
           "."));
     }
-    if (f.enters.empty()) f.parallel_iterations = parallel_iterations;
     f.enters.push_back(enter.id);
     return frame;
   }
 
-  // The frame of that name, made a child of `parent` if it is new.
-  int Intern(const std::string& name, int parent) {
+  // The frame of that name, made a child of `parent` if it is new. Of all the numbers of parallel
+  // iterations that it is asked for with, the smallest is its own.
+  int Intern(const std::string& name, int parent, int64_t parallel_iterations) {
     const auto [it, inserted] = by_name_.try_emplace(name, static_cast<int>(table_.frames.size()));
     if (inserted) {
       Frame frame;
       frame.name = name;
       frame.parent = parent;
+      frame.parallel_iterations = parallel_iterations;
       table_.frames.push_back(std::move(frame));
     }
+    Frame& frame = table_.frames[it->second];
+    frame.parallel_iterations = std::min(frame.parallel_iterations, parallel_iterations);
     return it->second;
   }
 

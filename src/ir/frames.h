@@ -23,7 +23,9 @@ struct Frame {
   std::vector<NodeId> exits;   // Exits that leave it (they run in it)
   std::vector<NodeId> next_iterations;
   NodeId loop_cond = -1;  // -1: none. Of several, the first whose name lacks "LoopCounter"
-  int64_t parallel_iterations = 1;  // as the first of `enters` says
+  // Iterations that may be in flight at once: the smallest number that one of `enters` names. It is
+  // a promise: graphs rely on it where nothing else orders the effects of two iterations.
+  int64_t parallel_iterations = 1;
 };
 
 struct FrameTable {

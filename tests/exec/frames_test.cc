@@ -84,6 +84,73 @@ TEST(Frames, DeadConstantLeavesTheLoopDead) {
   }
 }
 
+// y = 10 y + pop() for a stack of 1 … 6, where nothing orders the pops but that the loop says, by
+// one of its Enters, that it has one iteration at a time. Pops wait for a detour, the counter does
+// not.
+constexpr char kUnorderedPops[] = R"(
+graph {
+  %any = Const() value=int32{-1} : int32
+  %one = Const() value=int32{1} : int32
+  %two = Const() value=int32{2} : int32
+  %three = Const() value=int32{3} : int32
+  %four = Const() value=int32{4} : int32
+  %five = Const() value=int32{5} : int32
+  %six = Const() value=int32{6} : int32
+  %stack = StackV2(%any) elem_type=int32 : resource
+  %push1 = StackPushV2(%stack, %one) : int32
+  %push2 = StackPushV2(%stack, %two, ^%push1) : int32
+  %push3 = StackPushV2(%stack, %three, ^%push2) : int32
+  %push4 = StackPushV2(%stack, %four, ^%push3) : int32
+  %push5 = StackPushV2(%stack, %five, ^%push4) : int32
+  %push6 = StackPushV2(%stack, %six, ^%push5) : int32
+  %start = Sub(%six, %push6, ^%push6) : int32
+  %handle = Enter(%stack) frame_name="loop" is_constant=true parallel_iterations=32 : resource
+  %n = Enter(%six) frame_name="loop" is_constant=true parallel_iterations=32 : int32
+  %ten = Enter(%ten0) frame_name="loop" is_constant=true parallel_iterations=32 : int32
+  %ten0 = Const() value=int32{10} : int32
+  %i0 = Enter(%start) frame_name="loop" parallel_iterations=32 : int32
+  %y0 = Enter(%start) frame_name="loop" parallel_iterations=1 : int32
+  %i = Merge(%i0, %i2) : (int32, int32)
+  %y = Merge(%y0, %y2) : (int32, int32)
+  %less = Less(%i, %n) : bool
+  %go = LoopCond(%less) : bool
+  %i1 = Switch(%i, %go) : (int32, int32)
+  %y1 = Switch(%y, %go) : (int32, int32)
+  %detour1 = Square(%i1:1) : int32
+  %detour2 = Square(%detour1) : int32
+  %detour3 = Square(%detour2) : int32
+  %pop = StackPopV2(%handle, ^%detour3) elem_type=int32 : int32
+  %shifted = Mul(%y1:1, %ten) : int32
+  %sum = AddV2(%shifted, %pop) : int32
+  %step = Const(^%i1) value=int32{1} : int32
+  %next = AddV2(%i1:1, %step) : int32
+  %i2 = NextIteration(%next) : int32
+  %y2 = NextIteration(%sum) : int32
+  %exit = Exit(%y1) : int32
+}
+)";
+
+TEST(Frames, WhatALoopSaysOfItsIterationsNoWindowWidens) {
+  std::vector<std::pair<std::string, SessionOptions>> all = Configurations();
+  for (size_t i = 0, n = all.size(); i < n; ++i) {
+    for (const int window : {1, 32}) {
+      SessionOptions options = all[i].second;
+      options.window = window;
+      all.emplace_back(absl::StrCat(all[i].first, ", window ", window), options);
+    }
+  }
+  for (const auto& [name, plain] : all) {
+    for (const char* form : {"imported", "raised", "relowered", "optimized"}) {
+      SCOPED_TRACE(absl::StrCat(name, ", ", form));
+      SessionOptions options = plain;
+      options.form = form;
+      const RunResult result = RunOn(kUnorderedPops, options, {}, {"exit:0"});
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_EQ((*result)[0].scalar<int32_t>(), 654321);
+    }
+  }
+}
+
 // A loop with calls that stay calls (they recurse), so that no stretch of nodes is long.
 const std::string kLoopOfCalls = std::string(R"(
 graph {

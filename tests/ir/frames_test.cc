@@ -1,5 +1,6 @@
 #include "ir/frames.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
@@ -42,7 +43,7 @@ TEST(Frames, EnterOpensAndExitLeaves) {
   EXPECT_THAT(loop.exits, ElementsAre(Id(f, "exit")));
   EXPECT_THAT(loop.next_iterations, ElementsAre(Id(f, "next")));
   EXPECT_EQ(loop.loop_cond, Id(f, "cond"));
-  EXPECT_EQ(loop.parallel_iterations, 3) << "the first Enter decides";
+  EXPECT_EQ(loop.parallel_iterations, 3);
   const auto frames = [&](absl::string_view name) {
     return std::make_pair(table->frame_of_node[Id(f, name)],
                           table->output_frame_of_node[Id(f, name)]);
@@ -54,6 +55,15 @@ TEST(Frames, EnterOpensAndExitLeaves) {
   EXPECT_EQ(frames("exit"), std::make_pair(1, 0));
   EXPECT_EQ(frames("out"), std::make_pair(0, 0));
   EXPECT_THAT(table->unreachable, IsEmpty());
+}
+
+// Each Enter's number is a promise, wherever it stands.
+TEST(Frames, TheSmallestNumberOfIterationsCounts) {
+  std::string text(kLoop);
+  absl::StrReplaceAll({{"parallel_iterations=7", "parallel_iterations=2"}}, &text);
+  const auto table = AnalyzeFrames(Parse(text)->main());
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->frames[1].parallel_iterations, 2);
 }
 
 TEST(Frames, FramesNest) {

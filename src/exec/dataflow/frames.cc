@@ -12,8 +12,11 @@ constexpr int kMaxWidened = 16;
 // Iterations in flight at first: one more than must be, so that what goes on need not wait.
 constexpr int64_t kNarrow = 2;
 
+// As many iterations of the loop may be live: what the loop says, lowered by a window given for the
+// run (0: none).
 int64_t Limit(const FramePlan& plan, int window) {
-  return window > 0 ? window : std::max<int64_t>(plan.frame.parallel_iterations, 1);
+  const int64_t own = std::max<int64_t>(plan.frame.parallel_iterations, 1);
+  return window > 0 ? std::min<int64_t>(own, window) : own;
 }
 
 // Where the loop was entered, for errors that no single node of it has made.

@@ -142,7 +142,8 @@ void Machine::PropagateNextIteration(Iteration& from, const NodePlan& p, Tensor 
   if (from.number < frame.highest) {
     next = frame.live[from.number + 1 - frame.live.front()->number];
   } else {
-    const int64_t window = window_ > 0 ? window_ : frame.plan->frame.parallel_iterations;
+    int64_t window = frame.plan->frame.parallel_iterations;
+    if (window_ > 0) window = std::min<int64_t>(window, window_);
     if (static_cast<int64_t>(frame.live.size()) >= window) {
       frame.waiting.push_back({p.node->id, std::move(value)});
       return;
