@@ -240,6 +240,68 @@ absl::Status CyclesAreLoops(const Program&, const Function& function) {
                 CycleText(function, pending, static_cast<NodeId>(stuck - pending.begin())));
 }
 
+// Per node: whether its outputs are there in the first iteration of a loop alone, since they are
+// made, by however many steps, from what an Enter that is not constant brings.
+std::vector<bool> ComeOnce(const Function& function) {
+  std::vector<std::vector<NodeId>> consumers(function.nodes.size());
+  std::vector<bool> once(function.nodes.size(), false);
+  std::vector<NodeId> ready;
+  for (const Node& node : function.nodes) {
+    if (node.kind() == OpKind::kEnter && !node.attrs.GetOr<bool>("is_constant", false)) {
+      once[node.id] = true;
+      ready.push_back(node.id);
+    }
+    if (node.kind() == OpKind::kMerge || node.kind() == OpKind::kEnter ||
+        node.kind() == OpKind::kExit || node.kind() == OpKind::kNextIteration) {
+      continue;
+    }
+    for (const Endpoint& e : node.inputs) consumers[e.node].push_back(node.id);
+    for (const NodeId source : node.control_inputs) consumers[source].push_back(node.id);
+  }
+  while (!ready.empty()) {
+    const NodeId id = ready.back();
+    ready.pop_back();
+    for (const NodeId consumer : consumers[id]) {
+      if (once[consumer]) continue;
+      once[consumer] = true;
+      ready.push_back(consumer);
+    }
+  }
+  return once;
+}
+
+// A value that comes in every iteration would be there beside the one from the iteration before: by
+// chance, and by how many iterations are in flight, one or the other would count.
+absl::Status VariablesEnterOnce(const Program&, const Function& function) {
+  std::vector<bool> once;  // worked out when first needed
+  for (const Node& node : function.nodes) {
+    if (node.kind() != OpKind::kMerge) continue;
+    const auto is_next = [&](Endpoint e) {
+      return function.node(e.node).kind() == OpKind::kNextIteration;
+    };
+    const auto next = std::find_if(node.inputs.begin(), node.inputs.end(), is_next);
+    if (next == node.inputs.end()) continue;
+    for (const Endpoint& e : node.inputs) {
+      if (is_next(e)) continue;
+      if (once.empty()) once = ComeOnce(function);
+      if (once[e.node]) continue;
+      const Node& source = function.node(e.node);
+      const std::string change =
+          source.kind() == OpKind::kEnter
+              ? absl::StrCat("of loop '", source.attrs.GetOr<std::string>("frame_name", ""),
+                             "': set is_constant of '", source.name, "' to false")
+              : "of its loop: let an Enter that is not constant bring in what it starts with";
+      return Broken("node ", node.name, " (Merge) takes '", function.EndpointName(e),
+                    "', which comes in every iteration, beside what '",
+                    function.node(next->node).name,
+                    "' hands on from one to the next: it must be "
+                    "a variable ",
+                    change);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FramesAreSound(const Program&, const Function& function) {
   return CheckFrames(function);
 }
@@ -321,6 +383,11 @@ constexpr VerifierRule kRules[] = {
      .doc = "Every cycle of edges leads through an edge from a NextIteration to a Merge.",
      .dialects = kAll,
      .check_function = CyclesAreLoops},
+    {.name = "variables-enter-once",
+     .doc = "What a Merge takes beside a NextIteration's value comes from an Enter that is not "
+            "constant.",
+     .dialects = kAll,
+     .check_function = VariablesEnterOnce},
     {.name = "no-primitives",
      .doc = "There are no Switch, Merge, Enter, Exit, NextIteration and LoopCond.",
      .dialects = kStructured,

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
@@ -180,6 +181,36 @@ TEST(Verifier, CyclesAreLoops) {
   })"),
                      Dialect::kDataflow)
                   .ok());
+}
+
+// One variable that counts up; `start` makes %start, which it starts with.
+std::shared_ptr<const Program> CountingLoop(absl::string_view start) {
+  return Parse(absl::StrCat(R"(graph {
+    %zero = Const() value=int32{0}
+    %enter = Enter(%zero) frame_name="loop"
+    %)",
+                            start, R"(
+    %merge = Merge(%start, %next) : (int32, int32)
+    %next = NextIteration(%merge)
+  })"));
+}
+
+TEST(Verifier, VariablesEnterOnce) {
+  for (const char* start : {"start = Enter(%zero) frame_name=\"loop\"", "start = Identity(%enter)",
+                            "start = Const(^%enter) value=int32{0}"}) {
+    EXPECT_TRUE(Verify(*CountingLoop(start), Dialect::kAny).ok()) << start;
+  }
+  constexpr absl::string_view kConstant =
+      "start = Enter(%zero) frame_name=\"loop\" is_constant=true";
+  ExpectBroken("variables-enter-once", *CountingLoop(kConstant),
+               "in the main graph: node merge (Merge) takes 'start', which comes in every "
+               "iteration, beside what 'next' hands on from one to the next: it must be a variable "
+               "of loop 'loop': set is_constant of 'start' to false",
+               Dialect::kAny);
+  ExpectBroken("variables-enter-once",
+               *CountingLoop("constant = Enter(%zero) frame_name=\"loop\" is_constant=true\n"
+                             "%start = Identity(%constant)"),
+               "let an Enter that is not constant bring in what it starts with", Dialect::kAny);
 }
 
 TEST(Verifier, NoPrimitives) {
