@@ -49,7 +49,12 @@ template <typename T, typename Get>
 absl::StatusOr<Tensor> FromValues(DType dtype, const Shape& shape, int64_t count, Get get,
                                   DecodeLimits& limits) {
   const int64_t n = shape.num_elements();
-  count = std::min(count, n);
+  if (count > n) {
+    return Invalid(absl::StrCat("it has ", count, " values, but its shape ", shape.ToString(),
+                                " holds ", n,
+                                ": give one value for each element, or fewer, of "
+                                "which the last fills the rest"));
+  }
   int64_t size = sizeof(T);
   if constexpr (std::is_same_v<T, std::string>) {
     if (count > 0) size += static_cast<int64_t>(get(count - 1).size());
@@ -269,7 +274,8 @@ absl::StatusOr<Tensor> DecodeTensor(const wire::TensorProto& proto, DecodeLimits
   absl::StatusOr<DType> dtype = DecodeDType(proto.dtype());
   if (!dtype.ok()) return Annotate(dtype.status(), "constant");
   GYRE_ASSIGN_OR_RETURN(const Shape shape, DecodeFullShape(proto.tensor_shape()));
-  if (shape.num_elements() == 0) return Tensor::Make(*dtype, shape);
+  const bool can_be_read = IsTrivial(*dtype) || *dtype == DType::kString;
+  if (shape.num_elements() == 0 && !can_be_read) return Tensor::Make(*dtype, shape);
   if (proto.tensor_content().empty()) return FromLists(*dtype, shape, proto, limits);
   if (*dtype == DType::kString) return FromStringBytes(shape, proto.tensor_content());
   return FromBytes(*dtype, shape, proto.tensor_content());

@@ -56,9 +56,15 @@ TEST(TensorProto, NoValuesMeanZeros) {
   ExpectSame(Decode("dtype: DT_STRING"), Tensor::Scalar<std::string>(""));
 }
 
-TEST(TensorProto, ValuesBeyondTheShapeDoNotCount) {
-  ExpectSame(Decode(std::string("dtype: DT_INT32 int_val: [1, 2, 3, 4]") + kShape3),
-             Tensor::Vector<int32_t>({1, 2, 3}));
+TEST(TensorProto, ValuesBeyondTheShapeAreRefused) {
+  ExpectRefused(std::string("dtype: DT_INT32 int_val: [1, 2, 3, 4]") + kShape3,
+                "it has 4 values, but its shape [3] holds 3");
+  ExpectRefused("dtype: DT_STRING string_val: 'a' string_val: 'b'", "it has 2 values");
+  ExpectRefused("dtype: DT_COMPLEX64 scomplex_val: [1, 2, 3, 4]", "it has 2 values");
+  const std::string empty = " tensor_shape { dim { size: 0 } }";
+  ExpectSame(Decode("dtype: DT_FLOAT" + empty), Tensor::Vector<float>({}));
+  ExpectRefused("dtype: DT_FLOAT float_val: 1" + empty, "it has 1 values");
+  ExpectRefused("dtype: DT_FLOAT tensor_content: '1234'" + empty, "4 bytes, which does not fit");
 }
 
 TEST(TensorProto, SmallIntegersTakeTheirLowBits) {
