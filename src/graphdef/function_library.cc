@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "graphdef/wire_format.h"
 
 namespace gyre {
 namespace {
@@ -156,7 +157,7 @@ absl::Status FunctionLibrary::AddDefs(const wire::FunctionDefLibrary& proto) {
       return absl::InvalidArgumentError(absl::StrCat("function ", name, " has the name of an op"));
     }
     const auto [it, is_new] = defs_.emplace(name, &def);
-    if (!is_new && it->second->SerializeAsString() != def.SerializeAsString()) {
+    if (!is_new && SerializeExtra(*it->second) != SerializeExtra(def)) {
       return absl::InvalidArgumentError(absl::StrCat("the library has two functions named ", name));
     }
     names_.Reserve(name);

@@ -242,6 +242,17 @@ TEST(ImportFunctions, SayWhatIsWrong) {
 
 TEST(ImportFunctions, TheSameDefinitionTwiceIsOne) {
   EXPECT_EQ(MustImport(Library(NegDefinition() + NegDefinition()))->functions().size(), 1u);
+  // Attributes lie in a map, which has no order of its own.
+  std::string attrs, reversed;
+  for (int i = 0; i < 20; ++i) {
+    const std::string attr = absl::StrCat(" attr { key: '_a", i, "' value { i: ", i, " } }");
+    attrs += attr;
+    reversed = attr + reversed;
+  }
+  for (int i = 0; i < 20; ++i) {
+    const auto program = MustImport(Library(NegDefinition(attrs) + NegDefinition(reversed)));
+    EXPECT_EQ(program->functions().size(), 1u);
+  }
 }
 
 TEST(ImportFunctions, MissingOnesAreNamed) {
