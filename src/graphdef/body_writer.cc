@@ -10,6 +10,7 @@
 #include "graphdef/attr_proto.h"
 #include "graphdef/names.h"
 #include "graphdef/node_reader.h"
+#include "graphdef/wire_format.h"
 
 namespace gyre {
 namespace {
@@ -82,9 +83,7 @@ const Function* BodyWriter::LegacyCallee(const Node& node) const {
 }
 
 absl::Status BodyWriter::WriteNode(const Node& node, wire::NodeDef* def) {
-  if (!def->ParseFromString(node.wire_extra)) {
-    return BugError(absl::StrCat("what node ", node.name, " kept of its file is unreadable"));
-  }
+  GYRE_RETURN_IF_ERROR(ParseExtra(node.wire_extra, absl::StrCat("node ", node.name), def));
   const Function* callee = LegacyCallee(node);
   def->set_name(names_[node.id]);
   def->set_op(callee != nullptr ? callee->name : node.op_name);
@@ -227,10 +226,8 @@ absl::Status WriteMainGraph(const Program& program, wire::GraphDef* graph) {
 absl::Status WriteFunction(const Program& program, const Function& function,
                            wire::FunctionDef* def) {
   GYRE_RETURN_IF_ERROR(CheckEdges(function));
-  if (!def->ParseFromString(function.wire_extra)) {
-    return BugError(
-        absl::StrCat("what function ", function.name, " kept of its file is unreadable"));
-  }
+  GYRE_RETURN_IF_ERROR(
+      ParseExtra(function.wire_extra, absl::StrCat("function ", function.name), def));
   wire::OpDef* signature = def->mutable_signature();
   signature->set_name(function.name);
   signature->set_description(function.doc);

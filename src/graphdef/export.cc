@@ -39,9 +39,7 @@ absl::Status WriteLibrary(const Program& program, wire::GraphDef* graph) {
 absl::StatusOr<std::string> ExportGraphDef(const Program& program, GraphFormat format) {
   google::protobuf::Arena arena;
   auto* graph = google::protobuf::Arena::CreateMessage<wire::GraphDef>(&arena);
-  if (!graph->ParseFromString(program.wire_extra())) {
-    return BugError("what the program kept of its file is unreadable");
-  }
+  GYRE_RETURN_IF_ERROR(ParseExtra(program.wire_extra(), "the program", graph));
   GYRE_RETURN_IF_ERROR(WriteMainGraph(program, graph));
   GYRE_RETURN_IF_ERROR(WriteLibrary(program, graph));
   wire::VersionDef* versions = graph->mutable_versions();

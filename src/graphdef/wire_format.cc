@@ -154,6 +154,16 @@ std::string SerializeExtra(const google::protobuf::Message& message) {
   return bytes;
 }
 
+absl::Status ParseExtra(const std::string& bytes, absl::string_view whose,
+                        google::protobuf::Message* message) {
+  google::protobuf::LogSilencer silence;  // the status says it all
+  if (message->ParseFromString(bytes)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(whose,
+                   ": the bytes after 'wire' in its text form are not those of a GraphDef: "
+                   "leave them as they were printed, or leave 'wire' out"));
+}
+
 void CopyUnknownFields(const google::protobuf::Message& from, google::protobuf::Message* to) {
   to->GetReflection()->MutableUnknownFields(to)->MergeFrom(
       from.GetReflection()->GetUnknownFields(from));

@@ -23,6 +23,11 @@ absl::StatusOr<std::string> SerializeGraphDef(const wire::GraphDef& graph, Graph
 // The bytes of a message; empty when nothing in it is set. For Node::wire_extra and its kin.
 std::string SerializeExtra(const google::protobuf::Message& message);
 
+// Reads such bytes into `message`. INVALID_ARGUMENT for others, which a text form may hold that was
+// changed by hand: `whose` says in the message whose they are ("node x").
+absl::Status ParseExtra(const std::string& bytes, absl::string_view whose,
+                        google::protobuf::Message* message);
+
 // Copies the fields that `from`'s type does not declare.
 void CopyUnknownFields(const google::protobuf::Message& from, google::protobuf::Message* to);
 

@@ -8,6 +8,7 @@
 #include "graphdef/canonical.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
+#include "ir/text/parser.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -231,6 +232,22 @@ TEST(Export, SessionValuesAreRefusedWithTheirNode) {
   const absl::Status status = ExportGraphDef(*ProgramBuilder(Ops()).SetMain(main).Build()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(absl::StrContains(status.message(), "node list: attribute value")) << status;
+}
+
+// A text form may be changed by hand, also where it keeps what Gyre does not interpret.
+TEST(Export, EditedRemainsOfAFileAreTheUsersError) {
+  for (const auto& [text, whose] : {
+           std::pair<const char*, const char*>{"graph { %n = NoOp() wire \"\\x01\" }", "node n: "},
+           {"graph { } func @f() -> () { wire \"\\x01\" }", "function f: "},
+           {"program wire \"\\x01\" graph { }", "the program: "},
+       }) {
+    const auto program = ParseProgram(text, Ops());
+    ASSERT_TRUE(program.ok()) << program.status();
+    const absl::Status status = ExportGraphDef(**program).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_TRUE(absl::StrContains(status.message(), whose)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "leave 'wire' out")) << status;
+  }
 }
 
 TEST(Export, BrokenProgramsAreReportedAsOurs) {
