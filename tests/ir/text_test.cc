@@ -47,6 +47,16 @@ func @step(%i: int32[], %x: float32[2,?] {_note="y"}) -> (i: int32, x: float32) 
   EXPECT_EQ(Reprinted(text), text);
 }
 
+TEST(Text, NamesBeyondAsciiAreWords) {
+  const std::string text = R"(graph {
+  %größe = Const() value=float32{1} : float32
+  %"大き さ" = Identity(%größe) _注="é" : float32
+  %"bad\xff" = Identity(%"大き さ") : float32
+}
+)";
+  EXPECT_EQ(Reprinted(text), text);
+}
+
 TEST(Text, TypesAndNumbersAreToldFromTheInputs) {
   const auto program = Parse(R"(
     graph {
@@ -200,6 +210,9 @@ TEST(TextMalformed, SaysWhereAndWhatWasExpected) {
   EXPECT_EQ(ErrorOf("graph {\n  %y = Identity(%ghost)\n}"),
             "line 2, column 17: %ghost is not defined");
   EXPECT_EQ(ErrorOf("graph { %x = NoOp() %x = NoOp() }"), "line 1, column 21: %x is defined twice");
+  EXPECT_EQ(ErrorOf("graph { %größe = Identity(%é) }"), "line 1, column 27: %é is not defined");
+  EXPECT_EQ(ErrorOf("größe {}"),
+            "line 1, column 1: expected 'graph', 'func' or 'gradient', but found 'größe'");
   EXPECT_EQ(ErrorOf("graph {} graph {}"), "line 1, column 10: there is a graph already");
   EXPECT_EQ(ErrorOf("func @f() -> (y: int32) { }"),
             "line 1, column 27: function f has 1 results, but 0 values are returned");

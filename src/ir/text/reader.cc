@@ -10,9 +10,41 @@
 namespace gyre {
 namespace {
 
+// Letters beyond ASCII are words, too: the bytes of UTF-8, of which none is a blank or a sign that
+// the text form uses.
 bool IsWordChar(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' ||
-         c == '/';
+         c == '/' || !absl::ascii_isascii(static_cast<unsigned char>(c));
+}
+
+bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// The length of the UTF-8 sequence at the start of `text`, which is not empty; 0: it is none.
+size_t SequenceLength(absl::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const size_t length = first < 0xc2   ? 0
+                        : first < 0xe0 ? 2
+                        : first < 0xf0 ? 3
+                        : first < 0xf5 ? 4
+                                       : 0;
+  if (length == 0 || length > text.size()) return 0;
+  const absl::string_view rest = text.substr(1, length - 1);
+  if (!std::all_of(rest.begin(), rest.end(), ContinuesCharacter)) return 0;
+  // No longer than it must be, no half of a pair of UTF-16, no more than Unicode has.
+  const auto second = static_cast<unsigned char>(rest[0]);
+  const bool is_none = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return is_none ? 0 : length;
+}
+
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 }  // namespace
@@ -96,7 +128,10 @@ absl::Status TextReader::Expected(absl::string_view what) {
   std::string found = "the end of the text";
   if (mark < text_.size()) {
     size_t end = mark;
-    while (end < text_.size() && end < mark + 40 && IsWordChar(text_[end])) ++end;
+    while (end < text_.size() && IsWordChar(text_[end]) &&
+           (end < mark + 40 || ContinuesCharacter(text_[end]))) {
+      ++end;
+    }
     found = absl::StrCat("'", text_.substr(mark, std::max<size_t>(end - mark, 1)), "'");
   }
   return ErrorAt(mark, absl::StrCat("expected ", what, ", but found ", found));
@@ -105,22 +140,25 @@ absl::Status TextReader::Expected(absl::string_view what) {
 absl::Status TextReader::ErrorAt(size_t mark, absl::string_view message) const {
   const absl::string_view before = text_.substr(0, mark);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  const absl::string_view in_line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
+  const auto column =
+      std::count_if(in_line.begin(), in_line.end(), [](char c) { return !ContinuesCharacter(c); });
   return absl::InvalidArgumentError(
-      absl::StrCat("line ", line, ", column ", mark - line_start + 1, ": ", message));
+      absl::StrCat("line ", line, ", column ", column + 1, ": ", message));
 }
 
 std::string WriteName(absl::string_view name) {
   // "//" would start a comment.
   if (!name.empty() && std::all_of(name.begin(), name.end(), IsWordChar) &&
-      !absl::StrContains(name, "//")) {
+      !absl::StrContains(name, "//") && IsUtf8(name)) {
     return std::string(name);
   }
   return WriteQuoted(name);
 }
 
 std::string WriteQuoted(absl::string_view text) {
-  return absl::StrCat("\"", absl::CHexEscape(text), "\"");
+  return absl::StrCat("\"", IsUtf8(text) ? absl::Utf8SafeCHexEscape(text) : absl::CHexEscape(text),
+                      "\"");
 }
 
 }  // namespace gyre

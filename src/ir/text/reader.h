@@ -27,7 +27,7 @@ class TextReader {
   // As Accept, without consuming.
   bool Sees(absl::string_view token);
 
-  // The longest run of letters, digits and `_ . - /`; may be empty.
+  // The longest run of letters (of any script), digits and `_ . - /`; may be empty.
   absl::string_view Word();
   // A word, or any text in quotes: how names are written (see WriteName).
   absl::StatusOr<std::string> Name(absl::string_view what);
@@ -52,7 +52,7 @@ class TextReader {
 
 // `name` as it stands in the text: as it is when it is a word, in quotes otherwise.
 std::string WriteName(absl::string_view name);
-// `text` in quotes, with everything but plain ASCII escaped.
+// `text` in quotes, with everything escaped that is no character to print: UTF-8 stays as it is.
 std::string WriteQuoted(absl::string_view text);
 
 }  // namespace gyre
