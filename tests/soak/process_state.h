@@ -1,0 +1,20 @@
+// What this process holds: read from the system, by any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gyre::testing {
+
+struct ProcessState {
+  int64_t resident_bytes = 0;
+  int64_t heap_bytes = 0;  // that malloc has handed out
+  int64_t descriptors = 0;
+  int64_t threads = 0;
+};
+
+// What the heap keeps for later goes back first.
+ProcessState ReadProcessState();
+std::string ToText(const ProcessState& state);
+
+}  // namespace gyre::testing
