@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/attention.h"
 #include "base/cancellation.h"
 #include "base/status.h"
 #include "dist/membership.h"
@@ -191,8 +192,10 @@ void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env)
     }
     for (const proto::Printed& text : printed) env.print(text.stream(), text.text());
     if (asks) left = std::min(left, WatchedRun::kAskNanos);
+    left = std::min(left, Attention::Patience());
     if (printed.empty() && left > 0) membership_->mesh.Wait(seen, left);
     if (asks) Ask(step, underway);
+    Attention::Attend();
     env.cancellation->Poll().IgnoreError();  // past the deadline, this cancels
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/attention.h"
 #include "base/cancellation.h"
 #include "base/env.h"
 #include "base/memory.h"
@@ -143,6 +144,7 @@ absl::Status RunAsync(const Kernel& kernel, KernelContext& ctx, Cancellation& ca
   std::unique_lock lock(mutex);
   while (!changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return done; })) {
     lock.unlock();
+    Attention::Attend();
     cancellation.Poll().IgnoreError();
     lock.lock();
   }

@@ -1,6 +1,7 @@
-// Ctrl-C while C++ runs without the GIL: Python's handler only notes it, and would act on it after
-// the run. So a run of the main thread says that it can be interrupted, and a thread that waits for
-// signals cancels it.
+// Signals while C++ runs without the GIL: what Python's own handler does is to note the signal, and
+// what the program wants done would be done after the run. So the main thread looks at what has
+// been noted while it runs a program, between nodes and while it waits: handlers run there, once
+// per signal, and what they raise ends the run.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,10 @@
 
 namespace gyre::python {
 
-// While it lives, Ctrl-C cancels this, if the thread is Python's main thread. Made with the GIL
-// held, destroyed with or without; throws what Python's handlers raise for a signal that has come
-// just before. About 30 ns.
+// While it lives, handlers of signals run, if the thread is Python's main thread; one that raises
+// cancels this. Within one long kernel they cannot run, and wait for its end; but Ctrl-C cancels it
+// there, too, unless the program handles that itself. Made with the GIL held, destroyed with or without; throws what Python's handlers raise for a
+// signal that has come just before. About 30 ns.
 class Interruptible {
  public:
   explicit Interruptible(Cancellation& cancellation);
@@ -24,13 +26,12 @@ class Interruptible {
 
   Cancellation& cancellation_;
   Interruptible* outer_ = nullptr;  // of runs within runs
-  uint32_t signals_before_ = 0;
   bool is_registered_ = false;
   friend struct InterruptState;
 };
 
-// Throws KeyboardInterrupt, or what else Python's handlers of signals raise, if one has come. With
-// the GIL held.
+// Throws what a handler raised during the run that has ended, and what one raises for a signal that
+// has come since. With the GIL held.
 void ThrowIfInterrupted();
 
 }  // namespace gyre::python

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "base/attention.h"
 #include "base/env.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
@@ -70,7 +71,7 @@ class Outcome {
   }
   absl::Status Wait() {
     std::unique_lock lock(mutex_);
-    all_.wait(lock, [this] { return left_ == 0; });
+    Attention::Wait(lock, all_, [this] { return left_ == 0; });
     return status_;
   }
 

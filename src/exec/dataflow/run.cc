@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/attention.h"
 #include "base/env.h"
 #include "base/status.h"
 #include "exec/dataflow/worker.h"
@@ -276,8 +277,8 @@ void Run::LookOut() {
   }
 }
 
-// Sleeps until something happens, the deadline at the latest; with a probe, no longer than it may
-// be kept waiting.
+// Sleeps until something happens, the deadline at the latest; no longer than a probe, or what the
+// program around wants done on this thread, may be kept waiting.
 void Run::Park(std::unique_lock<std::mutex>& lock) {
   const Cancellation& cancellation = *env_->cancellation;
   const int64_t deadline =
@@ -285,6 +286,7 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
   const int64_t now = SystemClock().NowNanos();
   int64_t left = deadline == Cancellation::kNoDeadline ? deadline : deadline - now;
   if (hooks_.progress != nullptr) left = std::min(left, kProbeNanos);
+  left = std::min(left, Attention::Patience());
   ++parked_;
   if (courier_ != nullptr) {
     waits_for_courier_ = true;
@@ -310,6 +312,7 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
   }
   lock.unlock();
   if (waiting) hooks_.progress->Answer(*waiting);
+  Attention::Attend();
   env_->cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
   lock.lock();
 }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/attention.h"
 #include "base/status.h"
 #include "exec/dataflow/tokens.h"
 #include "ops/state/variable.h"
@@ -287,6 +288,7 @@ void Worker::HouseKeeping(Ready where) {
   queues_ = may_share_ && run_.plan_.has_heavy();
   if (ProgressProbe* const probe = run_.hooks_.progress; probe != nullptr && probe->IsAsked())
     probe->Answer(ProgressAt(where));
+  Attention::Attend();
   if (absl::Status status = run_.env_->cancellation->Poll(); !status.ok())
     return Fail(status, where);
   if (run_.env_->budget != nullptr) {

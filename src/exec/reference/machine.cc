@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/attention.h"
 #include "exec/reference/reference_engine.h"
 #include "ops/state/variable.h"
 
@@ -92,6 +93,7 @@ void Machine::Execute(const Ready& ready) {
   if (++steps_ % kPollEvery == 0) {
     if (hooks_.progress != nullptr && hooks_.progress->IsAsked())
       hooks_.progress->Answer(ProgressAt(ready));
+    Attention::Attend();
     if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return Fail(status, ready);
     if (env_.budget != nullptr) {
       absl::Status status = env_.budget->CheckLimit();
@@ -193,6 +195,7 @@ void Machine::WaitForAsync() {
       if (cancellation.deadline_nanos() != left && !cancellation.IsCancelled())
         left = cancellation.deadline_nanos() - cancellation.clock().NowNanos();
       if (hooks_.progress != nullptr) left = std::min(left, kProbeNanos);
+      left = std::min(left, Attention::Patience());
       if (left == Cancellation::kNoDeadline) {
         async_changed_.wait(lock);
         continue;
@@ -200,6 +203,7 @@ void Machine::WaitForAsync() {
       if (left > 0) async_changed_.wait_for(lock, std::chrono::nanoseconds(left));
       lock.unlock();
       AnswerWaiting();
+      Attention::Attend();
       env_.cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
       lock.lock();
     }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "base/attention.h"
 #include "base/status.h"
 #include "exec/sequential/loop.h"
 #include "exec/where.h"
@@ -23,6 +24,7 @@ std::string WhereOf(const Loop& loop, const Instruction& op, int64_t trip) {
 }
 
 absl::Status Look(const KernelContext& ctx) {
+  Attention::Attend();
   GYRE_RETURN_IF_ERROR(ctx.Poll());
   MemoryBudget* const budget = ctx.env().budget;
   return budget == nullptr ? absl::OkStatus() : budget->CheckLimit();

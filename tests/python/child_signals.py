@@ -1,0 +1,13 @@
+"""The signals of a child process: those of a program that a shell starts in the foreground.
+
+A child inherits what its parent ignores and blocks. Tests may run in the background, where SIGINT is
+ignored: Python then does not make KeyboardInterrupt of it."""
+
+import signal
+
+
+def set_default_signals():
+    """Called in the child, before its program: `Popen(..., preexec_fn=set_default_signals)`."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])

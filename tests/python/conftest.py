@@ -1,0 +1,6 @@
+"""What the folders of these tests share lies beside this file."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
