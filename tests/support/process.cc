@@ -11,6 +11,17 @@
 #include "gtest/gtest.h"
 
 namespace gyre::test {
+namespace {
+
+// As a shell in the foreground leaves them: a child inherits what its parent ignores and blocks.
+void SetDefaultSignals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
 
 Process::Process(std::vector<std::string> words, int stream,
                  const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -28,6 +39,7 @@ Process::Process(std::vector<std::string> words, int stream,
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   pid_ = ::fork();
   if (pid_ == 0) {
+    SetDefaultSignals();
     ::dup2(ends[1], stream);
     ::execve(arguments[0], arguments.data(), environment.data());
     ::_exit(127);

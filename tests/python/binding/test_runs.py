@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from child_signals import set_default_signals
 from gyre import _gyre
 
 
@@ -142,7 +143,8 @@ def test_ctrl_c(loop, handler):
                 print(type(e).__name__, time.monotonic(), flush=True)
         print(float(g.tensor(1.0) + 1.0))
         """)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=set_default_signals)
     watchdog = threading.Timer(20, process.kill)
     watchdog.start()
     try:

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from child_signals import set_default_signals
+
 PROGRAMS = {
     "while": """
         def f(x):
@@ -55,7 +57,8 @@ def test_within_100_ms(name, tmp_path):
                 print(time.monotonic(), flush=True)
         print(float(gyre.constant(1.0) + 1), flush=True)
         """))
-    process = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=set_default_signals)
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:
@@ -68,7 +71,7 @@ def test_within_100_ms(name, tmp_path):
             answer = process.stdout.readline()
             assert answer, process.stderr.read()
             took.append(float(answer) - sent)
-        assert min(took) < 0.1
+        assert min(took) < 0.1, took
         assert process.stdout.readline() == "2.0\n"
     finally:
         watchdog.cancel()
