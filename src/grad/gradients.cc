@@ -108,10 +108,10 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
   GYRE_ASSIGN_OR_RETURN(program, ExpandSymbolicGradients(std::move(program)));
   GYRE_RETURN_IF_ERROR(CheckRequest(program->main(), request));
   GYRE_RETURN_IF_ERROR(CheckStructured(*program));
-  GYRE_ASSIGN_OR_RETURN(
-      program,
-      grad::StacksToLists(std::move(program), {{"", request.ys, request.xs, request.stops}}));
-  GYRE_ASSIGN_OR_RETURN(program, grad::ApplyMemoryPolicies(std::move(program), request.memory));
+  const grad::Asked asked{"", request.ys, request.xs, request.stops};
+  GYRE_ASSIGN_OR_RETURN(program, grad::StacksToLists(std::move(program), {asked}));
+  GYRE_ASSIGN_OR_RETURN(program,
+                        grad::ApplyMemoryPolicies(std::move(program), asked, request.memory));
   const Function& main = program->main();
   absl::StatusOr<ShapeTable> shapes = InferShapes(*program);
   Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable(),

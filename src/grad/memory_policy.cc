@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "grad/replay/captured_reads.h"
+#include "grad/replay/recording.h"
 #include "grad/segments.h"
 #include "grad/sites.h"
 #include "ir/builder.h"
@@ -195,13 +196,14 @@ absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text) {
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
-    std::shared_ptr<const Program> program, absl::string_view other) {
+    std::shared_ptr<const Program> program, const Asked& asked, absl::string_view other) {
   GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
   bool may_cut = MayCut(program->main(), other);
   for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
   if (!may_cut) return program;
   const auto runs_again = [other](const Node& node) { return IsRunAgain(node, other); };
   GYRE_ASSIGN_OR_RETURN(program, CaptureReads(std::move(program), runs_again));
+  GYRE_ASSIGN_OR_RETURN(program, RecordEffects(std::move(program), asked, runs_again));
   while (may_cut) {
     GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> cut, Cutter(*program, other).Run());
     may_cut = cut != nullptr;

@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "grad/stacks/flow.h"
 #include "ir/program.h"
 
 namespace gyre::grad {
@@ -38,8 +39,9 @@ struct MemoryPolicy {
 absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text);
 
 // Every loop in the form in which its gradient keeps what its policy says; `other` is that of loops
-// that say nothing. Loops with effects keep everything: an effect happens once.
+// that say nothing, `asked` what is differentiated. Effects happen once, and are kept: what a part
+// that runs again sees of them is what the loop saw.
 absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
-    std::shared_ptr<const Program> program, absl::string_view other);
+    std::shared_ptr<const Program> program, const Asked& asked, absl::string_view other);
 
 }  // namespace gyre::grad

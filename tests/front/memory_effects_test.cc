@@ -30,10 +30,9 @@ void ExpectSameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
   }
 }
 
-// What is saved for the gradient: bytes, of values that are not lists themselves.
 struct Result {
   std::vector<Tensor> values;
-  int64_t saved_bytes = 0;
+  std::vector<std::string> saved;  // "loop, value: bytes", of what is kept for the gradient
 };
 
 Result Ran(Graph& graph, const SessionOptions& options, const std::vector<Value>& fetches) {
@@ -42,7 +41,8 @@ Result Ran(Graph& graph, const SessionOptions& options, const std::vector<Value>
   StepStatistics statistics;
   Result result;
   result.values = session.run(fetches, {}, {.observer = &statistics});
-  for (const SavedStatistics& saved : statistics.saved()) result.saved_bytes += saved.bytes;
+  for (const SavedStatistics& saved : statistics.saved())
+    result.saved.push_back(absl::StrCat(saved.loop, ", ", saved.value, ": ", saved.bytes));
   return result;
 }
 
@@ -65,15 +65,13 @@ Result Gradient(const SessionOptions& options, const Program& program, const std
   return Ran(graph, options, fetches);
 }
 
-void ExpectSameGradients(const SessionOptions& options, const Program& program,
-                         bool saves_less = true) {
+void ExpectSameGradients(const SessionOptions& options, const Program& program) {
   const Result save = Gradient(options, program, "save");
   ASSERT_GE(save.values.size(), 2u);
   for (const char* memory : kPolicies) {
     const Result other = Gradient(options, program, memory);
     ExpectSameBits(save.values, other.values, memory);
-    if (!saves_less) continue;
-    EXPECT_NE(save.saved_bytes, other.saved_bytes) << memory << " does nothing";
+    EXPECT_NE(save.saved, other.saved) << memory << " does nothing";
   }
 }
 
@@ -183,21 +181,18 @@ TEST_P(MemoryOfEffects, WhatIsWrittenBehindTheLoopDoesNotMatter) {
 
 // Each trip writes what the next one reads, by a handle of its own: nothing of it is constant.
 TEST_P(MemoryOfEffects, VariablesThatAreWrittenByAnotherHandle) {
-  ExpectSameGradients(
-      options(),
-      [](const Variable& w, const Variable& v, const LoopOptions& loop) {
-        const Value alias = op::VarHandleOp(DType::kDouble, PartialShape::Scalar(),
-                                            {.shared_name = std::string(v.name())});
-        return reduce_sum(for_range(
-            kTrips,
-            [&](Value, Value x) {
-              const Value next = sin(x * w) * v;
-              op::AssignVariableOp(alias, reduce_sum(next) * 0.2);
-              return next;
-            },
-            Start(), loop));
-      },
-      /*saves_less=*/false);
+  ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
+    const Value alias = op::VarHandleOp(DType::kDouble, PartialShape::Scalar(),
+                                        {.shared_name = std::string(v.name())});
+    return reduce_sum(for_range(
+        kTrips,
+        [&](Value, Value x) {
+          const Value next = sin(x * w) * v;
+          op::AssignVariableOp(alias, reduce_sum(next) * 0.2);
+          return next;
+        },
+        Start(), loop));
+  });
 }
 
 // A loop that makes no trip, and a branch that is not taken, read nothing.
@@ -218,6 +213,107 @@ TEST_P(MemoryOfEffects, VariablesWithoutAValueMatterWhereTheyAreRead) {
     session.initialize();
     EXPECT_NE(session.eval(g, at(2)).scalar<double>(), 1.0);
   }
+}
+
+// ---- Effects
+
+Value Dropped(const Value& x) {
+  const Value random = op::RandomUniform(constant({kSize}), DType::kDouble, {.seed = 7});
+  return x * cast(random > 0.3, DType::kDouble) / 0.7;
+}
+
+TEST_P(MemoryOfEffects, RandomNumbersAreDrawnOnce) {
+  ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
+    return reduce_sum(
+        for_range(kTrips, [&](Value, Value x) { return Dropped(sin(x * w) * v); }, Start(), loop));
+  });
+}
+
+TEST_P(MemoryOfEffects, RandomNumbersOfBranchesLoopsAndFunctions) {
+  ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
+    auto layer = function("layer", [&](Value x) { return Dropped(sin(x * w)); });
+    return reduce_sum(for_range(
+        kTrips,
+        [&](Value i, Value x) {
+          x = for_range(i % 3, [&](Value, Value x) { return layer(x) + 0.5 * x; }, x, loop);
+          return cond(
+              reduce_sum(x) > 1.5, [&] { return Dropped(x * v); }, [&] { return tanh(layer(x)); });
+        },
+        Start(), loop));
+  });
+}
+
+// A function that calls itself, and draws at each level.
+TEST_P(MemoryOfEffects, RandomNumbersOfRecursion) {
+  ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
+    const TensorSpec number{DType::kInt32, PartialShape::Scalar()},
+        state{DType::kDouble, PartialShape(Dims{kSize})};
+    auto deep = declare<Value(Value, Value)>("deep", {number, state}, {state});
+    deep.define([&](Value n, Value x) {
+      return cond(n > 0, [&] { return deep(n - 1, Dropped(sin(x * w))); }, [&] { return x * v; });
+    });
+    return reduce_sum(
+        for_range(kTrips, [&](Value, Value x) { return deep(constant(2), x); }, Start(), loop));
+  });
+}
+
+// A condition that draws, and decides when the loop ends.
+TEST_P(MemoryOfEffects, RandomNumbersOfAConditionAreDrawnOnce) {
+  ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
+    return reduce_sum(while_loop(
+        [&](Value x) {
+          return reduce_sum(x) >
+                 op::RandomUniform(op::Shape(v.read()), DType::kDouble, {.seed = 11}) * 1e-3;
+        },
+        [&](Value x) { return sin(x * w) * v * 0.7; }, Start(), loop));
+  });
+}
+
+// Each update happens once, and is seen by the trips behind it.
+TEST_P(MemoryOfEffects, WritesHappenOnce) {
+  for (const char* memory : {"save", "recompute(2)", "checkpoint(64)"}) {
+    Graph own;
+    const GraphScope in(own);
+    const Variable w("w", 0.9), seen("seen", 0.0);
+    LoopOptions loop;
+    loop.memory = memory;
+    const Value y = for_range(
+        kTrips,
+        [&](Value, Value x) {
+          seen.assign_add(1.0);
+          return sin(x * w + 0.1 * seen);
+        },
+        0.4, loop);
+    const Value g = gradients({y}, {w})[0];
+    const std::vector<Tensor> got = Ran(own, options(), {y, g, seen.read()}).values;
+    double x = 0.4, dx = 0;
+    for (int i = 0; i < kTrips; ++i) {
+      const double in = x * 0.9 + 0.1 * (i + 1);
+      dx = std::cos(in) * (dx * 0.9 + x);
+      x = std::sin(in);
+    }
+    EXPECT_NEAR(got[0].scalar<double>(), x, 1e-14) << memory;
+    EXPECT_NEAR(got[1].scalar<double>(), dx, 1e-13) << memory;
+    EXPECT_EQ(got[2].scalar<double>(), kTrips) << memory;
+  }
+}
+
+TEST_P(MemoryOfEffects, PrintsAndAssertionsHappenOnceAndInOrder) {
+  const Variable w("w", 0.9);
+  const Value n = Int();
+  LoopOptions loop;
+  loop.memory = "recompute(2)";
+  const Value y = for_range(
+      n,
+      [&](Value i, Value x) {
+        print("trip {}", i);
+        assert_that(i < 5, "five trips are enough");
+        return sin(x * w);
+      },
+      0.4, loop);
+  (void)gradients({y}, {w});
+  EXPECT_EQ(Printed({{n, I(4)}}), "trip 0\ntrip 1\ntrip 2\ntrip 3\n");
+  ExpectContains(ErrorOf([&] { (void)Printed({{n, I(9)}}); }), "five trips are enough");
 }
 
 // ---- Bytes
@@ -252,6 +348,31 @@ TEST(MemoryOfVariables, IsThatOfConstantWeights) {
   }
   EXPECT_LE(peaks["recompute(20)"], peaks["save"] / 8);
   EXPECT_LE(peaks["checkpoint(400000)"], peaks["save"] / 8);
+}
+
+// Of a loop with random numbers, these are kept; the rest is not.
+TEST(MemoryOfRandomNumbers, IsLessThanThatOfAllValues) {
+  const auto peak = [](const std::string& memory) {
+    Graph graph;
+    const GraphScope in(graph);
+    const Variable w("w", 0.9);
+    LoopOptions loop;
+    loop.memory = memory;
+    const Value y = reduce_sum(for_range(
+        400,
+        [&](Value, Value x) {
+          const Value scale = op::RandomUniform(constant({1}), DType::kDouble, {.seed = 7}) + 0.5;
+          return sin(tanh(x * w) * scale);
+        },
+        fill({512}, constant(0.5)), loop));
+    const Value g = gradients({y}, {w})[0];
+    GraphSession session(graph);
+    session.initialize();
+    StepStatistics statistics;
+    (void)session.eval({g}, {}, {}, {.observer = &statistics});
+    return statistics.peak_bytes();
+  };
+  EXPECT_LE(peak("recompute(20)"), peak("save") / 4);
 }
 
 }  // namespace

@@ -228,6 +228,7 @@ class Capturer {
     }
     Function copy = builder.Build();
     copy.name = copied;
+    if (!copy.attrs.Has(kCopyOfAttr)) copy.attrs.Set(std::string(kCopyOfAttr), name);
     builder_.SetFunction(std::move(copy));
     return copied;
   }

@@ -112,6 +112,11 @@ void ReplayedGradient(GradientContext& g) {
   if (original.op == nullptr) {
     return g.Fail(absl::NotFoundError(absl::StrCat("there is no op called ", original.op_name)));
   }
+  if (original.op->gradient.refuses) {
+    return g.Fail(absl::UnimplementedError(
+        absl::StrCat("node '", original.name, "' (", original.op_name,
+                     ") cannot be differentiated: ", original.op->gradient.not_differentiable)));
+  }
   if (original.op->gradient.rule == nullptr) return;
   OriginalContext context(g, original);
   original.op->gradient.rule(context);
@@ -124,11 +129,15 @@ absl::StatusOr<Node> MakeReplayed(const Node& node, std::vector<Endpoint> kept,
   AttrMap attrs{{"op", node.op_name}};
   for (const auto& [name, value] : node.attrs) attrs.Set(absl::StrCat(kOfPrefix, name), value);
   std::vector<DType> given, types;
-  for (const NodeSignature::Slot& slot : node.signature.inputs) given.push_back(slot.dtype);
+  std::vector<Endpoint> inputs;
+  const Gradient& gradient = node.op->gradient;
+  if (gradient.rule != nullptr || gradient.refuses) {
+    inputs = node.inputs;
+    for (const NodeSignature::Slot& slot : node.signature.inputs) given.push_back(slot.dtype);
+  }
   for (const NodeSignature::Slot& slot : node.signature.outputs) types.push_back(slot.dtype);
   attrs.Set("Tin", std::move(given));
   attrs.Set("Tkept", std::move(types));
-  std::vector<Endpoint> inputs = node.inputs;
   inputs.insert(inputs.end(), kept.begin(), kept.end());
   return builder.Make("_Replayed", inputs, std::move(attrs),
                       {node.name, node.control_inputs, node.device, node.source});
