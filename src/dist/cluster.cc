@@ -24,10 +24,12 @@ constexpr int kMorePings = 3;
 
 class ClusterExecutable final : public Executable {
  public:
-  ClusterExecutable(std::shared_ptr<Membership> membership, uint64_t program, size_t num_fetches,
+  ClusterExecutable(std::shared_ptr<Membership> membership, uint64_t program,
+                    std::vector<std::string> feed_names, size_t num_fetches,
                     std::vector<proto::Compiled> parts)
       : membership_(std::move(membership)),
         program_(program),
+        feed_names_(std::move(feed_names)),
         num_fetches_(num_fetches),
         parts_(std::move(parts)) {}
 
@@ -50,6 +52,7 @@ class ClusterExecutable final : public Executable {
 
   const std::shared_ptr<Membership> membership_;
   const uint64_t program_;
+  const std::vector<std::string> feed_names_;
   const size_t num_fetches_;
   const std::vector<proto::Compiled> parts_;  // by member
 };
@@ -68,8 +71,14 @@ absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
     run.set_budget_bytes(env.budget == nullptr ? 0 : env.budget->limit());
     run.set_look_out_nanos(membership_->settings.look_out_nanos);
     if (underway.watched != nullptr) *run.mutable_watch() = underway.watched->Wishes();
-    for (const int feed : parts_[m].feeds())
-      GYRE_RETURN_IF_ERROR(EncodeTensor(feeds[feed], *run.add_feeds()));
+    std::vector<Tensor> values;
+    std::vector<std::string> names;
+    for (const int feed : parts_[m].feeds()) {
+      values.push_back(feeds[feed]);
+      names.push_back(feed_names_[feed]);
+    }
+    GYRE_RETURN_IF_ERROR(ToProto(values, "feed", names, membership_->settings.most_payload_bytes,
+                                 run.mutable_feeds()));
     messages[m] = message.SerializeAsString();
   }
   const std::lock_guard lock(membership_->mutex);
@@ -292,7 +301,17 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
   proto::ToWorker message;
   proto::Compile& compile = *message.mutable_compile();
   GYRE_ASSIGN_OR_RETURN(*compile.mutable_graph(), ExportGraphDef(*needed.program));
-  for (const Endpoint& e : needed.signature.feeds) endpoint(e.node, e.slot, compile.add_feeds());
+  const auto bytes = static_cast<int64_t>(compile.graph().size());
+  if (const int64_t most = membership_->settings.most_payload_bytes; bytes > most) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the program holds ", bytes, " bytes with its constants; ", most,
+        " are the most that a worker can be sent: feed large values, or assign them to variables"));
+  }
+  std::vector<std::string> feed_names;
+  for (const Endpoint& e : needed.signature.feeds) {
+    endpoint(e.node, e.slot, compile.add_feeds());
+    feed_names.push_back(absl::StrCat(main.node(e.node).name, ":", e.slot));
+  }
   for (const Endpoint& e : needed.signature.fetches)
     endpoint(e.node, e.slot, compile.add_fetches());
   for (const NodeId target : needed.signature.targets) endpoint(target, 0, compile.add_targets());
@@ -347,7 +366,7 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
   }
   GYRE_RETURN_IF_ERROR(CheckParts(parts, signature));
   return std::unique_ptr<Executable>(std::make_unique<ClusterExecutable>(
-      membership_, id, signature.fetches.size(), std::move(parts)));
+      membership_, id, std::move(feed_names), signature.fetches.size(), std::move(parts)));
 }
 
 }  // namespace

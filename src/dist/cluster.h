@@ -28,6 +28,7 @@ struct ClusterSettings {
   std::string shared_state;
   uint64_t first_step = 0;  // drawn at random: no two clients count the same steps
   std::string secret;       // drawn at random
+  int64_t most_payload_bytes = kMostPayloadBytes;  // of a program, and of a run's feeds
   // Of the client, drawn at random; 0: it opens no channels of its own, and its steps are told on
   // the control links like everything else.
   uint64_t incarnation = 0;

@@ -2,6 +2,7 @@
 // processes; a pair in memory within one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace gyre::dist {
 
 // The most that one message may have: protobuf's limit, and gRPC's, is 2^31.
 inline constexpr int kMostLinkBytes = 2'000'000'000;
+// And what of it is left for values or a program, beside everything else.
+inline constexpr int64_t kMostPayloadBytes = kMostLinkBytes - 10'000'000;
 
 // Who a link hands what comes to. One call at a time, on threads of the link's.
 class LinkHandler {

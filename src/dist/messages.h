@@ -1,13 +1,14 @@
 // Statuses and tensors as fields of control messages. Stateless; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "dist/proto/control.pb.h"
-#include "dist/wire/tensor_codec.h"
 #include "gyre/tensor.h"
 
 namespace gyre::dist {
@@ -26,21 +27,13 @@ inline absl::Status FromProto(const proto::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.code()), status.message());
 }
 
-// INVALID_ARGUMENT, as EncodeTensor and DecodeTensor.
-inline absl::Status ToProto(absl::Span<const Tensor> tensors, TensorFields* out) {
-  for (const Tensor& tensor : tensors) GYRE_RETURN_IF_ERROR(EncodeTensor(tensor, *out->Add()));
-  return absl::OkStatus();
-}
+// The values of a run's feeds or fetches, as `what` says, in one message: `names` are theirs.
+// INVALID_ARGUMENT, as EncodeTensor; RESOURCE_EXHAUSTED, before anything large is made, for more
+// than `most_bytes` in all.
+absl::Status ToProto(absl::Span<const Tensor> tensors, absl::string_view what,
+                     absl::Span<const std::string> names, int64_t most_bytes, TensorFields* out);
 
-inline absl::StatusOr<std::vector<Tensor>> FromProto(const TensorFields& tensors,
-                                                     MemoryBudget* budget) {
-  std::vector<Tensor> result;
-  for (const std::string& bytes : tensors) {
-    absl::string_view in = bytes;
-    GYRE_ASSIGN_OR_RETURN(result.emplace_back(), DecodeTensor(in, budget));
-    if (!in.empty()) return absl::InvalidArgumentError("bytes follow a tensor");
-  }
-  return result;
-}
+// As DecodeTensor.
+absl::StatusOr<std::vector<Tensor>> FromProto(const TensorFields& tensors, MemoryBudget* budget);
 
 }  // namespace gyre::dist

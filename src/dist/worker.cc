@@ -153,6 +153,7 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   };
   struct CompiledProgram {
     dataflow::PartsHere parts;
+    std::vector<std::string> fetches;                       // names of its parts'
     std::vector<std::pair<std::string, uint64_t>> devices;  // and whose: 0 for this worker's
     std::shared_ptr<ResourceStore> resources;
     std::mutex mutex;
@@ -445,6 +446,10 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation
   made->resources = ResourcesOf(compile);
   reply->mutable_feeds()->Add(made->parts.feeds.begin(), made->parts.feeds.end());
   reply->mutable_fetches()->Add(made->parts.fetches.begin(), made->parts.fetches.end());
+  for (const int fetch : made->parts.fetches) {
+    const proto::Compile::Endpoint& endpoint = compile.fetches(fetch);
+    made->fetches.push_back(absl::StrCat(endpoint.node(), ":", endpoint.slot()));
+  }
   reply->set_takes_part(made->parts.executable != nullptr);
   const std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(cancellation.Poll());
@@ -586,7 +591,12 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via, cons
     proto::FromWorker message;
     message.mutable_printed()->set_step(run.step());
     message.mutable_printed()->set_stream(std::string(stream));
-    message.mutable_printed()->set_text(std::string(text));
+    // What is longer than a message tells where it was cut.
+    const auto most = static_cast<size_t>(state_->options.most_payload_bytes);
+    message.mutable_printed()->set_text(
+        text.size() <= most ? std::string(text)
+                            : absl::StrCat(text.substr(0, most), "… (", text.size() - most,
+                                           " more bytes cannot leave the worker)\n"));
     Report(via, message);
   };
   absl::StatusOr<std::vector<Tensor>> results = program->parts.executable->Run(
@@ -595,7 +605,10 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via, cons
   GYRE_RETURN_IF_ERROR(results.status());
   GYRE_RETURN_IF_ERROR(rendezvous->Drain());
   reply->set_peak_bytes(budget->peak());
-  return ToProto(*results, reply->mutable_fetches());
+  absl::Status status = ToProto(*results, "fetch", program->fetches,
+                                state_->options.most_payload_bytes, reply->mutable_fetches());
+  if (!status.ok()) reply->clear_fetches();
+  return status;
 }
 
 void Worker::Client::CancelAll(const absl::Status& why) {

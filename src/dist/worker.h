@@ -23,7 +23,8 @@ struct WorkerOptions {
   int threads = 0;           // that work on one run at most; 0: one per core
   uint64_t incarnation = 0;  // no other process's, ever
   int64_t failure_nanos = 5'000'000'000;
-  int most_callers = 128;  // see Mesh::Options
+  int most_callers = 128;                          // see Mesh::Options
+  int64_t most_payload_bytes = kMostPayloadBytes;  // of a run's fetches
 };
 
 class Worker {

@@ -9,6 +9,7 @@
 #include "dist/hasty_host.h"
 #include "dist/messages.h"
 #include "dist/watch/firings.h"
+#include "dist/wire/tensor_codec.h"
 #include "dist/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/debug.h"

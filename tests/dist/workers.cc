@@ -12,7 +12,8 @@ constexpr uint64_t kFirstClient = 1'000'000;  // incarnations of clients
 
 std::string Workers::Address(int i) { return absl::StrCat("host", i); }
 
-Workers::Workers(int n, TestNetwork::Tap tap) : network_(std::move(tap)) {
+Workers::Workers(int n, TestNetwork::Tap tap, int64_t most_payload_bytes)
+    : network_(std::move(tap)) {
   constexpr int64_t kTickNanos = 20'000'000;
   for (int i = 0; i < n; ++i) {
     auto member = std::make_unique<Member>();
@@ -22,6 +23,7 @@ Workers::Workers(int n, TestNetwork::Tap tap) : network_(std::move(tap)) {
     options.threads = 2;
     options.incarnation = kFirstIncarnation + i;
     options.failure_nanos = kFailureNanos;
+    options.most_payload_bytes = most_payload_bytes;
     member->worker = std::make_unique<dist::Worker>(*member->host, options);
     member->host->Spawn(member->worker->Attendant());
     member->ticks =

@@ -23,8 +23,9 @@ class Workers {
   static constexpr uint64_t kFirstIncarnation = 100;
   // So long that nobody is given up because the machine is slow.
   static constexpr int64_t kFailureNanos = 60'000'000'000;
-  // `tap`: see TestNetwork.
-  explicit Workers(int n, TestNetwork::Tap tap = nullptr);
+  // `tap`: see TestNetwork. `most_payload_bytes`: see WorkerOptions.
+  explicit Workers(int n, TestNetwork::Tap tap = nullptr,
+                   int64_t most_payload_bytes = dist::kMostPayloadBytes);
   ~Workers();
 
   // A new client of all workers.
