@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <limits>
@@ -104,7 +105,8 @@ class Machine final : public Host {
 
   void WakeSleeper() override {
     const uint64_t one = 1;
-    (void)!write(wake_.get(), &one, sizeof(one));
+    while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
   }
 
   void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,

@@ -55,7 +55,8 @@ Gate::Gate(Fd wake, std::unique_ptr<Listener> listener, const HostPort& address,
 Gate::~Gate() {
   ends_ = true;
   const uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof(one));
+  while (write(wake_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
   thread_.join();
 }
 
