@@ -230,9 +230,9 @@ def trace_fold(fn: Callable[[list[Tensor], list[Tensor]], list], rows: list[Tens
 
 class GraphFunction:
     """A function of the graph that is current, traced once per signature; may call itself when
-    declared with result specs."""
+    declared with result specs. recompute: gradients run calls again, and keep nothing of them."""
     def __init__(self, name: str, args: list[tuple[DType, Dims]] | None = None,
-                 results: list[tuple[DType, Dims]] | None = None): ...
+                 results: list[tuple[DType, Dims]] | None = None, *, recompute: bool = False): ...
     @staticmethod
     def of_graph(name: str, graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> GraphFunction:
         """A graph that has been traced, with its effects; calling it adds a call of it."""

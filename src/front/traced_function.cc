@@ -3,6 +3,8 @@
 // A function stands in the scope where it was made; its captures are Values of that scope, and
 // inputs of every call. A function that calls itself is traced on the assumption that it captures
 // nothing and has no effects; if that turns out wrong, again with what was found.
+#include "front/traced_function.h"
+
 #include <algorithm>
 #include <map>
 
@@ -12,6 +14,7 @@
 #include "front/body.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "grad/memory_policy.h"
 #include "gyre/control_flow.h"
 #include "ir/value_info.h"
 
@@ -24,6 +27,7 @@ class TracedFunction {
 
   void Declare(std::vector<TensorSpec> args, std::vector<TensorSpec> results);
   void Define(const BodyFn& fn, const std::source_location& where);
+  void RunAgainForGradients() { runs_again_ = true; }
   // The results, and the number of the trace.
   std::pair<std::vector<Value>, int> Call(const Leaves& args, const BodyFn& fn,
                                           const std::source_location& where);
@@ -67,6 +71,7 @@ class TracedFunction {
   std::map<std::string, int> by_signature_;  // of a function that was not declared
   std::optional<std::vector<TensorSpec>> declared_args_, declared_results_;
   const Scope* open_body_ = nullptr;  // that is being traced
+  bool runs_again_ = false;
 };
 
 std::unique_ptr<TracedFunction::Trace> TracedFunction::NewTrace() const {
@@ -288,6 +293,7 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
   request.inputs = UseAll(*scope, args.values, where);
   for (const Endpoint e : UseAll(*scope, trace.captures, where)) request.inputs.push_back(e);
   request.attrs.Set("f", FunctionRef{trace.function, nullptr});
+  if (runs_again_) request.attrs.Set(std::string(grad::kRecomputeAttr), true);
   request.infos = trace.results;
   request.accesses = trace.accesses;
   // A gradient may have made the function return more than it was written to.
@@ -322,6 +328,8 @@ std::shared_ptr<TracedFunction> Declare(const std::string& name, std::vector<Ten
 void Define(TracedFunction& function, const BodyFn& body, const std::source_location& where) {
   function.Define(body, where);
 }
+
+void RunAgainForGradients(TracedFunction& function) { function.RunAgainForGradients(); }
 
 std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function, const Leaves& args,
                                                 const BodyFn& body,

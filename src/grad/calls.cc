@@ -11,6 +11,7 @@
 #include "grad/memory_policy.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
+#include "passes/edit/effects.h"
 
 namespace gyre::grad {
 namespace {
@@ -38,11 +39,17 @@ class Call {
       return ApplyOwnGradient(body_, site_, found->second);
     GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callees[0].function));
     if (transform_.IsRecursive(function->name)) return Recursive(*function);
-    const bool again = site_.attrs.GetOr<bool>(kRecomputeAttr, false) && !function->stateful;
-    return again ? Again(*function) : Plain(*function);
+    return RunsAgain(*function) ? Again(*function) : Plain(*function);
   }
 
  private:
+  // What has effects happens once.
+  bool RunsAgain(const Function& function) const {
+    if (!site_.attrs.GetOr<bool>(kRecomputeAttr, false)) return false;
+    return !function.stateful ||
+           passes::Effects(transform_.program()).OfFunction(function.name).IsPure();
+  }
+
   std::vector<Expr> Adjoints() {
     std::vector<Expr> inputs;
     for (int slot = 0; slot < site_.num_outputs(); ++slot) {

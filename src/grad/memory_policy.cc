@@ -21,8 +21,9 @@
 namespace gyre::grad {
 namespace {
 
-// Whether it is a loop that may have to be cut.
+// Whether it is a loop that may have to be cut, or a call that its gradient runs again.
 bool IsRunAgain(const Node& node, absl::string_view other) {
+  if (node.kind() == OpKind::kCall) return node.attrs.GetOr<bool>(kRecomputeAttr, false);
   if (node.kind() != OpKind::kWhile || node.attrs.Has(kSegmentsAttr)) return false;
   const auto* own = node.attrs.Get<std::string>(kMemoryAttr);
   const absl::string_view policy = own == nullptr ? other : *own;

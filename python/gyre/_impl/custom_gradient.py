@@ -136,9 +136,10 @@ def _traced(f, args: tuple, kwargs: dict):
 
 
 def recompute_grad(f):
-    """f, whose intermediate values a tape does not keep: its gradient computes them again.
+    """f, whose intermediate values are not kept: its gradient computes them again.
 
-    In a graph the values kept are the loops' affair (their memory policy): there it is f itself.
+    In a graph f becomes a function, and its gradient runs it again: variables and effects are seen
+    as they were, and effects happen once.
     """
 
     @custom_gradient
@@ -162,10 +163,28 @@ def recompute_grad(f):
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         if _gyre.current_graph() is not None:
-            return user_code(f)(*args, **kwargs)
+            return _called_again(f, args, kwargs)
         return eagerly(*args, **kwargs)
 
     return decorated
+
+
+def _called_again(f, args: tuple, kwargs: dict):
+    """f as a call in the graph that is current, which gradients run again."""
+    leaves = flat(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _gyre.Tensor)]
+    traced = []
+
+    def body(inputs: list) -> list:
+        given = list(leaves)
+        for place, tensor in zip(places, inputs):
+            given[place] = tensor
+        traced.append(user_code(f)(*packed(args, given), **kwargs))
+        return [convert_to_tensor(y) for y in flat(traced[-1])]
+
+    function = _gyre.GraphFunction(getattr(f, "__name__", "recomputed"), recompute=True)
+    results = function([leaves[i] for i in places], body)
+    return packed(traced[-1], results)
 
 
 def grad_pass_through(f):

@@ -184,25 +184,31 @@ class Recorder {
     }
   }
 
-  absl::StatusOr<NodeId> Split(const Node& loop, FunctionBuilder& builder) {
+  absl::StatusOr<NodeId> Split(const Node& site, FunctionBuilder& builder) {
     ExprBuilder exprs(builder);
-    exprs.set_style({absl::StrCat(loop.name, "/"), loop.device, loop.source});
-    GYRE_ASSIGN_OR_RETURN(Node recording, RecordLoop(loop, exprs));
-    recording.name = absl::StrCat(loop.name, "/again");
-    // No derivative goes this way, into the loop or out of it: that is for the loop behind.
-    for (size_t i = NumSelectorInputs(loop); i < loop.inputs.size(); ++i) {
-      const DType dtype = builder.dtype(loop.inputs[i]);
+    exprs.set_style({absl::StrCat(site.name, "/"), site.device, site.source});
+    GYRE_ASSIGN_OR_RETURN(Node recording, RecordAny(site, exprs));
+    recording.name = absl::StrCat(site.name, "/again");
+    // No derivative goes this way, in or out: that is for the node behind.
+    for (size_t i = NumSelectorInputs(site); i < site.inputs.size(); ++i) {
+      const DType dtype = builder.dtype(site.inputs[i]);
       if (!HasDerivative(dtype) || dtype == DType::kResource) continue;
-      recording.inputs[i] = exprs.Op("StopGradient", {exprs.At(loop.inputs[i])}).endpoint();
+      recording.inputs[i] = exprs.Op("StopGradient", {exprs.At(site.inputs[i])}).endpoint();
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     const NodeId first = builder.Append(std::move(recording));
-    const Expr list = exprs.Op("StopGradient", {exprs.At({first, loop.num_outputs()})});
+    const Expr tape = exprs.Op("StopGradient", {exprs.At({first, site.num_outputs()})});
     GYRE_RETURN_IF_ERROR(exprs.status());
-    GYRE_ASSIGN_OR_RETURN(Node replaying, ReplayLoop(loop, list, exprs));
-    replaying.control_inputs.clear();
-    builder.Replace(loop.id, std::move(replaying));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, ReplayAny(site, tape, exprs));
+    builder.Replace(site.id, std::move(replaying));
     return first;
+  }
+
+  absl::StatusOr<Node> RecordAny(const Node& site, ExprBuilder& exprs) {
+    return IsLoop(site) ? RecordLoop(site, exprs) : RecordSite(site);
+  }
+  absl::StatusOr<Node> ReplayAny(const Node& site, Expr tape, ExprBuilder& exprs) {
+    return IsLoop(site) ? ReplayLoop(site, tape, exprs) : ReplaySite(site, tape);
   }
 
   // ---- Record

@@ -1,4 +1,4 @@
-// RecordEffects: a loop with effects becomes two loops, one that has them and one that has none.
+// RecordEffects: a loop (or call) with effects becomes two, one that has them and one that has none.
 //
 //   x' = While(x)                     tape = While(x)                      with the effects
 //                                     x'   = StatelessWhile(x, tape)       with what they gave
@@ -19,7 +19,7 @@
 
 namespace gyre::grad {
 
-// `again`: whether a loop is to be run again in parts. Only loops on the way from ys to xs become
+// `again`: whether a loop or call is to be run again. Only those on the way from ys to xs become
 // two. Those whose effects cannot be written down stay as they are: TensorArrays, references,
 // primitives, ops and functions with a gradient of their own.
 absl::StatusOr<std::shared_ptr<const Program>> RecordEffects(

@@ -4,6 +4,7 @@
 
 #include "front/graph_state.h"
 #include "front/import_program.h"
+#include "front/traced_function.h"
 #include "gyre/control_flow.h"
 #include "python/dtype.h"
 #include "python/graph.h"
@@ -97,7 +98,7 @@ PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::hand
   return made;
 }
 
-PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results) {
+PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results, bool again) {
   PyFunction made{RequireGraph("a function"), nullptr, nullptr};
   const std::string name(TextOf(name_object, "a name"));
   if (args.is_none() != results.is_none())
@@ -105,6 +106,7 @@ PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results) {
   made.traced = args.is_none()
                     ? gyre::internal::MakeFunction(name, kNowhere)
                     : gyre::internal::Declare(name, SpecsOf(args), SpecsOf(results), kNowhere);
+  if (again) gyre::internal::RunAgainForGradients(*made.traced);
   return made;
 }
 
@@ -138,12 +140,13 @@ void BindFunctions(nb::module_& m) {
                          "A function of the graph that is current.")
       .def(
           "__init__",
-          [](nb::handle self, nb::handle name, nb::handle args, nb::handle results) {
+          [](nb::handle self, nb::handle name, nb::handle args, nb::handle results, bool again) {
             if (nb::inst_ready(self)) ThrowTypeError("a GraphFunction is initialised once");
-            new (nb::inst_ptr<PyFunction>(self)) PyFunction(Make(name, args, results));
+            new (nb::inst_ptr<PyFunction>(self)) PyFunction(Make(name, args, results, again));
             nb::inst_mark_ready(self);
           },
-          nb::arg("name"), nb::arg("args") = nb::none(), nb::arg("results") = nb::none())
+          nb::arg("name"), nb::arg("args") = nb::none(), nb::arg("results") = nb::none(),
+          nb::kw_only(), nb::arg("recompute") = false)
       .def_static("of_graph", &OfGraph, nb::arg("name"), nb::arg("graph"), nb::arg("feeds"),
                   nb::arg("fetches"), "A graph that has been traced, with its effects.")
       .def("define",

@@ -1,0 +1,12 @@
+// What may be asked of a named function beside what gyre/control_flow.h offers. Thread rules are
+// those of the graph.
+#pragma once
+
+#include "gyre/control_flow.h"
+
+namespace gyre::internal {
+
+// Gradients run calls of the function again instead of keeping what they compute inside.
+void RunAgainForGradients(TracedFunction& function);
+
+}  // namespace gyre::internal
