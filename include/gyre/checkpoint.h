@@ -13,8 +13,8 @@
 // whatever stops the process or the machine, what is restored is the last checkpoint that was
 // saved, whole. What an interrupted one left behind is removed by the next.
 //
-// At any time one thread of one process may save to a folder. Restoring from it meanwhile, in
-// another process, may fail with NOT_FOUND; it then works the next time.
+// Any number of threads and processes may save to a folder and restore from it at the same time:
+// what is restored is always one of the checkpoints, whole.
 #pragma once
 
 #include <string>
@@ -44,9 +44,9 @@ struct RestoreOptions {
 // go on meanwhile.
 // FAILED_PRECONDITION: a variable has no value yet. NOT_FOUND: there is no such variable.
 // INVALID_ARGUMENT: a variable is of a type that files cannot hold (string, variant).
-// PERMISSION_DENIED, UNAVAILABLE, NOT_FOUND: the file system refused; the message says what. After
-// an error the folder holds the checkpoint that it held before or, where only the last flush to
-// disk failed, this one.
+// PERMISSION_DENIED, RESOURCE_EXHAUSTED (of the disk), UNAVAILABLE, NOT_FOUND: the file system
+// refused; the message says what. After an error the folder holds the checkpoint that it held
+// before or, where only the last flush to disk failed, this one.
 absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
                             const SaveOptions& options = {});
 

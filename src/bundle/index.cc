@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/checked_math.h"
+#include "base/crc32c.h"
 #include "base/status.h"
 #include "bundle/table.h"
 #include "bundle/wire.h"
@@ -221,13 +222,15 @@ absl::StatusOr<BundleIndex> ReadBundleIndex(const std::string& prefix) {
   GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(IndexFile(prefix)));
   absl::StatusOr<BundleIndex> index = ParseBundleIndex(bytes);
   if (!index.ok()) return Annotate(index.status(), IndexFile(prefix));
+  index->crc32c = Crc32c(bytes.data(), bytes.size());
   return index;
 }
 
 absl::Status WriteBundleIndex(const std::string& prefix, const BundleIndex& index) {
   std::vector<TableEntry> table = {{"", WriteHeader(index.num_shards)}};
   for (const auto& [key, entry] : index.entries) table.emplace_back(key, WriteEntry(entry));
-  return ReplaceFile(IndexFile(prefix), {WriteTable(table)});
+  GYRE_RETURN_IF_ERROR(SyncFolder(FolderOf(prefix)));
+  return WriteFile(IndexFile(prefix), {WriteTable(table)});
 }
 
 }  // namespace gyre

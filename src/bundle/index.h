@@ -32,6 +32,8 @@ struct BundleIndex {
   int32_t num_shards = 1;
   // By key: names of tensors, and keys of slices.
   std::map<std::string, BundleEntry> entries;
+  // Of the file that it was read from; tensors' checksums are in there, so one index is one bundle.
+  uint32_t crc32c = 0;
 };
 
 std::string IndexFile(absl::string_view prefix);
@@ -45,7 +47,7 @@ absl::StatusOr<BundleIndex> ParseBundleIndex(absl::string_view bytes);
 // files hold them shows when they are read. UNIMPLEMENTED: compressed, or big-endian.
 absl::StatusOr<BundleIndex> ReadBundleIndex(const std::string& prefix);
 
-// Makes or replaces the index in one step.
+// Makes or replaces the index in one step, once the names of the data files are on disk.
 absl::Status WriteBundleIndex(const std::string& prefix, const BundleIndex& index);
 
 }  // namespace gyre

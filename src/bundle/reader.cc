@@ -65,6 +65,20 @@ absl::StatusOr<BundleReader> BundleReader::Open(const std::string& prefix,
   return BundleReader(prefix, within, std::move(index));
 }
 
+bool BundleReader::WasReplaced() const {
+  const absl::StatusOr<BundleIndex> now = ReadBundleIndex(prefix_);
+  return now.ok() && now->crc32c != index_.crc32c;
+}
+
+absl::Status ReadBundle(const std::string& prefix, const std::string& within,
+                        absl::FunctionRef<absl::Status(const BundleReader&)> read) {
+  for (;;) {
+    GYRE_ASSIGN_OR_RETURN(const BundleReader bundle, BundleReader::Open(prefix, within));
+    const absl::Status status = read(bundle);
+    if (status.ok() || !bundle.WasReplaced()) return status;
+  }
+}
+
 std::vector<std::string> BundleReader::Names() const {
   std::vector<std::string> names;
   for (const auto& [key, entry] : index_.entries) {
@@ -91,7 +105,12 @@ absl::StatusOr<Tensor> BundleReader::ReadNamed(absl::string_view name, const Bun
   absl::StatusOr<Tensor> tensor =
       entry.slices.empty() ? ReadStored(entry, alloc) : Assemble(name, entry, alloc);
   if (tensor.ok()) return tensor;
-  return Annotate(tensor.status(), absl::StrCat(IndexFile(prefix_), ": ", Quoted(name)));
+  const absl::Status status =
+      Annotate(tensor.status(), absl::StrCat(IndexFile(prefix_), ": ", Quoted(name)));
+  if (!WasReplaced()) return status;
+  return absl::UnavailableError(absl::StrCat(
+      "the checkpoint ", prefix_, " was replaced while it was being read; open it again (",
+      status.message(), ")"));
 }
 
 absl::StatusOr<Tensor> BundleReader::ReadStored(const BundleEntry& entry,

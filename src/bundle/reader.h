@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "bundle/index.h"
@@ -23,6 +24,8 @@ class BundleReader {
                                            const std::string& within = "");
 
   const std::string& prefix() const { return prefix_; }
+  // Whether there is another bundle at the prefix now. Its data files may be gone then.
+  bool WasReplaced() const;
   // In order of name; slices are not listed.
   std::vector<std::string> Names() const;
   // Null when there is no tensor of this name.
@@ -53,5 +56,10 @@ class BundleReader {
   std::string within_;
   BundleIndex index_;
 };
+
+// Opens the bundle and calls `read` with it; again where `read` failed and the bundle was replaced
+// meanwhile, so that what is read is one bundle, whole, also while others write to the prefix.
+absl::Status ReadBundle(const std::string& prefix, const std::string& within,
+                        absl::FunctionRef<absl::Status(const BundleReader&)> read);
 
 }  // namespace gyre

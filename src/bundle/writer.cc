@@ -1,12 +1,16 @@
 #include "bundle/writer.h"
 
+#include <memory>
+#include <optional>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "bundle/data_files.h"
 #include "bundle/masked_crc.h"
 #include "bundle/stored_bytes.h"
 #include "tensor/io/bytes.h"
-#include "tensor/io/file.h"
+#include "tensor/io/output_file.h"
 
 namespace gyre {
 namespace {
@@ -41,7 +45,10 @@ class DataFileWriter {
     return entry;
   }
 
-  absl::Status Write(const std::string& path) const { return ReplaceFile(path, pieces_); }
+  absl::Status Write(OutputFile& file) const {
+    for (const absl::string_view piece : pieces_) GYRE_RETURN_IF_ERROR(file.Write(piece));
+    return file.Commit();
+  }
 
  private:
   std::vector<absl::string_view> pieces_;
@@ -77,6 +84,18 @@ absl::Status AddToWhole(const BundleItem& item, BundleIndex& index) {
   return absl::OkStatus();
 }
 
+absl::Status WriteFiles(const std::string& prefix, const DataFileWriter& data, BundleIndex& index) {
+  std::optional<OutputFile> first;
+  const auto make_first = [&](const std::string& path) -> absl::Status {
+    GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::New(path));
+    first.emplace(std::move(file));
+    return absl::OkStatus();
+  };
+  GYRE_ASSIGN_OR_RETURN(index.num_shards, TakeNumberOfDataFiles(prefix, 1, make_first));
+  GYRE_RETURN_IF_ERROR(data.Write(*first));
+  return WriteBundleIndex(prefix, index);
+}
+
 }  // namespace
 
 absl::Status WriteBundle(const std::string& prefix, absl::Span<const BundleItem> items) {
@@ -93,8 +112,10 @@ absl::Status WriteBundle(const std::string& prefix, absl::Span<const BundleItem>
     if (!index.entries.emplace(key, data.Add(item.value)).second)
       return Refuse(item, "a slice is given twice");
   }
-  GYRE_RETURN_IF_ERROR(data.Write(DataFile(prefix, 0, index.num_shards)));
-  return WriteBundleIndex(prefix, index);
+  const absl::Status status = WriteFiles(prefix, data, index);
+  // Those of the bundle before; or, after an error, what was written.
+  RemoveLeftDataFiles(prefix);
+  return status;
 }
 
 }  // namespace gyre

@@ -86,7 +86,7 @@ class TemporaryFile {
     GYRE_RETURN_IF_ERROR(WriteFile(path, {content}));
     return file;
   }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  ~TemporaryFile() { static_cast<void>(RemoveFile(path_)); }
 
   const std::string& path() const { return path_; }
 
@@ -96,11 +96,13 @@ class TemporaryFile {
 };
 
 // Lets graphviz draw `dot` into `picture`.
-absl::Status Draw(const std::string& dot, std::string picture) {
+absl::Status Draw(const std::string& dot, const std::string& picture) {
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFile> source, TemporaryFile::Write(dot));
+  GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFile> drawn, TemporaryFile::Write(""));
   std::string program = "dot", format = "-Tsvg", output = "-o", input = source->path();
+  std::string result = drawn->path();
   char* const words[] = {program.data(), format.data(), output.data(),
-                         picture.data(), input.data(),  nullptr};
+                         result.data(),  input.data(),  nullptr};
   pid_t child;
   const int error = ::posix_spawnp(&child, "dot", nullptr, nullptr, words, environ);
   if (error == ENOENT) {
@@ -115,8 +117,10 @@ absl::Status Draw(const std::string& dot, std::string picture) {
     if (errno != EINTR)
       return absl::UnavailableError(absl::StrCat("lost sight of dot: ", std::strerror(errno)));
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("dot could not draw ", picture));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return absl::UnavailableError(absl::StrCat("dot could not draw ", picture));
+  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(drawn->path()));
+  return WriteFile(picture, {bytes});
 }
 
 // What a reader wants to see: inferred shapes, no long constants, no fields that Gyre does not use.

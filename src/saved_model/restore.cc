@@ -34,7 +34,8 @@ absl::StatusOr<bool> IsComplete(const Session& session) {
 }  // namespace
 
 absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph, Session& session) {
-  if (CheckpointOf(files).empty()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
+  if (checkpoint.empty()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
                         BundleReader::Open(files.checkpoint, files.folder));
   GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> keys, KeysByObjects(graph, bundle));

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +11,7 @@
 #include "bundle/writer.h"
 #include "saved_model/checkpoint_keys.h"
 #include "tensor/io/file.h"
+#include "tensor/io/output_file.h"
 
 namespace gyre {
 namespace {
@@ -75,7 +75,8 @@ absl::StatusOr<std::map<std::string, Tensor>> ValuesOf(const Session& session) {
 
 absl::Status WriteCheckpoint(const ModelFiles& from, const MetaGraph& graph, const Session& session,
                              const ModelFiles& to) {
-  if (CheckpointOf(from).empty()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(from));
+  if (checkpoint.empty()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
                         BundleReader::Open(from.checkpoint, from.folder));
   GYRE_ASSIGN_OR_RETURN(const auto parts, PartsByKey(graph, bundle));
@@ -90,8 +91,7 @@ absl::Status WriteCheckpoint(const ModelFiles& from, const MetaGraph& graph, con
     }
     items.push_back({key, std::move(value)});
   }
-  const std::string folder = fs::path(to.checkpoint).parent_path().string();
-  if (!folder.empty()) GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  GYRE_RETURN_IF_ERROR(MakeFolder(FolderOf(to.checkpoint)));
   return WriteBundle(to.checkpoint, items);
 }
 
@@ -100,30 +100,40 @@ absl::Status CopyAssets(const ModelFiles& from, const MetaGraph& graph, const Mo
     GYRE_ASSIGN_OR_RETURN(const std::string source, AssetPath(from, name));
     const fs::path target = fs::path(to.folder) / "assets" / name;
     GYRE_RETURN_IF_ERROR(MakeFolder(target.parent_path().string()));
-    std::error_code ignored;
-    if (fs::equivalent(source, target, ignored)) continue;
-    GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(source));
-    GYRE_RETURN_IF_ERROR(ReplaceFile(target.string(), {bytes}));
+    GYRE_ASSIGN_OR_RETURN(OutputFile copy, OutputFile::Replacing(target.string()));
+    GYRE_RETURN_IF_ERROR(CopyInto(source, copy));
+    GYRE_RETURN_IF_ERROR(copy.Commit());
   }
   return absl::OkStatus();
+}
+
+// All files of the model, the graph last.
+absl::Status WriteModel(const ModelFiles& from, const std::vector<std::string>& tags,
+                        const Session& session, const ModelFiles& to) {
+  GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(from, tags));
+  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(from.graph));
+  GYRE_RETURN_IF_ERROR(WriteCheckpoint(from, graph, session, to));
+  GYRE_RETURN_IF_ERROR(CopyAssets(from, graph, to));
+  return WriteFile(to.graph, {bytes});
 }
 
 }  // namespace
 
 absl::Status SaveModel(const ModelFiles& files, const std::vector<std::string>& tags,
                        const Session& session, const std::string& path) {
-  if (!files.is_meta_graph) GYRE_RETURN_IF_ERROR(MakeFolder(path));
-  const std::optional<ModelFiles> to = FindModelFiles(path);
-  if (!to || to->is_meta_graph != files.is_meta_graph) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model cannot be saved to ", path, ": it takes ",
-                     files.is_meta_graph ? "a file NAME.meta" : "a folder"));
+  if (files.is_meta_graph) {
+    const std::optional<ModelFiles> to = FindModelFiles(path);
+    if (!to || !to->is_meta_graph) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model cannot be saved to ", path, ": it takes a file NAME.meta"));
+    }
+    return WriteModel(files, tags, session, *to);
   }
-  GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(files, tags));
-  GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files.graph));
-  GYRE_RETURN_IF_ERROR(WriteCheckpoint(files, graph, session, *to));
-  GYRE_RETURN_IF_ERROR(CopyAssets(files, graph, *to));
-  return ReplaceFile(to->graph, {bytes});
+  GYRE_ASSIGN_OR_RETURN(OutputFolder folder, MakeModelFolder(path));
+  const std::optional<ModelFiles> to = FindModelFiles(folder.unfinished());
+  if (!to) return absl::UnavailableError(absl::StrCat(folder.unfinished(), " was removed"));
+  GYRE_RETURN_IF_ERROR(WriteModel(files, tags, session, *to));
+  return folder.Commit();
 }
 
 }  // namespace gyre

@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
   state->variables = VariablesOf(graph, *state->session);
   state->tags = graph.tags;
   state->files = *files;
-  state->checkpoint = CheckpointOf(*files);
+  GYRE_ASSIGN_OR_RETURN(state->checkpoint, CheckpointOf(*files));
   return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
 }
 

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "session/checkpoint_manifest.h"
 #include "tensor/io/bytes.h"
 #include "tensor/io/file.h"
 #include "tensor/io/json.h"
+#include "tensor/io/output_file.h"
 #include "tensor/io/safetensors.h"
 
 namespace gyre {
@@ -59,24 +59,63 @@ absl::StatusOr<NamedTensors> ValuesOf(const Session& session, std::vector<std::s
   return named;
 }
 
-// The files of values in a folder, finished or not, with their numbers.
+absl::StatusOr<Manifest> ReadManifest(const std::string& folder) {
+  const std::string path = PathOf(folder, kManifest);
+  GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  if (file.size() > kMaxJsonBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has ", file.size(), " bytes: it is no manifest"));
+  }
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  GYRE_RETURN_IF_ERROR(file.ReadAt(0, text.data(), file.size()));
+  absl::StatusOr<Manifest> manifest = ParseManifest(text);
+  if (!manifest.ok()) return Annotate(manifest.status(), path);
+  return manifest;
+}
+
+// The files of values in a folder, with their numbers.
 std::vector<std::pair<int64_t, std::string>> ValuesFilesIn(const std::string& folder) {
   std::vector<std::pair<int64_t, std::string>> files;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const int64_t number = NumberOfValuesFile(absl::StripSuffix(name, kUnfinished));
+  const auto names = ListFolder(folder);
+  if (!names.ok()) return files;
+  for (const std::string& name : *names) {
+    const int64_t number = NumberOfValuesFile(name);
     if (number >= 0) files.emplace_back(number, name);
   }
   return files;
 }
 
-// All but the one that counts now. What cannot be removed does no harm, and is tried again.
-void RemoveOthers(const std::string& folder, const std::string& current) {
+// Removes what the manifest does not name and nobody is writing: the values before, and what a
+// killed writer left. What cannot be removed does no harm, and is tried again.
+void RemoveLeftValues(const std::string& folder) {
+  std::vector<std::pair<std::string, std::unique_ptr<FileLock>>> left;
   for (const auto& [number, name] : ValuesFilesIn(folder)) {
-    std::error_code ignored;
-    if (name != current) std::filesystem::remove(PathOf(folder, name), ignored);
+    if (auto lock = FileLock::TryTake(PathOf(folder, name)))
+      left.emplace_back(name, std::move(lock));
+  }
+  // Asked for now: what nobody holds is not going to be named by a manifest that is not there yet.
+  const absl::StatusOr<Manifest> manifest = ReadManifest(folder);
+  if (!manifest.ok() && !absl::IsNotFound(manifest.status())) return;
+  for (const auto& [name, lock] : left) {
+    if (!manifest.ok() || manifest->file != name)
+      static_cast<void>(RemoveFile(PathOf(folder, name)));
+  }
+}
+
+// A new file of values, of a number above all that are there.
+struct NewValues {
+  std::string name;
+  OutputFile file;
+};
+absl::StatusOr<NewValues> MakeValuesFile(const std::string& folder) {
+  for (;;) {
+    int64_t number = 0;
+    for (const auto& [taken, name] : ValuesFilesIn(folder)) number = std::max(number, taken + 1);
+    const std::string name = ValuesFile(number);
+    absl::StatusOr<OutputFile> file = OutputFile::New(PathOf(folder, name));
+    if (absl::IsAlreadyExists(file.status())) continue;  // another writer was faster
+    GYRE_RETURN_IF_ERROR(file.status());
+    return NewValues{name, *std::move(file)};
   }
 }
 
@@ -88,6 +127,16 @@ absl::StatusOr<std::string> ManifestFor(const std::string& folder, const std::st
   for (const auto& [name, value] : values)
     manifest.tensors[name] = {value.dtype(), value.shape(), ChecksumOf(value)};
   return PrintManifest(manifest);
+}
+
+// The file of values, then the manifest that names it. The lock on the former ends here.
+absl::Status WriteCheckpoint(const std::string& folder, const NamedTensors& values) {
+  GYRE_ASSIGN_OR_RETURN(NewValues made, MakeValuesFile(folder));
+  GYRE_RETURN_IF_ERROR(WriteSafetensors(made.file, PathOf(folder, made.name), values));
+  GYRE_RETURN_IF_ERROR(made.file.Commit());
+  GYRE_RETURN_IF_ERROR(SyncFolder(folder));
+  GYRE_ASSIGN_OR_RETURN(const std::string manifest, ManifestFor(folder, made.name, values));
+  return WriteFile(PathOf(folder, kManifest), {manifest});
 }
 
 // ---- Restoring
@@ -117,29 +166,29 @@ absl::Status CheckAgainst(const Manifest& manifest, const SafetensorsFile& file)
   return same ? absl::OkStatus() : refuse("its tensors are others than those of the manifest");
 }
 
-absl::StatusOr<std::string> ReadManifest(const std::string& folder) {
-  const std::string path = PathOf(folder, kManifest);
-  GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  if (file.size() > kMaxJsonBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has ", file.size(), " bytes: it is no manifest"));
-  }
-  return ReadFile(path);
-}
-
 absl::StatusOr<Source> OpenSource(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) {
+  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
+  if (kind == PathKind::kFile) {
     GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
     return Source{std::move(file), std::nullopt};
   }
-  const absl::StatusOr<std::string> text = ReadManifest(path);
-  if (!text.ok()) return Annotate(text.status(), absl::StrCat("no checkpoint in ", path));
-  absl::StatusOr<Manifest> manifest = ParseManifest(*text);
-  if (!manifest.ok()) return Annotate(manifest.status(), PathOf(path, kManifest));
-  GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(PathOf(path, manifest->file)));
-  GYRE_RETURN_IF_ERROR(CheckAgainst(*manifest, file));
-  return Source{std::move(file), *std::move(manifest)};
+  absl::StatusOr<Manifest> manifest = ReadManifest(path);
+  for (;;) {
+    if (absl::IsNotFound(manifest.status()))
+      return Annotate(manifest.status(), absl::StrCat("no checkpoint in ", path));
+    GYRE_RETURN_IF_ERROR(manifest.status());
+    absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(PathOf(path, manifest->file));
+    if (absl::IsNotFound(file.status())) {
+      // Replaced meanwhile? What is open stays readable also when it is removed.
+      absl::StatusOr<Manifest> now = ReadManifest(path);
+      const bool is_other = !now.ok() || now->file != manifest->file;
+      manifest = std::move(now);
+      if (is_other) continue;
+    }
+    GYRE_RETURN_IF_ERROR(file.status());
+    GYRE_RETURN_IF_ERROR(CheckAgainst(*manifest, *file));
+    return Source{*std::move(file), *std::move(manifest)};
+  }
 }
 
 // "'a', 'b' and 3 more".
@@ -240,14 +289,11 @@ absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
                             const SaveOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ValuesOf(session, options.variables));
   GYRE_RETURN_IF_ERROR(MakeFolder(folder));
-  int64_t number = 0;
-  for (const auto& [taken, name] : ValuesFilesIn(folder)) number = std::max(number, taken + 1);
-  const std::string file = ValuesFile(number);
-  GYRE_RETURN_IF_ERROR(WriteSafetensors(PathOf(folder, file), values, ReplaceFile));
-  GYRE_ASSIGN_OR_RETURN(const std::string manifest, ManifestFor(folder, file, values));
-  GYRE_RETURN_IF_ERROR(ReplaceFile(PathOf(folder, kManifest), {manifest}));
-  RemoveOthers(folder, file);
-  return absl::OkStatus();
+  RemoveLeftValues(folder);
+  const absl::Status status = WriteCheckpoint(folder, values);
+  // Those before; or, after an error, these.
+  RemoveLeftValues(folder);
+  return status;
 }
 
 absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(Session& session,

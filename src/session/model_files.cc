@@ -21,28 +21,26 @@ constexpr absl::string_view kMetaGraph = ".meta";
 }  // namespace
 
 std::optional<ModelFiles> FindModelFiles(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
+  // Where that cannot be told, opening it says why.
+  if (KindOf(path).value_or(PathKind::kNothing) == PathKind::kFolder) {
     const fs::path folder(path);
     return ModelFiles{path, (folder / "saved_model.pb").string(),
                       (folder / "variables" / "variables").string(), false};
   }
   if (!absl::EndsWith(path, kMetaGraph)) return std::nullopt;
-  const std::string folder = fs::path(path).parent_path().string();
-  return ModelFiles{folder.empty() ? "." : folder, path,
-                    path.substr(0, path.size() - kMetaGraph.size()), true};
+  return ModelFiles{FolderOf(path), path, path.substr(0, path.size() - kMetaGraph.size()), true};
 }
 
-std::string CheckpointOf(const ModelFiles& files) {
-  std::error_code ignored;
-  return fs::exists(IndexFile(files.checkpoint), ignored) ? files.checkpoint : "";
+absl::StatusOr<std::string> CheckpointOf(const ModelFiles& files) {
+  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(IndexFile(files.checkpoint)));
+  return kind == PathKind::kNothing ? "" : files.checkpoint;
 }
 
 absl::StatusOr<MetaGraph> ReadModelGraph(const ModelFiles& files,
                                          const std::vector<std::string>& tags) {
-  std::error_code ignored;
-  if (!files.is_meta_graph && !fs::exists(files.graph, ignored)) {
-    if (fs::exists(files.graph + "txt", ignored)) {
+  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(files.graph));
+  if (!files.is_meta_graph && kind == PathKind::kNothing) {
+    if (KindOf(files.graph + "txt").value_or(PathKind::kNothing) != PathKind::kNothing) {
       return absl::UnimplementedError(absl::StrCat(
           files.graph,
           "txt: SavedModels in text form are not read; save the model in binary form"));
@@ -56,6 +54,13 @@ absl::StatusOr<MetaGraph> ReadModelGraph(const ModelFiles& files,
       files.is_meta_graph ? ReadMetaGraph(bytes, Ops()) : ReadSavedModel(bytes, tags, Ops());
   if (!graph.ok()) return Annotate(graph.status(), files.graph);
   return graph;
+}
+
+absl::StatusOr<OutputFolder> MakeModelFolder(const std::string& path) {
+  // The last is what makes a folder a model.
+  constexpr absl::string_view kParts[] = {"variables", "assets", "fingerprint.pb",
+                                          "saved_model.pbtxt", "saved_model.pb"};
+  return OutputFolder::Replacing(path, kParts);
 }
 
 absl::StatusOr<std::string> AssetPath(const ModelFiles& files, const std::string& name) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graphdef/meta_graph.h"
+#include "tensor/io/output_folder.h"
 
 namespace gyre {
 
@@ -21,8 +22,8 @@ struct ModelFiles {
 // Nullopt unless `path` is a folder or ends in .meta.
 std::optional<ModelFiles> FindModelFiles(const std::string& path);
 
-// The checkpoint's prefix; empty when there is none.
-std::string CheckpointOf(const ModelFiles& files);
+// The checkpoint's prefix; empty when there is none. An error where that cannot be told.
+absl::StatusOr<std::string> CheckpointOf(const ModelFiles& files);
 
 // Reads the graph with these tags (none: the only one; MetaGraphs have no choice). NOT_FOUND when
 // the folder holds no SavedModel; errors as ReadSavedModel, with the file's name.
@@ -32,5 +33,8 @@ absl::StatusOr<MetaGraph> ReadModelGraph(const ModelFiles& files,
 // The path of an asset file, which is there. PERMISSION_DENIED for a name that leads out of the
 // model's folder of assets.
 absl::StatusOr<std::string> AssetPath(const ModelFiles& files, const std::string& name);
+
+// A SavedModel's folder, to be replaced as a whole: what of it is no part of a model is kept.
+absl::StatusOr<OutputFolder> MakeModelFolder(const std::string& path);
 
 }  // namespace gyre

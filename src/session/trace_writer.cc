@@ -1,16 +1,10 @@
 // A timeline in the Trace Event Format ("JSON Object Format"), which chrome://tracing defined:
 // docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Times are in
 // microseconds, with three digits behind the point.
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,6 +14,7 @@
 #include "session/trace_dependencies.h"
 #include "session/trace_lanes.h"
 #include "session/trace_log.h"
+#include "tensor/io/output_file.h"
 
 namespace gyre {
 namespace trace {
@@ -29,65 +24,11 @@ namespace {
 constexpr int kLaneStride = 10'000'000;
 // Of one run, as far as their order goes.
 constexpr int kMostProcesses = 1000;
-constexpr size_t kFlushBytes = 1 << 20;
 
 // `text` as a JSON string, quotes included. What is no UTF-8 becomes U+FFFD.
 std::string Quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-
-absl::Status CannotWrite(const std::string& path, int error) {
-  const std::string why =
-      absl::StrCat("cannot write ", path, ": ", std::generic_category().message(error));
-  return error == ENOENT || error == ENOTDIR ? absl::NotFoundError(why)
-                                             : absl::InvalidArgumentError(why);
-}
-
-// A file that appears under its name when it is complete. What is no regular file (a pipe, a
-// device) is written to directly.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path) : path_(path), temporary_(path) {
-    struct stat info;
-    if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode))
-      temporary_ = absl::StrCat(path, ".", ::getpid(), ".part");
-    file_ = std::fopen(temporary_.c_str(), "we");
-    if (file_ == nullptr) error_ = errno;
-  }
-  ~OutputFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!is_complete_ && temporary_ != path_) ::unlink(temporary_.c_str());
-  }
-
-  std::string& text() { return text_; }
-  void FlushIfLarge() {
-    if (text_.size() >= kFlushBytes) Flush();
-  }
-  absl::Status Close() {
-    Flush();
-    if (file_ != nullptr && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
-    file_ = nullptr;
-    if (error_ == 0 && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      error_ = errno;
-    if (error_ != 0) return CannotWrite(path_, error_);
-    is_complete_ = true;
-    return absl::OkStatus();
-  }
-
- private:
-  void Flush() {
-    if (error_ == 0 && std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size())
-      error_ = errno;
-    text_.clear();
-  }
-
-  const std::string path_;
-  std::string temporary_;
-  std::FILE* file_ = nullptr;
-  std::string text_;
-  int error_ = 0;
-  bool is_complete_ = false;
-};
 
 // Writes the events of one run.
 class RunWriter {
@@ -133,9 +74,10 @@ class RunWriter {
   }
 
   void Event(absl::string_view json) {
-    absl::StrAppend(&file_.text(), *is_first_ ? "\n" : ",\n", json);
+    // An error stays until the file is committed.
+    static_cast<void>(file_.Write(*is_first_ ? "\n" : ",\n"));
+    static_cast<void>(file_.Write(json));
     *is_first_ = false;
-    file_.FlushIfLarge();
   }
 
   // `what`: "process" or "thread"; `more`: further arguments.
@@ -287,10 +229,10 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder*
     for (const trace::JoinEntry& join : timeline.joins) base = std::min(base, join.asked);
     left_out += timeline.left_out;
   }
-  trace::OutputFile file(path);
-  file.text() = absl::StrFormat(
+  GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path));
+  GYRE_RETURN_IF_ERROR(file.Write(absl::StrFormat(
       R"({"displayTimeUnit":"ns","otherData":{"producer":"gyre","left_out":%d},"traceEvents":[)",
-      left_out);
+      left_out)));
   bool is_first = true;
   int next_pid = static_cast<int>(2 * timelines.size() + 1);
   for (size_t i = 0; i < timelines.size(); ++i) {
@@ -299,8 +241,8 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder*
         .Write();
     timelines[i] = trace::Timeline();
   }
-  file.text() += "\n]}\n";
-  return file.Close();
+  GYRE_RETURN_IF_ERROR(file.Write("\n]}\n"));
+  return file.Commit();
 }
 
 }  // namespace gyre

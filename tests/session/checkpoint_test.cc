@@ -4,15 +4,21 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/crc32c.h"
+#include "support/file_faults.h"
+#include "support/kill.h"
 #include "support/paths.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
@@ -226,7 +232,7 @@ TEST(Checkpoint, WhatWasLeftUnfinishedIsPassedOverAndRemoved) {
   const auto session = Model();
   Set(*session, Vec({1}), 1);
   ASSERT_TRUE(SaveCheckpoint(*session, folder.path()).ok());
-  folder.Write("variables-1.safetensors.unfinished", "half of");
+  folder.Write("variables-1.safetensors", "half of");
   folder.Write("variables-7.safetensors", "written, but the manifest was not");
   folder.Write("manifest.json.unfinished", "{");
   folder.Write("notes.txt", "not ours");
@@ -235,7 +241,7 @@ TEST(Checkpoint, WhatWasLeftUnfinishedIsPassedOverAndRemoved) {
   ASSERT_TRUE(SaveCheckpoint(*session, folder.path()).ok());
   EXPECT_EQ(Restored(folder.path()), 2);
   EXPECT_THAT(FilesIn(folder.path()),
-              ElementsAre("manifest.json", "notes.txt", "variables-8.safetensors"));
+              ElementsAre("manifest.json", "notes.txt", "variables-1.safetensors"));
 }
 
 // Files of this process grow no longer than `bytes` while it lives: a disk that is full.
@@ -283,15 +289,107 @@ TEST(Checkpoint, WhereNothingCanBeWrittenTheOldOneStays) {
   const auto session = Model();
   Set(*session, Vec({1}), 1);
   ASSERT_TRUE(SaveCheckpoint(*session, folder.Path("c")).ok());
-  // Not even root can write a file in the place of a folder.
-  std::filesystem::create_directories(folder.Path("c/manifest.json.unfinished/x"));
   Set(*session, Vec({2}), 2);
-  ExpectSays(SaveCheckpoint(*session, folder.Path("c")), absl::StatusCode::kUnavailable,
-             "cannot write " + folder.Path("c/manifest.json.unfinished"));
+  {
+    const test::FileFault read_only(file_calls::Call::kWrite, EROFS);
+    ExpectSays(SaveCheckpoint(*session, folder.Path("c")), absl::StatusCode::kPermissionDenied,
+               "cannot write " + folder.Path("c/variables-1.safetensors") +
+                   ": Read-only file system; write elsewhere");
+  }
   EXPECT_EQ(Restored(folder.Path("c")), 1);
+  EXPECT_THAT(FilesIn(folder.Path("c")), ElementsAre("manifest.json", "variables-0.safetensors"));
   folder.Write("file", "");
   EXPECT_FALSE(SaveCheckpoint(*session, folder.Path("file")).ok());
   EXPECT_FALSE(SaveCheckpoint(*session, folder.Path("file/c")).ok());
+}
+
+TEST(Checkpoint, AKilledWriterLeavesTheOldOrTheNewOneAndTheNextOneCleansUp) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const auto session = Model();
+  const auto save = [&](int i) {
+    const auto b = static_cast<float>(i);
+    Set(*session, Vec({b, b, b}), b);
+    return SaveCheckpoint(*session, folder.path());
+  };
+  ASSERT_TRUE(save(0).ok());
+  const int kills = test::KillAtRandomMoments(
+      100,
+      [&] {
+        for (int i = 1;; ++i) {
+          if (!save(i).ok()) ::_exit(1);
+        }
+      },
+      [&] { EXPECT_GE(Restored(folder.path()), 0); });
+  EXPECT_EQ(kills, 100);
+  ASSERT_TRUE(save(7).ok());
+  EXPECT_EQ(Restored(folder.path()), 7);
+  EXPECT_THAT(FilesIn(folder.path()), ::testing::SizeIs(2));
+}
+
+TEST(Checkpoint, OfTwoWritersAtOnceOneWinsAndReadersSeeOneWhole) {
+  const TempFolder folder(TempFolder::kInMemory);
+  std::atomic<int> writing = 2;
+  const auto write = [&](float first) {
+    const auto session = Model();
+    for (float b = first; b < first + 100; ++b) {
+      Set(*session, Vec({b, b, b}), b);
+      const absl::Status status = SaveCheckpoint(*session, folder.path());
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    --writing;
+  };
+  std::thread one(write, 1000.0f), two(write, 2000.0f);
+  const auto reading = Model();
+  while (writing > 0) {
+    const absl::Status status = RestoreCheckpoint(*reading, folder.path()).status();
+    if (absl::IsNotFound(status) && B(*reading) < 0) continue;  // none was saved yet
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT((*reading->ReadVariables({"w"}))[0].values<float>(), ::testing::Each(B(*reading)));
+  }
+  one.join();
+  two.join();
+  EXPECT_TRUE(Restored(folder.path()) == 1099 || Restored(folder.path()) == 2099);
+}
+
+// ---- What fails
+
+TEST(Checkpoint, EachCallOfTheSystemThatFailsOnceIsAnErrorAndLeavesTheOldOrTheNew) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const auto session = Model();
+  float last = 0;
+  const auto save = [&] {
+    Set(*session, Vec({last + 1, last + 1}), last + 1);
+    return SaveCheckpoint(*session, folder.path());
+  };
+  ASSERT_TRUE(save().ok());
+  last = 1;
+  const int calls =
+      test::FailEachCall(save, [&](const test::FaultCase& fault, const absl::Status& status) {
+        const float found = Restored(folder.path());
+        EXPECT_TRUE(found == last + 1 || (!status.ok() && found == last)) << fault << status;
+        last = found;
+        EXPECT_TRUE(!fault.MayLeaveFiles() || SaveCheckpoint(*session, folder.path()).ok());
+        EXPECT_THAT(FilesIn(folder.path()), ::testing::SizeIs(2)) << fault;
+        last = Restored(folder.path());
+      });
+  EXPECT_GT(calls, 30);
+}
+
+TEST(Checkpoint, EachCallOfTheSystemThatFailsOnceWhileRestoringChangesNothing) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const auto session = Model();
+  Set(*session, Vec({1, 2}), 3);
+  ASSERT_TRUE(SaveCheckpoint(*session, folder.path()).ok());
+  const auto restore = [&] {
+    Set(*session, Vec({7}), 7);
+    return RestoreCheckpoint(*session, folder.path()).status();
+  };
+  const int calls =
+      test::FailEachCall(restore, [&](const test::FaultCase& fault, const absl::Status& status) {
+        EXPECT_EQ(B(*session), status.ok() ? 3 : 7) << fault;
+        EXPECT_TRUE(status.ok() || absl::StrContains(status.message(), folder.path())) << status;
+      });
+  EXPECT_GT(calls, 8);
 }
 
 // ---- What is damaged

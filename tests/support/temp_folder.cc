@@ -8,8 +8,11 @@
 
 namespace gyre::test {
 
-TempFolder::TempFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "gyre-test-XXXXXX").string();
+TempFolder::TempFolder(Where where) {
+  const std::filesystem::path memory = "/dev/shm";
+  const bool is_there = where == kInMemory && std::filesystem::is_directory(memory);
+  const std::filesystem::path root = is_there ? memory : std::filesystem::temp_directory_path();
+  std::string pattern = (root / "gyre-test-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), pattern);
   }

@@ -10,7 +10,10 @@ namespace gyre::test {
 
 class TempFolder {
  public:
-  TempFolder();
+  // kInMemory: on no disk where the system has such a place, for tests that write much. A flush to
+  // disk takes no time there.
+  enum Where { kOnDisk, kInMemory };
+  explicit TempFolder(Where where = kOnDisk);
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
   ~TempFolder();

@@ -39,7 +39,7 @@ void PrintFunctions(const Program& program, std::ostream& out) {
 }
 
 absl::Status PrintCheckpoint(const ModelFiles& files, std::ostream& out) {
-  const std::string prefix = CheckpointOf(files);
+  GYRE_ASSIGN_OR_RETURN(const std::string prefix, CheckpointOf(files));
   if (prefix.empty()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const BundleReader bundle, BundleReader::Open(prefix, files.folder));
   out << "\ncheckpoint " << prefix << "\n";

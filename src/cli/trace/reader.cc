@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <istream>
 #include <nlohmann/json.hpp>
+#include <streambuf>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -137,11 +138,37 @@ class Collector {
   std::map<int64_t, std::map<int64_t, TracePlace>> places_;  // likewise
 };
 
+// A file as a stream: it may be larger than memory.
+class FileBuffer final : public std::streambuf {
+ public:
+  explicit FileBuffer(const InputFile& file) : file_(file), chunk_(kChunk, '\0') {}
+  // The stream ends where there is an error.
+  const absl::Status& status() const { return status_; }
+
+ protected:
+  int_type underflow() override {
+    const int64_t bytes = std::min(kChunk, file_.size() - at_);
+    if (bytes > 0 && status_.ok()) status_ = file_.ReadAt(at_, chunk_.data(), bytes);
+    if (bytes <= 0 || !status_.ok()) return traits_type::eof();
+    at_ += bytes;
+    setg(chunk_.data(), chunk_.data(), chunk_.data() + bytes);
+    return traits_type::to_int_type(chunk_[0]);
+  }
+
+ private:
+  static constexpr int64_t kChunk = 1 << 16;
+  const InputFile& file_;
+  std::string chunk_;
+  int64_t at_ = 0;
+  absl::Status status_;
+};
+
 }  // namespace
 
 absl::StatusOr<TraceFile> ReadTrace(const std::string& path) {
-  GYRE_RETURN_IF_ERROR(InputFile::Open(path).status());
-  std::ifstream stream(path, std::ios::binary);
+  GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  FileBuffer buffer(file);
+  std::istream stream(&buffer);
   Collector collector;
   bool has_events = false;  // the list of events has begun
   int depth_of_events = -1;
@@ -163,6 +190,7 @@ absl::StatusOr<TraceFile> ReadTrace(const std::string& path) {
   try {
     rest = Json::parse(stream, take);
   } catch (const Json::exception& error) {
+    GYRE_RETURN_IF_ERROR(buffer.status());
     return absl::InvalidArgumentError(absl::StrCat(path, " is no timeline: ", error.what()));
   }
   if (!has_events) {

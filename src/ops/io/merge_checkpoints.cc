@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "bundle/writer.h"
 #include "ir/shape_context.h"
 #include "ops/io/files.h"
@@ -21,8 +19,7 @@ absl::Status Merge(KernelContext& ctx, const MergeAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const auto parts, StringVectorInput(ctx, 0, n, "checkpoint_prefixes"));
   GYRE_ASSIGN_OR_RETURN(const std::string prefix, FileNameInput(ctx, 1, "destination_prefix"));
   GYRE_RETURN_IF_ERROR(CheckMayWrite(ctx, prefix));
-  const std::string folder = std::filesystem::path(prefix).parent_path().string();
-  if (!folder.empty()) GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  GYRE_RETURN_IF_ERROR(MakeFolder(FolderOf(prefix)));
   return MergeBundles(parts, prefix, attrs.options);
 }
 

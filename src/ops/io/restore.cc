@@ -7,20 +7,16 @@
 namespace gyre {
 namespace {
 
-absl::Status Restore(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const std::string prefix, FileNameInput(ctx, 0, "prefix"));
-  const size_t n = static_cast<size_t>(ctx.num_outputs());
-  GYRE_ASSIGN_OR_RETURN(const auto names, StringVectorInput(ctx, 1, n, "tensor_names"));
-  GYRE_ASSIGN_OR_RETURN(const auto slices, StringVectorInput(ctx, 2, n, "shape_and_slices"));
-  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle, BundleReader::Open(prefix, ctx.env().sandbox));
-  for (size_t i = 0; i < n; ++i) {
+absl::Status RestoreFrom(const BundleReader& bundle, absl::Span<const std::string> names,
+                         absl::Span<const std::string> slices, KernelContext& ctx) {
+  for (size_t i = 0; i < names.size(); ++i) {
     GYRE_RETURN_IF_ERROR(ctx.Poll());
     GYRE_ASSIGN_OR_RETURN(const auto slice, ParseSliceSpec(slices[i]));
     const BundleEntry* entry = bundle.Find(names[i]);
     const DType wanted = ctx.output_dtype(static_cast<int>(i));
     if (entry != nullptr && entry->dtype != wanted) {
-      return absl::InvalidArgumentError(absl::StrCat("tensor '", names[i], "' of ", prefix, " is ",
-                                                     DTypeName(entry->dtype), ", not ",
+      return absl::InvalidArgumentError(absl::StrCat("tensor '", names[i], "' of ", bundle.prefix(),
+                                                     " is ", DTypeName(entry->dtype), ", not ",
                                                      DTypeName(wanted)));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor value, slice ? bundle.ReadSlice(names[i], *slice, ctx.alloc())
@@ -28,6 +24,16 @@ absl::Status Restore(KernelContext& ctx) {
     ctx.set_output(static_cast<int>(i), std::move(value));
   }
   return absl::OkStatus();
+}
+
+absl::Status Restore(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const std::string prefix, FileNameInput(ctx, 0, "prefix"));
+  const size_t n = static_cast<size_t>(ctx.num_outputs());
+  GYRE_ASSIGN_OR_RETURN(const auto names, StringVectorInput(ctx, 1, n, "tensor_names"));
+  GYRE_ASSIGN_OR_RETURN(const auto slices, StringVectorInput(ctx, 2, n, "shape_and_slices"));
+  return ReadBundle(prefix, ctx.env().sandbox, [&](const BundleReader& bundle) {
+    return RestoreFrom(bundle, names, slices, ctx);
+  });
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "bundle/writer.h"
 #include "ir/shape_context.h"
 #include "ops/io/files.h"
@@ -22,8 +20,7 @@ absl::Status Save(KernelContext& ctx) {
     GYRE_ASSIGN_OR_RETURN(auto slice, ParseSliceSpec(slices[i]));
     items.push_back({names[i], ctx.input(kFirstTensor + static_cast<int>(i)), std::move(slice)});
   }
-  const std::string folder = std::filesystem::path(prefix).parent_path().string();
-  if (!folder.empty()) GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  GYRE_RETURN_IF_ERROR(MakeFolder(FolderOf(prefix)));
   return WriteBundle(prefix, items);
 }
 

@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/io/files.h"
@@ -17,8 +15,7 @@ absl::Status Write(KernelContext& ctx) {
         absl::StrCat("contents must be a scalar, but has shape ", contents.shape().ToString()));
   }
   GYRE_RETURN_IF_ERROR(CheckMayWrite(ctx, path));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty()) GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  GYRE_RETURN_IF_ERROR(MakeFolder(FolderOf(path)));
   return WriteFile(path, {contents.scalar<std::string>()});
 }
 

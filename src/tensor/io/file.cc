@@ -2,100 +2,111 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <new>
-#include <system_error>
 
+#include "absl/strings/numbers.h"
 #include "base/status.h"
+#include "tensor/io/file_calls.h"
+#include "tensor/io/output_file.h"
 
 namespace gyre {
 namespace {
 
-absl::Status SystemError(int error, absl::string_view what, const std::string& path) {
-  const std::string message = absl::StrCat(what, " ", path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(message);
-  return absl::UnavailableError(message);
-}
+constexpr absl::string_view kErrno = "gyre.errno";
 
-absl::Status WriteAll(int fd, const std::string& path, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return SystemError(errno, "cannot write", path);
-    bytes.remove_prefix(static_cast<size_t>(n));
+absl::StatusCode CodeOf(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
   }
-  return absl::OkStatus();
 }
 
-enum class Durability { kNone, kOnDisk };
-
-absl::Status Write(const std::string& path, absl::Span<const absl::string_view> pieces,
-                   Durability durability) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return SystemError(errno, "cannot write", path);
-  absl::Status status;
-  for (const absl::string_view piece : pieces) {
-    if (status.ok()) status = WriteAll(fd, path, piece);
+// What the user can do; empty where the message says it already.
+absl::string_view RemedyFor(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; make room, or write elsewhere";
+    case EFBIG:
+      return "; raise the limit on the size of files (ulimit -f), or write elsewhere";
+    case EMFILE:
+    case ENFILE:
+      return "; close files, or raise the limit on open ones (ulimit -n)";
+    case EACCES:
+    case EPERM:
+      return "; check the permissions of it and of its folder";
+    case EROFS:
+      return "; write elsewhere";
+    case EIO:
+      return "; check the disk";
+    case EBUSY:
+      return "; it is in use, or mounted: write elsewhere";
+    default:
+      return "";
   }
-  if (status.ok() && durability == Durability::kOnDisk && ::fsync(fd) != 0)
-    status = SystemError(errno, "cannot write", path);
-  // A full disk may show only now.
-  if (::close(fd) != 0 && status.ok()) status = SystemError(errno, "cannot write", path);
-  return status;
-}
-
-std::string FolderOf(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-// A file's name is part of its folder, which reaches the disk by itself.
-absl::Status SyncFolder(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return SystemError(errno, "cannot open", path);
-  absl::Status status;
-  // EINVAL: file systems that need no such thing.
-  if (::fsync(fd) != 0 && errno != EINVAL) status = SystemError(errno, "cannot write", path);
-  ::close(fd);
-  return status;
 }
 
 }  // namespace
 
+absl::Status SystemError(int error, absl::string_view what, const std::string& path) {
+  absl::Status status(CodeOf(error),
+                      absl::StrCat(what, " ", path, ": ", std::strerror(error), RemedyFor(error)));
+  status.SetPayload(kErrno, absl::Cord(absl::StrCat(error)));
+  return status;
+}
+
+int SystemErrorOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kErrno);
+  int error = 0;
+  return payload && absl::SimpleAtoi(std::string(*payload), &error) ? error : 0;
+}
+
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not wait; it has no effect on files.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = file_calls::Open(path, O_RDONLY | O_NONBLOCK);
   if (fd < 0) return SystemError(errno, "cannot open", path);
+  InputFile file(path, 0, fd);
   struct stat info;
-  if (::fstat(fd, &info) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return SystemError(error, "cannot open", path);
-  }
-  InputFile file(path, info.st_size, fd);
+  if (file_calls::DescriptorStat(fd, &info) != 0) return SystemError(errno, "cannot open", path);
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, S_ISDIR(info.st_mode) ? " is a folder" : " is not a regular file"));
   }
+  file.size_ = info.st_size;
   return file;
 }
 
 InputFile::~InputFile() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ >= 0) file_calls::Close(fd_);
 }
 
 absl::Status InputFile::ReadAt(int64_t offset, void* dest, int64_t bytes) const {
   char* to = static_cast<char*>(dest);
   while (bytes > 0) {
-    const ssize_t n = ::pread(fd_, to, static_cast<size_t>(bytes), offset);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = file_calls::ReadAt(fd_, to, static_cast<size_t>(bytes), offset);
     if (n < 0) return SystemError(errno, "cannot read", path_);
     if (n == 0) {
       return absl::InvalidArgumentError(
@@ -122,36 +133,75 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 }
 
 absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces) {
-  return Write(path, pieces, Durability::kNone);
+  GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path));
+  for (const absl::string_view piece : pieces) GYRE_RETURN_IF_ERROR(file.Write(piece));
+  return file.Commit();
 }
 
-absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_view> pieces) {
-  const std::string unfinished = absl::StrCat(path, kUnfinished);
-  GYRE_RETURN_IF_ERROR(Write(unfinished, pieces, Durability::kOnDisk));
-  if (::rename(unfinished.c_str(), path.c_str()) != 0)
-    return SystemError(errno, "cannot replace", path);
-  return SyncFolder(FolderOf(path));
+absl::Status RemoveFile(const std::string& path) {
+  if (file_calls::Remove(path) == 0 || errno == ENOENT) return absl::OkStatus();
+  return SystemError(errno, "cannot remove", path);
 }
 
 absl::Status CheckWithin(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path root = std::filesystem::canonical(folder, error);
-  if (error) return SystemError(error.value(), "cannot open", folder);
-  const std::filesystem::path target = std::filesystem::canonical(path, error);
-  if (error) return SystemError(error.value(), "cannot open", path);
-  const auto [end, ignored] = std::mismatch(root.begin(), root.end(), target.begin(), target.end());
-  if (end == root.end()) return absl::OkStatus();
+  std::string root, target;
+  if (file_calls::RealPath(folder, &root) != 0) return SystemError(errno, "cannot open", folder);
+  if (file_calls::RealPath(path, &target) != 0) return SystemError(errno, "cannot open", path);
+  const std::filesystem::path outer(root), inner(target);
+  const auto [end, ignored] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  if (end == outer.end()) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat(path, " leads out of the folder ", folder, ": it is not read"));
 }
 
 absl::Status MakeFolder(const std::string& path) {
-  std::error_code error;
-  const bool is_new = std::filesystem::create_directories(path, error);
-  if (error) return SystemError(error.value(), "cannot make the folder", path);
-  if (!std::filesystem::is_directory(path, error))
+  if (path.empty()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
+  if (kind == PathKind::kFolder) return absl::OkStatus();
+  if (kind != PathKind::kNothing)
     return absl::InvalidArgumentError(absl::StrCat(path, " is no folder"));
-  return is_new ? SyncFolder(FolderOf(path)) : absl::OkStatus();
+  const std::string parent = FolderOf(path);
+  GYRE_RETURN_IF_ERROR(MakeFolder(parent));
+  // Another may have made it meanwhile. "a/" is made by making "a".
+  if (file_calls::MakeFolder(path) != 0 && errno != EEXIST)
+    return SystemError(errno, "cannot make the folder", path);
+  return SyncFolder(parent);
+}
+
+absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path) {
+  std::vector<std::string> names;
+  if (file_calls::List(path, &names) != 0) return SystemError(errno, "cannot list", path);
+  return names;
+}
+
+absl::Status SyncFolder(const std::string& path) {
+  const int fd = file_calls::Open(path, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return SystemError(errno, "cannot open", path);
+  absl::Status status;
+  // EINVAL: file systems that need no such thing.
+  if (file_calls::Sync(fd) != 0 && errno != EINVAL)
+    status = SystemError(errno, "cannot write", path);
+  file_calls::Close(fd);
+  return status;
+}
+
+absl::StatusOr<PathKind> KindOf(const std::string& path) {
+  struct stat info;
+  if (file_calls::Stat(path, &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return PathKind::kNothing;
+    return SystemError(errno, "cannot look at", path);
+  }
+  if (S_ISDIR(info.st_mode)) return PathKind::kFolder;
+  return S_ISREG(info.st_mode) ? PathKind::kFile : PathKind::kOther;
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::string NameOf(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
 }
 
 }  // namespace gyre

@@ -1,11 +1,14 @@
-// Reading and writing regular files: the ground under the tensor formats of this folder.
+// Reading and writing files: the ground under the tensor formats of this folder, and the one way by
+// which Gyre's files come to be (with output_file.h and output_folder.h, which it stands on).
 //
-// An InputFile may be read from many threads; it owns its descriptor.
+// An InputFile may be read from many threads; it owns its descriptor. The functions are stateless;
+// any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,20 +43,42 @@ class InputFile {
 // The whole file. Errors as InputFile's; RESOURCE_EXHAUSTED when it does not fit in memory.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Makes or replaces the file with the pieces, one after the other.
+// Makes or replaces the file with the pieces, one after the other, as OutputFile does: in one step,
+// and on disk when this returns OK.
 absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces);
 
-// The same, but in one step: whenever the process or the machine stops, the file is the old one or
-// the new one, whole. When this returns OK, the new one is on disk. What was being written when it
-// failed or stopped is left beside it, as `path` + kUnfinished, until the next time.
-inline constexpr absl::string_view kUnfinished = ".unfinished";
-absl::Status ReplaceFile(const std::string& path, absl::Span<const absl::string_view> pieces);
+// Removes a file or a link; OK also when there is none.
+absl::Status RemoveFile(const std::string& path);
 
 // OK when `path`, with all links followed, lies in `folder`: a file that names others cannot make a
 // reader look elsewhere. PERMISSION_DENIED otherwise; NOT_FOUND when there is nothing at `path`.
 absl::Status CheckWithin(const std::string& path, const std::string& folder);
 
 // Makes a folder, and those that it lies in, unless it is there; OK means that it is on disk.
+// Nothing to do for an empty path, the current folder.
 absl::Status MakeFolder(const std::string& path);
+
+// The names in a folder but "." and "..", in ascending order.
+absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path);
+
+// The names in a folder become durable with it, not with the files.
+absl::Status SyncFolder(const std::string& path);
+
+// What is at a path, links followed. An error where that cannot be told.
+enum class PathKind { kNothing, kFile, kFolder, kOther };
+absl::StatusOr<PathKind> KindOf(const std::string& path);
+
+// The folder that a path lies in: "." for a plain name.
+std::string FolderOf(const std::string& path);
+// What comes behind it.
+std::string NameOf(const std::string& path);
+
+// The error of a call of the operating system on `path`: "cannot write a/b: No space left on
+// device; …", with what to do about it. Of the codes: NOT_FOUND, PERMISSION_DENIED,
+// RESOURCE_EXHAUSTED (of a disk, of descriptors), INVALID_ARGUMENT (a path that can be none),
+// UNAVAILABLE.
+absl::Status SystemError(int error, absl::string_view what, const std::string& path);
+// The errno that a status of SystemError is about, also where it was annotated; 0 for others.
+int SystemErrorOf(const absl::Status& status);
 
 }  // namespace gyre

@@ -237,9 +237,8 @@ bool IsSafetensorsType(DType dtype) {
   return !CodeOf(dtype).empty() || CarrierOf(dtype) != DType::kInvalid;
 }
 
-absl::Status WriteSafetensors(const std::string& path,
-                              absl::Span<const std::pair<std::string, Tensor>> tensors,
-                              FileWriter write) {
+absl::Status WriteSafetensors(OutputFile& file, const std::string& path,
+                              absl::Span<const std::pair<std::string, Tensor>> tensors) {
   Json header = Json::object();
   Json metadata = Json::object();
   std::vector<absl::string_view> pieces(2);  // the header comes here
@@ -273,7 +272,15 @@ absl::Status WriteSafetensors(const std::string& path,
   }
   pieces[0] = absl::string_view(reinterpret_cast<const char*>(&length), 8);
   pieces[1] = *text;
-  return write(path, pieces);
+  for (const absl::string_view piece : pieces) GYRE_RETURN_IF_ERROR(file.Write(piece));
+  return absl::OkStatus();
+}
+
+absl::Status WriteSafetensors(const std::string& path,
+                              absl::Span<const std::pair<std::string, Tensor>> tensors) {
+  GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path));
+  GYRE_RETURN_IF_ERROR(WriteSafetensors(file, path, tensors));
+  return file.Commit();
 }
 
 }  // namespace gyre

@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "gyre/tensor.h"
 #include "tensor/io/file.h"
+#include "tensor/io/output_file.h"
 
 namespace gyre {
 
@@ -59,15 +60,13 @@ class SafetensorsFile {
 // resource and variant.
 bool IsSafetensorsType(DType dtype);
 
-// How a file comes to be: WriteFile or ReplaceFile.
-using FileWriter = absl::Status (*)(const std::string& path,
-                                    absl::Span<const absl::string_view> pieces);
-
 // INVALID_ARGUMENT for a dtype that a file cannot hold, a name that is no UTF-8, a name given
 // twice, or more names than a header has room for. Larger elements come first, so that all are
 // aligned.
 absl::Status WriteSafetensors(const std::string& path,
-                              absl::Span<const std::pair<std::string, Tensor>> tensors,
-                              FileWriter write = WriteFile);
+                              absl::Span<const std::pair<std::string, Tensor>> tensors);
+// The same into a file that was made at `path`, which is left to be committed.
+absl::Status WriteSafetensors(OutputFile& file, const std::string& path,
+                              absl::Span<const std::pair<std::string, Tensor>> tensors);
 
 }  // namespace gyre
