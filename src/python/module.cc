@@ -26,4 +26,5 @@ NB_MODULE(_gyre, m) {
   BindQuietCallable(m);
   BindTools(m);
   BindModels(m);
+  BindFiles(m);
 }

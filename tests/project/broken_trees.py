@@ -73,6 +73,10 @@ BROKEN = [
     ("a README that a formatter took for code", "check_readmes", {"src/base/README.md": "#base : what\n"}),
     ("a header without a comment", "check_header_comments", {"src/base/bare.h": "#pragma once\n"}),
     ("a path of one machine", "check_nothing_local", {"src/base/README.md": "# See /" + "home/ann/x.\n"}),
+    ("a file written past tensor/io", "check_file_access", {"src/ir/dump.cc": "std::ofstream out(path);\n"}),
+    ("a file renamed past tensor/io", "check_file_access", {"src/ir/dump.cc": "if (::rename(a, b) != 0) return;\n"}),
+    ("a file written past the core", "check_file_access",
+     {"python/gyre/_impl/dump.py": "with open(path, \"wb\") as out:\n    out.write(b'')\n"}),
     ("a registry's host", "check_nothing_local", {"dev": "pip install -i https://py" + "pi.org/simple\n"}),
 ]
 

@@ -199,9 +199,35 @@ def check_nothing_local(root):
     return complaints
 
 
+# What opens or changes files, and where it may: the calls themselves, what the system shows as files, the
+# generator of the build, and tokens, which may come by pipe.
+FILE_CALLS = re.compile(r"\b[io]?fstream\b|\bfopen\(|\b(?:fs|filesystem)::(?:rename|remove\w*|copy\w*|create_\w+)\("
+                        r"|(?<![\w>])::(?:open|creat|rename|unlink|mkdir|rmdir|link|symlink|fsync|flock)\(")
+FILE_CALLERS = {"src/tensor/io/file_calls.cc", "src/base/memory.cc", "src/dist/machine_host.cc",
+                "src/front/ops_generator/main.cc", "src/cli/cluster/cluster_option.cc"}
+# The same of the package, where it writes. Event files grow.
+PYTHON_WRITES = re.compile(r"\bopen\([^)]*, \"[wax]|\bos\.(?:replace|rename|fsync|makedirs|mkdir)\(|\bshutil\.")
+PYTHON_WRITERS = {"python/gyre/_impl/summary/events.py"}
+
+
+def check_file_access(root):
+    """Files are touched through src/tensor/io, where tests let each call fail and kill writers."""
+    complaints = []
+    for name in sources.tracked_files(root):
+        is_core = name.startswith("src/") and name.endswith((".cc", ".h")) and name not in FILE_CALLERS
+        is_package = name.startswith("python/gyre/") and name.endswith(".py") and name not in PYTHON_WRITERS
+        if not is_core and not is_package:
+            continue
+        for number, line in enumerate(sources.read(root, name).splitlines(), 1):
+            if match := (FILE_CALLS if is_core else PYTHON_WRITES).search(line.partition("//")[0]):
+                complaints.append(f"{name}:{number}: {match.group(0)!r}: use "
+                                  f"{'tensor/io/file.h' if is_core else 'gyre._impl.files'}")
+    return complaints
+
+
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
-          check_readmes, check_header_comments, check_nothing_local]
+          check_readmes, check_header_comments, check_nothing_local, check_file_access]
 
 
 def report(results):

@@ -5,8 +5,8 @@ checkpoints are read as well.
     n bytes     JSON: {name: {dtype, shape, data_offsets}, "__metadata__": {…}}, padded with spaces
     the rest    the values, row-major, little-endian
 
-The metadata holds a CRC-32 of each value. A file is written beside the old one and takes its place
-in one step once it is on disk: what is restored is the last checkpoint that was saved, whole.
+The metadata holds a CRC-32 of each value. A file is replaced in one step: what is restored is the
+last checkpoint that was saved, whole.
 Source: https://github.com/huggingface/safetensors
 """
 
@@ -20,6 +20,7 @@ from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.checkpoints.reader import CheckpointReader
 from gyre._impl.checkpoints.state import checkpoint_exists
+from gyre._impl.files import make_folder, write_file
 from gyre._impl.module import named_variables
 
 _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
@@ -80,24 +81,9 @@ def save_arrays(path, arrays: dict) -> str:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     file = _place(path)
-    os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
-    _replace(file, [struct.pack("<Q", len(text)), text, *blocks])
+    make_folder(os.path.dirname(file))
+    write_file(file, struct.pack("<Q", len(text)), text, *blocks)
     return file
-
-
-def _replace(file: str, blocks: list[bytes]) -> None:
-    """Writes a new file and puts it in the place of the old one, in one step."""
-    fresh = f"{file}.{os.getpid()}.new"
-    try:
-        with open(fresh, "wb") as out:
-            out.writelines(blocks)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(fresh, file)
-    except BaseException:
-        if os.path.exists(fresh):
-            os.remove(fresh)
-        raise
 
 
 def load_arrays(path) -> dict:

@@ -8,6 +8,7 @@ import glob
 import os
 import warnings
 
+from gyre._impl.files import write_file
 from gyre._impl.v1.wire import Field, Message
 
 
@@ -92,10 +93,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
                             all_model_checkpoint_paths=[shown(path) for path in paths],
                             all_model_checkpoint_timestamps=times,
                             last_preserved_timestamp=last_preserved_timestamp)
-    path = _state_file(folder, latest_filename)
-    with open(path + ".new", "w", encoding="utf-8") as out:
-        out.write(str(state))
-    os.replace(path + ".new", path)
+    write_file(_state_file(folder, latest_filename), str(state).encode())
 
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None) -> str | None:

@@ -1,11 +1,11 @@
 """gyre.saved_model.save: programs as models that TensorFlow loads, and gyre.saved_model.load."""
 
 import os
-import shutil
 
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.convert import call
+from gyre._impl.files import ModelFolder, make_folder, write_file
 from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
 from gyre._impl.module import named_variables
@@ -37,6 +37,8 @@ def save(obj, export_dir, signatures=None, options=None) -> None:
     attributes of obj that are such functions, by their names (`__call__`: "serving_default"). A result that is no
     dict is called "output_0", those of a tuple "output_0", …
     options: SaveOptions; all are accepted, and change nothing.
+    A model that is there is replaced as a whole: at any time the folder holds the old one or the new one. Files in it
+    that are no part of a model are kept.
     ValueError: nothing to be written, or a function without input_signature. TypeError: arguments or
     results that are no tensors. InvalidArgumentError: a function that calls Python. OSError: an asset that is
     not there."""
@@ -251,18 +253,12 @@ def _model_of(export: _Export, described: dict) -> messages.SavedModel:
 
 
 def _write(folder: str, export: _Export, model: messages.SavedModel) -> None:
-    os.makedirs(os.path.join(folder, "variables"), exist_ok=True)
-    if export.variables:
-        export.write_variables(os.path.join(folder, "variables", "variables"))
-    for _, source, name in export.assets:
-        os.makedirs(os.path.join(folder, "assets"), exist_ok=True)
-        target = os.path.join(folder, "assets", name)
-        if not (os.path.exists(target) and os.path.samefile(source, target)):
-            shutil.copyfile(source, target)
-    # Last, and at once: a folder with this file is a model.
-    temporary = os.path.join(folder, "saved_model.pb.new")
-    with open(temporary, "wb") as file:
-        file.write(model.SerializeToString())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, os.path.join(folder, "saved_model.pb"))
+    with ModelFolder(folder) as unfinished:
+        make_folder(os.path.join(unfinished, "variables"))
+        if export.variables:
+            export.write_variables(os.path.join(unfinished, "variables", "variables"))
+        for _, source, name in export.assets:
+            make_folder(os.path.join(unfinished, "assets"))
+            with open(source, "rb") as asset:
+                write_file(os.path.join(unfinished, "assets", name), asset.read())
+        write_file(os.path.join(unfinished, "saved_model.pb"), model.SerializeToString())

@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 
+from gyre._impl.files import write_file
 from gyre._impl.show import labels, model, place, svg
 
 _MOST_LINES = 400  # of source in a page
@@ -36,8 +37,7 @@ class Page:
     def save(self, path) -> "Page":
         """Writes the page, or the picture if the path ends in ".svg". Returns itself."""
         path = os.fspath(path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg if path.lower().endswith(".svg") else self.html)
+        write_file(path, (self.svg if path.lower().endswith(".svg") else self.html).encode())
         return self
 
     def _repr_svg_(self):

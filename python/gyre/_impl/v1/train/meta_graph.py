@@ -4,6 +4,7 @@ import os
 import warnings
 
 from gyre import _gyre
+from gyre._impl.files import write_file
 from gyre._impl.saved_model.messages import CollectionDef, MetaGraphDef, SaverDef, VariableDef
 from gyre._impl.saved_model.own_ops import all_nodes, has_own_ops, replace_own_ops
 from gyre._impl.v1 import messages
@@ -60,7 +61,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         made.saver_def.MergeFromString(saver_def.SerializeToString())
     _add_collections(made, graph, collection_list, export_scope)
     if filename is not None:
-        _write(os.fspath(filename), str(made).encode() if as_text else made.SerializeToString())
+        write_file(filename, str(made).encode() if as_text else made.SerializeToString())
     return made
 
 
@@ -74,7 +75,7 @@ def write_meta_graph(path: str, graph, saver_def) -> None:
     made = MetaGraphDef()
     made.saver_def.CopyFrom(saver_def)
     _add_collections(made, graph, None, None)
-    _write(path, made.SerializeToString() + MetaGraphDef.serialized_field("graph_def", data))
+    write_file(path, made.SerializeToString() + MetaGraphDef.serialized_field("graph_def", data))
 
 
 def _refuse(clear_extraneous_savers, save_debug_info) -> None:
@@ -162,12 +163,6 @@ def _name_of(item) -> str:
     if not isinstance(getattr(item, "name", None), str):
         raise TypeError(f"a {type(item).__name__} has no name that could stand for it")
     return item.name
-
-
-def _write(path: str, data: bytes) -> None:
-    with open(path + ".new", "wb") as out:
-        out.write(data)
-    os.replace(path + ".new", path)
 
 
 # ---- In

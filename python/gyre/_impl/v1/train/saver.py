@@ -7,6 +7,7 @@ import numpy as np
 
 from gyre import _gyre
 from gyre._impl.checkpoints.state import checkpoint_exists, remove_checkpoint, update_checkpoint_state
+from gyre._impl.files import make_folder
 from gyre._impl.saved_model.messages import SaverDef
 from gyre._impl.v1.collections import GraphKeys
 from gyre._impl.v1.graph import get_default_graph, has_default_graph
@@ -130,15 +131,17 @@ class Saver:
         self._paths = [(path, os.path.getmtime(os.fspath(path) + ".index"))
                        for path in checkpoint_paths if checkpoint_exists(path)]
 
-    def _record(self, path: str, meta_graph_suffix: str) -> None:
+    def _record(self, path: str) -> list[str]:
+        """Counts a checkpoint in; returns those that are to be removed for it."""
         self._paths = [known for known in self._paths if known[0] != path] + [(path, time.time())]
-        keep = self._numbers["max_to_keep"]
+        keep, outdated = self._numbers["max_to_keep"], []
         while keep and len(self._paths) > keep:
             oldest, saved_at = self._paths.pop(0)
             if saved_at > self._next_kept:
                 self._next_kept += self._numbers["keep_checkpoint_every_n_hours"] * 3600
             else:
-                remove_checkpoint(oldest, meta_graph_suffix=meta_graph_suffix)
+                outdated.append(oldest)
+        return outdated
 
     # ---- Saving and restoring
 
@@ -156,17 +159,20 @@ class Saver:
         if self._is_empty():
             return None
         folder = os.path.dirname(prefix)
-        os.makedirs(folder or ".", exist_ok=True)
+        make_folder(folder)
         if self._variables is not None:
             save_eagerly(self._variables, prefix)
         else:
             sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
-        self._record(prefix, meta_graph_suffix)
+        # Whatever stops the process: what "checkpoint" names is complete, and there.
+        if write_meta_graph and self._variables is None:
+            self._write_graph(sess.graph, f"{prefix}.{meta_graph_suffix}", strip_default_attrs, save_debug_info)
+        outdated = self._record(prefix)
         if write_state:
             update_checkpoint_state(folder, prefix, self.last_checkpoints, latest_filename,
                                     save_relative_paths=self._relative)
-        if write_meta_graph and self._variables is None:
-            self._write_graph(sess.graph, f"{prefix}.{meta_graph_suffix}", strip_default_attrs, save_debug_info)
+        for path in outdated:
+            remove_checkpoint(path, meta_graph_suffix=meta_graph_suffix)
         return prefix
 
     def _write_graph(self, graph, path: str, strip_default_attrs: bool, save_debug_info: bool) -> None:
