@@ -19,12 +19,15 @@ std::string Quoted(absl::string_view name) {
 
 absl::Status Wrong(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
+absl::Status Damaged(const InputFile& file) {
+  return Wrong(absl::StrCat(file.path(), ": it is damaged: its checksum is another"));
+}
+
 absl::StatusOr<Tensor> ReadNumbers(const InputFile& file, const BundleEntry& entry,
                                    Tensor::Alloc alloc) {
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(entry.dtype, entry.shape, alloc));
   GYRE_RETURN_IF_ERROR(file.ReadAt(entry.offset, tensor.mutable_raw_data(), entry.size));
-  if (MaskedCrc(ElementBytes(tensor)) != entry.masked_crc)
-    return Wrong("it is damaged: its checksum is another");
+  if (MaskedCrc(ElementBytes(tensor)) != entry.masked_crc) return Damaged(file);
   NormalizeBools(tensor);
   return tensor;
 }
@@ -45,8 +48,9 @@ absl::StatusOr<Tensor> ReadStrings(const InputFile& file, const BundleEntry& ent
                         Tensor::Make(DType::kUint8, Shape::Vector(entry.size), alloc));
   GYRE_RETURN_IF_ERROR(file.ReadAt(entry.offset, bytes.mutable_raw_data(), entry.size));
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kString, entry.shape, alloc));
-  GYRE_ASSIGN_OR_RETURN(const uint32_t crc, DecodeStrings(ElementBytes(bytes), tensor));
-  if (crc != entry.masked_crc) return Wrong("it is damaged: its checksum is another");
+  const absl::StatusOr<uint32_t> crc = DecodeStrings(ElementBytes(bytes), tensor);
+  if (!crc.ok()) return Annotate(crc.status(), file.path());
+  if (*crc != entry.masked_crc) return Damaged(file);
   return tensor;
 }
 

@@ -11,6 +11,7 @@
 #include "saved_model/restore.h"
 #include "saved_model/save.h"
 #include "session/model_files.h"
+#include "tensor/io/file.h"
 
 namespace gyre {
 namespace {
@@ -91,6 +92,8 @@ struct SavedModel::State {
   std::mutex mutex;
   std::map<std::string, Prepared> prepared;  // guarded by mutex
 
+  static absl::StatusOr<std::unique_ptr<State>> Load(const std::string& path,
+                                                     const SavedModelOptions& options);
   absl::StatusOr<Prepared> Prepare(const std::string& name, const Signature& signature) {
     const std::lock_guard lock(mutex);
     if (const auto it = prepared.find(name); it != prepared.end()) return it->second;
@@ -110,6 +113,18 @@ bool SavedModel::IsAt(const std::string& path) { return FindModelFiles(path).has
 
 absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& path,
                                                              const SavedModelOptions& options) {
+  for (;;) {
+    const std::string folder = IdentityOf(path);
+    absl::StatusOr<std::unique_ptr<State>> state = State::Load(path, options);
+    // Another model took its place meanwhile? Then what was read is of both.
+    if (IdentityOf(path) != folder) continue;
+    GYRE_RETURN_IF_ERROR(state.status());
+    return std::unique_ptr<SavedModel>(new SavedModel(*std::move(state)));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
+    const std::string& path, const SavedModelOptions& options) {
   const std::optional<ModelFiles> files = FindModelFiles(path);
   if (!files) {
     return absl::NotFoundError(absl::StrCat("there is no model at ", path,
@@ -127,7 +142,7 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
   state->tags = graph.tags;
   state->files = *files;
   GYRE_ASSIGN_OR_RETURN(state->checkpoint, CheckpointOf(*files));
-  return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
+  return state;
 }
 
 absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const Values& inputs,

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bundle/index.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
+#include "support/file_faults.h"
 #include "support/kill.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
@@ -139,6 +141,68 @@ TEST(ReplacedBundle, WhoReadsOneThatIsReplacedIsToldTo) {
   EXPECT_TRUE(reader->WasReplaced());
   EXPECT_THAT(std::string(reader->Read("step").status().message()),
               HasSubstr("model was replaced while it was being read; open it again"));
+}
+
+TEST(ReplacedBundle, EachCallOfTheSystemThatFailsOnceIsAnErrorAndLeavesTheOldOrTheNew) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string prefix = folder.Path("model");
+  int last = 0;
+  ASSERT_TRUE(WriteBundle(prefix, Version(last)).ok());
+  const int calls = test::FailEachCall(
+      [&] { return WriteBundle(prefix, Version(last + 1)); },
+      [&](const test::FaultCase& fault, const absl::Status& status) {
+        const absl::StatusOr<int> found = VersionAt(prefix);
+        ASSERT_TRUE(found.ok()) << fault << found.status();
+        EXPECT_TRUE(*found == last + 1 || (!status.ok() && *found == last)) << fault << status;
+        last = *found;
+        if (fault.MayLeaveFiles()) {
+          EXPECT_TRUE(WriteBundle(prefix, Version(last)).ok()) << fault;
+        }
+        EXPECT_THAT(FilesBelow(folder.path()), SizeIs(1 + ReadBundleIndex(prefix)->num_shards))
+            << fault;
+      });
+  EXPECT_GT(calls, 40);
+}
+
+TEST(ReplacedBundle, EachCallOfTheSystemThatFailsOnceInAMergeLeavesTheOldAndThePartsOrTheNew) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string prefix = folder.Path("model"), a = folder.Path("a"), b = folder.Path("b");
+  int last = 0;
+  ASSERT_TRUE(WriteBundle(prefix, Version(last)).ok());
+  const auto write_parts = [&] {
+    const std::vector<BundleItem> items = Version(last + 1);
+    ASSERT_TRUE(WriteBundle(a, {items[0]}).ok());
+    ASSERT_TRUE(WriteBundle(b, {items[1], items[2]}).ok());
+  };
+  write_parts();
+  const int calls =
+      test::FailEachCall([&] { return MergeBundles({a, b}, prefix, {}); },
+                         [&](const test::FaultCase& fault, const absl::Status& status) {
+                           const absl::StatusOr<int> found = VersionAt(prefix);
+                           ASSERT_TRUE(found.ok()) << fault << found.status();
+                           if (*found == last) {
+                             EXPECT_FALSE(status.ok()) << fault;
+                             EXPECT_TRUE(BundleReader::Open(a)->Read("large").ok()) << fault;
+                             EXPECT_TRUE(BundleReader::Open(b)->Read("step").ok()) << fault;
+                           } else {
+                             EXPECT_EQ(*found, last + 1) << fault;
+                           }
+                           last = *found;
+                           write_parts();
+                         });
+  EXPECT_GT(calls, 40);
+}
+
+TEST(ReplacedBundle, EachCallOfTheSystemThatFailsOnceInReadingIsAnError) {
+  const TempFolder folder;
+  const std::string prefix = folder.Path("model");
+  WriteParts(folder, prefix, 3);
+  const int calls = test::FailEachCall(
+      [&] { return VersionAt(prefix).status(); },
+      [&](const test::FaultCase&, const absl::Status& status) {
+        EXPECT_TRUE(status.ok() || absl::StrContains(status.message(), prefix)) << status;
+      });
+  EXPECT_GT(calls, 10);
 }
 
 // Whatever n the old bundle's data files count, and whatever is left over beside them.

@@ -1,10 +1,18 @@
 // Loaded models that are written again: everything of theirs, with the values of now.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <set>
+#include <thread>
 
+#include "absl/strings/match.h"
+#include "base/status.h"
 #include "bundle/reader.h"
 #include "gyre/saved_model.h"
+#include "support/file_faults.h"
+#include "support/kill.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
@@ -134,6 +142,126 @@ TEST(SavingModels, AModelMayBeSavedOverItself) {
   ASSERT_TRUE(first.ok());
   ASSERT_TRUE(model->Save(folder.Path("model")).ok());
   ExpectSameVariables(*model, *Load(folder.Path("model")));
+}
+
+// The value of the variable that all of the model's are given.
+absl::StatusOr<float> ValueAt(const std::string& path) {
+  const auto model = SavedModel::Load(path);
+  if (!model.ok()) return model.status();
+  const auto values = (*model)->session().ReadVariables(NamesOf(**model));
+  if (!values.ok()) return values.status();
+  std::set<float> found;
+  for (const Tensor& value : *values) {
+    const auto numbers = value.values<float>();
+    found.insert(numbers.begin(), numbers.end());
+  }
+  if (found.size() != 1) return absl::InternalError("a mixture of models");
+  return *found.begin();
+}
+
+// A model of variables of floats, and a way to save it with all of them of one value.
+class Filled {
+ public:
+  Filled() : model_(Load(Case("keras_bidirectional_masked/model"))) {}
+  absl::Status Save(const std::string& path, float number) const {
+    std::vector<std::pair<std::string, Tensor>> values;
+    for (const SavedModel::Variable& variable : model_->variables()) {
+      const Tensor old = model_->session().ReadVariables({{variable.name}})->front();
+      Tensor fresh = *Tensor::Make(DType::kFloat, old.shape());
+      for (float& element : fresh.mutable_values<float>()) element = number;
+      values.emplace_back(variable.name, fresh);
+    }
+    GYRE_RETURN_IF_ERROR(model_->session().AssignVariables(values));
+    return model_->Save(path);
+  }
+
+ private:
+  const std::unique_ptr<SavedModel> model_;
+};
+
+TEST(SavingModels, AKilledWriterLeavesTheOldOrTheNewOne) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string path = folder.Path("model");
+  const Filled model;
+  ASSERT_TRUE(model.Save(path, 0).ok());
+  const int kills = test::KillAtRandomMoments(
+      100,
+      [&] {
+        for (int i = 1;; ++i) {
+          if (!model.Save(path, static_cast<float>(i)).ok()) ::_exit(1);
+        }
+      },
+      [&] { EXPECT_TRUE(ValueAt(path).ok()) << ValueAt(path).status(); });
+  EXPECT_EQ(kills, 100);
+  ASSERT_TRUE(model.Save(path, 5).ok());
+  EXPECT_EQ(*ValueAt(path), 5);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(SavingModels, OfTwoWritersAtOnceOneWinsAndReadersSeeOneWhole) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string path = folder.Path("model");
+  ASSERT_TRUE(Filled().Save(path, 0).ok());
+  std::atomic<int> writing = 2;
+  const auto write = [&](float first) {
+    const Filled model;
+    for (float number = first; number < first + 20; ++number) {
+      const absl::Status status = model.Save(path, number);
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    --writing;
+  };
+  std::thread one(write, 100.0f), two(write, 200.0f);
+  while (writing > 0) {
+    const absl::StatusOr<float> value = ValueAt(path);
+    EXPECT_TRUE(value.ok()) << value.status();
+  }
+  one.join();
+  two.join();
+  EXPECT_TRUE(*ValueAt(path) == 119 || *ValueAt(path) == 219);
+}
+
+TEST(SavingModels, EachCallOfTheSystemThatFailsOnceIsAnErrorAndLeavesTheOldOrTheNew) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string path = folder.Path("model");
+  const Filled model;
+  float last = 0;
+  ASSERT_TRUE(model.Save(path, last).ok());
+  const std::vector<std::string> files = test::FilesBelow(folder.path());
+  const int calls = test::FailEachCall(
+      [&] { return model.Save(path, last + 1); },
+      [&](const test::FaultCase& fault, const absl::Status& status) {
+        absl::StatusOr<float> found = ValueAt(path);
+        ASSERT_TRUE(found.ok()) << fault << found.status();
+        EXPECT_TRUE(*found == last + 1 || (!status.ok() && *found == last)) << fault << status;
+        last = *found;
+        if (fault.MayLeaveFiles()) {
+          EXPECT_TRUE(model.Save(path, last).ok()) << fault;
+        }
+        EXPECT_THAT(test::FilesBelow(folder.path()), ::testing::SizeIs(files.size())) << fault;
+      });
+  EXPECT_GT(calls, 50);
+}
+
+TEST(SavingModels, EachCallOfTheSystemThatFailsOnceWhileLoadingIsAnError) {
+  for (const std::string name :
+       {"asset_text/model", "v1_simple_ref/model", "dtypes_sharded/model"}) {
+    const auto want = Load(Case(name));
+    absl::StatusOr<std::unique_ptr<SavedModel>> model;
+    const int calls = test::FailEachCall(
+        [&] {
+          model = SavedModel::Load(Case(name));
+          return model.status();
+        },
+        [&](const test::FaultCase& fault, const absl::Status& status) {
+          if (status.ok()) {
+            ExpectSameVariables(*want, **model);
+          } else {
+            EXPECT_TRUE(absl::StrContains(status.message(), name)) << fault << status;
+          }
+        });
+    EXPECT_GT(calls, 10) << name;
+  }
 }
 
 TEST(SavingModels, MistakesAreNamed) {

@@ -195,6 +195,12 @@ absl::StatusOr<PathKind> KindOf(const std::string& path) {
   return S_ISREG(info.st_mode) ? PathKind::kFile : PathKind::kOther;
 }
 
+std::string IdentityOf(const std::string& path) {
+  struct stat info;
+  if (file_calls::Stat(path, &info) != 0) return "";
+  return absl::StrCat(info.st_dev, ":", info.st_ino);
+}
+
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;

@@ -68,6 +68,10 @@ absl::Status SyncFolder(const std::string& path);
 enum class PathKind { kNothing, kFile, kFolder, kOther };
 absl::StatusOr<PathKind> KindOf(const std::string& path);
 
+// Which file or folder lies at a path, links followed: another text once it is replaced as a whole.
+// Empty where there is none.
+std::string IdentityOf(const std::string& path);
+
 // The folder that a path lies in: "." for a plain name.
 std::string FolderOf(const std::string& path);
 // What comes behind it.

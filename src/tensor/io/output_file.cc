@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -32,11 +33,13 @@ absl::Status CannotWrite(int error, const std::string& path) {
   return SystemError(error, "cannot write", path);
 }
 
-// Whether the open file is still what lies at `path`.
-bool IsAt(int fd, const std::string& path) {
+// Whether the open file is still what lies at `path`; nullopt when that cannot be told.
+std::optional<bool> IsAt(int fd, const std::string& path) {
   struct stat open, there;
-  return file_calls::DescriptorStat(fd, &open) == 0 && file_calls::LinkStat(path, &there) == 0 &&
-         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
+  if (file_calls::LinkStat(path, &there) != 0)
+    return errno == ENOENT ? std::optional(false) : std::nullopt;
+  if (file_calls::DescriptorStat(fd, &open) != 0) return std::nullopt;
+  return open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
 // Removes what a killed writer left. Whoever holds the lock may: only its holder renames the file.
@@ -50,14 +53,17 @@ std::unique_ptr<FileLock> FileLock::TryTake(const std::string& path) {
   int fd = file_calls::Open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && (errno == EISDIR || errno == EACCES))
     fd = file_calls::Open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  return fd < 0 ? nullptr : TryTake(fd, path);
+  if (fd < 0) return nullptr;
+  std::unique_ptr<FileLock> lock(new FileLock(fd));
+  return lock->Take() && IsAt(fd, path).value_or(false) ? std::move(lock) : nullptr;
 }
 
-std::unique_ptr<FileLock> FileLock::TryTake(int fd, const std::string& path) {
+std::unique_ptr<FileLock> FileLock::OfNew(int fd, const std::string& path) {
   std::unique_ptr<FileLock> lock(new FileLock(fd));
-  const bool is_held = file_calls::TryLock(fd) != 0 && errno == EWOULDBLOCK;
-  return is_held || !IsAt(fd, path) ? nullptr : std::move(lock);
+  return lock->Take() && IsAt(fd, path).value_or(true) ? std::move(lock) : nullptr;
 }
+
+bool FileLock::Take() const { return file_calls::TryLock(fd_) == 0 || errno != EWOULDBLOCK; }
 
 std::unique_ptr<FileLock> FileLock::Unlocked(int fd) {
   return std::unique_ptr<FileLock>(new FileLock(fd));
@@ -129,7 +135,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
     const int fd = file_calls::Open(unfinished, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return CannotWrite(errno, path);
-    if (auto lock = FileLock::TryTake(fd, unfinished))
+    if (auto lock = FileLock::OfNew(fd, unfinished))
       return OutputFile(path, target.path, unfinished, std::move(lock));
   }
   return absl::UnavailableError(absl::StrCat(
@@ -142,7 +148,7 @@ absl::StatusOr<OutputFile> OutputFile::New(const std::string& path) {
   if (fd < 0 && errno == EEXIST)
     return absl::AlreadyExistsError(absl::StrCat("there is a file ", path));
   if (fd < 0) return CannotWrite(errno, path);
-  auto lock = FileLock::TryTake(fd, path);
+  auto lock = FileLock::OfNew(fd, path);
   if (lock == nullptr) return absl::AlreadyExistsError(absl::StrCat(path, " was removed"));
   return OutputFile(path, path, path, std::move(lock));
 }

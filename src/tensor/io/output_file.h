@@ -34,8 +34,9 @@ class FileLock {
   // taken. Where the file system has no such locks, nobody is thought to hold one: there one writer
   // at a time may write to a name.
   static std::unique_ptr<FileLock> TryTake(const std::string& path);
-  // The same for what is open already; the descriptor is the lock's, or is closed.
-  static std::unique_ptr<FileLock> TryTake(int fd, const std::string& path);
+  // Of a file that was just made; the descriptor is the lock's, or is closed. Nullptr when another
+  // was faster, and removes the file.
+  static std::unique_ptr<FileLock> OfNew(int fd, const std::string& path);
   // No lock, but the owner of a descriptor.
   static std::unique_ptr<FileLock> Unlocked(int fd);
   FileLock(const FileLock&) = delete;
@@ -46,6 +47,8 @@ class FileLock {
 
  private:
   explicit FileLock(int fd) : fd_(fd) {}
+  // False when another holds it.
+  bool Take() const;
   const int fd_;
 };
 

@@ -133,10 +133,13 @@ absl::Status OutputFolder::MakeUnfinished(const std::string& beside) {
       if (errno == EEXIST) continue;
       return SystemError(errno, "cannot write", target_);
     }
-    lock_ = FileLock::TryTake(name);
-    if (lock_ == nullptr) continue;
     unfinished_ = name;
-    return absl::OkStatus();
+    const int fd = file_calls::Open(name, O_RDONLY | O_DIRECTORY);
+    const int error = errno;
+    if (fd >= 0) lock_ = FileLock::OfNew(fd, name);
+    if (lock_ != nullptr) return absl::OkStatus();
+    file_calls::RemoveFolder(name);
+    if (fd < 0) return SystemError(error, "cannot write", target_);
   }
   return absl::UnavailableError(absl::StrCat(
       "cannot write ", target_, ": ", kMostWriters, " unfinished folders of others (",
