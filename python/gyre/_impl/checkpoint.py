@@ -119,7 +119,7 @@ def load_arrays(path) -> dict:
             dtype = numpy.dtype(_gyre.as_dtype(_NAMES[entry["dtype"]]).as_numpy_dtype)
             arrays[name] = numpy.frombuffer(block, dtype).reshape(entry["shape"])
         return arrays
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         raise errors.DataLossError(None, None, f"{file} is damaged: {error}.") from error
 
 

@@ -6,6 +6,7 @@ Source of the format: tensorflow/python/training/checkpoint_state.proto, as text
 import ast
 import glob
 import os
+import re
 import warnings
 
 from gyre._impl.files import write_file
@@ -39,11 +40,14 @@ def _parse(data: bytes) -> CheckpointState:
     return state
 
 
+# Escapes that mean the same in Python.
+_TEXT = re.compile(r'''(["'])(?:(?!\1)[^\\]|\\(?:[abfnrtv\\'"]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}))*\1''')
+
+
 def _parse_text(quoted: str) -> str:
-    value = ast.literal_eval("b" + quoted)
-    if not isinstance(value, bytes):
+    if _TEXT.fullmatch(quoted) is None:
         raise ValueError(f"{quoted} is no text")
-    return value.decode(errors="surrogateescape")
+    return ast.literal_eval("b" + quoted).decode(errors="surrogateescape")
 
 
 def _state_file(folder, latest_filename) -> str:
