@@ -84,6 +84,9 @@ int CallsOf(const std::string& call) {
   return state.calls[call];
 }
 
+// The names are the linker's.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+
 // What the linker puts in place of NAME; __real_NAME is what it was.
 #define GYRE_FAULTY(result, name, parameters, arguments) \
   extern "C" result __real_##name parameters;            \
@@ -144,5 +147,7 @@ extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
   shorter.msg_iovlen = 1;
   return __real_sendmsg(fd, &shorter, flags);
 }
+
+// NOLINTEND(bugprone-reserved-identifier)
 
 }  // namespace gyre::test

@@ -54,7 +54,7 @@ class EndSignals {
   }
   ~EndSignals() {
     is_done_ = true;
-    pthread_kill(thread_.native_handle(), SIGTERM);
+    pthread_kill(thread_.native_handle(), SIGINT);
     thread_.join();
   }
   // The first thread of a process is the one that the system hands its signals to, if it waits for
@@ -62,7 +62,7 @@ class EndSignals {
   void Await() {
     int signal = 0;
     if (!has_come_) sigwait(&signals_, &signal);
-    if (!has_come_.exchange(true)) pthread_kill(thread_.native_handle(), SIGTERM);
+    if (!has_come_.exchange(true)) pthread_kill(thread_.native_handle(), SIGINT);
   }
 
  private:
@@ -70,7 +70,7 @@ class EndSignals {
     int signal = 0;
     sigwait(&signals_, &signal);
     if (is_done_) return;
-    if (!has_come_.exchange(true)) pthread_kill(awaits_, SIGTERM);
+    if (!has_come_.exchange(true)) pthread_kill(awaits_, SIGINT);
     const timespec grace = {kGraceSeconds, 0};
     int again = 0;
     do {

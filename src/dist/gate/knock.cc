@@ -97,11 +97,11 @@ std::string EncodeKnock(absl::string_view token) {
 }
 
 absl::StatusOr<size_t> KnockBytes(absl::string_view begin) {
-  const absl::Status other = absl::InvalidArgumentError("whoever calls is no client");
-  if (begin.substr(0, kMagic.size()) != kMagic.substr(0, begin.size())) return other;
-  if (begin.size() < kKnockFront) return kKnockFront;
-  const size_t token = SizeAt(begin, kMagic.size());
-  if (token > kMostTokenBytes) return other;
+  const bool is_ours = begin.substr(0, kMagic.size()) == kMagic.substr(0, begin.size());
+  if (is_ours && begin.size() < kKnockFront) return kKnockFront;
+  const size_t token = is_ours ? SizeAt(begin, kMagic.size()) : 0;
+  if (!is_ours || token > kMostTokenBytes)
+    return absl::InvalidArgumentError("whoever calls is no client");
   return kKnockFront + token;
 }
 
