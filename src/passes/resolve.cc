@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "ir/calls.h"
+#include "ops/control/condition.h"
 #include "passes/edit/body.h"
 #include "passes/edit/evaluate.h"
 #include "passes/edit/interface.h"
@@ -21,32 +22,6 @@ using passes::Body;
 using passes::Effects;
 using passes::EffectSet;
 using passes::Rewrite;
-
-template <typename T>
-bool IsNotZero(const Tensor& tensor) {
-  return tensor.scalar<T>() != T(0);
-}
-
-// What an If or While makes of a condition (docs/semantics.md); nothing for types that it refuses.
-std::optional<bool> IsTrue(const Tensor& tensor) {
-  if (tensor.rank() > 0) return tensor.num_elements() > 0;
-  switch (tensor.dtype()) {
-    case DType::kBool:
-      return tensor.scalar<bool>();
-    case DType::kInt32:
-      return IsNotZero<int32_t>(tensor);
-    case DType::kInt64:
-      return IsNotZero<int64_t>(tensor);
-    case DType::kFloat:
-      return IsNotZero<float>(tensor);
-    case DType::kDouble:
-      return IsNotZero<double>(tensor);
-    case DType::kString:
-      return !tensor.scalar<std::string>().empty();
-    default:
-      return std::nullopt;
-  }
-}
 
 std::optional<int64_t> IntScalar(const Tensor* tensor) {
   if (tensor == nullptr || tensor->rank() != 0 || tensor->dtype() != DType::kInt32)
@@ -107,8 +82,8 @@ class Resolver {
     const Tensor* selector = Constant(node.inputs[0]);
     if (selector == nullptr) return std::nullopt;
     if (node.kind() == OpKind::kIf) {
-      const std::optional<bool> is_true = IsTrue(*selector);
-      return is_true ? std::optional<int>(*is_true ? 0 : 1) : std::nullopt;
+      const absl::StatusOr<bool> is_true = Truth(*selector);
+      return is_true.ok() ? std::optional<int>(*is_true ? 0 : 1) : std::nullopt;
     }
     const std::optional<int64_t> index = IntScalar(selector);
     const int last = static_cast<int>(CalleesOf(program_, node).size()) - 1;
@@ -128,8 +103,9 @@ class Resolver {
     }
     for (const int trips : {0, 1}) {
       const Tensor result = EvaluateCall(effects_, cond, values)[0];
-      const std::optional<bool> goes_on = result.has_value() ? IsTrue(result) : std::nullopt;
-      if (!goes_on) return std::nullopt;
+      if (!result.has_value()) return std::nullopt;
+      const absl::StatusOr<bool> goes_on = Truth(result);
+      if (!goes_on.ok()) return std::nullopt;
       if (!*goes_on) return trips;
       const Function& body = *program_.FindFunction(callees[1].function.name);
       if (trips == 0) values = EvaluateCall(effects_, body, values);

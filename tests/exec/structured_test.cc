@@ -1,8 +1,11 @@
 // Structured control flow: what the golden graphs, which come from elsewhere, cannot show.
+#include <optional>
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "base/cancellation.h"
+#include "ir/text/literal.h"
 #include "support/recursion.h"
 #include "support/run_text.h"
 
@@ -128,6 +131,76 @@ func @keep(%x: int32) -> (y: int32) {
   EXPECT_TRUE(absl::StrContains(status.message(),
                                 "in the then branch (function divide) of StatelessIf node y"))
       << status;
+}
+
+// 10 or 20 by an If, and how often a While with that condition runs (its body hands on `end`).
+std::string Conditions(const std::string& dtype, const std::string& source,
+                       const std::string& end) {
+  return absl::StrReplaceAll(R"(
+graph {
+  %c = SOURCE
+  %zero = Const() value=int32{0} : int32
+  %branch = If(%c) then_branch=@ten else_branch=@twenty Tout=[int32]
+  %loop = While(%c, %zero) cond=@same body=@count
+}
+func @ten() -> (y: int32) { %y = Const() value=int32{10} return %y }
+func @twenty() -> (y: int32) { %y = Const() value=int32{20} return %y }
+func @same(%c: TYPE, %n: int32) -> (c: TYPE) { return %c }
+func @count(%c: TYPE, %n: int32) -> (c: TYPE, n: int32) {
+  %end = Const() value=END
+  %one = Const() value=int32{1}
+  %more = AddV2(%n, %one)
+  return %end, %more
+}
+)",
+                             {{"SOURCE", source}, {"TYPE", dtype}, {"END", end}});
+}
+
+TEST(Conditions, MeanTheSameOnEveryEngineInEveryForm) {
+  struct Case {
+    std::string dtype, value, end;
+    std::optional<bool> truth;  // none: an error
+  };
+  const Case cases[] = {
+      {"bool", "bool{true}", "bool{false}", true},
+      {"bool", "bool[0]{}", "bool{false}", false},
+      {"bool", "bool[2]{false, false}", "bool{false}", true},
+      {"float32", "float32{nan}", "float32{-0}", true},
+      {"float32", "float32[1]{0}", "float32[0]{}", true},
+      {"float16", "float16{0.5}", "float16{0}", true},
+      {"uint64", "uint64{0}", "uint64{0}", false},
+      {"string", "string{\"\"}", "string{\"\"}", false},
+      {"string", "string[1]{\"\"}", "string{\"\"}", true},
+      {"complex64", "complex64[0]{}", "complex64[0]{}", false},
+      {"complex64", "complex64{(1,2)}", "complex64[0]{}", std::nullopt},
+  };
+  for (const Case& c : cases) {
+    for (const std::string& engine : EngineNames()) {
+      for (const char* form : {"imported", "relowered", "optimized"}) {
+        for (const bool is_constant : {true, false}) {
+          const std::string source =
+              is_constant ? "Const() value=" + c.value : "Placeholder() dtype=" + c.dtype;
+          SCOPED_TRACE(absl::StrCat(engine, ", ", form, ", ", source, ", ", c.value));
+          auto session =
+              SessionFor(Conditions(c.dtype, source, c.end), {.engine = engine, .form = form});
+          ASSERT_NE(session, nullptr);
+          TextReader reader(c.value);
+          Feeds feeds;
+          if (!is_constant) feeds = {{"c:0", std::get<Tensor>(*ReadAttrValue(reader))}};
+          const auto result = session->Run(feeds, {"branch:0", "loop:1"});
+          if (!c.truth) {
+            EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+            EXPECT_TRUE(absl::StrContains(result.status().message(), "neither true nor false"))
+                << result.status();
+            continue;
+          }
+          ASSERT_TRUE(result.ok()) << result.status();
+          EXPECT_EQ((*result)[0].scalar<int32_t>(), *c.truth ? 10 : 20);
+          EXPECT_EQ((*result)[1].scalar<int32_t>(), *c.truth ? 1 : 0);
+        }
+      }
+    }
+  }
 }
 
 TEST(For, RunsOncePerValueOfItsCounter) {

@@ -2,35 +2,12 @@
 // recurses.
 #include "ir/calls.h"
 
-#include <algorithm>
-
 #include "exec/reference/machine.h"
+#include "ops/control/condition.h"
 #include "ops/control/for_trips.h"
 
 namespace gyre::reference {
 namespace {
-
-// The peer's notion of truth: a scalar number that is not zero, a string that is not empty;
-// otherwise, any elements.
-bool IsTrue(const Tensor& t) {
-  if (t.rank() > 0) return t.num_elements() > 0;
-  if (t.dtype() == DType::kBool) return t.scalar<bool>();
-  if (t.dtype() == DType::kString) return !t.scalar<std::string>().empty();
-  if (t.dtype() == DType::kFloat) return t.scalar<float>() != 0;
-  if (t.dtype() == DType::kDouble) return t.scalar<double>() != 0;
-  if (t.dtype() == DType::kHalf) return static_cast<float>(t.scalar<Half>()) != 0;
-  if (t.dtype() == DType::kBfloat16) return static_cast<float>(t.scalar<BFloat16>()) != 0;
-  const auto* bytes = static_cast<const unsigned char*>(t.raw_data());
-  return std::any_of(bytes, bytes + DTypeSize(t.dtype()), [](unsigned char b) { return b != 0; });
-}
-
-absl::Status CheckCondition(const Tensor& t) {
-  const bool has_truth = t.rank() > 0 || t.dtype() == DType::kString || IsFloating(t.dtype()) ||
-                         IsInteger(t.dtype()) || t.dtype() == DType::kBool;
-  if (has_truth) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(DTypeName(t.dtype()), " cannot be converted to a boolean"));
-}
 
 const NodePlan& SitePlan(const Ready& site) {
   return site.iteration->frame->activation->plan->nodes[site.node];
@@ -43,11 +20,13 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
   call->site = ready;
   call->started = started_;
   switch (p.kind) {
-    case OpKind::kIf:
-      if (absl::Status status = CheckCondition(inputs[0]); !status.ok()) return Fail(status, ready);
-      call->callee = IsTrue(inputs[0]) ? 0 : 1;
+    case OpKind::kIf: {
+      const absl::StatusOr<bool> is_true = Truth(inputs[0]);
+      if (!is_true.ok()) return Fail(is_true.status(), ready);
+      call->callee = *is_true ? 0 : 1;
       inputs.erase(inputs.begin());
       break;
+    }
     case OpKind::kCase: {
       if (inputs[0].rank() != 0) {
         return Fail(
@@ -163,9 +142,9 @@ void Machine::EndActivation(Activation* activation) {
 void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results) {
   const NodePlan& p = SitePlan(call->site);
   if (call->callee == 0) {  // the condition has been computed
-    if (absl::Status status = CheckCondition(results[0]); !status.ok())
-      return Fail(status, call->site);
-    if (!IsTrue(results[0])) return FinishCall(*call, std::move(call->values));
+    const absl::StatusOr<bool> goes_on = Truth(results[0]);
+    if (!goes_on.ok()) return Fail(goes_on.status(), call->site);
+    if (!*goes_on) return FinishCall(*call, std::move(call->values));
     call->callee = 1;
     std::vector<Tensor> values = std::move(call->values);
     return StartActivation(*p.callees[1], std::move(values), std::move(call));
