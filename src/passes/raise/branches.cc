@@ -7,9 +7,8 @@
 
 namespace gyre::raise {
 
-// A Switch takes a scalar only; an If would take anything.
-absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, SymbolId symbol) {
-  const Endpoint value = flow_.Predicate(symbol);
+// A Switch and a LoopCond take a scalar only; an If and a While would take anything.
+absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, Endpoint value) {
   GYRE_ASSIGN_OR_RETURN(const Endpoint here, Find(scope, value));
   if (is_scalar_(value)) return here;
   FunctionBuilder::NodeOptions options;
@@ -89,7 +88,7 @@ absl::Status Emitter::EmitChoice(Scope& scope, const ChoicePiece& piece) {
     waits.insert(waits.end(), inner.waits.begin(), inner.waits.end());
   }
   std::vector<Endpoint> inputs;
-  GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), FindPredicate(scope, piece.symbol));
+  GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), FindPredicate(scope, flow_.Predicate(piece.symbol)));
   for (const Endpoint& value : ShareCaptures(scopes, 0)) {
     GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(scope, value));
   }

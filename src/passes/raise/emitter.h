@@ -93,7 +93,7 @@ class Emitter {
 
   absl::Status EmitExits(Scope& scope, const Loop& loop, int frame, NodeId made,
                          const std::vector<const LoopVariable*>& variables);
-  absl::StatusOr<Endpoint> FindPredicate(Scope& scope, SymbolId symbol);
+  absl::StatusOr<Endpoint> FindPredicate(Scope& scope, Endpoint value);
   absl::StatusOr<Endpoint> EmitLeaf(Scope& scope, const Leaf& leaf, Endpoint in_place_of);
 
   std::unique_ptr<Scope> Open(Scope& parent, const std::string& name);

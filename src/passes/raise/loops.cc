@@ -158,7 +158,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
   GYRE_ASSIGN_OR_RETURN(std::vector<Member> members,
                         MembersOfLoop(frame, kAlways, {loop.predicate}, true));
   GYRE_RETURN_IF_ERROR(EmitRegion(*cond, kAlways, members, {loop.predicate}));
-  GYRE_ASSIGN_OR_RETURN(Endpoint goes_on, Find(*cond, loop.predicate));
+  GYRE_ASSIGN_OR_RETURN(Endpoint goes_on, FindPredicate(*cond, loop.predicate));
   if (loop.goes_on == 0) {
     GYRE_ASSIGN_OR_RETURN(goes_on, cond->builder.Add1("LogicalNot", {goes_on}));
   }

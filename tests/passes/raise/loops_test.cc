@@ -54,6 +54,25 @@ func @loop/cond(%i: int32, %x: float32, %n: int32) -> (goes_on: bool) {
 )");
 }
 
+// A LoopCond takes nothing but a scalar; a While would go on for ever while there are elements.
+TEST(RaiseLoops, AConditionOfUnknownShapeMustBeAScalar) {
+  const std::string raised = RaisedText(R"(
+    graph {
+      %go = Placeholder() dtype=bool
+      %start = Placeholder() dtype=bool shape=()
+      %enter = Enter(%start) frame_name="loop" : bool
+      %goes = Enter(%go) frame_name="loop" is_constant=true : bool
+      %x = Merge(%enter, %next) : (bool, int32)
+      %cond = LoopCond(%goes) : bool
+      %switch = Switch(%x, %cond) : (bool, bool)
+      %not = LogicalNot(%switch:1) : bool
+      %next = NextIteration(%not) : bool
+      %exit = Exit(%switch) : bool
+    })",
+                                        {{}, {"exit:0"}});
+  EXPECT_TRUE(absl::StrContains(raised, "EnsureShape(%go) shape=() : bool\n  return %")) << raised;
+}
+
 TEST(RaiseLoops, Nest) {
   EXPECT_EQ(RaisedText(R"(
     graph {
@@ -114,7 +133,7 @@ TEST(RaiseLoops, RunInABranch) {
   EXPECT_EQ(RaisedText(R"(
     graph {
       %p = Placeholder() dtype=bool shape=()
-      %x = Placeholder() dtype=float32
+      %x = Placeholder() dtype=float32 shape=()
       %s = Switch(%x, %p)
       %zero = Const(^%s) value=float32{0}
       %enter = Enter(%s:1) frame_name="loop" : float32
@@ -134,7 +153,7 @@ TEST(RaiseLoops, RunInABranch) {
             R"(
 graph {
   %p = Placeholder() shape=() : bool
-  %x = Placeholder() : float32
+  %x = Placeholder() shape=() : float32
   %zero = Const() value=float32{0} : float32
   %y = StatelessIf(%p, %x, %zero) else_branch=@y/else then_branch=@y/then : float32
 }
