@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "ir/data_order.h"
 
 namespace gyre {
 namespace {
@@ -44,6 +45,7 @@ class FrameAnalysis {
       }
     }
     GYRE_RETURN_IF_ERROR(ListMembers());
+    if (strict_ && table_.frames.size() > 1) GYRE_RETURN_IF_ERROR(CheckLoopsBeginBeforeTheyEnd());
     return std::move(table_);
   }
 
@@ -242,6 +244,94 @@ class FrameAnalysis {
     }
     if (counts_iterations(other) && !counts_iterations(node)) frame.loop_cond = node.id;
     return absl::OkStatus();
+  }
+
+  // Vertices: the nodes, and behind them the frames, each after its Enters and before its Exits.
+  // Back edges of loops don't count.
+  template <typename Visit>
+  void ForEachSuccessor(size_t vertex, Visit visit) const {
+    const size_t n = function_.nodes.size();
+    if (vertex >= n) {
+      for (const NodeId exit : table_.frames[vertex - n].exits) visit(static_cast<size_t>(exit));
+      return;
+    }
+    const Node& node = function_.nodes[vertex];
+    if (node.kind() == OpKind::kEnter) visit(n + table_.output_frame_of_node[vertex]);
+    for (int32_t i = consumers_.begin[vertex]; i < consumers_.begin[vertex + 1]; ++i) {
+      const NodeId consumer = consumers_.targets[i];
+      if (!IsBackEdge(node, function_.nodes[consumer])) visit(static_cast<size_t>(consumer));
+    }
+  }
+
+  template <typename Visit>
+  void ForEachPredecessor(size_t vertex, Visit visit) const {
+    const size_t n = function_.nodes.size();
+    if (vertex >= n) {
+      for (const NodeId enter : table_.frames[vertex - n].enters) visit(static_cast<size_t>(enter));
+      return;
+    }
+    const Node& node = function_.nodes[vertex];
+    if (node.kind() == OpKind::kExit) visit(n + table_.frame_of_node[vertex]);
+    ForEachSource(node, [&](NodeId source) {
+      if (!IsBackEdge(function_.nodes[source], node)) visit(static_cast<size_t>(source));
+    });
+  }
+
+  // Per vertex, for how many others it still waits once all have gone that can: those that are left
+  // lie on a cycle, or behind one.
+  std::vector<int32_t> WaitingVertices() const {
+    const size_t n = function_.nodes.size();
+    std::vector<int32_t> pending(n + table_.frames.size(), 0);
+    std::vector<size_t> ready;
+    for (size_t vertex = 0; vertex < pending.size(); ++vertex) {
+      if (vertex < n && reached_from_[vertex] == kNotReached) continue;
+      ForEachPredecessor(vertex, [&](size_t source) {
+        pending[vertex] += source >= n || reached_from_[source] != kNotReached ? 1 : 0;
+      });
+      if (pending[vertex] == 0) ready.push_back(vertex);
+    }
+    while (!ready.empty()) {
+      const size_t vertex = ready.back();
+      ready.pop_back();
+      ForEachSuccessor(vertex, [&](size_t next) {
+        if (--pending[next] == 0) ready.push_back(next);
+      });
+    }
+    return pending;
+  }
+
+  // A loop whose Enter waits for one of its own Exits would run only as far as other variables get
+  // ahead of that one: as far as the window allows.
+  absl::Status CheckLoopsBeginBeforeTheyEnd() const {
+    const std::vector<int32_t> pending = WaitingVertices();
+    const auto waits = [](int32_t count) { return count > 0; };
+    const auto first = std::find_if(pending.begin(), pending.end(), waits);
+    if (first == pending.end()) return absl::OkStatus();
+    // Backwards until a vertex comes up again, then once around.
+    size_t vertex = static_cast<size_t>(first - pending.begin());
+    const auto before = [&](size_t at) {
+      size_t found = at;
+      ForEachPredecessor(at, [&](size_t source) { found = pending[source] > 0 ? source : found; });
+      return found;
+    };
+    std::vector<bool> seen(pending.size(), false);
+    for (; !seen[vertex]; vertex = before(vertex)) seen[vertex] = true;
+    const size_t n = function_.nodes.size();
+    const size_t start = vertex;
+    NodeId exit = -1;
+    do {
+      const size_t source = before(vertex);
+      if (source >= n) exit = static_cast<NodeId>(vertex);
+      if (vertex >= n) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "Invalid loop structure: ", NodeText(function_.nodes[source]), " brings into loop \"",
+            table_.frames[vertex - n].name, "\" what depends on ",
+            exit < 0 ? "an Exit" : NodeText(function_.nodes[exit]),
+            " of that loop. A loop must be entered by all its Enters before it ends."));
+      }
+      vertex = source;
+    } while (vertex != start);
+    return absl::OkStatus();  // a cycle of nodes alone, which is not for this analysis to refuse
   }
 
   const Function& function_;

@@ -53,8 +53,9 @@ struct FrameScope {
 
 // Linear in nodes and edges. INVALID_ARGUMENT, naming the nodes, for an Enter without a frame name
 // or with parallel_iterations < 1, an Exit outside of any frame, inputs from different frames, one
-// frame name under two parents, or two LoopConds in one frame (names that contain "LoopCounter"
-// excepted: gradient builders put a counting loop into the frame of the loop that it counts).
+// frame name under two parents, an Enter that depends on an Exit of its own frame, or two LoopConds
+// in one frame (names that contain "LoopCounter" excepted: gradient builders put a counting loop
+// into the frame of the loop that it counts).
 // Requirement: the edges of `function` lead to existing nodes.
 absl::StatusOr<FrameTable> AnalyzeFrames(const Function& function, const FrameScope& scope = {});
 

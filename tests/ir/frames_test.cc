@@ -66,6 +66,22 @@ TEST(Frames, TheSmallestNumberOfIterationsCounts) {
   EXPECT_EQ(table->frames[1].parallel_iterations, 2);
 }
 
+// It would get as far as the window lets the counter run ahead.
+TEST(Frames, ALoopThatWaitsForItsOwnEndIsRefused) {
+  const std::string text = absl::StrReplaceAll(
+      kLoop, {{"%ten = Const() value=int32{10}", "%ten = Identity(%exit)"},
+              {"%less = Less(%merge, %limit) : bool", "%more = AddV2(%add, %limit) : int32"},
+              {"LoopCond(%less)", "LoopCond(%less2)"},
+              {"%one = ",
+               "%five = Const(^%merge) value=int32{5} : int32\n"
+               "%less2 = Less(%merge, %five) : bool\n%one = "}});
+  const absl::Status status = AnalyzeFrames(Parse(text)->main()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("{{node limit}} brings into loop \"loop\" what depends on {{node exit}} of "
+                        "that loop"));
+}
+
 TEST(Frames, FramesNest) {
   const auto program = Parse(R"(
     graph {
