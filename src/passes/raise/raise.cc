@@ -199,7 +199,10 @@ class Raiser {
 
   absl::Status RaiseFunction(const Function& function) {
     const RunSignature signature = CallSignature(function);
-    GYRE_ASSIGN_OR_RETURN(Flow flow, Flow::Make(function, signature));
+    absl::StatusOr<Flow> made = Flow::Make(function, signature);
+    // Frames that make no sense are an error where the function is called, and stay.
+    if (absl::IsInvalidArgument(made.status())) return absl::OkStatus();
+    GYRE_ASSIGN_OR_RETURN(Flow flow, std::move(made));
     Emitter emitter(flow, staged_.program->ops(), names_, functions_, ScalarsOf(flow));
     Scope scope(staged_.program->ops(), WithoutNodes(function), nullptr);
     for (size_t i = 0; i < function.args.size(); ++i) {
