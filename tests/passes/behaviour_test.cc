@@ -144,6 +144,25 @@ TEST(OptimizedBehaviour, AFedValueOverridesWhatWouldBeFolded) {
             "int32{4} int32{-4} int32{2} ; int32{0} int32{0} int32{4} ; printed: ");
 }
 
+// Who waited for what a pass has dropped does not wait for the maker of a fed value instead: not as
+// a target, and not over a control edge.
+TEST(OptimizedBehaviour, WhatMakesAFedValueDoesNotRun) {
+  constexpr char kText[] = R"(
+    graph {
+      %x = Placeholder() dtype=int32 shape=()
+      %c = Neg(%x) : int32
+      %y = Identity(%c) : int32
+      %call = PartitionedCall(%x) f=@same : int32
+      %one = Const() value=int32{1}
+      %z = AddV2(%one, %one, ^%y)
+    }
+    func @same(%x: int32) -> (y: int32) { return %x })";
+  EXPECT_EQ(RunAllForms(kText, {{{"x:0", Int(2)}}}, {"y:0"}, {"y"}), "int32{-2} ; printed: ");
+  EXPECT_EQ(RunAllForms(kText, {{{"c:0", Int(5)}}}, {"y:0", "z:0"}, {"y"}),
+            "int32{5} int32{2} ; printed: ");
+  EXPECT_EQ(RunAllForms(kText, {{{"x:0", Int(2)}}}, {"call:0"}, {"call"}), "int32{2} ; printed: ");
+}
+
 TEST(OptimizedBehaviour, WhatALoopMayNotReachDoesNotFail) {
   const std::string text = R"(
     graph {

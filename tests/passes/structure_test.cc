@@ -189,9 +189,8 @@ graph {
   %x = Placeholder() : float32
   %call/half = Const() value=float32{0.5} : float32
   %call/y = Mul(%x, %call/half) : float32
-  %call = NoOp(^%x, ^%call/y)
   %y = Exp(%call/y) : float32
-  %after = NoOp(^%call)
+  %after = NoOp(^%call/y)
 }
 )");
 }

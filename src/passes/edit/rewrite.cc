@@ -12,10 +12,12 @@
 namespace gyre::passes {
 namespace {
 
-// What a node waits for, each once.
-std::vector<NodeId> WaitsOf(const Node& node) {
+// What a node waits for. What is fed is there without the node that would make it.
+std::vector<NodeId> WaitsOf(const Node& node, const absl::flat_hash_set<Endpoint>& fed) {
   std::vector<NodeId> waits = node.control_inputs;
-  for (const Endpoint& e : node.inputs) waits.push_back(e.node);
+  for (const Endpoint& e : node.inputs) {
+    if (!fed.contains(e)) waits.push_back(e.node);
+  }
   return waits;
 }
 
@@ -158,6 +160,7 @@ void Rewrite::FindWaits() {
   }
   for (const NodeId target : run_.targets) want(target);
   for (const auto& [name, id] : function_.control_results) want(id);
+  const absl::flat_hash_set<Endpoint> fed(run_.feeds.begin(), run_.feeds.end());
   absl::flat_hash_set<NodeId> done, open;
   while (!work.empty()) {
     const NodeId id = work.back();
@@ -165,7 +168,11 @@ void Rewrite::FindWaits() {
       work.pop_back();
       continue;
     }
-    std::vector<NodeId> waits = waits_.contains(id) ? waits_[id] : WaitsOf(node(id));
+    std::vector<NodeId> waits = waits_.contains(id) ? waits_[id] : WaitsOf(node(id), fed);
+    // Nobody waits for a fed placeholder, and as a target it would ask for its value.
+    std::erase_if(waits, [&](NodeId wait) {
+      return node(wait).kind() == OpKind::kPlaceholder && fed.contains({wait, 0});
+    });
     if (open.insert(id).second) {
       for (const NodeId wait : waits) {
         if (dropped_[wait] && !done.contains(wait)) work.push_back(wait);
