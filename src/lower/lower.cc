@@ -250,12 +250,16 @@ class Driver {
 
   Endpoint Translate(Endpoint e) { return expander_.Use(expander_.Read(body_, e), root_); }
 
-  // What a function computes runs whether its caller uses it or not: it may fail.
-  static void KeepUnused(Lowered& lowered) {
+  // What a function computes runs whether its caller uses it or not, and what is handed to a
+  // function whether that uses it or not: it may fail. A placeholder that nobody uses need not be
+  // fed.
+  void KeepUnused(Lowered& lowered) const {
     const std::vector<bool> used = NeededNodes(lowered.function, lowered.signature);
     for (const Node& node : lowered.function.nodes) {
       const NodeOrigin& origin = lowered.origins[node.id];
-      const bool computes = origin.scope > 0 && !origin.is_plumbing && node.op_name != "Const";
+      const bool computes = !origin.is_plumbing && node.op_name != "Const" &&
+                            node.kind() != OpKind::kPlaceholder &&
+                            (origin.scope > 0 || needed_[origin.node->id]);
       if (computes && !used[node.id]) lowered.signature.targets.push_back(node.id);
     }
   }

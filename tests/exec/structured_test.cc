@@ -133,6 +133,54 @@ func @keep(%x: int32) -> (y: int32) {
       << status;
 }
 
+// A loop on registers is one node, another is many: neither may go because its value does.
+TEST(If, WhatItIsGivenRunsWhetherABranchUsesItOrNot) {
+  constexpr char kText[] = R"(
+graph {
+  %p = Placeholder() dtype=bool shape=()
+  %zero = Const() value=int32{0}
+  %seven = Const() value=int32{7}
+  %broken = FloorDiv(%seven, %start)
+  %start = Placeholder() dtype=int32 shape=()
+  %loop = StatelessWhile(%start) cond=@more body=@divide : int32
+  %plain = StatelessIf(%p, %seven, %broken) then_branch=@first else_branch=@first Tout=[int32]
+  %after_loop = StatelessIf(%p, %seven, %loop) then_branch=@first else_branch=@first Tout=[int32]
+}
+func @first(%x: int32, %y: int32) -> (z: int32) {
+  %z = Identity(%x)
+  return %z
+}
+func @more(%i: int32) -> (go: bool) {
+  %two = Const() value=int32{2}
+  %go = Less(%i, %two)
+  return %go
+}
+func @divide(%i: int32) -> (j: int32) {
+  %one = Const() value=int32{1}
+  %quotient = FloorDiv(%one, %i)
+  %next = AddV2(%i, %one)
+  %j = Maximum(%quotient, %next)
+  return %j
+}
+)";
+  for (const std::string& engine : EngineNames()) {
+    for (const int window : {0, 1}) {
+      auto session = SessionFor(kText, {.engine = engine, .window = window});
+      ASSERT_NE(session, nullptr);
+      for (const char* fetch : {"plain:0", "after_loop:0"}) {
+        const auto run = [&](int32_t start) {
+          return RunStatus(*session,
+                           {{"p:0", Tensor::Scalar(true)}, {"start:0", Tensor::Scalar(start)}},
+                           fetch)
+              .code();
+        };
+        EXPECT_EQ(run(1), absl::StatusCode::kOk) << engine << ", window " << window;
+        EXPECT_EQ(run(0), absl::StatusCode::kInvalidArgument) << engine << ", window " << window;
+      }
+    }
+  }
+}
+
 // 10 or 20 by an If, and how often a While with that condition runs (its body hands on `end`).
 std::string Conditions(const std::string& dtype, const std::string& source,
                        const std::string& end) {
