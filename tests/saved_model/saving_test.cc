@@ -159,10 +159,10 @@ absl::StatusOr<float> ValueAt(const std::string& path) {
   return *found.begin();
 }
 
-// A model of variables of floats, and a way to save it with all of them of one value.
+// A small model of variables of floats, and a way to save it with all of them of one value.
 class Filled {
  public:
-  Filled() : model_(Load(Case("keras_bidirectional_masked/model"))) {}
+  Filled() : model_(Load(Case("layers_three_signatures/model"))) {}
   absl::Status Save(const std::string& path, float number) const {
     std::vector<std::pair<std::string, Tensor>> values;
     for (const SavedModel::Variable& variable : model_->variables()) {

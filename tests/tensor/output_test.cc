@@ -238,6 +238,20 @@ TEST(OutputFolder, WhereNothingCanBeExchangedItIsRenamed) {
               ElementsAre("model/data/file", "model/main", "model/mine"));
 }
 
+TEST(OutputFolder, WhoIsInItStaysInIt) {
+  const TempFolder folder;
+  WriteVersion(folder.Path("model"), 0);
+  folder.Write("model/notes/mine", "kept");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.Path("model/notes"));
+  WriteVersion("..", 1);
+  EXPECT_EQ(fs::current_path(), fs::canonical(folder.Path("model/notes")));
+  fs::current_path(before);
+  EXPECT_EQ(*ReadFile(folder.Path("model/main")), Version(1));
+  EXPECT_THAT(FilesBelow(folder.path()),
+              ElementsAre("model/data/file", "model/main", "model/notes/mine"));
+}
+
 TEST(OutputFolder, WhereItCannotBeRenamedItsPartsAreReplaced) {
   const TempFolder folder;
   WriteVersion(folder.Path("model"), 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "tensor/io/file.h"
@@ -77,6 +78,13 @@ void RemoveAbandoned(const std::string& unfinished) {
   if (const auto lock = FileLock::TryTake(unfinished)) RemoveTree(unfinished);
 }
 
+// Whether this process is in the folder, or below: in another one, it would be in one that is gone.
+bool IsCurrent(const std::string& folder) {
+  std::string current;
+  return file_calls::RealPath(".", &current) == 0 &&
+         absl::StartsWith(absl::StrCat(current, "/"), absl::StrCat(folder, "/"));
+}
+
 // Whether a folder is on another file system than the one that it lies in.
 bool IsMounted(const std::string& folder) {
   struct stat inner, outer;
@@ -114,14 +122,15 @@ absl::StatusOr<OutputFolder> OutputFolder::Replacing(const std::string& path,
   } else {
     return absl::InvalidArgumentError(absl::StrCat(path, " is no folder"));
   }
-  absl::Status status = folder.exists_ && IsMounted(folder.target_)
-                            ? absl::PermissionDeniedError("it is mounted")
-                            : folder.MakeUnfinished(folder.target_);
-  if (absl::IsPermissionDenied(status) && folder.exists_) {
-    folder.is_inside_ = true;
-    status = folder.MakeUnfinished(Join(folder.target_, folder.parts_.back()));
+  folder.is_inside_ = folder.exists_ && (IsMounted(folder.target_) || IsCurrent(folder.target_));
+  if (!folder.is_inside_) {
+    const absl::Status status = folder.MakeUnfinished(folder.target_);
+    folder.is_inside_ = folder.exists_ && absl::IsPermissionDenied(status);
+    if (!folder.is_inside_) GYRE_RETURN_IF_ERROR(status);
   }
-  GYRE_RETURN_IF_ERROR(status);
+  if (folder.is_inside_) {
+    GYRE_RETURN_IF_ERROR(folder.MakeUnfinished(Join(folder.target_, folder.parts_.back())));
+  }
   return folder;
 }
 

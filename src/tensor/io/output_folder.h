@@ -11,7 +11,8 @@
 // Where the file system cannot exchange two names, there is an instant between two renames at
 // which the folder is missing; a writer that is killed in it leaves old and new as NAME.unfinished
 // and NAME.unfinished-1. Where the folder itself cannot be renamed (it is mounted, or the folder it
-// lies in is not writable), its parts are replaced one by one, each in one step, the last one last.
+// lies in is not writable) or should not (this process is in it), its parts are replaced one by
+// one, each in one step, the last one last.
 //
 // One owner, one thread.
 #pragma once
