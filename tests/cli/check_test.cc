@@ -311,5 +311,19 @@ TEST(CheckMisuse, OfMemoryPoliciesIsToldOnce) {
   }
 }
 
+TEST(CheckMisuse, OfOptionsThatConcernWhatIsNotAskedFor) {
+  const TempFolder empty;
+  for (const auto& option :
+       {std::pair("--transport", "tcp"), {"--spin", "5"}, {"--token-file", "t"}}) {
+    const Ran ran = Gyre({"check", empty.path(), option.first, option.second});
+    EXPECT_EQ(ran.code, kMisuse);
+    EXPECT_THAT(ran.err, HasSubstr(std::string(option.first) +
+                                   " is about the workers of --cluster, which is not given"));
+  }
+  const Ran ran = Gyre({"show", empty.Path("none.pb"), "--memory", "recompute(2)"});
+  EXPECT_EQ(ran.code, kMisuse);
+  EXPECT_THAT(ran.err, HasSubstr("--memory is for --gradient"));
+}
+
 }  // namespace
 }  // namespace gyre::cli

@@ -45,7 +45,8 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
 
 def einsum(equation, *inputs, name=None, **options):
     """Products added up along the labels that the output does not name: "ij,jk->ik"."""
-    del options
+    if unknown := sorted(set(options) - {"optimize"}):  # how it is computed
+        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
     equation = equation.replace(" ", "")
     if "->" not in equation:
         letters = equation.replace(",", "").replace("...", "")

@@ -4,6 +4,7 @@ from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.control_flow.composites import spec_property, to_int64
 from gyre._impl.shape import TensorShape
+from gyre._impl.unsupported import refuse
 
 _INT64 = _gyre.as_dtype("int64")
 
@@ -27,9 +28,13 @@ class RaggedTensor:
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
-        """Row i is values[row_splits[i]:row_splits[i + 1]]."""
+        """Row i is values[row_splits[i]:row_splits[i + 1]]. validate: ValueError where row_splits, as far
+        as they are known, do not begin with 0, decrease, or do not end with the number of values."""
         values = values if isinstance(values, RaggedTensor) else _gyre.convert(values)
-        return cls(values, to_int64(row_splits))
+        splits = to_int64(row_splits)
+        if validate and not splits.is_symbolic:
+            _check_splits(splits.numpy().tolist(), values)
+        return cls(values, splits)
 
     @classmethod
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
@@ -38,7 +43,7 @@ class RaggedTensor:
         lengths = to_int64(row_lengths)
         sums = _gyre.execute("Cumsum", [lengths, _gyre.convert(0)])[0]
         splits = _gyre.execute("ConcatV2", [[_gyre.convert([0], int64), sums], 0])[0]
-        return cls.from_row_splits(values, splits)
+        return cls.from_row_splits(values, splits, validate=validate)
 
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
@@ -50,14 +55,14 @@ class RaggedTensor:
             last = _gyre.execute("ConcatV2", [[_gyre.convert([-1], _INT64), ids], 0])[0][-1]
             nrows = last + 1
         ones = _gyre.execute("OnesLike", [ids])[0]
-        return cls.from_row_lengths(values, unsorted_segment_sum(ones, ids, nrows))
+        return cls.from_row_lengths(values, unsorted_segment_sum(ones, ids, nrows), validate=validate)
 
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
         """Cut at several row splits, the outermost first."""
         result = flat_values
         for splits in reversed(list(nested_row_splits)):
-            result = cls.from_row_splits(result, splits)
+            result = cls.from_row_splits(result, splits, validate=validate)
         return result
 
     @classmethod
@@ -113,12 +118,14 @@ class RaggedTensor:
         inner = self.values.shape._dims if isinstance(self.values, RaggedTensor) else self.values._dims
         return TensorShape(None if inner is None else (rows, None, *inner[1:]))
 
-    def nrows(self, out_type=None, name=None):
-        """How many rows there are: an int64 scalar."""
-        return _gyre.execute("Size", [self.row_splits], {"out_type": _gyre.as_dtype("int64")})[0] - 1
+    def nrows(self, out_type="int64", name=None):
+        """How many rows there are: a scalar of out_type."""
+        dtype = _gyre.as_dtype(out_type or "int64")
+        return _gyre.execute("Size", [self.row_splits], {"out_type": dtype})[0] - 1
 
     def row_lengths(self, axis=1, name=None):
-        """How long each row is."""
+        """How long each row is. NotImplementedError for other axes than 1."""
+        refuse(axis != 1, f"axis={axis!r}", "rows are counted along axis 1; take row_lengths() of .values")
         return self.row_splits[1:] - self.row_splits[:-1]
 
     def value_rowids(self, name=None):
@@ -262,17 +269,35 @@ class RaggedTensor:
         return f"<gyre.RaggedTensor {self.to_list()}>"
 
 
+def _check_splits(splits: list, values) -> None:
+    size = values.nrows() if isinstance(values, RaggedTensor) else values._dims[0]
+    size = None if isinstance(size, _gyre.Tensor) and size.is_symbolic or size is None else int(size)
+    if not splits or splits[0] != 0:
+        raise ValueError(f"row_splits must begin with 0, not {splits[:1]}")
+    at = next((i for i in range(1, len(splits)) if splits[i] < splits[i - 1]), None)
+    if at is not None:
+        raise ValueError(f"row_splits must not decrease, but {splits[at]} follows {splits[at - 1]}")
+    if size is not None and splits[-1] != size:
+        raise ValueError(f"row_splits must end with the number of values, {size}, not {splits[-1]}")
+
+
 def _flat(other):
     return other.flat_values if isinstance(other, RaggedTensor) else other
 
 
 def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None,
                     row_splits_dtype=None):
-    """A RaggedTensor of nested Python lists."""
+    """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for another
+    ragged_rank, an inner_shape, or splits that are not int64."""
     depth, level = 0, pylist
+    refuse(inner_shape is not None, "inner_shape", "all dimensions of nested lists are ragged")
+    refuse(row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype).name != "int64",
+           f"row_splits_dtype={row_splits_dtype!r}", "row_splits are int64")
     while any(isinstance(item, (list, tuple)) for item in level):
         depth += 1
         level = [x for item in level for x in item]
+    refuse(ragged_rank is not None and ragged_rank != depth, f"ragged_rank={ragged_rank}",
+           f"lists that are nested {depth + 1} deep have {depth} ragged dimensions")
     if depth == 0:
         return _gyre.convert(pylist, dtype and _gyre.as_dtype(dtype))
     return _ragged(list(pylist), depth, dtype and _gyre.as_dtype(dtype))

@@ -3,6 +3,7 @@
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
 from gyre._impl.math.elementwise import cast
+from gyre._impl.unsupported import refuse
 
 set_seed = _gyre.set_seed
 
@@ -72,13 +73,20 @@ def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
     return cast(drawn, dtype, name)
 
 
+def _check(alg) -> None:
+    """NotImplementedError for another generator than Philox, which gives other numbers."""
+    name = getattr(alg, "name", alg)
+    refuse(alg is not None and str(name).lower() not in ("philox", "auto_select", "1", "3"),
+           f"alg={alg!r}", "numbers come from Philox: leave alg out")
+
+
 def _seed(seed):
     return convert_to_tensor(seed, dtype_hint="int64")
 
 
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None):
     """As normal, determined by a seed: two integers."""
-    del alg
+    _check(alg)
     numbers = call("StatelessRandomNormal", dims_tensor(shape), _seed(seed),
                    dtype=_gyre.as_dtype(dtype), name=name)
     return _scaled(numbers, mean, stddev, name)
@@ -87,7 +95,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=No
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None,
                                alg=None):
     """As truncated_normal, determined by a seed: two integers."""
-    del alg
+    _check(alg)
     numbers = call("StatelessTruncatedNormal", dims_tensor(shape), _seed(seed),
                    dtype=_gyre.as_dtype(dtype), name=name)
     return _scaled(numbers, mean, stddev, name)
@@ -95,7 +103,7 @@ def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype="float32", name=None, alg=None):
     """As uniform, determined by a seed: two integers."""
-    del alg
+    _check(alg)
     kind = _gyre.as_dtype(dtype)
     if kind.is_integer:
         if maxval is None:
@@ -144,13 +152,13 @@ class Generator:
     @classmethod
     def from_seed(cls, seed: int, alg=None) -> "Generator":
         """The sequence that a seed determines."""
-        del alg
+        _check(alg)
         return cls(seed)
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None) -> "Generator":
         """A sequence that nobody can foretell."""
-        del alg
+        _check(alg)
         import secrets
 
         return cls(secrets.randbits(62))

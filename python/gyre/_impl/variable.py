@@ -11,6 +11,7 @@ from gyre._impl.convert import call, constant, convert_to_tensor, is_value
 from gyre._impl.device import name_in_scope
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
+from gyre._impl.unsupported import refuse
 
 _by_handle: "weakref.WeakValueDictionary[int, Variable]" = weakref.WeakValueDictionary()
 _creators = threading.local()
@@ -104,7 +105,8 @@ class Variable(metaclass=_Creating):
     def __init__(self, initial_value=None, trainable=None, validate_shape=True, caching_device=None,
                  name=None, variable_def=None, dtype=None, import_scope=None, constraint=None,
                  synchronization=None, aggregation=None, shape=None):
-        del caching_device, variable_def, import_scope, synchronization, aggregation
+        del caching_device, import_scope, synchronization, aggregation
+        refuse(variable_def is not None, "variable_def", "make the variable of its initial_value")
         if initial_value is None:
             raise ValueError("A Variable needs an initial_value.")
         name = name_in_scope(name or "Variable")

@@ -116,7 +116,14 @@ absl::StatusOr<std::string> ReadToken(const Arguments& arguments) {
 absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Streams& streams) {
   AskedCluster asked;
   const std::string where = arguments.Get("--cluster").value_or("");
-  if (where.empty()) return asked;
+  if (where.empty()) {
+    for (const Option& option : {kTransportOption, kTokenOption, kSpinOption}) {
+      if (!arguments.Has(option.name)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(option.name, " is about the workers of --cluster, which is not given"));
+    }
+    return asked;
+  }
   ClusterOptions options;
   options.transport = arguments.Get("--transport").value_or(options.transport);
   GYRE_ASSIGN_OR_RETURN(options.spin_us, arguments.Int("--spin", 0, 1'000'000, 0));

@@ -6,8 +6,7 @@
 // The first has each effect once, in its order, and writes down what it gives: values read, random
 // numbers, what the host answers. The second computes everything from that, as often as a memory
 // policy wants it to run. It has the id of the loop, so that what reads the loop reads it. Ops
-// whose results have a gradient (reads, arrays) keep it (_Replayed). What the first loop's effects
-// do not depend on is not computed there.
+// whose results have a gradient (reads, gathers) keep it (_Replayed).
 #pragma once
 
 #include <functional>

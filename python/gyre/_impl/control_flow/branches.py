@@ -27,3 +27,10 @@ def as_tensors(structure):
 def is_static(predicate):
     """Whether Python can decide."""
     return not (isinstance(predicate, _gyre.Tensor) and predicate.is_symbolic)
+
+
+def stopped(leaf):
+    """A leaf through which no gradient goes."""
+    if isinstance(leaf, _gyre.Tensor) and (leaf.dtype.is_floating or leaf.dtype.is_complex):
+        return _gyre.execute("StopGradient", [leaf])[0]
+    return leaf

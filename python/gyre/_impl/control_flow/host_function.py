@@ -122,8 +122,8 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     """func(*inp), called by Python when the graph runs, with numpy arrays; returns arrays.
 
-    Otherwise as py_function. No gradient goes through it."""
-    del stateful
+    Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so that it
+    is called where its results are needed alone."""
     inp = [] if inp is None else list(inp)
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "numpy_function")
@@ -132,4 +132,5 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
         return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes)
     if _gyre.current_graph() is None:
         return _pack(call([_gyre.convert(value) for value in inp]), structure)
-    return _pack(_add("PyFunc", call, [_gyre.convert(value) for value in inp], dtypes), structure)
+    op = "PyFunc" if stateful else "PyFuncStateless"
+    return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

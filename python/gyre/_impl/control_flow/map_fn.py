@@ -4,7 +4,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
 from gyre._impl.autograph.tracing import state
-from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
@@ -13,8 +13,15 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
 
     elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
     structure of rows, and returns any structure of tensors.
-    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns others."""
-    del back_prop, swap_memory, infer_shape
+    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns others.
+    back_prop=False: no gradient goes through.
+    swap_memory, infer_shape: for TensorFlow's sake. Values are where they are, and rows are stacked, so
+    that they have one shape in any case."""
+    del swap_memory, infer_shape
+    if not back_prop:
+        results = map_fn(fn, elems, dtype, parallel_iterations, fn_output_signature=fn_output_signature,
+                         name=name, memory=memory)
+        return nest.map_structure(stopped, results, expand_composites=True)
     fn = callable_of(fn, "fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
     elems = as_tensors(elems)

@@ -4,7 +4,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
 from gyre._impl.autograph.tracing import place, state
-from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.map_fn import rows_of
 from gyre._impl.control_flow.while_loop import _check, _next
 
@@ -15,23 +15,31 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
 
     Starts with `initializer`; without one, with the first row, which then is the first result (elems
     and what fn returns have one structure then).  reverse: from the last row to the first; each result
-    stays where its row is. ValueError where the tensors have unequal numbers of rows."""
-    del back_prop, swap_memory, infer_shape
-    return _fold(fn, elems, initializer, True, reverse, parallel_iterations, name or "scan", memory)
+    stays where its row is. ValueError where the tensors have unequal numbers of rows.
+    back_prop=False: no gradient goes through. swap_memory, infer_shape: as of map_fn."""
+    del swap_memory, infer_shape
+    results = _fold(fn, elems, initializer, True, reverse, parallel_iterations, name or "scan", memory)
+    return _handed_back(results, back_prop)
 
 
 def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
           name="foldl", memory=None):
-    """`state = fn(state, row)` for the rows from first to last; the last state."""
-    del back_prop, swap_memory
-    return _fold(fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory)
+    """`state = fn(state, row)` for the rows from first to last; the last state. Options as of scan."""
+    del swap_memory
+    results = _fold(fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory)
+    return _handed_back(results, back_prop)
 
 
 def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
           name="foldr", memory=None):
-    """`state = fn(state, row)` for the rows from last to first; the last state."""
-    del back_prop, swap_memory
-    return _fold(fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory)
+    """`state = fn(state, row)` for the rows from last to first; the last state. Options as of scan."""
+    del swap_memory
+    results = _fold(fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory)
+    return _handed_back(results, back_prop)
+
+
+def _handed_back(results, back_prop: bool):
+    return results if back_prop else nest.map_structure(stopped, results, expand_composites=True)
 
 
 def _fold(fn, elems, initializer, keep, reverse, window, name, memory):

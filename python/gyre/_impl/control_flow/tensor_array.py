@@ -3,6 +3,7 @@
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.unsupported import refuse
 
 
 def _int32(value):
@@ -24,7 +25,8 @@ class TensorArray:
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None,
                  tensor_array_name=None, handle=None, flow=None, infer_shape=True, element_shape=None,
                  colocate_with_first_write_call=True, name=None):
-        del handle, tensor_array_name, colocate_with_first_write_call, name
+        del tensor_array_name, colocate_with_first_write_call, name
+        refuse(handle is not None, "handle", "arrays are lists, which have none: hand on the flow")
         self._dtype = _gyre.as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._clear = clear_after_read is None or bool(clear_after_read)

@@ -4,7 +4,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of, with_element_shapes
 from gyre._impl.autograph.tracing import Recursion, condition, place, state
-from gyre._impl.control_flow.branches import as_tensors, callable_of
+from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import as_dims
 
@@ -20,7 +20,9 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     parallel_iterations: how many iterations may be in flight at once.
     maximum_iterations: the loop ends after this many.
     memory: what a gradient keeps of iterations: "save", "recompute(k)", "checkpoint(bytes)".
-    back_prop=False: no gradient goes through. swap_memory has no effect.
+    back_prop=False: no gradient goes through.
+    swap_memory, return_same_structure: for TensorFlow's sake. Values are where they are; the structure is
+    always that of loop_vars.
     Returns the last loop_vars. TypeError if the body changes structure or dtypes."""
     del swap_memory, return_same_structure
     cond, body = callable_of(cond, "cond"), callable_of(body, "body")
@@ -32,7 +34,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise ValueError("parallel_iterations must be positive")
     loop_vars = as_tensors(loop_vars)
     if not back_prop:
-        loop_vars = nest.map_structure(_stop, loop_vars, expand_composites=True)
+        loop_vars = nest.map_structure(stopped, loop_vars, expand_composites=True)
     call = _calls(loop_vars)
     if _gyre.current_graph() is None:
         return _run(cond, body, call, loop_vars, maximum_iterations)
@@ -43,12 +45,6 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             return loop_vars
     return _trace(cond, body, call, loop_vars, shape_invariants, parallel_iterations,
                   maximum_iterations, name, memory, place(), back_prop)
-
-
-def _stop(leaf):
-    if isinstance(leaf, _gyre.Tensor) and (leaf.dtype.is_floating or leaf.dtype.is_complex):
-        return _gyre.execute("StopGradient", [leaf])[0]
-    return leaf
 
 
 def _calls(loop_vars):
@@ -129,7 +125,7 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
     layout.template = with_element_shapes(layout.template, last[0])
     results = unpack(flat)
     if not back_prop:
-        results = nest.map_structure(_stop, results, expand_composites=True)
+        results = nest.map_structure(stopped, results, expand_composites=True)
     return results
 
 

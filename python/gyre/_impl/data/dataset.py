@@ -107,7 +107,8 @@ class Dataset:
     # ---- Others of this one
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None) -> "Dataset":
-        """map_func of each element; the parts of a tuple are its arguments."""
+        """map_func of each element; the parts of a tuple are its arguments. Elements are computed when they
+        are asked for, one after the other: num_parallel_calls and deterministic have nothing to do."""
         from gyre._impl.data.functions import ElementFunction
         from gyre._impl.data.transforms import Map
 
@@ -180,7 +181,7 @@ class Dataset:
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
               name=None) -> "Dataset":
         """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
-        have so many, and their shape is known; else the last may have fewer."""
+        have so many, and their shape is known; else the last may have fewer. The rest as of map."""
         from gyre._impl.data.transforms import Batch, WholeBatches
 
         return (WholeBatches if drop_remainder else Batch)(self, batch_size)

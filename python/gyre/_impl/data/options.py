@@ -1,5 +1,7 @@
 """Constants and options of datasets."""
 
+import types
+
 from gyre._impl.data.dataset import INFINITE, UNKNOWN
 
 INFINITE_CARDINALITY = INFINITE
@@ -7,8 +9,30 @@ UNKNOWN_CARDINALITY = UNKNOWN
 AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
 
 
+_NAMES = ("autotune", "autotune_options", "dataset_name", "deterministic", "experimental_deterministic",
+          "experimental_distribute", "experimental_external_state_policy", "experimental_optimization",
+          "experimental_slack", "experimental_symbolic_checkpoint", "experimental_threading",
+          "experimental_warm_start", "framework_type", "threading")
+
+
 class Options:
-    """Takes any attribute. Options of datasets only concern speed, and are of no effect."""
+    """Options of datasets, under TensorFlow's names: AttributeError for others. They concern speed alone,
+    where elements are computed ahead. Here each is computed when it is asked for, in order."""
+
+    def __setattr__(self, name, value):
+        if name not in _NAMES:
+            raise AttributeError(f"Options has no option {name!r}; there are {', '.join(_NAMES)}")
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in _NAMES:
+            raise AttributeError(f"Options has no option {name!r}")
+        if name in ("autotune_options", "experimental_distribute", "experimental_optimization",
+                    "experimental_threading", "threading"):
+            value = types.SimpleNamespace()
+            object.__setattr__(self, name, value)
+            return value
+        return None
 
 
 def cardinality(dataset):

@@ -328,7 +328,8 @@ def function(func=None, input_signature=None, autograph=True, reduce_retracing=T
     input_signature: TensorSpecs of the arguments: then there is one trace.
     autograph: whether plain Python `if`, `while`, `for` on tensors become part of the graph.
     memory: what gradients keep of loops that do not say themselves: "save", "recompute(k)", …
-    jit_compile and the experimental arguments are taken, and of no effect.
+    jit_compile, experimental_implements, experimental_autograph_options: for TensorFlow's sake. There is
+    one engine, which runs all programs; nothing replaces functions by their names; conversion is complete.
 
     As a decorator, with or without arguments, on functions and methods. TypeError for async ones."""
     del jit_compile, experimental_implements, experimental_autograph_options

@@ -36,7 +36,7 @@ def save(obj, export_dir, signatures=None, options=None) -> None:
     with an input_signature of tensors, a ConcreteFunction, or a signature of a loaded model. None: the
     attributes of obj that are such functions, by their names (`__call__`: "serving_default"). A result that is no
     dict is called "output_0", those of a tuple "output_0", …
-    options: SaveOptions; all are accepted, and change nothing.
+    options: SaveOptions; those that can be made change nothing.
     A model that is there is replaced as a whole: at any time the folder holds the old one or the new one. Files in it
     that are no part of a model are kept.
     ValueError: nothing to be written, or a function without input_signature. TypeError: arguments or

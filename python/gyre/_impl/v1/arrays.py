@@ -6,6 +6,7 @@ from gyre._impl.array import create, reshape, select
 from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.control_flow.composites import IndexedSlices, SparseTensor
 from gyre._impl.math import elementwise, reductions
+from gyre._impl.unsupported import refuse
 
 
 def _either(new, old, new_name: str, old_name: str):
@@ -85,7 +86,8 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
 def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
     """Slices of `params` that index vectors name."""
-    del bad_indices_policy
+    refuse(bad_indices_policy not in ("", "DEFAULT", "ERROR"), f"bad_indices_policy={bad_indices_policy!r}",
+           "indices out of range are an error")
     return select.gather_nd(params, indices, batch_dims=batch_dims, name=name)
 
 
@@ -180,8 +182,11 @@ def _scattered(indices, values, dense_shape):
 
 
 def sparse_add(a, b, threshold=None, thresh=None):
-    """The sum of two tensors of which at least one is sparse: of two sparse ones, a SparseTensor."""
-    del threshold, thresh
+    """The sum of two tensors of which at least one is sparse: of two sparse ones, a SparseTensor.
+    NotImplementedError for a threshold, below which values would be left out."""
+    for value in (threshold, thresh):
+        refuse(value is not None and not (isinstance(value, (int, float)) and value == 0),
+               f"threshold={value!r}", "all values are kept")
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):

@@ -6,6 +6,7 @@ import threading
 
 from gyre import _gyre
 from gyre._impl.autograph import lines
+from gyre._impl.unsupported import refuse
 from gyre._impl.v1 import messages
 from gyre._impl.v1.modes import modes
 from gyre._impl.v1.operation import Operation
@@ -282,9 +283,19 @@ class Graph(_gyre.Graph):
     # ---- As a message
 
     def as_graph_def(self, from_version=None, add_shapes: bool = False) -> messages.GraphDef:
-        """The graph as a GraphDef: with control flow in the form that control_flow_v2_enabled() says."""
-        del from_version, add_shapes
-        return messages.GraphDef.FromString(self.serialized())
+        """The graph as a GraphDef: with control flow in the form that control_flow_v2_enabled() says.
+        add_shapes: its nodes say the shapes of their outputs (`_output_shapes`). NotImplementedError for
+        from_version."""
+        refuse(from_version is not None, "from_version", "a graph is written as a whole")
+        graph_def = messages.GraphDef.FromString(self.serialized())
+        for node in graph_def.node if add_shapes else ():
+            try:
+                outputs = self.get_operation_by_name(node.name).outputs
+            except KeyError:  # control flow that was written out
+                continue
+            shapes = messages.attr_of([output._dims for output in outputs], "list(shape)")
+            node.attr["_output_shapes"].CopyFrom(shapes)
+        return graph_def
 
     def serialized(self) -> bytes:
         """As as_graph_def, in bytes: many times quicker, where nobody looks into it."""

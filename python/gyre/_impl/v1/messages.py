@@ -158,11 +158,16 @@ def shape_proto(dims) -> TensorShapeProto:
 
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False,
                       allow_broadcast=False) -> TensorProto:
-    """The message of a value: a tensor, array, number or list."""
-    del verify_shape, allow_broadcast
+    """The message of a value: a tensor, array, number or list. `shape`: its shape; where the value has too
+    few elements, the last one is repeated (allow_broadcast asks for that). verify_shape: a value of another
+    shape is a TypeError; ValueError with both."""
     from gyre._impl.v1.constant import value_of
 
-    tensor = value_of(values, dtype, shape)
+    if verify_shape and allow_broadcast:
+        raise ValueError("allow_broadcast and verify_shape are not both allowed.")
+    tensor = value_of(values, dtype, None if verify_shape else shape)
+    if verify_shape and shape is not None and tuple(shape) != tuple(tensor._dims):
+        raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(tensor._dims)}.")
     proto = TensorProto(dtype=tensor.dtype.as_datatype_enum, tensor_shape=shape_proto(tensor._dims))
     array = tensor.numpy()
     if tensor.dtype.name == "string":

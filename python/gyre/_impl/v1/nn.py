@@ -157,9 +157,13 @@ def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None
 
 
 def flatten(inputs, name=None, data_format="channels_last"):
-    """[batch, all other dimensions joined]."""
-    del data_format
+    """[batch, all other dimensions joined]. data_format "channels_first": dimension 1 comes last, so that
+    the result is that of "channels_last". ValueError for others."""
     x = convert_to_tensor(inputs)
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"data_format must be 'channels_last' or 'channels_first', not {data_format!r}")
+    if data_format == "channels_first" and x._dims is not None and len(x._dims) > 2:
+        x = call("Transpose", x, [0, *range(2, len(x._dims)), 1])
     if x._dims is not None and None not in x._dims[1:]:
         sizes = _gyre.convert([-1, math.prod(x._dims[1:])], _gyre.as_dtype("int32"))
         return call("Reshape", x, sizes, name=name)

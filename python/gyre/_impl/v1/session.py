@@ -9,6 +9,8 @@ from gyre._impl.cluster.connection import Cluster, connect
 from gyre._impl.errors import OpError
 from gyre._impl.function import watching
 from gyre._impl.tracebacks import filter_traceback
+from gyre._impl.unsupported import warn_unheard
+from gyre._impl.v1.config import UNHEARD_OF_RUNS, UNHEARD_OF_SESSIONS
 from gyre._impl.v1.feeds import Feed, expand
 from gyre._impl.v1.fetches import Fetches
 from gyre._impl.v1.graph import Graph, get_default_graph
@@ -73,7 +75,10 @@ class BaseSession:
         self._compiled: dict = {}  # by the tensors and operations that these stand for
         self._closed = False
         self._timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
-        threads = getattr(config, "inter_op_parallelism_threads", 0) or 0
+        # One pool serves both.
+        threads = (getattr(config, "inter_op_parallelism_threads", 0)
+                   or getattr(config, "intra_op_parallelism_threads", 0) or 0)
+        warn_unheard(config, UNHEARD_OF_SESSIONS, "ConfigProto")
         if threads:
             _gyre.set_options(threads=threads)
 
@@ -160,6 +165,7 @@ class BaseSession:
     def _watched(self, plan, values, options, run_metadata):
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
         trace = bool(getattr(options, "trace_level", 0))
+        warn_unheard(options, UNHEARD_OF_RUNS, "RunOptions")
         by = watching.current()
         try:
             results, told = plan.executable.run(
@@ -182,11 +188,12 @@ class BaseSession:
 
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         """A function of the values of `feed_list` that runs `fetches`: quicker than run.
-        With accept_options it also takes `options` and `run_metadata`."""
-        del accept_options
+        With accept_options it also takes `options` and `run_metadata`; else these are a TypeError."""
         fed = list(feed_list or [])
 
         def call(*values, options=None, run_metadata=None):
+            if not accept_options and (options is not None or run_metadata is not None):
+                raise TypeError("this callable takes no options and run_metadata: make it with accept_options=True")
             if len(values) != len(fed):
                 raise ValueError(f"the callable takes {len(fed)} values, not {len(values)}")
             return self.run(fetches, dict(zip(fed, values)), options, run_metadata)

@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._impl import variable as variables
 from gyre._impl.convert import call, convert_to_tensor, holds_tensor
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.unsupported import refuse
 from gyre._impl.v1.collections import GraphKeys
 from gyre._impl.v1.constant import constant
 from gyre._impl.v1.graph import current, has_default_graph
@@ -49,7 +50,8 @@ class Variable(_Base, metaclass=_Making):
                  caching_device=None, name=None, variable_def=None, dtype=None, expected_shape=None,
                  import_scope=None, constraint=None, use_resource=None, synchronization=None,
                  aggregation=None, shape=None, full_name=None):
-        del caching_device, variable_def, expected_shape, import_scope, synchronization, aggregation
+        del caching_device, expected_shape, import_scope, synchronization, aggregation
+        refuse(variable_def is not None, "variable_def", "import the MetaGraph, or use Variable.from_proto")
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):

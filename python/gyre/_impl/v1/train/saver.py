@@ -9,6 +9,7 @@ from gyre import _gyre
 from gyre._impl.checkpoints.state import checkpoint_exists, remove_checkpoint, update_checkpoint_state
 from gyre._impl.files import make_folder
 from gyre._impl.saved_model.messages import SaverDef
+from gyre._impl.unsupported import refuse
 from gyre._impl.v1.collections import GraphKeys
 from gyre._impl.v1.graph import get_default_graph, has_default_graph
 from gyre._impl.v1.scoped_names import is_within, with_scope, without_scope
@@ -29,7 +30,8 @@ class Saver:
                  keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
                  saver_def=None, builder=None, defer_build=False, allow_empty=False, write_version=SaverDef.V2,
                  pad_step_number=False, save_relative_paths=False, filename=None):
-        del restore_sequentially, builder  # one operation restores all; there is one builder
+        del restore_sequentially  # one operation restores all
+        refuse(builder is not None, "builder", "checkpoints are written and read in one way: leave it out")
         if write_version != SaverDef.V2:
             raise NotImplementedError("checkpoints are written in TensorFlow's version 2 only: leave out "
                                       "write_version")
