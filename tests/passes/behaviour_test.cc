@@ -163,6 +163,29 @@ TEST(OptimizedBehaviour, WhatMakesAFedValueDoesNotRun) {
   EXPECT_EQ(RunAllForms(kText, {{{"x:0", Int(2)}}}, {"call:0"}, {"call"}), "int32{2} ; printed: ");
 }
 
+// In a graph of primitives, which is raised: the node runs for its own sake, its readers see the
+// feed.
+TEST(OptimizedBehaviour, ATargetMayBeFed) {
+  constexpr char kText[] = R"(
+    graph {
+      %p = Placeholder() dtype=bool shape=()
+      %x = Placeholder() dtype=int32 shape=()
+      %side = Switch(%x, %p) : (int32, int32)
+      %neg = Neg(%side) : int32
+      %m = Merge(%neg, %side:1) : (int32, int32)
+      %n = Neg(%m) : int32
+      %y = Neg(%n) : int32
+    })";
+  const Feeds feeds = {{"p:0", Tensor::Scalar(true)}, {"x:0", Int(3)}};
+  Feeds more = feeds;
+  more.emplace_back("n:0", Int(7));
+  EXPECT_EQ(RunAllForms(kText, {more}, {"n:0", "y:0", "m:0"}, {"n"}),
+            "int32{7} int32{-7} int32{3} ; printed: ");
+  more = feeds;
+  more.emplace_back("m:1", Int(5));
+  EXPECT_EQ(RunAllForms(kText, {more}, {"m:1", "y:0"}, {"m"}), "int32{5} int32{3} ; printed: ");
+}
+
 TEST(OptimizedBehaviour, WhatALoopMayNotReachDoesNotFail) {
   const std::string text = R"(
     graph {

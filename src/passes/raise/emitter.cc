@@ -102,8 +102,10 @@ absl::Status Emitter::EmitNode(Scope& scope, int id) {
   }
   const NodeId made = scope.builder.Copy(node, std::move(inputs), std::move(controls));
   scope.nodes.emplace(id, made);
-  for (int slot = 0; slot < node.num_outputs(); ++slot)
-    scope.values.insert_or_assign(Endpoint{node.id, slot}, Endpoint{made, slot});
+  for (int slot = 0; slot < node.num_outputs(); ++slot) {
+    const Endpoint value = {node.id, slot};
+    if (!flow_.IsFed(value)) scope.values.insert_or_assign(value, Endpoint{made, slot});
+  }
   if (unit.must_run) scope.effects.push_back(made);
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@ Endpoint Flow::Value(Endpoint e) const {
 
 int Flow::Maker(Endpoint value) const {
   const auto n = static_cast<NodeId>(function_->nodes.size());
+  if (IsFed(value)) return -1;
   return value.node >= n ? value.node - n : unit_of_node_[value.node];
 }
 

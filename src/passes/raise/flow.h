@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "ir/frames.h"
 #include "ir/program.h"
@@ -86,6 +87,9 @@ class Flow {
 
   // What a value is called.
   Endpoint Value(Endpoint e) const;
+  // A value that is fed: the node whose output it replaces may run, for a target, but does not make
+  // it.
+  bool IsFed(Endpoint value) const { return fed_.contains(value); }
   // The unit that makes a value; -1: it comes from outside (a feed, a loop variable, an invariant).
   int Maker(Endpoint value) const;
   NodeSignature::Slot TypeOf(Endpoint value) const;
@@ -103,6 +107,7 @@ class Flow {
  private:
   friend class FlowBuilder;
   const Function* function_ = nullptr;
+  absl::flat_hash_set<Endpoint> fed_;
   Contexts contexts_;
   FrameTable frames_;
   std::vector<Loop> loops_;  // by frame

@@ -14,6 +14,7 @@ constexpr size_t kMaxExpanded = 256;
 }  // namespace
 
 absl::StatusOr<Flow> FlowBuilder::Build() {
+  flow_.fed_ = fed_;
   needed_ = NeededNodes(function_, signature_);
   GYRE_ASSIGN_OR_RETURN(flow_.frames_, AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed_}));
   const size_t n = function_.nodes.size();
