@@ -129,7 +129,8 @@ class Package:
     def with_cmake(self):
         """find_package(Gyre): the program runs, with its plug-in."""
         source = self.sources(self.by_cmake)
-        run("cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+        run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build",
+            f"-DCMAKE_PREFIX_PATH={self.prefix}",
             "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", source / "build")
         must_hold(run(source / "build/program", source / "build/libcube.so"), "2 cubed = 8\n")
