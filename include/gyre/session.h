@@ -74,7 +74,8 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  // The run fails with DEADLINE_EXCEEDED after this many milliseconds; 0: never.
+  // The run fails with DEADLINE_EXCEEDED after this many milliseconds, what is compiled for it
+  // included; 0: never.
   int64_t timeout_ms = 0;
   // The run fails with RESOURCE_EXHAUSTED when what it has made holds more bytes than this at once;
   // 0: three quarters of the machine's memory.
@@ -88,6 +89,30 @@ struct RunOptions {
   RunObserver* observer = nullptr;
   // Answers where the run is; null: nobody asks. Not owned.
   ProgressProbe* progress = nullptr;
+};
+
+// Holds what its thread prepares to limits, as long as it lives: graphs and models that are read,
+// verified, optimised, differentiated and compiled, by whatever function. What exceeds them ends
+// with DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED or CANCELLED, and can be done again without them. What
+// is prepared for a run is held to the run's own options; this is for the rest, and for graphs that
+// nobody trusts:
+//
+//   const gyre::PreparationLimit limit({.timeout_ms = 1000, .budget_bytes = 256 << 20});
+//   auto session = gyre::Session::Load(path);
+//
+// Belongs to the thread that makes it; of two, one within the other, both hold.
+class PreparationLimit {
+ public:
+  // `timeout_ms`, `budget_bytes` and `cancellation` count, the rest does not. Less than 64 MiB is
+  // no budget for a program.
+  explicit PreparationLimit(const RunOptions& limits);
+  ~PreparationLimit();
+  PreparationLimit(const PreparationLimit&) = delete;
+  PreparationLimit& operator=(const PreparationLimit&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 using Feeds = std::vector<std::pair<std::string, Tensor>>;

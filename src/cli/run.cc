@@ -54,8 +54,10 @@ constexpr Option kOptions[] = {
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
      "see 'gyre help check'"},
-    {"--timeout", "MS", "fail after so many milliseconds per run"},
-    {"--budget", "BYTES", "fail when tensors hold more: 1500, 64K, 10M, 2G"},
+    {"--timeout", "MS", "fail after so many milliseconds, for loading the graph and\nfor each run"},
+    {"--budget", "BYTES",
+     "fail when tensors hold more, or the program does (which\nmay have 64 MiB in any case): 1500, "
+     "64K, 10M, 2G"},
     {"--devices", "cpu:N[,null:N]",
      "run on devices of this process, nodes where the graph asks:\nparts of the processor, and "
      "discrete ones without compute\nkernels, for tests"},
@@ -255,7 +257,10 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words, streams);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
-  const auto loaded = Load(plan->graph, plan->session, plan->tags);
+  const auto loaded = [&] {
+    const PreparationLimit limit(plan->run);
+    return Load(plan->graph, plan->session, plan->tags);
+  }();
   if (!loaded.ok()) return NotLoaded(kRunCommand, streams, plan->graph, loaded.status());
   if (!plan->save.empty() && loaded->model == nullptr) {
     return Misuse(kRunCommand, streams,

@@ -1,9 +1,15 @@
 #include "grad/dependence.h"
 
 #include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
 
+#include "base/work.h"
+#include "grad/sites.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
+#include "passes/edit/staged_edit.h"
 
 namespace gyre::grad {
 namespace {
@@ -77,10 +83,30 @@ Dependence::Dependence(const Program& program) : program_(program) {
       }
     }
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& [name, function] : program.functions())
-      changed |= Update(*function, of_[name]);
+  FindOfFunctions();
+}
+
+// Callees first; after that only the callers of what has changed, which without recursion is
+// nothing.
+void Dependence::FindOfFunctions() {
+  std::deque<std::string> pending;
+  std::set<std::string> is_pending;
+  const auto add = [&](const std::string& name) {
+    if (is_pending.insert(name).second) pending.push_back(name);
+  };
+  for (const std::string& name : passes::CalleesFirst(program_)) add(name);
+  std::multimap<std::string, std::string> callers;
+  for (const auto& [name, function] : program_.functions()) {
+    add(name);
+    for (const std::string& callee : NamedFunctions(*function)) callers.emplace(callee, name);
+  }
+  while (!pending.empty()) {
+    const std::string name = std::move(pending.front());
+    pending.pop_front();
+    is_pending.erase(name);
+    if (!Update(*program_.FindFunction(name), of_.at(name))) continue;
+    const auto [begin, end] = callers.equal_range(name);
+    for (auto caller = begin; caller != end; ++caller) add(caller->second);
   }
 }
 
@@ -144,19 +170,63 @@ std::vector<bool> Dependence::Inputs(const Node& node, const std::vector<bool>& 
   return inputs;
 }
 
+std::vector<Dependence::ArgSet> Dependence::ArgsOfOutputs(
+    const Node& node, const std::vector<const ArgSet*>& inputs) const {
+  std::vector<ArgSet> outputs(node.num_outputs());
+  const auto join = [](ArgSet& into, const ArgSet& from) {
+    if (into.empty()) {
+      into = from;
+    } else if (!from.empty()) {
+      Join(into, from);
+    }
+  };
+  const std::vector<bool> can = Differentiable(node.signature.outputs);
+  if (IsStructured(node.kind())) {
+    const Matrix site = OfSite(node);
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      for (size_t i = 0; i < inputs.size() && can[o]; ++i) {
+        if (site[o][i]) join(outputs[o], *inputs[i]);
+      }
+    }
+    return outputs;
+  }
+  if (!HandsOn(node)) return outputs;
+  const std::vector<bool> may = Differentiable(node.signature.inputs);
+  ArgSet all;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (may[i]) join(all, *inputs[i]);
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (can[o]) outputs[o] = all;
+  }
+  return outputs;
+}
+
 bool Dependence::Update(const Function& function, Matrix& matrix) const {
-  bool changed = false;
-  const Marks nothing = NoMarks(function);
+  // By node and output: the arguments that it depends on.
+  std::vector<std::vector<ArgSet>> of(function.nodes.size());
+  for (const Node& node : function.nodes) of[node.id].resize(node.num_outputs());
   for (size_t i = 0; i < function.args.size(); ++i) {
     if (!HasDerivative(function.args[i].dtype)) continue;
-    Marks marks = nothing;
-    marks[function.arg_nodes[i]][0] = true;
-    MarkDependents(function, *this, nothing, marks);
-    for (size_t r = 0; r < function.results.size(); ++r) {
-      const Endpoint e = function.results[r].value;
-      if (!marks[e.node][e.slot] || matrix[r][i]) continue;
-      matrix[r][i] = changed = true;
+    ArgSet& itself = of[function.arg_nodes[i]][0];
+    itself.resize(function.args.size());
+    itself[i] = true;
+  }
+  for (const NodeId id : OrderByData(function).order) {
+    const Node& node = function.node(id);
+    SpendWork(1 + static_cast<int64_t>(node.inputs.size() + function.args.size() / 4096));
+    std::vector<const ArgSet*> inputs;
+    bool depends = false;
+    for (const Endpoint& e : node.inputs) {
+      inputs.push_back(&of[e.node][e.slot]);
+      depends |= !inputs.back()->empty();
     }
+    if (depends) of[id] = ArgsOfOutputs(node, inputs);
+  }
+  bool changed = false;
+  for (size_t r = 0; r < function.results.size(); ++r) {
+    const Endpoint e = function.results[r].value;
+    changed |= Join(matrix[r], of[e.node][e.slot]);
   }
   return changed;
 }
@@ -170,6 +240,7 @@ Marks NoMarks(const Function& function) {
 void MarkDependents(const Function& function, const Dependence& dependence, const Marks& stops,
                     Marks& marks) {
   for (const NodeId id : OrderByData(function).order) {
+    SpendWork();
     const Node& node = function.node(id);
     std::vector<bool> inputs;
     for (const Endpoint& e : node.inputs) inputs.push_back(marks[e.node][e.slot]);

@@ -33,6 +33,12 @@ class Dependence {
   Matrix OfSite(const Node& node) const;
 
  private:
+  // Some of a function's arguments, as bits; empty: none.
+  using ArgSet = std::vector<bool>;
+  void FindOfFunctions();
+  std::vector<ArgSet> ArgsOfOutputs(const Node& node,
+                                    const std::vector<const ArgSet*>& inputs) const;
+  // What is known of the functions that it calls; whether that says more than `matrix` did.
   bool Update(const Function& function, Matrix& matrix) const;
 
   const Program& program_;

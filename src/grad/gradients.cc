@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "grad/body.h"
 #include "grad/memory_policy.h"
 #include "grad/stacks/to_lists.h"
@@ -142,12 +143,14 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
 
 absl::StatusOr<GradientResult> Gradients(const std::shared_ptr<const Program>& program,
                                          const GradientRequest& request) {
-  return Differentiate(program, request, /*dense=*/false);
+  return RunStage("differentiating",
+                  [&]() { return Differentiate(program, request, /*dense=*/false); });
 }
 
 absl::StatusOr<GradientResult> DenseGradients(const std::shared_ptr<const Program>& program,
                                               const GradientRequest& request) {
-  return Differentiate(program, request, /*dense=*/true);
+  return RunStage("differentiating",
+                  [&]() { return Differentiate(program, request, /*dense=*/true); });
 }
 
 }  // namespace gyre

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 #include "ops/list/list_rules.h"
@@ -155,6 +156,7 @@ std::vector<KindRow> Kinds::Evaluate(const Function& function, const KindRow& ar
   for (size_t i = 0; i < std::min(args.size(), function.arg_nodes.size()); ++i)
     kinds[function.arg_nodes[i]][0] = args[i];
   for (const NodeId id : OrderByData(function).order) {
+    SpendWork();
     const Node& node = function.node(id);
     if (node.kind() == OpKind::kArg) continue;
     KindRow inputs;
@@ -218,6 +220,7 @@ KindRow Kinds::Results(const std::string& name, const KindRow& args) {
     entry.was_guessed |= entry.state == Entry::State::kInWork;
     return entry.kinds;
   }
+  CheckStack();
   entry.state = Entry::State::kInWork;
   entry.was_guessed = false;
   evaluated_.push_back(&entry);

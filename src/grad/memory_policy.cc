@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "grad/replay/captured_reads.h"
 #include "grad/replay/recording.h"
 #include "grad/segments.h"
@@ -93,6 +94,7 @@ class Cutter {
     const auto look = [&](const Function& function) -> absl::Status {
       Choice choice{&function, {}};
       for (const Node& node : function.nodes) {
+        SpendWork();
         GYRE_ASSIGN_OR_RETURN(const bool cut, IsToBeCut(node));
         if (cut) choice.loops.push_back(node.id);
       }
@@ -198,19 +200,21 @@ absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text) {
 
 absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
     std::shared_ptr<const Program> program, const Asked& asked, absl::string_view other) {
-  GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
-  bool may_cut = MayCut(program->main(), other);
-  for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
-  if (!may_cut) return program;
-  const auto runs_again = [other](const Node& node) { return IsRunAgain(node, other); };
-  GYRE_ASSIGN_OR_RETURN(program, CaptureReads(std::move(program), runs_again));
-  GYRE_ASSIGN_OR_RETURN(program, RecordEffects(std::move(program), asked, runs_again));
-  while (may_cut) {
-    GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> cut, Cutter(*program, other).Run());
-    may_cut = cut != nullptr;
-    if (may_cut) program = std::move(cut);
-  }
-  return program;
+  return RunStage("cutting the loops of", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
+    bool may_cut = MayCut(program->main(), other);
+    for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
+    if (!may_cut) return program;
+    const auto runs_again = [other](const Node& node) { return IsRunAgain(node, other); };
+    GYRE_ASSIGN_OR_RETURN(program, CaptureReads(std::move(program), runs_again));
+    GYRE_ASSIGN_OR_RETURN(program, RecordEffects(std::move(program), asked, runs_again));
+    while (may_cut) {
+      GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> cut, Cutter(*program, other).Run());
+      may_cut = cut != nullptr;
+      if (may_cut) program = std::move(cut);
+    }
+    return program;
+  });
 }
 
 }  // namespace gyre::grad

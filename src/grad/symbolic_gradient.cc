@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "grad/stacks/to_lists.h"
 #include "grad/transform.h"
 #include "ir/calls.h"
@@ -111,6 +112,7 @@ std::vector<grad::Asked> AskedOf(const Program& program) {
   std::set<std::string> functions;
   const auto look = [&](const Function& function) {
     for (const Node& node : function.nodes) {
+      SpendWork();
       const FunctionRef* ref = IsSymbolic(node) ? node.attrs.Get<FunctionRef>("f") : nullptr;
       if (ref != nullptr && !program.gradient_functions().contains(ref->name))
         functions.insert(ref->name);
@@ -234,11 +236,13 @@ bool HasSymbolicGradients(const Program& program) { return !Holders(program).emp
 
 absl::StatusOr<std::shared_ptr<const Program>> ExpandSymbolicGradients(
     std::shared_ptr<const Program> program) {
-  while (HasSymbolicGradients(*program)) {
-    GYRE_ASSIGN_OR_RETURN(program, grad::StacksToLists(program, AskedOf(*program)));
-    GYRE_ASSIGN_OR_RETURN(program, Expansion(*program).Run());
-  }
-  return program;
+  return RunStage("differentiating", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    while (HasSymbolicGradients(*program)) {
+      GYRE_ASSIGN_OR_RETURN(program, grad::StacksToLists(program, AskedOf(*program)));
+      GYRE_ASSIGN_OR_RETURN(program, Expansion(*program).Run());
+    }
+    return program;
+  });
 }
 
 }  // namespace gyre

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "grad/splice.h"
 #include "ir/calls.h"
 
@@ -51,6 +52,7 @@ namespace {
 Function ArgsFirst(Function function) {
   std::vector<NodeId> order = function.arg_nodes;
   for (const Node& node : function.nodes) {
+    SpendWork();
     if (node.kind() != OpKind::kArg) order.push_back(node.id);
   }
   std::vector<NodeId> ids(function.nodes.size());
@@ -107,6 +109,7 @@ absl::StatusOr<std::shared_ptr<const FunctionGradient>> Transform::Differentiate
     const Function& function, const FunctionRequest& request) {
   std::pair<std::string, FunctionRequest> key{function.name, request};
   if (const auto found = gradients_.find(key); found != gradients_.end()) return found->second;
+  CheckStack();
   GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient, DifferentiateFunction(*this, function, request));
   auto shared = std::make_shared<const FunctionGradient>(std::move(gradient));
   gradients_.emplace(std::move(key), shared);

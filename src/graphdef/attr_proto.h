@@ -43,14 +43,14 @@ bool StillMeans(const wire::AttrValue& proto, const AttrValue& value);
 template <typename IsNeeded>
 absl::StatusOr<AttrMap> DecodeAttrs(const WireAttrs& proto, DecodeLimits& limits, WireAttrs* kept,
                                     IsNeeded is_needed) {
-  AttrMap attrs;
+  std::vector<AttrMap::Entry> attrs;
   for (const auto& [name, wire_value] : proto) {
     absl::StatusOr<AttrValue> value = DecodeAttr(wire_value, limits);
     if (!value.ok() && is_needed(name)) return internal::AnnotateAttr(value.status(), name);
     if (!value.ok() || !IsWhollyDecoded(wire_value)) (*kept)[name] = wire_value;
-    attrs.Set(name, value.ok() ? *std::move(value) : AttrValue());
+    attrs.emplace_back(name, value.ok() ? *std::move(value) : AttrValue());
   }
-  return attrs;
+  return AttrMap::FromEntries(std::move(attrs));
 }
 
 template <typename Keep>

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "graphdef/names.h"
 #include "graphdef/wire_format.h"
 
@@ -168,6 +169,8 @@ absl::Status BodyReader::ReadNodes(const NodeDefs& defs) {
 }
 
 absl::Status BodyReader::AddNode(Node node, const FunctionInstance* callee) {
+  SpendWork();
+  SpendWorkMemory(kWorkBytesOfNode);
   node.id = static_cast<NodeId>(body_.nodes.size());
   if (!ids_.emplace(node.name, node.id).second) {
     return absl::InvalidArgumentError("two nodes have this name");

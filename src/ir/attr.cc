@@ -104,6 +104,14 @@ const AttrValue* AttrMap::Find(absl::string_view name) const {
   return it != entries_.end() && it->first == name ? &it->second : nullptr;
 }
 
+AttrMap AttrMap::FromEntries(std::vector<Entry> entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.first < b.first; });
+  AttrMap map;
+  map.entries_ = std::move(entries);
+  return map;
+}
+
 void AttrMap::Set(absl::string_view name, AttrValue value) {
   const auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
                                    [](const Entry& e, absl::string_view n) { return e.first < n; });

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/type_attrs.h"
 
 namespace gyre {
@@ -31,6 +32,8 @@ std::string FunctionBuilder::UniqueName(absl::string_view wanted) {
 }
 
 NodeId FunctionBuilder::Append(Node node) {
+  SpendWork();
+  SpendWorkMemory(kWorkBytesOfNode);
   node.id = static_cast<NodeId>(function_.nodes.size());
   node.name = UniqueName(node.name);
   if (node.op != nullptr && node.op->stateful()) function_.stateful = true;

@@ -1,5 +1,7 @@
 #include "ir/data_order.h"
 
+#include "base/work.h"
+
 namespace gyre {
 
 bool IsBackEdge(const Node& source, const Node& destination) {
@@ -14,6 +16,7 @@ DataOrder OrderByData(const Function& function) {
   result.order.reserve(n);
   std::vector<int> pending(n, 0);
   for (const Node& node : function.nodes) {
+    SpendWork(1 + static_cast<int64_t>(node.inputs.size()));
     for (const Endpoint& e : node.inputs) {
       std::vector<NodeId>& consumers = result.consumers[e.node];
       if (!consumers.empty() && consumers.back() == node.id) continue;

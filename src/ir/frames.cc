@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/data_order.h"
 
 namespace gyre {
@@ -39,6 +40,7 @@ class FrameAnalysis {
     while (!ready_.empty()) {
       const NodeId id = ready_.front();
       ready_.pop_front();
+      SpendWork(1 + consumers_.begin[id + 1] - consumers_.begin[id]);
       const int frame = table_.output_frame_of_node[id];
       for (int32_t i = consumers_.begin[id]; i < consumers_.begin[id + 1]; ++i) {
         GYRE_RETURN_IF_ERROR(Reach(consumers_.targets[i], id, frame));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 
@@ -119,6 +120,7 @@ class Look {
     while (!queue_.empty()) {
       const NodeId id = graph_.data.order[*queue_.begin()];
       queue_.erase(queue_.begin());
+      SpendWork(1 + static_cast<int64_t>(graph_.data.consumers[id].size()));
       inference_.CountEvaluation();
       absl::StatusOr<ValueInfos> infos = Evaluate(function_.node(id));
       if (!infos.ok() && !nodes_[id]) {
@@ -499,7 +501,7 @@ const FunctionShapes* ShapeTable::Find(absl::string_view function) const {
 }
 
 absl::StatusOr<ShapeTable> InferShapes(const Program& program, const ShapeOptions& options) {
-  return Inference(program, options).Run();
+  return RunStage("inferring the shapes of", [&]() { return Inference(program, options).Run(); });
 }
 
 absl::StatusOr<std::vector<ValueInfo>> InferNode(const Program& program, const Node& node,

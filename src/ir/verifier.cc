@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 #include "ir/frames.h"
@@ -415,9 +416,12 @@ absl::Status CheckRule(const VerifierRule& rule, const Program& program, const F
   const std::string where = absl::StrCat(
       "rule ", rule.name, " does not hold in ",
       &function == &program.main() ? "the main graph" : absl::StrCat("function ", function.name));
-  if (rule.check_function != nullptr)
+  if (rule.check_function != nullptr) {
+    SpendWork(static_cast<int64_t>(function.nodes.size()));
     return Annotate(rule.check_function(program, function), where);
+  }
   for (const Node& node : function.nodes) {
+    SpendWork(1 + static_cast<int64_t>(node.inputs.size() + node.control_inputs.size()));
     absl::Status status = rule.check_node(program, function, node);
     if (!status.ok())
       return Annotate(status, absl::StrCat(where, " at node ", node.name, " (", node.op_name, ")"));
@@ -430,14 +434,16 @@ absl::Status CheckRule(const VerifierRule& rule, const Program& program, const F
 absl::Span<const VerifierRule> VerifierRules() { return kRules; }
 
 absl::Status Verify(const Program& program, Dialect dialect) {
-  std::vector<const Function*> functions = {&program.main()};
-  for (const auto& [name, function] : program.functions()) functions.push_back(function.get());
-  for (const VerifierRule& rule : kRules) {
-    if (!rule.IsIn(dialect)) continue;
-    for (const Function* function : functions)
-      GYRE_RETURN_IF_ERROR(CheckRule(rule, program, *function));
-  }
-  return absl::OkStatus();
+  return RunStage("verifying", [&]() -> absl::Status {
+    std::vector<const Function*> functions = {&program.main()};
+    for (const auto& [name, function] : program.functions()) functions.push_back(function.get());
+    for (const VerifierRule& rule : kRules) {
+      if (!rule.IsIn(dialect)) continue;
+      for (const Function* function : functions)
+        GYRE_RETURN_IF_ERROR(CheckRule(rule, program, *function));
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace gyre

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/type_attrs.h"
 
 namespace gyre::lower {
@@ -18,6 +19,8 @@ std::string Emitter::UniqueName(std::string wanted) {
 }
 
 NodeId Emitter::Add(Node node, NodeOrigin origin) {
+  SpendWork();
+  SpendWorkMemory(kWorkBytesOfNode);
   node.id = static_cast<NodeId>(nodes_.size());
   nodes_.push_back(std::move(node));
   origins_.push_back(origin);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/data_order.h"
 #include "ir/type_attrs.h"
 
@@ -63,6 +64,7 @@ std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool
   }
   std::vector<NodeId> order;
   while (!ready.empty()) {
+    SpendWork(1 + static_cast<int64_t>(consumers[ready.top()].size()));
     order.push_back(ready.top());
     ready.pop();
     for (const NodeId consumer : consumers[order.back()]) {
@@ -90,7 +92,12 @@ absl::Status CheckCallees(const Program& program, const Node& node) {
 }
 
 ProgramFacts::ProgramFacts(const Program& program)
-    : program_(program), recursive_(RecursiveFunctions(program)) {}
+    : program_(program),
+      recursive_(RecursiveFunctions(program)),
+      program_size_(static_cast<int64_t>(program.main().nodes.size())) {
+  for (const auto& [name, function] : program.functions())
+    program_size_ += static_cast<int64_t>(function->nodes.size());
+}
 
 const FunctionFacts& ProgramFacts::Of(const Function& function) {
   const auto it = facts_.find(&function);
@@ -190,6 +197,62 @@ bool ProgramFacts::SiteFinishes(const Node& site) {
   const std::vector<Callee> callees = CalleesOf(program_, site);
   return std::any_of(callees.begin(), callees.end(),
                      [&](const Callee& callee) { return Finishes(callee); });
+}
+
+// What goes in and out of a body becomes nodes, too.
+int64_t ProgramFacts::OwnSize(const Function& function) {
+  return static_cast<int64_t>(Of(function).order.size() + function.args.size() +
+                              function.results.size());
+}
+
+// The functions that `function` calls, once for each call of it that may be written out.
+std::vector<const Function*> ProgramFacts::InlinedBy(const Function& function) {
+  std::vector<const Function*> inlined;
+  for (const NodeId id : Of(function).order) {
+    const Node& node = function.node(id);
+    if (!IsStructured(node.kind())) continue;
+    for (const Callee& callee : CalleesOf(program_, node)) {
+      const Function* const called = program_.FindFunction(callee.function.name);
+      const bool stays =
+          called == nullptr || (node.kind() == OpKind::kCall && IsRecursive(*called));
+      if (!stays) inlined.push_back(called);
+    }
+  }
+  return inlined;
+}
+
+// Depth first, on a stack of its own: a chain of calls may be as long as the file.
+int64_t ProgramFacts::ExpandedSize(const Function& callee) {
+  struct Visit {
+    const Function* function;
+    std::vector<const Function*> inlined;
+    size_t next = 0;
+    int64_t size = 0;
+  };
+  std::vector<Visit> visits;
+  const auto enter = [&](const Function& function) {
+    // Until it is known, what leads back here stays a call.
+    expanded_sizes_[&function] = 1;
+    visits.push_back({&function, InlinedBy(function), 0, OwnSize(function)});
+  };
+  if (!expanded_sizes_.contains(&callee)) enter(callee);
+  while (!visits.empty()) {
+    Visit& visit = visits.back();
+    if (visit.next == visit.inlined.size()) {
+      expanded_sizes_[visit.function] = visit.size;
+      visits.pop_back();
+      continue;
+    }
+    const Function& next = *visit.inlined[visit.next];
+    const auto known = expanded_sizes_.find(&next);
+    if (known == expanded_sizes_.end()) {
+      enter(next);
+      continue;
+    }
+    visit.size = std::min(kHuge, visit.size + known->second);
+    ++visit.next;
+  }
+  return expanded_sizes_.at(&callee);
 }
 
 int ProgramFacts::PassedArgument(const Function& function, int result) {

@@ -55,6 +55,16 @@ class ProgramFacts {
   bool SiteFinishes(const Node& site);
   bool IsRecursive(const Function& function) const { return recursive_.contains(function.name); }
 
+  // How many nodes the body of `callee` is when the functions that it calls are written out in it,
+  // too, those apart that may call themselves again; kHuge at most.
+  static constexpr int64_t kHuge = int64_t{1} << 40;
+  int64_t ExpandedSize(const Function& callee);
+  // Nodes of bodies that have been written out in place of calls, for all that these facts served.
+  int64_t num_inlined() const { return num_inlined_; }
+  void CountInlined(const Function& callee) { num_inlined_ += OwnSize(callee); }
+  // Nodes of all functions of the program.
+  int64_t program_size() const { return program_size_; }
+
   // The argument that result `result` always equals, found through calls and loops; -1: none is
   // known.
   int PassedArgument(const Function& function, int result);
@@ -71,6 +81,8 @@ class ProgramFacts {
  private:
   void CollectEffects(const Function& root);
   FunctionFacts Examine(const Function& function) const;
+  int64_t OwnSize(const Function& function);
+  std::vector<const Function*> InlinedBy(const Function& function);
   bool CalleesFit(const Node& node) const;
   int FollowToArgument(const Function& function, Endpoint e, int depth);
   int PassedArgument(const Function& function, int result, int depth);
@@ -82,6 +94,9 @@ class ProgramFacts {
   std::set<std::string> recursive_;
   absl::flat_hash_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
   absl::flat_hash_map<std::pair<const Function*, int>, int> passed_;
+  absl::flat_hash_map<const Function*, int64_t> expanded_sizes_;
+  int64_t program_size_ = 0;
+  int64_t num_inlined_ = 0;
   std::unique_ptr<ShapeTable> shapes_;  // null: nothing is known
 };
 

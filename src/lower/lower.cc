@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/frames.h"
 #include "lower/expander.h"
 
@@ -328,7 +329,8 @@ absl::StatusOr<Lowered> Lower(const Program& program, const Function& function,
 
 absl::StatusOr<Lowered> Lower(lower::ProgramFacts& facts, const Function& function,
                               const RunSignature& signature, const LowerOptions& options) {
-  return lower::Driver(facts, function, signature, options).Run();
+  return RunStage("lowering",
+                  [&] { return lower::Driver(facts, function, signature, options).Run(); });
 }
 
 }  // namespace gyre

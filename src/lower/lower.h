@@ -52,9 +52,13 @@ struct Lowered {
 };
 
 struct LowerOptions {
-  // Functions deeper than this, or that would make the result larger than this, stay calls.
+  // Functions deeper than this stay calls.
   int max_depth = 64;
-  int max_nodes = 200'000;
+  // Bodies that are written out in place of calls come to so many nodes, or to four times those of
+  // the program if that is more, in all that is lowered with the same facts; other functions stay
+  // calls. So lowering a program and all its functions is linear in the program, however many ways
+  // lead through it.
+  int max_inlined = 50'000;
   // Which While nodes, of which functions, stay as they are: the engine runs them by itself. None
   // if empty.
   std::function<bool(const Function& function, const Node& loop)> keeps = nullptr;

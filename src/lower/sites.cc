@@ -180,10 +180,10 @@ bool Expander::CanInline(const Node& site, const Callee& callee, const Body& bod
   if (site.kind() == OpKind::kCall &&
       (facts_.IsRecursive(*function) || site.attrs.GetOr<bool>(kNoInlineAttr, false)))
     return false;
-  if (body.depth >= options_.max_depth) return false;
-  const FunctionFacts& facts = facts_.Of(*function);
-  return facts.inlinable &&
-         emitter_.size() + facts.order.size() <= static_cast<size_t>(options_.max_nodes);
+  if (body.depth >= options_.max_depth || !facts_.Of(*function).inlinable) return false;
+  // What is not small enough to be written out whole stays a call, and what it calls may be.
+  const int64_t room = std::max<int64_t>(options_.max_inlined, 4 * facts_.program_size());
+  return facts_.num_inlined() + facts_.ExpandedSize(*function) <= room;
 }
 
 CalleeUse Expander::Prepare(const Site& site, const Body& body, int number) {
@@ -225,6 +225,7 @@ Expansion Expander::ExpandBody(const CalleeUse& use, std::vector<Value> args, co
   body.states.resize(function.nodes.size());
   body.args = std::move(args);
   stack_.insert(&function);
+  facts_.CountInlined(function);
   for (const NodeId id : body.facts->order) ExpandNode(body, function.node(id));
   stack_.erase(&function);
   Expansion expansion;

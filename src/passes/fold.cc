@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ops/registry.h"
 #include "passes/edit/body.h"
 #include "passes/edit/evaluate.h"
@@ -32,6 +33,7 @@ class Folder {
   void Fold() {
     FindReadOutputs();
     for (const NodeId id : body_.order) {
+      SpendWork();
       if (!body_.IsPure(id)) continue;
       if (const Tensor* value = passes::ConstantValue(rewrite_.node(id))) {
         values_[id] = {*value};

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ops/registry.h"
 #include "passes/edit/body.h"
@@ -111,6 +112,7 @@ class Invariants {
     const std::vector<bool> runs = NeededNodes(function, CallSignature(function));
     goes_.resize(function.nodes.size());
     for (const NodeId id : body_.order) {
+      SpendWork();
       const Node& node = function.node(id);
       if (!runs[id] || !DependsOnInvariants(node)) continue;
       std::vector<PartialShape> inputs;

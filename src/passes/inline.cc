@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
 #include "passes/edit/site_edit.h"
@@ -226,6 +227,7 @@ class Inliner {
   absl::Status InlineCallsOf(Rewrite& rewrite) {
     const Body body = ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
     for (const NodeId id : body.order) {
+      SpendWork();
       const Node& node = rewrite.node(id);
       // A call by the function's name has an op that is not known; its inputs tell the rest.
       const bool is_fixed =

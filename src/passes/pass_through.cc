@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
 #include "passes/edit/staged_edit.h"
@@ -55,6 +56,7 @@ absl::flat_hash_set<Endpoint> WantedValues(const Rewrite& rewrite, const Staged&
 void PassThrough(const StagedEdit& edit, const Staged& staged, const Body& body, Rewrite& rewrite) {
   const absl::flat_hash_set<Endpoint> wanted = WantedValues(rewrite, staged);
   for (const NodeId id : body.order) {
+    SpendWork();
     const Node& node = rewrite.node(id);
     if (!IsStructured(node.kind()) || body.is_fixed[id] || body.effects[id].IsOrdered() ||
         !node.control_inputs.empty()) {

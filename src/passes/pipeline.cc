@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/verifier.h"
 #include "passes/edit/staged_edit.h"
 #include "passes/fold.h"
@@ -126,28 +127,30 @@ int64_t CountNodes(const Program& program) {
 
 absl::StatusOr<Staged> Optimize(const Staged& staged, const PipelineOptions& options,
                                 PipelineReport* report) {
-  GYRE_ASSIGN_OR_RETURN(const std::vector<PipelinePass> passes, Select(options));
-  // A function that does not fit its callers is the user's, and an error only if it is called.
-  const bool was_sound = options.verify && Verify(*staged.program, Dialect::kStructured).ok();
-  Staged result = staged;
-  for (const PipelinePass& pass : passes) {
-    PassReport entry{.name = pass.name};
-    if (report != nullptr) entry.nodes_before = CountNodes(*result.program);
-    const int64_t start = SystemClock().NowNanos();
-    absl::StatusOr<Staged> made = pass.run(result);
-    entry.nanos = SystemClock().NowNanos() - start;
-    if (!made.ok()) return Annotate(made.status(), absl::StrCat("pass ", pass.name));
-    entry.changed = made->program != result.program;
-    result = *std::move(made);
-    if (entry.changed && options.verify)
-      GYRE_RETURN_IF_ERROR(VerifyAfter(pass, was_sound, *result.program));
-    if (entry.changed && options.dump) options.dump(pass.name, *result.program);
-    if (report != nullptr) {
-      entry.nodes_after = CountNodes(*result.program);
-      report->push_back(entry);
+  return RunStage("optimising", [&]() -> absl::StatusOr<Staged> {
+    GYRE_ASSIGN_OR_RETURN(const std::vector<PipelinePass> passes, Select(options));
+    // A function that does not fit its callers is the user's, and an error only if it is called.
+    const bool was_sound = options.verify && Verify(*staged.program, Dialect::kStructured).ok();
+    Staged result = staged;
+    for (const PipelinePass& pass : passes) {
+      PassReport entry{.name = pass.name};
+      if (report != nullptr) entry.nodes_before = CountNodes(*result.program);
+      const int64_t start = SystemClock().NowNanos();
+      absl::StatusOr<Staged> made = pass.run(result);
+      entry.nanos = SystemClock().NowNanos() - start;
+      if (!made.ok()) return Annotate(made.status(), absl::StrCat("pass ", pass.name));
+      entry.changed = made->program != result.program;
+      result = *std::move(made);
+      if (entry.changed && options.verify)
+        GYRE_RETURN_IF_ERROR(VerifyAfter(pass, was_sound, *result.program));
+      if (entry.changed && options.dump) options.dump(pass.name, *result.program);
+      if (report != nullptr) {
+        entry.nodes_after = CountNodes(*result.program);
+        report->push_back(entry);
+      }
     }
-  }
-  return result;
+    return result;
+  });
 }
 
 }  // namespace gyre

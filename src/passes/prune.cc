@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "passes/edit/effects.h"
 #include "passes/edit/rewrite.h"
 #include "passes/edit/staged_edit.h"
@@ -99,6 +100,7 @@ std::vector<bool> NeededNodes(const Function& function, const RunSignature& sign
   while (!work.empty()) {
     const Node& node = function.nodes[work.back()];
     work.pop_back();
+    SpendWork(1 + static_cast<int64_t>(node.inputs.size() + node.control_inputs.size()));
     for (const Endpoint& input : node.inputs) {
       if (!fed.contains(input)) need(input.node);
     }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ops/control/condition.h"
 #include "passes/edit/body.h"
@@ -39,6 +40,7 @@ class Resolver {
 
   absl::Status Resolve() {
     for (const NodeId id : body_.order) {
+      SpendWork();
       const Node& node = rewrite_.node(id);
       if (!IsStructured(node.kind()) || body_.is_fixed[id] ||
           body_.effects[id].Has(EffectSet::kUnclear)) {

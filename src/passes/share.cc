@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "base/work.h"
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
 #include "passes/edit/staged_edit.h"
@@ -84,6 +85,7 @@ bool CanShare(const Node& node, const Body& body) {
 void Share(const Body& body, Rewrite& rewrite) {
   absl::flat_hash_map<size_t, std::vector<Computation>> found;
   for (const NodeId id : body.order) {
+    SpendWork();
     const Node& node = rewrite.node(id);
     if (!CanShare(node, body)) continue;
     Computation computation{&node, node.inputs, node.control_inputs};

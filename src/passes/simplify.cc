@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/work.h"
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
 #include "passes/edit/shapes.h"
@@ -368,6 +369,7 @@ void Simplifier::ForwardAll(const Node& node) {
 
 void Simplifier::Simplify() {
   for (const NodeId id : body_.order) {
+    SpendWork();
     const Node& node = rewrite_.node(id);
     if (!body_.IsPure(id) || !node.control_inputs.empty() || node.attrs.Has(kOwnGradient)) continue;
     if (node.op_name == "IdentityN") {

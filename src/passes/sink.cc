@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
 #include "passes/edit/site_edit.h"
@@ -75,6 +76,7 @@ class Sinking {
   absl::flat_hash_map<NodeId, std::vector<std::vector<NodeId>>> Moves() const {
     absl::flat_hash_map<NodeId, std::vector<std::vector<NodeId>>> moves;
     for (const NodeId id : body_.order) {
+      SpendWork();
       const Place& place = places_[id];
       if (place.site < 0) continue;
       std::vector<std::vector<NodeId>>& branches = moves[place.site];

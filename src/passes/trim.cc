@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
 #include "passes/edit/interface.h"
@@ -304,6 +305,7 @@ absl::Status TrimFunction(const Needs& needs, const Needs::Entry& entry, Rewrite
   std::vector<NodeId> unneeded;
   bool has_unneeded_site = false;  // which may not fit its functions any more
   for (const NodeId id : entry.body.order) {
+    SpendWork();
     if (!entry.nodes[id]) {
       if (rewrite.node(id).kind() != OpKind::kArg) unneeded.push_back(id);
       has_unneeded_site |= entry.site_of[id] >= 0;

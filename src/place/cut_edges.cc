@@ -1,5 +1,6 @@
 #include "place/cut_edges.h"
 
+#include "base/work.h"
 #include "place/groups.h"
 
 namespace gyre::place {
@@ -16,6 +17,7 @@ CutEdges CountEdges(const CutProgram& program) {
     if (program.placement.device[from] != program.placement.device[to]) ++count.cut;
   };
   for (const Node& node : function.nodes) {
+    SpendWork();
     if (!program.needed[node.id]) continue;
     ++count.nodes;
     if (colocation.is_invariant[node.id]) continue;

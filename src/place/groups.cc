@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/work.h"
 #include "place/state_homes.h"
 
 namespace gyre::place {
@@ -34,6 +35,7 @@ class Finder {
     FollowState();
     for (const Node& node : function_.nodes) found_.is_invariant[node.id] = IsInvariant(node);
     for (const Node& node : function_.nodes) {
+      SpendWork();
       if (!needed_[node.id]) continue;
       names_.emplace(std::pair(lowered_.origins[node.id].scope, NameOf(node)), node.id);
       JoinInputs(node);

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "lower/emitter.h"
 
 namespace gyre::place {
@@ -57,6 +58,7 @@ class Cutter {
 
   absl::StatusOr<Partition> Run() {
     for (const Node& node : function_.nodes) {
+      SpendWork();
       if (needed_[node.id] && device_of_[node.id] >= 0) CopyTo(device_of_[node.id], node);
     }
     FindGates();

@@ -1,12 +1,15 @@
 #include "place/placement.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "place/groups.h"
 #include "place/kernels.h"
 
@@ -22,6 +25,28 @@ bool HoldsSavedValues(const Node& node) {
   return ops->contains(node.op_name);
 }
 
+// Nodes to be looked at, in the order of their ids, again and again. One owner.
+class Sweep {
+ public:
+  void Add(NodeId id) { pending_.insert(id); }
+  // Looks at each node once; at one that is added meanwhile, too, if its turn is yet to come. The
+  // others wait for the next time. Whether `look` was true for any.
+  bool Run(absl::FunctionRef<bool(NodeId)> look) {
+    bool changed = false;
+    for (auto next = pending_.begin(); next != pending_.end();) {
+      SpendWork();
+      const NodeId id = *next;
+      pending_.erase(next);
+      changed |= look(id);
+      next = pending_.upper_bound(id);
+    }
+    return changed;
+  }
+
+ private:
+  std::set<NodeId> pending_;
+};
+
 class Placer {
  public:
   Placer(const Lowered& lowered, const FrameTable& frames, const std::vector<bool>& needed,
@@ -35,6 +60,7 @@ class Placer {
         by_group_(function_.nodes.size()),
         kernels_(function_, devices) {
     for (const Node& node : function_.nodes) {
+      SpendWork();
       if (needed_[node.id] && !colocation_.is_invariant[node.id])
         kernels_.Add(node.id, colocation_.groups.Of(node.id));
     }
@@ -201,18 +227,37 @@ class Placer {
 
   // Plumbing first goes where its values come from; what is left, constants for instance, where
   // they are used. What neither is placed by depends on nothing that is placed.
+  //
+  // Each of the three ways goes over all nodes once; after that it looks only at what the placed
+  // ones may have changed, in the same order.
   void FollowData() {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      // A variable of a loop is where it is made anew each time, rather than where it comes from.
-      for (const Node& node : function_.nodes) {
-        if (node.kind() != OpKind::kEnter) changed |= needed_[node.id] && FollowInput(node);
+    std::vector<std::vector<NodeId>> consumers(function_.nodes.size());
+    std::vector<std::vector<NodeId>> members(function_.nodes.size());  // by group
+    Sweep inner, all, back;
+    for (const Node& node : function_.nodes) {
+      if (!needed_[node.id]) continue;
+      for (Sweep* sweep : {&inner, &all, &back}) sweep->Add(node.id);
+      members[colocation_.groups.Of(node.id)].push_back(node.id);
+      for (const Endpoint& input : node.inputs) consumers[input.node].push_back(node.id);
+    }
+    const auto placed = [&](NodeId id) {
+      for (const NodeId member : members[colocation_.groups.Of(id)]) {
+        back.Add(member);
+        for (const NodeId consumer : consumers[member]) {
+          inner.Add(consumer);
+          all.Add(consumer);
+        }
       }
-      if (changed) continue;
-      for (const Node& node : function_.nodes) changed |= needed_[node.id] && FollowInput(node);
-      if (changed) continue;
-      for (const Node& node : function_.nodes) changed |= needed_[node.id] && PlaceInputs(node);
+    };
+    while (true) {
+      // A variable of a loop is where it is made anew each time, rather than where it comes from.
+      if (inner.Run([&](NodeId id) {
+            const Node& node = function_.node(id);
+            return node.kind() != OpKind::kEnter && FollowInput(node, placed);
+          }))
+        continue;
+      if (all.Run([&](NodeId id) { return FollowInput(function_.node(id), placed); })) continue;
+      if (!back.Run([&](NodeId id) { return PlaceInputs(function_.node(id), placed); })) break;
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
@@ -222,7 +267,7 @@ class Placer {
 
   // Where the last input that says so is: of a Merge, what comes round a loop; of a Switch, the
   // value, not the predicate.
-  bool FollowInput(const Node& node) {
+  bool FollowInput(const Node& node, absl::FunctionRef<void(NodeId)> placed) {
     Group& group = GroupOf(node.id);
     if (group.device >= 0 || node.op_name == "Const") return false;
     size_t size = node.inputs.size();
@@ -234,12 +279,13 @@ class Placer {
       if (!CanRun(node.id, GroupOf(source).device)) continue;
       group.device = GroupOf(source).device;
       group.why = absl::StrCat("follows its input ", function_.node(source).name);
+      placed(node.id);
       return true;
     }
     return false;
   }
 
-  bool PlaceInputs(const Node& node) {
+  bool PlaceInputs(const Node& node, absl::FunctionRef<void(NodeId)> placed) {
     if (colocation_.is_invariant[node.id]) return false;
     const Group& group = GroupOf(node.id);
     if (group.device < 0) return false;
@@ -253,6 +299,7 @@ class Placer {
       if (!CanRun(from, group.device)) continue;
       source.device = group.device;
       source.why = absl::StrCat("is used by ", node.name);
+      placed(from);
       changed = true;
     }
     return changed;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/memory.h"
+#include "base/work.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
 #include "ir/verifier.h"
@@ -44,6 +45,52 @@ absl::Status RanFor(const absl::Status& status, int64_t nanos) {
   return absl::Status(status.code(), absl::StrFormat("%s\n  after %.1f ms", status.message(),
                                                      static_cast<double>(nanos) / 1e6));
 }
+
+// What bounds one run, from the moment it is asked for: what is prepared for it is part of it.
+class RunLimits {
+ public:
+  explicit RunLimits(const RunOptions& options)
+      : user_(options.cancellation),
+        budget_bytes_(options.budget_bytes > 0 ? options.budget_bytes : DefaultBudget()),
+        start_(options.timeout_ms > 0 ? SystemClock().NowNanos() : 0),
+        cancellation_(std::make_shared<Cancellation>(DeadlineOf(options.timeout_ms, start_))),
+        work_(cancellation_.get(), budget_bytes_) {
+    if (user_ == nullptr) return;
+    callback_ =
+        user_->AddCallback([run = cancellation_, user = user_] { run->Cancel(user->status()); });
+  }
+  ~RunLimits() {
+    if (user_ != nullptr) user_->RemoveCallback(callback_);
+  }
+  RunLimits(const RunLimits&) = delete;
+  RunLimits& operator=(const RunLimits&) = delete;
+
+  // Shared with callbacks: one may still be on its way, on the canceller's thread, when the run has
+  // ended.
+  const std::shared_ptr<Cancellation>& cancellation() const { return cancellation_; }
+  int64_t budget_bytes() const { return budget_bytes_; }
+  // An error that ended the run; of one that ran out of time, with how long it took.
+  absl::Status Ended(const absl::Status& status) const {
+    if (start_ == 0 || !absl::IsDeadlineExceeded(status)) return status;
+    return RanFor(status, SystemClock().NowNanos() - start_);
+  }
+
+ private:
+  static int64_t DeadlineOf(int64_t timeout_ms, int64_t start) {
+    constexpr int64_t kNanosPerMs = 1'000'000;
+    // What lies beyond the end of the clock is no deadline.
+    if (timeout_ms <= 0 || timeout_ms >= (Cancellation::kNoDeadline - start) / kNanosPerMs)
+      return Cancellation::kNoDeadline;
+    return start + timeout_ms * kNanosPerMs;
+  }
+
+  Cancellation* const user_;
+  const int64_t budget_bytes_;
+  const int64_t start_;
+  const std::shared_ptr<Cancellation> cancellation_;
+  const WorkLimit work_;
+  int64_t callback_ = 0;
+};
 
 // Signatures kept ready; a caller with more of them is making them up as it goes.
 constexpr size_t kMaxPrepared = 1024;
@@ -95,8 +142,17 @@ struct Session::State {
   absl::StatusOr<DType> FeedType(Endpoint endpoint, absl::string_view name) const;
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
-                                          const RunOptions& run_options);
+                                          const RunOptions& run_options, const RunLimits& limits);
 };
+
+struct PreparationLimit::State {
+  explicit State(const RunOptions& options) : limits(options) {}
+  const RunLimits limits;
+};
+
+PreparationLimit::PreparationLimit(const RunOptions& limits)
+    : state_(std::make_unique<State>(limits)) {}
+PreparationLimit::~PreparationLimit() = default;
 
 struct Session::Callable::State {
   std::shared_ptr<Session::State> session;
@@ -136,10 +192,12 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   }
   engine_options.place.soft = options.soft_placement;
   if (options.spread_seed != 0) engine_options.place.spread_seed = options.spread_seed;
-  GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
-  GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
-                                                            staged.signature, engine_options));
-  return std::shared_ptr<const Prepared>(std::move(result));
+  return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
+    GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
+    GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
+                                                              staged.signature, engine_options));
+    return std::shared_ptr<const Prepared>(std::move(result));
+  });
 }
 
 absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(
@@ -200,35 +258,19 @@ absl::Status Session::State::CheckFeed(const Prepared& prep, size_t i, const Ten
 
 absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
                                                         absl::Span<const Tensor> feeds,
-                                                        const RunOptions& run_options) {
+                                                        const RunOptions& run_options,
+                                                        const RunLimits& limits) {
   if (feeds.size() != prep.signature.feeds.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "this callable takes ", prep.signature.feeds.size(), " feeds, not ", feeds.size()));
   }
   for (size_t i = 0; i < feeds.size(); ++i) GYRE_RETURN_IF_ERROR(CheckFeed(prep, i, feeds[i]));
 
-  int64_t deadline = Cancellation::kNoDeadline;
-  int64_t now = 0;
-  if (run_options.timeout_ms > 0) {
-    now = SystemClock().NowNanos();
-    constexpr int64_t kNanosPerMs = 1'000'000;
-    // What lies beyond the end of the clock is no deadline.
-    if (run_options.timeout_ms < (Cancellation::kNoDeadline - now) / kNanosPerMs)
-      deadline = now + run_options.timeout_ms * kNanosPerMs;
-  }
-  // Shared with the callbacks: one may still be on its way, on the canceller's thread, when the run
-  // has ended.
-  const auto cancellation = std::make_shared<Cancellation>(deadline);
-  const auto budget = MakeRef<MemoryBudget>(run_options.budget_bytes > 0 ? run_options.budget_bytes
-                                                                         : DefaultBudget());
+  const std::shared_ptr<Cancellation>& cancellation = limits.cancellation();
+  const auto budget = MakeRef<MemoryBudget>(limits.budget_bytes());
   const auto rendezvous = std::make_shared<LocalRendezvous>(budget);
   cancellation->AddCallback(
       [rendezvous, run = cancellation.get()] { rendezvous->Abort(run->status()); });
-  int64_t user_callback = 0;
-  if (run_options.cancellation != nullptr) {
-    user_callback = run_options.cancellation->AddCallback(
-        [cancellation, user = run_options.cancellation] { cancellation->Cancel(user->status()); });
-  }
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
@@ -247,9 +289,7 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   if (run_options.observer != nullptr) {
     run_options.observer->OnEnded({.peak_bytes = std::max(budget->peak(), elsewhere.peak_bytes)});
   }
-  if (run_options.cancellation != nullptr) run_options.cancellation->RemoveCallback(user_callback);
-  if (now != 0 && absl::IsDeadlineExceeded(results.status()))
-    return RanFor(results.status(), SystemClock().NowNanos() - now);
+  if (!results.ok()) return limits.Ended(results.status());
   return results;
 }
 
@@ -336,9 +376,11 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
     names.push_back(name);
     values.push_back(value);
   }
-  GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<const Prepared> prepared,
-                        state_->Prepare(names, fetches, targets));
-  return state_->Run(*prepared, values, options);
+  const RunLimits limits(options);
+  const absl::StatusOr<std::shared_ptr<const Prepared>> prepared =
+      state_->Prepare(names, fetches, targets);
+  if (!prepared.ok()) return limits.Ended(prepared.status());
+  return state_->Run(**prepared, values, options, limits);
 }
 
 Session::Callable::Callable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -347,7 +389,7 @@ Session::Callable::Callable(Callable&&) noexcept = default;
 
 absl::StatusOr<std::vector<Tensor>> Session::Callable::Run(absl::Span<const Tensor> feeds,
                                                            const RunOptions& options) const {
-  return state_->session->Run(*state_->prepared, feeds, options);
+  return state_->session->Run(*state_->prepared, feeds, options, RunLimits(options));
 }
 
 absl::StatusOr<Session::Callable> Session::Prepare(const std::vector<std::string>& feeds,

@@ -48,7 +48,7 @@ TEST(LowerHostile, DeepNestingEndsInCalls) {
 }
 
 TEST(LowerHostile, WhatDoublesAtEachLevelStopsAtTheLimit) {
-  EXPECT_EQ(RunBoth(Tower(12, 2, "Call"), {.max_depth = 64, .max_nodes = 1000}), -5);
+  EXPECT_EQ(RunBoth(Tower(12, 2, "Call"), {.max_depth = 64, .max_inlined = 1000}), -5);
   const auto program = Parse(Tower(60, 2, "If"));
   const auto signature = SignatureOf(*program, {"x:0"}, {"y:0"}, {});
   const auto lowered = LowerMain(*program, *signature);

@@ -1,5 +1,6 @@
 #include "exec/dataflow/dataflow_engine.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "exec/dataflow/devices.h"
 #include "exec/dataflow/runs.h"
 #include "exec/parallel_for.h"
@@ -50,7 +52,7 @@ class DataflowExecutable final : public Executable {
       return watched->Run(feeds, env, hooks);
     }
     if (!open_feeds_.empty()) {
-      std::call_once(first_run_, [&] { LookAtFeeds(feeds); });
+      GYRE_RETURN_IF_ERROR(LookAtFeedsOnce(feeds));
       const auto is_scalar = [&](int i) { return feeds[i].shape().IsScalar(); };
       if (with_scalars_ != nullptr && absl::c_all_of(scalar_feeds_, is_scalar))
         return with_scalars_->Run(feeds, env, hooks);
@@ -59,7 +61,19 @@ class DataflowExecutable final : public Executable {
   }
 
  private:
+  // An error if the run has no time or memory left for it: another run looks again.
+  absl::Status LookAtFeedsOnce(absl::Span<const Tensor> feeds) const {
+    if (has_looked_.load(std::memory_order_acquire)) return absl::OkStatus();
+    const std::lock_guard lock(mutex_);
+    if (has_looked_.load(std::memory_order_relaxed)) return absl::OkStatus();
+    LookAtFeeds(feeds);
+    GYRE_RETURN_IF_ERROR(WorkLimit::Check());
+    has_looked_.store(true, std::memory_order_release);
+    return absl::OkStatus();
+  }
+
   void LookAtFeeds(absl::Span<const Tensor> feeds) const {
+    scalar_feeds_.clear();
     dataflow::Plan::Options options;
     for (const int i : open_feeds_) {
       if (!feeds[i].shape().IsScalar()) continue;
@@ -88,10 +102,10 @@ class DataflowExecutable final : public Executable {
   const dataflow::RunsOfPlan usual_;
   const std::vector<int> open_feeds_;  // empty where nothing is to be won
   mutable PoolParallelFor parallel_;
-  mutable std::once_flag first_run_;  // guards these two, which stay as they are then
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> has_looked_{false};  // then these two stay as they are; else mutex_'s
   mutable std::vector<int> scalar_feeds_;
   mutable std::unique_ptr<const dataflow::RunsOfPlan> with_scalars_;
-  mutable std::mutex mutex_;
   mutable std::unique_ptr<const dataflow::RunsOfPlan>
       watched_;  // guarded by mutex_; stays once it is there
 };

@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "exec/dataflow/counts.h"
 #include "ir/calls.h"
 #include "lower/facts.h"
@@ -132,6 +133,8 @@ class Builder {
       return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
                                               ", which is not registered"));
     }
+    SpendWork();
+    SpendWorkMemory(sizeof(PlanNode) + sizeof(NodeInfo));
     PlanNode& p = plan_.nodes[node.id];
     NodeInfo& info = plan_.infos[node.id];
     info.origin = plan_.lowered.origins[node.id];
@@ -456,24 +459,28 @@ bool HasRefs(const Function& function) {
 absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> program,
                                                  const RunSignature& signature,
                                                  const Options& options) {
-  std::unique_ptr<Plan> plan(new Plan(options));
-  plan->program_ = std::move(program);
-  lower::ProgramFacts facts(*plan->program_);
-  facts.AssumeScalars(options.scalar_feeds);
-  GYRE_ASSIGN_OR_RETURN(Lowered main,
-                        plan->LowerFunction(facts, plan->program_->main(), signature));
-  GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(main)));
-  return plan;
+  return RunStage("planning", [&]() -> absl::StatusOr<std::unique_ptr<Plan>> {
+    std::unique_ptr<Plan> plan(new Plan(options));
+    plan->program_ = std::move(program);
+    lower::ProgramFacts facts(*plan->program_);
+    facts.AssumeScalars(options.scalar_feeds);
+    GYRE_ASSIGN_OR_RETURN(Lowered main,
+                          plan->LowerFunction(facts, plan->program_->main(), signature));
+    GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(main)));
+    return plan;
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Program> program,
                                                      Lowered part, const KernelFactory& kernels) {
-  std::unique_ptr<Plan> plan(new Plan({.keeps_loops = false}));
-  plan->kernels_ = kernels;
-  plan->program_ = std::move(program);
-  lower::ProgramFacts facts(*plan->program_);
-  GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(part)));
-  return plan;
+  return RunStage("planning", [&]() -> absl::StatusOr<std::unique_ptr<Plan>> {
+    std::unique_ptr<Plan> plan(new Plan({.keeps_loops = false}));
+    plan->kernels_ = kernels;
+    plan->program_ = std::move(program);
+    lower::ProgramFacts facts(*plan->program_);
+    GYRE_RETURN_IF_ERROR(plan->BuildAll(facts, std::move(part)));
+    return plan;
+  });
 }
 
 absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "base/work.h"
 #include "ir/calls.h"
 
 namespace gyre::reference {
@@ -79,6 +80,8 @@ class Builder {
       return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
                                               ", which is not registered"));
     }
+    SpendWork();
+    SpendWorkMemory(sizeof(NodePlan));
     NodePlan& p = plan_.nodes[node.id];
     p.node = &node;
     p.kind = node.kind();
@@ -168,10 +171,12 @@ class Builder {
 
 absl::StatusOr<std::unique_ptr<ReferencePlan>> ReferencePlan::Make(
     std::shared_ptr<const Program> program, const RunSignature& signature) {
-  std::unique_ptr<ReferencePlan> plan(new ReferencePlan);
-  plan->program_ = std::move(program);
-  GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
-  return plan;
+  return RunStage("planning", [&]() -> absl::StatusOr<std::unique_ptr<ReferencePlan>> {
+    std::unique_ptr<ReferencePlan> plan(new ReferencePlan);
+    plan->program_ = std::move(program);
+    GYRE_RETURN_IF_ERROR(plan->BuildAll(signature));
+    return plan;
+  });
 }
 
 absl::Status ReferencePlan::BuildAll(const RunSignature& signature) {

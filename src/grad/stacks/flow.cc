@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 
@@ -83,6 +84,7 @@ class StackFlow {
     const Function& function = *entries_[index].function;
     const std::vector<NodeId> order = entries_[index].order;
     for (const NodeId id : order) {
+      SpendWork();
       const Node& node = function.node(id);
       std::vector<Bits> inputs;
       inputs.reserve(node.inputs.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 
@@ -136,6 +137,7 @@ StackRows StackHandles::Follow(const Function& function, const std::vector<int>&
   for (size_t i = 0; i < args.size(); ++i) rows[function.arg_nodes[i]][0] = args[i];
   for (const auto& [maker, stack] : own) rows[maker][0] = stack;
   for (const NodeId id : OrderByData(function).order) {
+    SpendWork();
     const Node& node = function.node(id);
     const size_t outputs = node.num_outputs();
     for (size_t slot = 0; slot < outputs; ++slot) {

@@ -81,18 +81,15 @@ struct AttrWriter {
 absl::StatusOr<AttrValue> ReadValue(TextReader& reader, int depth);
 
 absl::StatusOr<AttrMap> ReadMap(TextReader& reader, int depth) {
-  AttrMap attrs;
+  AttrTexts attrs;
   while (!reader.Accept("}")) {
     if (!attrs.empty()) GYRE_RETURN_IF_ERROR(reader.Expect(","));
     const size_t mark = reader.Mark();
-    GYRE_ASSIGN_OR_RETURN(const std::string name, reader.Name("the name of an attribute"));
-    if (attrs.Has(name))
-      return reader.ErrorAt(mark, absl::StrCat("attribute ", name, " is given twice"));
+    GYRE_ASSIGN_OR_RETURN(std::string name, reader.Name("the name of an attribute"));
     GYRE_RETURN_IF_ERROR(reader.Expect("="));
-    GYRE_ASSIGN_OR_RETURN(AttrValue value, ReadValue(reader, depth));
-    attrs.Set(name, std::move(value));
+    GYRE_RETURN_IF_ERROR(attrs.ReadValueOf(std::move(name), mark, reader, depth));
   }
-  return attrs;
+  return attrs.Take();
 }
 
 absl::StatusOr<AttrValue> EmptyListOfKind(TextReader& reader) {
@@ -233,6 +230,14 @@ std::string WriteAttrs(const AttrMap& attrs, const LiteralOptions& options) {
   return absl::StrJoin(attrs, ", ", [&](std::string* out, const AttrMap::Entry& entry) {
     absl::StrAppend(out, WriteName(entry.first), "=", WriteAttrValue(entry.second, options));
   });
+}
+
+absl::Status AttrTexts::ReadValueOf(std::string name, size_t mark, TextReader& reader, int depth) {
+  if (!names_.insert(name).second)
+    return reader.ErrorAt(mark, absl::StrCat("attribute ", name, " is given twice"));
+  GYRE_ASSIGN_OR_RETURN(AttrValue value, ReadValue(reader, depth));
+  entries_.emplace_back(std::move(name), std::move(value));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<AttrMap> ReadAttrsInBraces(TextReader& reader) { return ReadMap(reader, 0); }

@@ -14,7 +14,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "gyre/dtype.h"
 #include "ir/attr.h"
@@ -28,6 +31,19 @@ absl::StatusOr<AttrValue> ReadAttrValue(TextReader& reader);
 
 // `name=value` pairs, separated by ", ".
 std::string WriteAttrs(const AttrMap& attrs, const LiteralOptions& options = {});
+// Attributes as they stand in a text, in any order.
+class AttrTexts {
+ public:
+  // Reads the value of `name`, which stands at `mark`. An error if there is one already.
+  absl::Status ReadValueOf(std::string name, size_t mark, TextReader& reader, int depth = 0);
+  bool empty() const { return entries_.empty(); }
+  AttrMap Take() { return AttrMap::FromEntries(std::move(entries_)); }
+
+ private:
+  std::vector<AttrMap::Entry> entries_;
+  absl::flat_hash_set<std::string> names_;
+};
+
 // `{name=value, …}`; the opening brace has been consumed.
 absl::StatusOr<AttrMap> ReadAttrsInBraces(TextReader& reader);
 

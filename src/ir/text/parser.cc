@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 #include "ir/text/arg.h"
@@ -117,6 +117,7 @@ class FunctionParser {
 
   // doc "…", stateful, wire "…", attr name=value: before the nodes, in any order.
   absl::Status ParseProperties() {
+    AttrTexts attrs;
     while (true) {
       if (reader_.Accept("doc")) {
         GYRE_ASSIGN_OR_RETURN(function_.doc, reader_.Quoted("a text in quotes"));
@@ -125,26 +126,21 @@ class FunctionParser {
       } else if (reader_.Accept("wire")) {
         GYRE_ASSIGN_OR_RETURN(function_.wire_extra, reader_.Quoted("a text in quotes"));
       } else if (reader_.Accept("attr")) {
-        GYRE_ASSIGN_OR_RETURN(const std::string name, reader_.Name("the name of an attribute"));
+        const size_t mark = reader_.Mark();
+        GYRE_ASSIGN_OR_RETURN(std::string name, reader_.Name("the name of an attribute"));
         GYRE_RETURN_IF_ERROR(reader_.Expect("="));
-        GYRE_RETURN_IF_ERROR(ParseAttr(name, function_.attrs));
+        GYRE_RETURN_IF_ERROR(attrs.ReadValueOf(std::move(name), mark, reader_));
       } else {
+        function_.attrs = attrs.Take();
         return absl::OkStatus();
       }
     }
   }
 
-  absl::Status ParseAttr(const std::string& name, AttrMap& attrs) {
-    if (attrs.Has(name)) {
-      return reader_.ErrorAt(reader_.Mark(), absl::StrCat("attribute ", name, " is given twice"));
-    }
-    GYRE_ASSIGN_OR_RETURN(AttrValue value, ReadAttrValue(reader_));
-    attrs.Set(name, std::move(value));
-    return absl::OkStatus();
-  }
-
   // %name = Op(%a, %b:1, ^%c) attr=value : types on "device" at "source" wire "…"
   absl::Status ParseNode() {
+    SpendWork();
+    SpendWorkMemory(kWorkBytesOfNode);
     Node node;
     NodeText text;
     text.mark = reader_.Mark();
@@ -168,6 +164,13 @@ class FunctionParser {
 
   // What stands after a node's inputs.
   absl::Status ParseClauses(Node& node, NodeText& text) {
+    AttrTexts attrs;
+    GYRE_RETURN_IF_ERROR(ParseClauses(node, text, attrs));
+    node.attrs = attrs.Take();
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseClauses(Node& node, NodeText& text, AttrTexts& attrs) {
     while (true) {
       const size_t mark = reader_.Mark();
       if (reader_.Accept(":")) {
@@ -178,7 +181,7 @@ class FunctionParser {
       reader_.Seek(mark);
       GYRE_ASSIGN_OR_RETURN(const std::string word, reader_.Name("an attribute"));
       if (reader_.Accept("=")) {
-        GYRE_RETURN_IF_ERROR(ParseAttr(word, node.attrs));
+        GYRE_RETURN_IF_ERROR(attrs.ReadValueOf(word, mark, reader_));
       } else if (word == "on") {
         GYRE_ASSIGN_OR_RETURN(node.device, reader_.Quoted("a device in quotes"));
       } else if (word == "at") {
@@ -508,7 +511,9 @@ class ProgramParser {
 
 absl::StatusOr<std::shared_ptr<const Program>> ParseProgram(absl::string_view text,
                                                             const OpLookup& ops) {
-  return ProgramParser(text, ops).Parse();
+  return RunStage("reading", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    return ProgramParser(text, ops).Parse();
+  });
 }
 
 }  // namespace gyre

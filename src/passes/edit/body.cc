@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/work.h"
+
 namespace gyre::passes {
 
 std::vector<NodeId> ProducersFirst(const Function& function) {
@@ -46,6 +48,7 @@ Body ReadBody(const Function& function, const Effects& effects,
   body.gives_reference.resize(n);
   std::vector<bool>& gives_reference = body.gives_reference;
   for (const NodeId id : body.order) {
+    SpendWork();
     const Node& node = function.node(id);
     body.effects[id] = effects.Of(node);
     bool takes_reference = false;

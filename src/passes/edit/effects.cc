@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/type_attrs.h"
 #include "passes/prune.h"
@@ -95,6 +96,7 @@ Effects::Effects(const Program& program) : program_(program) {
     EffectSet effects = IsOpaque(*function) ? EffectSet::kUnclear : EffectSet();
     const std::vector<bool> needed = NeededNodes(*function, CallSignature(*function));
     for (const Node& node : function->nodes) {
+      SpendWork();
       if (!needed[node.id]) continue;
       const bool is_call = IsStructured(node.kind()) || IsCallByName(program, node);
       if (!IsCallByName(program, node)) effects |= OwnEffects(node);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/work.h"
 #include "ops/evaluate.h"
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
@@ -61,6 +62,7 @@ std::vector<Tensor> EvaluateCall(const Effects& effects, const Function& functio
   const Body body = ReadBody(function, effects);
   std::vector<std::vector<Tensor>> values(function.nodes.size());
   for (const NodeId id : body.order) {
+    SpendWork();
     const Node& node = function.node(id);
     if (node.kind() == OpKind::kArg) {
       values[id] = {arguments[node.attrs.GetOr<int64_t>("index", 0)]};

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/type_attrs.h"
 
 namespace gyre::passes {
@@ -71,6 +72,8 @@ Function& Rewrite::EditInterface() {
 }
 
 NodeId Rewrite::Add(Node node, NodeId before) {
+  SpendWork();
+  SpendWorkMemory(kWorkBytesOfNode);
   changed_ = true;
   node.id = static_cast<NodeId>(function_.nodes.size());
   if (node.op != nullptr && node.op->stateful() && !function_.name.empty())
@@ -285,6 +288,7 @@ absl::StatusOr<Rewrite::Finished> Rewrite::Finish() && {
   std::vector<Node> nodes;
   nodes.reserve(order.size());
   for (const NodeId id : order) {
+    SpendWork();
     Node node = function_.nodes[id];
     node.id = static_cast<NodeId>(nodes.size());
     for (Endpoint& e : node.inputs) renumber(e.node);

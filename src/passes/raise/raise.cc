@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "ir/shape_inference.h"
 #include "passes/raise/case_chains.h"
 #include "passes/raise/emitter.h"
@@ -247,10 +248,12 @@ absl::StatusOr<Staged> RaisePass(const Staged& staged) {
 }
 
 absl::StatusOr<Staged> Raise(const Staged& staged) {
-  absl::StatusOr<Staged> raised = raise::Raiser(staged).Run();
-  if (!absl::IsUnimplemented(raised.status())) return raised;
-  return absl::UnimplementedError(
-      absl::StrCat("the graph has no structured form: ", raised.status().message()));
+  return RunStage("raising", [&]() -> absl::StatusOr<Staged> {
+    absl::StatusOr<Staged> raised = raise::Raiser(staged).Run();
+    if (!absl::IsUnimplemented(raised.status())) return raised;
+    return absl::UnimplementedError(
+        absl::StrCat("the graph has no structured form: ", raised.status().message()));
+  });
 }
 
 }  // namespace gyre

@@ -1,0 +1,158 @@
+// Deadlines, cancellation and budgets hold before a run as they do in it.
+#include <thread>
+
+#include "base/work.h"
+#include "gtest/gtest.h"
+#include "gyre/session.h"
+#include "preparation/stages.h"
+#include "support/run_text.h"
+#include "support/temp_folder.h"
+
+namespace gyre::testing {
+namespace {
+
+// A clock that another look at it moves on.
+class CountingClock final : public Clock {
+ public:
+  int64_t NowNanos() const override { return ++looks_; }
+  int64_t looks() const { return looks_; }
+
+ private:
+  mutable int64_t looks_ = 0;
+};
+
+class EveryStage : public ::testing::TestWithParam<Stage> {
+ protected:
+  static const Material& Large() {
+    static const auto* const material = new Material(MaterialOf(Chain(20'000)));
+    return *material;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, EveryStage, ::testing::ValuesIn(Stages()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(EveryStage, EndsWithinSomeStepsOfItsDeadline) {
+  const CountingClock clock;
+  Cancellation cancellation(/*deadline_nanos=*/10, clock);
+  const Material& material = Large();
+  const WorkLimit limit(&cancellation);
+  const int64_t before = WorkSpent();
+  const absl::Status status = GetParam().run(material);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_LT(WorkSpent() - before, 30'000);
+}
+
+// A function that calls itself as deep as programs nest would end the process.
+TEST_P(EveryStage, HasRoomOnTheStackOrSaysSo) {
+  for (const std::string& text : {DeepCalls(20'000), SharedBranches(5'000), NestedLoops(3'000)}) {
+    const Material material = MaterialOf(text);
+    Cancellation cancellation(SystemClock().NowNanos() + 2'000'000'000);
+    const WorkLimit limit(&cancellation);
+    const absl::Status status = GetParam().run(material);
+    EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status) ||
+                absl::IsDeadlineExceeded(status))
+        << status;
+  }
+}
+
+TEST_P(EveryStage, EndsWhenItIsCancelled) {
+  Cancellation cancellation;
+  const Material& material = Large();
+  cancellation.Cancel(absl::CancelledError("that's enough"));
+  const WorkLimit limit(&cancellation);
+  const absl::Status status = GetParam().run(material);
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  EXPECT_NE(status.message().find("that's enough\n  while "), absl::string_view::npos) << status;
+}
+
+TEST_P(EveryStage, IsAsItWasAfterwards) {
+  const Material& material = Large();
+  {
+    Cancellation cancellation;
+    cancellation.Cancel(absl::CancelledError("that's enough"));
+    const WorkLimit limit(&cancellation);
+    EXPECT_FALSE(GetParam().run(material).ok());
+  }
+  EXPECT_TRUE(GetParam().run(material).ok());
+}
+
+TEST(PreparationLimits, ABudgetIsForTheProgramToo) {
+  const Material material = MaterialOf(Chain(50'000));
+  Cancellation cancellation;
+  const WorkLimit limit(&cancellation, WorkLimit::kLeastBudget);
+  absl::Status status;
+  for (int i = 0; i < 4 && status.ok(); ++i) status = Stages()[0].run(material);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(PreparationLimits, NoLimitHoldsForOtherThreads) {
+  const Material material = MaterialOf(Chain(5'000));
+  Cancellation cancellation;
+  cancellation.Cancel(absl::CancelledError("that's enough"));
+  const WorkLimit limit(&cancellation);
+  absl::Status other;
+  std::thread([&] { other = Stages()[0].run(material); }).join();
+  EXPECT_TRUE(other.ok()) << other;
+  EXPECT_TRUE(absl::IsCancelled(Stages()[0].run(material)));
+}
+
+TEST(PreparationLimits, OfTwoTheNearerHolds) {
+  const Material material = MaterialOf(Chain(5'000));
+  Cancellation outer, inner;
+  const WorkLimit outer_limit(&outer);
+  {
+    const WorkLimit inner_limit(&inner);
+    inner.Cancel(absl::CancelledError("inner"));
+    EXPECT_TRUE(absl::IsCancelled(Stages()[0].run(material)));
+  }
+  EXPECT_TRUE(Stages()[0].run(material).ok());
+  const WorkLimit inner_limit(nullptr);
+  outer.Cancel(absl::CancelledError("outer"));
+  EXPECT_TRUE(absl::IsCancelled(Stages()[0].run(material)));
+}
+
+// What is prepared for a run is part of it.
+TEST(PreparationLimits, ARunsTimeoutCountsItsCompilation) {
+  const auto session = SessionFor(Chain(50'000));
+  const auto late = session->Run({{"x:0", Tensor::Scalar(1.0f)}}, {"y:0"}, {}, {.timeout_ms = 1});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late.status())) << late.status();
+  EXPECT_NE(late.status().message().find("while compiling the program\n  after "),
+            absl::string_view::npos)
+      << late.status();
+  EXPECT_EQ(RunScalar<float>(*session, {{"x:0", Tensor::Scalar(1.0f)}}, "y:0"), 1.0f);
+}
+
+TEST(PreparationLimits, ACancelledRunCompilesNothing) {
+  const auto session = SessionFor(Chain(50'000));
+  Cancellation cancellation;
+  cancellation.Cancel(absl::CancelledError("that's enough"));
+  const int64_t before = WorkSpent();
+  const auto run =
+      session->Run({{"x:0", Tensor::Scalar(1.0f)}}, {"y:0"}, {}, {.cancellation = &cancellation});
+  EXPECT_TRUE(absl::IsCancelled(run.status())) << run.status();
+  EXPECT_LT(WorkSpent() - before, 10'000);
+}
+
+TEST(PreparationLimits, HoldWhatAThreadLoads) {
+  const test::TempFolder folder;
+  const std::string path = folder.Write("chain.gyre", Chain(50'000));
+  {
+    const PreparationLimit limit({.timeout_ms = 1});
+    const auto session = Session::Load(path);
+    EXPECT_TRUE(absl::IsDeadlineExceeded(session.status())) << session.status();
+  }
+  EXPECT_TRUE(Session::Load(path).ok());
+}
+
+// 2^40 calls: they run until the time is over, and compiling them is no part of it.
+TEST(PreparationLimits, EndARunOfMoreCallsThanThereIsTime) {
+  const auto session = SessionFor(CallsTwice(40));
+  const auto run = session->Run({{"x:0", Tensor::Scalar(1.0f)}}, {"y:0"}, {},
+                                {.timeout_ms = 2000, .budget_bytes = 100 << 20});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(run.status())) << run.status();
+  EXPECT_NE(run.status().message().find("in function f"), absl::string_view::npos) << run.status();
+}
+
+}  // namespace
+}  // namespace gyre::testing

@@ -1,0 +1,90 @@
+#include "preparation/stages.h"
+
+#include <optional>
+
+#include "devices/device_set.h"
+#include "exec/engine.h"
+#include "grad/gradients.h"
+#include "graphdef/export.h"
+#include "graphdef/import.h"
+#include "gtest/gtest.h"
+#include "ir/shape_inference.h"
+#include "ir/text/parser.h"
+#include "ir/verifier.h"
+#include "ops/registry.h"
+#include "session/form.h"
+#include "support/signature.h"
+
+namespace gyre::testing {
+namespace {
+
+absl::Status Plan(const Material& material, const char* engine, const SessionOptions& session,
+                  const char* devices, std::optional<uint64_t> spread_seed) {
+  auto signature = SignatureOf(*material.program, {"x:0"}, {"y:0"}, {});
+  if (!signature.ok()) return signature.status();
+  auto staged = ToForm(MakeStaged(material.program, *signature), session);
+  if (!staged.ok()) return staged.status();
+  EngineOptions options;
+  if (*devices != 0) options.devices = *ParseDeviceSet(devices);
+  options.place.spread_seed = spread_seed;
+  return FindEngine(engine)->Compile(staged->program, staged->signature, options).status();
+}
+
+std::function<absl::Status(const Material&)> Planned(const char* engine, const char* form,
+                                                     const char* devices = "",
+                                                     std::optional<uint64_t> spread_seed = {}) {
+  return [=](const Material& material) {
+    SessionOptions options;
+    options.form = form;
+    return Plan(material, engine, options, devices, spread_seed);
+  };
+}
+
+std::function<absl::Status(const Material&)> Differentiated(const char* memory) {
+  return [=](const Material& material) -> absl::Status {
+    auto signature = SignatureOf(*material.program, {"x:0"}, {"y:0"}, {});
+    if (!signature.ok()) return signature.status();
+    GradientRequest request;
+    request.ys = signature->fetches;
+    request.xs = signature->feeds;
+    request.memory = memory;
+    return DenseGradients(material.program, request).status();
+  };
+}
+
+}  // namespace
+
+Material MaterialOf(const std::string& text) {
+  Material material{text, "", nullptr};
+  auto program = ParseProgram(text, Ops());
+  EXPECT_TRUE(program.ok()) << program.status();
+  if (!program.ok()) return material;
+  material.program = *std::move(program);
+  auto bytes = ExportGraphDef(*material.program, GraphFormat::kBinary);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  if (bytes.ok()) material.graph_def = *std::move(bytes);
+  return material;
+}
+
+const std::vector<Stage>& Stages() {
+  static const auto* const stages = new std::vector<Stage>{
+      {"ReadText", [](const Material& m) { return ParseProgram(m.text, Ops()).status(); }},
+      {"ReadGraphDef",
+       [](const Material& m) { return ImportGraphDef(m.graph_def, Ops(), {}).status(); }},
+      {"Verify", [](const Material& m) { return Verify(*m.program, Dialect::kAny); }},
+      {"InferShapes", [](const Material& m) { return InferShapes(*m.program).status(); }},
+      {"PlanReference", Planned("reference", "imported")},
+      {"PlanDataflow", Planned("dataflow", "imported")},
+      {"PlanDevices", Planned("dataflow", "imported", "cpu:2")},
+      {"PlanSpread", Planned("dataflow", "imported", "cpu:2", 3)},
+      {"Raise", Planned("reference", "raised")},
+      {"Relower", Planned("reference", "relowered")},
+      {"Optimize", Planned("reference", "optimized")},
+      {"Differentiate", Differentiated("")},
+      {"Recompute", Differentiated("recompute(2)"), /*has_memory_policy=*/true},
+      {"Checkpoint", Differentiated("checkpoint(200)"), /*has_memory_policy=*/true},
+  };
+  return *stages;
+}
+
+}  // namespace gyre::testing
