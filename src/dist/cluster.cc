@@ -8,6 +8,7 @@
 #include "base/attention.h"
 #include "base/cancellation.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "dist/membership.h"
 #include "dist/step_failure.h"
 #include "graphdef/export.h"
@@ -18,6 +19,8 @@ namespace gyre::dist {
 namespace {
 
 // A client's channels are looked after at least so often, whatever the failure time.
+// For how long a client waits for compiled programs before it looks whether it may go on waiting.
+constexpr int64_t kMostPatienceNanos = 10'000'000;
 constexpr int64_t kMostTickNanos = 500'000'000;
 // Round trips beside the first, when a run is watched: the shortest tells most of a worker's clock.
 constexpr int kMorePings = 3;
@@ -348,8 +351,10 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
     return std::all_of(replies.begin(), replies.end(), [](const auto& r) { return r.has_value(); });
   };
   while (status.ok() && !has_all()) {
-    membership_->host.Wait(lock, membership_->changed, membership_->settings.failure_nanos);
+    membership_->host.Wait(lock, membership_->changed,
+                           std::min(kMostPatienceNanos, membership_->settings.failure_nanos));
     status = membership_->AnyGone();
+    status.Update(WorkLimit::Check());
   }
   std::vector<proto::Compiled> parts;
   for (std::optional<proto::Compiled>& reply : membership_->compiling[id].replies) {

@@ -16,6 +16,7 @@
 #include "base/cancellation.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "dist/messages.h"
 #include "dist/secret.h"
 #include "dist/watch/teller.h"
@@ -413,11 +414,10 @@ void Worker::Client::Drop(const proto::Drop& drop) {
 
 absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation& cancellation,
                                      proto::Compiled* reply) {
+  const WorkLimit limit(&cancellation, PhysicalMemoryBytes() / 4 * 3);
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                         ImportGraphDef(compile.graph(), Ops(), {.format = GraphFormat::kBinary}));
-  GYRE_RETURN_IF_ERROR(cancellation.Poll());
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
-  GYRE_RETURN_IF_ERROR(cancellation.Poll());
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
   EngineOptions options;
   options.window = compile.window();

@@ -42,13 +42,17 @@ struct PyExecutable {
       return callable;
     const std::shared_ptr<Session> root = own == nullptr ? RootSession() : own->root();
     const uint64_t made_with = OptionsVersion();
-    std::shared_ptr<const Session::Callable> made;
+    absl::StatusOr<Session::Callable> compiled = absl::UnknownError("has not been compiled");
     {
-      const nb::gil_scoped_release release;
-      const std::unique_ptr<Session> session = ValueOf(root->WithProgram(program));
-      made = std::make_shared<const Session::Callable>(
-          ValueOf(session->Prepare(feeds, fetches, targets)));
+      const InterruptibleWork work;
+      {
+        const nb::gil_scoped_release release;
+        const absl::StatusOr<std::unique_ptr<Session>> session = root->WithProgram(program);
+        compiled = session.ok() ? (*session)->Prepare(feeds, fetches, targets) : session.status();
+      }
+      if (work.was_interrupted()) ThrowIfInterrupted();
     }
+    const auto made = std::make_shared<const Session::Callable>(ValueOf(std::move(compiled)));
     callable = made;
     version = made_with;
     return made;

@@ -7,13 +7,14 @@
 #include <cstdint>
 
 #include "base/cancellation.h"
+#include "base/work.h"
 
 namespace gyre::python {
 
 // While it lives, handlers of signals run, if the thread is Python's main thread; one that raises
 // cancels this. Within one long kernel they cannot run, and wait for its end; but Ctrl-C cancels it
-// there, too, unless the program handles that itself. Made with the GIL held, destroyed with or without; throws what Python's handlers raise for a
-// signal that has come just before. About 30 ns.
+// there, too, unless the program handles that itself. Made with the GIL held, destroyed with or
+// without; throws what Python's handlers raise for a signal that has come just before. About 30 ns.
 class Interruptible {
  public:
   explicit Interruptible(Cancellation& cancellation);
@@ -28,6 +29,19 @@ class Interruptible {
   Interruptible* outer_ = nullptr;  // of runs within runs
   bool is_registered_ = false;
   friend struct InterruptState;
+};
+
+// While it lives, Ctrl-C ends what this thread prepares: programs that are compiled,
+// differentiated, read. Made and destroyed as Interruptible.
+class InterruptibleWork {
+ public:
+  InterruptibleWork() : interruptible_(cancellation_), limit_(&cancellation_) {}
+  bool was_interrupted() const { return cancellation_.IsCancelled(); }
+
+ private:
+  Cancellation cancellation_;
+  const Interruptible interruptible_;
+  const WorkLimit limit_;
 };
 
 // Throws what a handler raised during the run that has ended, and what one raises for a signal that

@@ -54,16 +54,18 @@ node { name: "v" op: "StringLength" input: "u:3" }
 }
 
 TEST(AdversarialPrograms, NextIterationOutsideOfAnyLoopIsRefused) {
-  auto session = SessionFor(R"(
+  const auto program = ParseProgram(R"(
 graph {
   %c = Const() value=int32{1} : int32
   %m = Merge(%c, %n) : (int32, int32)
   %a = AddV2(%m, %c) : int32
   %n = NextIteration(%a) : int32
 }
-)");
-  ASSERT_NE(session, nullptr);
-  EXPECT_THAT(Message(RunStatus(*session, {}, "a:0")), HasSubstr("{{node n}} is outside of any"));
+)",
+                                    Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_THAT(Message(Session::Create(*program).status()),
+              HasSubstr("it must be a variable of its loop"));
 }
 
 TEST(AdversarialPrograms, ExitOfEveryIterationIsAnErrorOfTheRun) {

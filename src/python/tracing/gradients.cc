@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "python/graph.h"
+#include "python/interrupt.h"
 #include "python/tracing/body.h"
 
 namespace gyre::python {
@@ -31,6 +32,18 @@ GradientOptions ToOptions(nb::handle grad_ys, nb::handle stops, nb::handle uncon
   return options;
 }
 
+// find(), which Ctrl-C ends.
+template <typename Find>
+auto Interruptibly(const Find& find) -> decltype(find()) {
+  const InterruptibleWork work;
+  try {
+    return find();
+  } catch (...) {
+    if (work.was_interrupted()) ThrowIfInterrupted();
+    throw;
+  }
+}
+
 nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle stops,
                    nb::handle unconnected, nb::handle memory, bool sparse) {
   const auto graph = RequireGraph("gradients");
@@ -38,9 +51,13 @@ nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle 
   for (const Value& x : ValuesOf(xs, "xs")) sources.emplace_back(x);
   const GradientOptions options = ToOptions(grad_ys, stops, unconnected, memory);
   const std::vector<Value> of = ValuesOf(ys, "ys");
-  if (!sparse) return WrapAll(gradients(of, sources, options, kNowhere), graph);
+  if (!sparse) {
+    return WrapAll(Interruptibly([&] { return gradients(of, sources, options, kNowhere); }), graph);
+  }
   nb::list list;
-  for (const SparseGradient& g : sparse_gradients(of, sources, options, kNowhere)) {
+  const std::vector<SparseGradient> found =
+      Interruptibly([&] { return sparse_gradients(of, sources, options, kNowhere); });
+  for (const SparseGradient& g : found) {
     if (!g.values.has_value()) {
       list.append(nb::none());
     } else if (!g.is_sparse()) {
