@@ -1,0 +1,86 @@
+// What the commands write, where one is killed in the middle: the old file or the new one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "cli/gyre.h"
+#include "support/kill.h"
+#include "support/temp_folder.h"
+#include "tensor/io/file.h"
+
+namespace gyre::cli {
+namespace {
+
+using test::TempFolder;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using Words = std::vector<std::string>;
+
+// A graph that is a matrix of one number, of 40 KB.
+std::string GraphOf(const TempFolder& folder, int number) {
+  return folder.Write(absl::StrCat("graph", number, ".pbtxt"), absl::StrCat(R"(
+node { name: "x" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 100 } dim { size: 100 } }
+                                            float_val: )",
+                                                                            number, R"( } } } }
+node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+)"));
+}
+
+// Expects that of a command that is given one graph and another in turns, and is killed, the file
+// is one that either graph makes.
+void ExpectOneOfTwo(const std::string& file,
+                    const std::function<Words(const std::string&)>& words) {
+  const TempFolder graphs, folder(TempFolder::kInMemory);
+  const std::string one = GraphOf(graphs, 1), two = GraphOf(graphs, 2), path = folder.Path(file);
+  const auto write = [&](const std::string& graph) {
+    Words command = words(graph);
+    command.push_back(path);
+    return Gyre(command).code;
+  };
+  ASSERT_EQ(write(one), 0);
+  const std::string first = *ReadFile(path);
+  ASSERT_EQ(write(two), 0);
+  const std::string second = *ReadFile(path);
+  ASSERT_NE(first, second);
+  const int kills = test::KillAtRandomMoments(
+      100,
+      [&] {
+        while (write(one) == 0 && write(two) == 0) {
+        }
+      },
+      [&] { EXPECT_THAT(*ReadFile(path), AnyOf(first, second)); });
+  EXPECT_EQ(kills, 100);
+  ASSERT_EQ(write(one), 0);
+  EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre(file));
+}
+
+TEST(KilledWriters, ConvertedGraphs) {
+  ExpectOneOfTwo("out.pb", [](const std::string& graph) { return Words{"convert", graph}; });
+}
+
+TEST(KilledWriters, FetchedTensors) {
+  ExpectOneOfTwo("out.safetensors", [](const std::string& graph) {
+    return Words{"run", graph, "--fetch", "y", "--out"};
+  });
+}
+
+TEST(KilledWriters, Timelines) {
+  const TempFolder graphs, folder(TempFolder::kInMemory);
+  const std::string graph = GraphOf(graphs, 1), path = folder.Path("trace.json");
+  const auto write = [&] { return Gyre({"run", graph, "--fetch", "y", "--trace", path}).code; };
+  ASSERT_EQ(write(), 0);
+  const int kills = test::KillAtRandomMoments(
+      100,
+      [&] {
+        while (write() == 0) {
+        }
+      },
+      [&] { EXPECT_EQ(Gyre({"trace", path}).code, 0); });
+  EXPECT_EQ(kills, 100);
+  ASSERT_EQ(write(), 0);
+  EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre("trace.json"));
+}
+
+}  // namespace
+}  // namespace gyre::cli
