@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/cancellation.h"
+#include "base/status.h"
 #include "front/graph_state.h"
 #include "python/cluster/cluster.h"
 #include "python/graph.h"
@@ -42,16 +43,14 @@ struct PyExecutable {
       return callable;
     const std::shared_ptr<Session> root = own == nullptr ? RootSession() : own->root();
     const uint64_t made_with = OptionsVersion();
-    absl::StatusOr<Session::Callable> compiled = absl::UnknownError("has not been compiled");
-    {
-      const InterruptibleWork work;
-      {
-        const nb::gil_scoped_release release;
-        const absl::StatusOr<std::unique_ptr<Session>> session = root->WithProgram(program);
-        compiled = session.ok() ? (*session)->Prepare(feeds, fetches, targets) : session.status();
-      }
-      if (work.was_interrupted()) ThrowIfInterrupted();
-    }
+    const auto compile = [&]() -> absl::StatusOr<Session::Callable> {
+      const nb::gil_scoped_release release;
+      GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, root->WithProgram(program));
+      return session->Prepare(feeds, fetches, targets);
+    };
+    const InterruptibleWork work;
+    absl::StatusOr<Session::Callable> compiled = compile();
+    if (work.was_interrupted()) ThrowIfInterrupted();
     const auto made = std::make_shared<const Session::Callable>(ValueOf(std::move(compiled)));
     callable = made;
     version = made_with;

@@ -77,3 +77,43 @@ def test_within_100_ms(name, tmp_path):
         watchdog.cancel()
         process.kill()
         process.communicate()
+
+
+def test_while_a_program_is_compiled(tmp_path):
+    """A graph of 200,000 ops takes seconds to compile; Ctrl-C does not wait for that."""
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent("""
+        import time
+        import gyre.compat.v1 as v1
+        graph = v1.Graph()
+        with graph.as_default():
+            x = y = v1.placeholder("float32", [])
+            for _ in range(200000):
+                y = v1.negative(y)
+        with v1.Session(graph=graph) as session:
+            session.run(x, {x: 1.0})
+            print("running", flush=True)
+            try:
+                session.run(y, {x: 1.0})
+                print("compiled", flush=True)
+            except KeyboardInterrupt:
+                print(time.monotonic(), flush=True)
+            print(session.run(x, {x: 2.0}), flush=True)
+        """))
+    process = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=set_default_signals)
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout.readline() == "running\n", process.stderr.read()
+        time.sleep(0.2)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        answer = process.stdout.readline()
+        assert answer, process.stderr.read()
+        assert float(answer) - sent < 0.2
+        assert process.stdout.readline() == "2.0\n"
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
