@@ -46,19 +46,29 @@ uint64_t RankKey(T x) {
 }
 
 // Leaves the k first elements of the row, in order, in `best`: a heap whose top is the last of
-// them takes in each element that comes before it.
+// them takes in each element that comes before it. Stops half-way when the run is cancelled.
 template <typename T>
-void SelectRow(const T* row, int64_t n, int64_t k, Ranked* best) {
-  for (int64_t i = 0; i < k; ++i) best[i] = {RankKey(row[i]), i};
-  std::make_heap(best, best + k, Before);
+void SelectRow(const KernelContext& ctx, const T* row, int64_t n, int64_t k, Ranked* best) {
+  const auto must_stop = [&ctx](int64_t i) {
+    return i % kElementGrain == kElementGrain - 1 && !ctx.Poll().ok();
+  };
+  for (int64_t i = 0; i < k; ++i) {
+    if (must_stop(i)) return;
+    best[i] = {RankKey(row[i]), i};
+    std::push_heap(best, best + i + 1, Before);
+  }
   for (int64_t i = k; i < n; ++i) {
+    if (must_stop(i)) return;
     const uint64_t key = RankKey(row[i]);
     if (key <= best[0].key) continue;  // an equal element with a larger index comes later
     std::pop_heap(best, best + k, Before);
     best[k - 1] = {key, i};
     std::push_heap(best, best + k, Before);
   }
-  std::sort_heap(best, best + k, Before);
+  for (int64_t end = k; end > 1; --end) {
+    if (must_stop(end)) return;
+    std::pop_heap(best, best + end, Before);
+  }
 }
 
 struct TopKOutputs {
@@ -79,15 +89,20 @@ absl::Status SelectRows(const KernelContext& ctx, const Tensor& input, int64_t k
   GYRE_RETURN_IF_ERROR(RunPieces(ctx, rows, grain, [&](int64_t begin, int64_t end) {
     T* values = out.values.mutable_values<T>().data();
     for (int64_t r = begin; r < end; ++r) {
-      SelectRow(x + r * n, n, k, best + r * k);
-      for (int64_t i = 0; i < k; ++i) values[r * k + i] = x[r * n + best[r * k + i].index];
+      SelectRow(ctx, x + r * n, n, k, best + r * k);
+      for (int64_t i = 0; i < k; ++i) {
+        if (i % kElementGrain == kElementGrain - 1 && !ctx.Poll().ok()) return;
+        values[r * k + i] = x[r * n + best[r * k + i].index];
+      }
     }
   }));
+  GYRE_RETURN_IF_ERROR(ctx.Poll());  // the pieces stop half-way when cancelled
   return VisitType<Types<int16_t, int32_t, int64_t>>(out.indices.dtype(), [&](auto tag) {
     using Index = typename decltype(tag)::type;
     const auto to = out.indices.mutable_values<Index>();
-    for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<Index>(best[i].index);
-    return absl::OkStatus();
+    return RunPieces(ctx, rows * k, kElementGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<Index>(best[i].index);
+    });
   });
 }
 

@@ -105,7 +105,10 @@ absl::Status Invert(KernelContext& ctx) {
   const auto perm = ctx.input(0).values<T>();
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.input_dtype(0), ctx.input(0).shape()));
   const auto inverse = out.mutable_values<T>();
-  std::fill(inverse.begin(), inverse.end(), T(-1));
+  GYRE_RETURN_IF_ERROR(
+      RunPieces(ctx, out.num_elements(), kElementGrain, [&](int64_t begin, int64_t end) {
+        std::fill(inverse.begin() + begin, inverse.begin() + end, T(-1));
+      }));
   for (size_t i = 0; i < perm.size(); ++i) {
     const T d = perm[i];
     if (d < 0 || static_cast<size_t>(d) >= perm.size()) {

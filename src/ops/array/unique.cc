@@ -1,5 +1,4 @@
 // Unique: the distinct elements of a vector, in order of first appearance.
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -28,8 +27,8 @@ auto Key(const T& x) {
   }
 }
 
-// An open-addressing table of the numbers given so far; -1: free. Its size is a power of two, and
-// at least half of it stays free.
+// An open-addressing table of the numbers given so far, counted from 1; 0: free. Its size is a
+// power of two, and at least half of it stays free.
 struct Table {
   int64_t* slots;
   uint64_t mask;
@@ -50,14 +49,14 @@ absl::StatusOr<int64_t> Number(const KernelContext& ctx, absl::Span<const T> x, 
       continue;
     }
     uint64_t at = absl::HashOf(key) & table.mask;
-    while (table.slots[at] >= 0 && !(Key(x[firsts[table.slots[at]]]) == key)) {
+    while (table.slots[at] > 0 && !(Key(x[firsts[table.slots[at] - 1]]) == key)) {
       at = (at + 1) & table.mask;
     }
-    if (table.slots[at] < 0) {
-      table.slots[at] = count;
+    if (table.slots[at] == 0) {
       firsts[count++] = i;
+      table.slots[at] = count;
     }
-    ids[i] = static_cast<Id>(table.slots[at]);
+    ids[i] = static_cast<Id>(table.slots[at] - 1);
   }
   return count;
 }
@@ -71,8 +70,7 @@ absl::Status FindUnique(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(Tensor firsts, ctx.Allocate(DType::kInt64, Shape::Vector(n)));
   int64_t slots = 16;
   while (slots < 2 * n) slots *= 2;
-  GYRE_ASSIGN_OR_RETURN(Tensor table, ctx.Allocate(DType::kInt64, Shape::Vector(slots)));
-  std::memset(table.mutable_raw_data(), 0xff, table.bytes());
+  GYRE_ASSIGN_OR_RETURN(Tensor table, ctx.AllocateZeros(DType::kInt64, Shape::Vector(slots)));
   const Table hashed{table.mutable_values<int64_t>().data(), static_cast<uint64_t>(slots - 1)};
   int64_t* first = firsts.mutable_values<int64_t>().data();
   int64_t count = 0;
@@ -84,7 +82,10 @@ absl::Status FindUnique(KernelContext& ctx) {
   }));
   GYRE_ASSIGN_OR_RETURN(Tensor y, ctx.Allocate(input.dtype(), Shape::Vector(count)));
   const auto distinct = y.mutable_values<T>();
-  for (int64_t i = 0; i < count; ++i) distinct[i] = x[first[i]];
+  for (int64_t i = 0; i < count; ++i) {
+    if (i % kElementGrain == kElementGrain - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    distinct[i] = x[first[i]];
+  }
   ctx.set_output(0, std::move(y));
   ctx.set_output(1, std::move(ids));
   return absl::OkStatus();

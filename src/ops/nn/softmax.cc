@@ -8,19 +8,23 @@
 namespace gyre {
 namespace {
 
-// `out` may be the row itself.
+// `out` may be the row itself. Stops half-way when the run is cancelled.
 template <typename T, bool kLog>
-void ComputeRow(const SoftmaxRow<T>& row, T* out) {
+void ComputeRow(const KernelContext& ctx, const SoftmaxRow<T>& row, T* out) {
+  const auto must_stop = [&] { return row.n > kSoftmaxGrain && !ctx.Poll().ok(); };
   const RowType<T> max = MaxOf(row);
+  if (must_stop()) return;
   if constexpr (kLog) {
     RowType<T> sum = 0;
     ForExponentials(row, max, [&](int64_t, int64_t count, const RowType<T>* exps) {
       sum += SumOf(exps, count);
     });
+    if (must_stop()) return;
     const RowType<T> log_sum = std::log(sum);
     for (int64_t j = 0; j < row.n; ++j) out[j] = static_cast<T>(row[j] - max - log_sum);
   } else {
     const RowType<T> sum = SumExponentials(row, max, out);
+    if (must_stop()) return;
     Normalize(row, max, sum, out);
   }
 }
@@ -41,9 +45,10 @@ absl::Status RunSoftmax(KernelContext& ctx) {
     GYRE_RETURN_IF_ERROR(
         ctx.ParallelRun(out.num_elements() / n, grain, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            ComputeRow<T, kLog>(SoftmaxRow<T>{from + i * n, 1, n}, to + i * n);
+            ComputeRow<T, kLog>(ctx, SoftmaxRow<T>{from + i * n, 1, n}, to + i * n);
           }
         }));
+    GYRE_RETURN_IF_ERROR(ctx.Poll());  // ComputeRow stops half-way when cancelled
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -12,6 +12,7 @@ namespace gyre {
 namespace {
 
 constexpr int64_t kTile = 256;  // neighbouring columns combined at once
+constexpr int64_t kWorkPerPoll = 1 << 16;
 
 // Rows [begin, end) of the data make segment `id`.
 struct Segment {
@@ -22,9 +23,14 @@ struct Segment {
 
 // The runs of equal ids. INVALID_ARGUMENT unless they are non-negative and don't decrease.
 template <typename I>
-absl::StatusOr<std::vector<Segment>> FindSegments(absl::Span<const I> ids) {
+absl::StatusOr<std::vector<Segment>> FindSegments(const KernelContext& ctx,
+                                                  absl::Span<const I> ids) {
   std::vector<Segment> segments;
+  // At once where ids are as they must be: moving them when there are more takes long.
+  if (!ids.empty() && ids.front() >= 0 && ids.back() >= ids.front())
+    segments.reserve(std::min<size_t>(ids.size(), ids.back() - ids.front() + 1));
   for (size_t i = 0; i < ids.size(); ++i) {
+    if (i % kWorkPerPoll == kWorkPerPoll - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
     const int64_t id = ids[i];
     if (id < 0) {
       return absl::InvalidArgumentError(
@@ -56,16 +62,17 @@ absl::StatusOr<std::vector<Segment>> SegmentsInput(const KernelContext& ctx) {
         absl::StrCat("segment_ids must have one id for each row of data, but there are ",
                      ids.dim(0), " ids and the shape of data is ", data.shape().ToString()));
   }
-  if (ids.dtype() == DType::kInt32) return FindSegments(ids.values<int32_t>());
-  return FindSegments(ids.values<int64_t>());
+  if (ids.dtype() == DType::kInt32) return FindSegments(ctx, ids.values<int32_t>());
+  return FindSegments(ctx, ids.values<int64_t>());
 }
 
 // What depends on the type of the elements and on how they are combined.
 struct SegmentFunctions {
   // Fills n elements that belong to no segment.
   void (*fill)(void* out, int64_t n);
-  // Combines rows of `width` elements into one.
-  void (*reduce)(const void* rows, int64_t num_rows, int64_t width, void* out);
+  // Combines rows of `width` elements into one. Stops half-way when the run is cancelled.
+  void (*reduce)(const KernelContext& ctx, const void* rows, int64_t num_rows, int64_t width,
+                 void* out);
 };
 
 template <typename T, SegmentCombine kCombine>
@@ -76,14 +83,17 @@ void FillMissing(void* out, int64_t n) {
 }
 
 template <typename T, SegmentCombine kCombine>
-void ReduceRows(const void* rows, int64_t num_rows, int64_t width, void* out) {
+void ReduceRows(const KernelContext& ctx, const void* rows, int64_t num_rows, int64_t width,
+                void* out) {
   for (int64_t column = 0; column < width; column += kTile) {
     const int64_t n = std::min(kTile, width - column);
+    const int64_t rows_per_poll = std::max<int64_t>(1, kWorkPerPoll / n);
     Accumulator<T> acc[kTile];
     const T* row = static_cast<const T*>(rows) + column;
     T* to = static_cast<T*>(out) + column;
     for (int64_t j = 0; j < n; ++j) acc[j] = ToAccumulator(row[j]);
     for (int64_t i = 1; i < num_rows; ++i) {
+      if (i % rows_per_poll == 0 && !ctx.Poll().ok()) return;
       row += width;
       for (int64_t j = 0; j < n; ++j) acc[j] = CombineIntoSegment<T, kCombine>(acc[j], row[j]);
     }
@@ -119,10 +129,11 @@ absl::Status RunSegments(KernelContext& ctx, const SegmentFunctions& functions) 
         const Segment& segment = segments[s];
         const int64_t gap = s == 0 ? 0 : segments[s - 1].id + 1;
         functions.fill(to + gap * row_bytes, (segment.id - gap) * width);
-        functions.reduce(from + segment.begin * row_bytes, segment.end - segment.begin, width,
+        functions.reduce(ctx, from + segment.begin * row_bytes, segment.end - segment.begin, width,
                          to + segment.id * row_bytes);
       }
     }));
+    GYRE_RETURN_IF_ERROR(ctx.Poll());  // `reduce` stops half-way when cancelled
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -11,15 +11,21 @@
 namespace gyre {
 namespace {
 
+constexpr int64_t kWorkPerPoll = 1 << 18;
+
 // The ids, checked: each below num_segments. Negative ones stay; their rows are dropped.
 template <typename I>
-absl::Status ReadIds(absl::Span<const I> ids, int64_t num_segments, std::vector<int64_t>& out) {
-  out.assign(ids.begin(), ids.end());
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i] >= num_segments) {
-      return absl::InvalidArgumentError(absl::StrCat("segment_ids[", i, "] = ", out[i],
-                                                     " is out of range [0, ", num_segments, ")"));
+absl::Status ReadIds(const KernelContext& ctx, absl::Span<const I> ids, int64_t num_segments,
+                     std::vector<int64_t>& out) {
+  out.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i % kWorkPerPoll == kWorkPerPoll - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    const int64_t id = ids[i];
+    if (id >= num_segments) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("segment_ids[", i, "] = ", id, " is out of range [0, ", num_segments, ")"));
     }
+    out.push_back(id);
   }
   return absl::OkStatus();
 }
@@ -38,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> IdsInput(const KernelContext& ctx, int64_t 
   std::vector<int64_t> out;
   using IdTypes = Types<int16_t, int32_t, int64_t>;
   GYRE_RETURN_IF_ERROR(VisitType<IdTypes>(ids.dtype(), [&](auto tag) {
-    return ReadIds(ids.values<typename decltype(tag)::type>(), num_segments, out);
+    return ReadIds(ctx, ids.values<typename decltype(tag)::type>(), num_segments, out);
   }));
   return out;
 }
@@ -77,7 +83,6 @@ void CombineRow(const void* row, void* segment, int64_t begin, int64_t end) {
 absl::Status CombineRows(const KernelContext& ctx, const SegmentFunctions& functions,
                          const char* data, const std::vector<int64_t>& ids, int64_t width,
                          int64_t row_bytes, char* out) {
-  constexpr int64_t kWorkPerPoll = 1 << 18;
   const auto rows = static_cast<int64_t>(ids.size());
   const int64_t grain = std::max<int64_t>(64, (1 << 16) / rows);
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(width, grain, [&](int64_t begin, int64_t end) {
@@ -102,12 +107,16 @@ absl::Status RunUnsortedSegments(KernelContext& ctx, const SegmentFunctions& fun
   GYRE_ASSIGN_OR_RETURN(const Shape shape,
                         OutputShape(data.shape(), ctx.input(1).rank(), num_segments));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(data.dtype(), shape));
-  functions.fill(out.mutable_raw_data(), out.num_elements());
+  char* const results = static_cast<char*>(out.mutable_raw_data());
+  const auto size = static_cast<int64_t>(DTypeSize(data.dtype()));
+  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
+      out.num_elements(), kWorkPerPoll,
+      [&](int64_t begin, int64_t end) { functions.fill(results + begin * size, end - begin); }));
   if (data.num_elements() > 0 && out.num_elements() > 0) {
     const int64_t width = data.num_elements() / static_cast<int64_t>(ids.size());
-    const int64_t row_bytes = width * static_cast<int64_t>(DTypeSize(data.dtype()));
+    const int64_t row_bytes = width * size;
     GYRE_RETURN_IF_ERROR(CombineRows(ctx, functions, static_cast<const char*>(data.raw_data()), ids,
-                                     width, row_bytes, static_cast<char*>(out.mutable_raw_data())));
+                                     width, row_bytes, results));
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -1,0 +1,196 @@
+// Kernels of large inputs look whether they are to stop: how much they compute between two looks.
+#include <time.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/math_values.h"
+#include "ops/resource_run.h"
+
+namespace gyre::test {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(GYRE_TSAN)
+constexpr int64_t kSlower = 30;
+#else
+constexpr int64_t kSlower = 1;
+#endif
+// Some 10 to 50 times what kernels aim at, for machines that are slow or busy.
+constexpr int64_t kLimitNanos = 25'000'000 * kSlower;
+constexpr int64_t kLarge = 5'000'000;
+
+int64_t CpuNanos() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+// Asked at each look for a run's deadline: notes what this thread has computed since the last one.
+class LookClock final : public Clock {
+ public:
+  int64_t NowNanos() const override {
+    const int64_t now = CpuNanos();
+    longest_ = std::max(longest_, now - last_);
+    last_ = now;
+    return 0;
+  }
+  void Begin() {
+    longest_ = 0;
+    last_ = CpuNanos();
+  }
+  int64_t longest() const { return longest_; }
+
+ private:
+  mutable int64_t last_ = 0;
+  mutable int64_t longest_ = 0;
+};
+
+// The longest time that the op computes without a look, the best of a few tries.
+int64_t LongestWithoutALook(absl::string_view op, const std::vector<Tensor>& inputs,
+                            const AttrMap& attrs) {
+  int64_t best = INT64_MAX;
+  for (int i = 0; i < 5 && best > kLimitNanos; ++i) {
+    ResourceRun run;
+    LookClock clock;
+    Cancellation cancellation(/*deadline_nanos=*/1, clock);
+    run.env().cancellation = &cancellation;
+    absl::StatusOr<Node> node = MakeNode(Ops(), op, inputs, attrs);
+    EXPECT_TRUE(node.ok()) << std::string(op) << ": " << node.status();
+    if (!node.ok()) return INT64_MAX;
+    std::vector<Tensor> given = inputs;
+    clock.Begin();
+    const auto outputs = EvaluateNode(Ops(), *node, std::move(given), run.env());
+    clock.NowNanos();
+    EXPECT_TRUE(outputs.ok()) << std::string(op) << ": " << outputs.status();
+    best = std::min(best, clock.longest());
+  }
+  return best;
+}
+
+template <typename T>
+Tensor Numbers(std::vector<int64_t> dims, int64_t multiplier = 1, int64_t modulus = INT64_MAX) {
+  const Shape shape = ShapeOf(std::move(dims));
+  std::vector<T> values(shape.num_elements());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>(static_cast<int64_t>(i) * multiplier % modulus);
+  return Tensor::FromValues<T>(values, shape);
+}
+
+Tensor Texts(int64_t n) {
+  std::vector<std::string> values(n);
+  for (int64_t i = 0; i < n; ++i) values[i] = std::to_string(i * 7919 % n);
+  return Tensor::FromValues<std::string>(values, ShapeOf({n}));
+}
+
+Tensor Ints(std::vector<int32_t> values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return Tensor::FromValues<int32_t>(values, ShapeOf({n}));
+}
+
+struct Case {
+  absl::string_view op;
+  std::vector<Tensor> inputs;
+  AttrMap attrs = {};
+};
+
+std::vector<Case> Cases() {
+  const Tensor x = Numbers<float>({kLarge}, 7919, kLarge);
+  const Tensor ids = Numbers<int32_t>({kLarge}, 7919, kLarge);  // each number once, in disorder
+  const Tensor rising = Numbers<int32_t>({kLarge});
+  const Tensor square = Numbers<float>({2000, 2500});
+  const Tensor column = Numbers<int32_t>({kLarge, 1}, 7919, kLarge);
+  const Tensor size = Ints({static_cast<int32_t>(kLarge)});
+  const Tensor half = Ints({static_cast<int32_t>(kLarge / 2)});
+  const auto scalar = [](int64_t n) { return Tensor::Scalar<int32_t>(static_cast<int32_t>(n)); };
+  const Tensor texts = Texts(1'000'000);
+  const Tensor truths = Numbers<uint8_t>({kLarge}, 1, 2);
+  std::vector<Case> all;
+  all.push_back({"Unique", {Numbers<int64_t>({kLarge}, 7919)}});
+  all.push_back({"Unique", {Numbers<int64_t>({kLarge}, 1, 2)}});
+  all.push_back({"Unique", {texts}});
+  all.push_back({"TopKV2", {x, scalar(kLarge)}});
+  all.push_back({"TopKV2", {x, scalar(10)}});
+  all.push_back({"Where", {x}, Attrs({{"T", DType::kFloat}})});
+  all.push_back({"Where", {truths}, Attrs({{"T", DType::kUint8}})});
+  all.push_back({"GatherV2", {x, ids, scalar(0)}});
+  all.push_back({"GatherV2", {texts, Numbers<int32_t>({1'000'000}, 7919, 1'000'000), scalar(0)}});
+  all.push_back({"GatherNd", {x, column}});
+  all.push_back({"ScatterNd", {column, x, size}});
+  all.push_back({"TensorScatterUpdate", {x, column, x}});
+  all.push_back({"TensorScatterAdd", {x, column, x}});
+  all.push_back({"UnsortedSegmentSum", {x, ids, scalar(kLarge)}});
+  all.push_back({"UnsortedSegmentMax", {x, Numbers<int32_t>({kLarge}, 1, 10), scalar(10)}});
+  all.push_back({"SegmentSum", {x, rising}});
+  all.push_back({"SegmentSum", {x, Numbers<int32_t>({kLarge}, 1, 1)}});
+  all.push_back({"Cumsum", {x, scalar(0)}});
+  all.push_back({"Cumprod", {x, scalar(0)}, Attrs({{"reverse", true}})});
+  all.push_back({"Tile", {Numbers<float>({10}), Ints({1'000'000})}});
+  all.push_back({"Fill", {size, Tensor::Scalar<float>(2)}});
+  all.push_back({"Fill", {Ints({1'000'000}), Tensor::Scalar<std::string>("text")}});
+  all.push_back({"ConcatV2", {x, x, scalar(0)}});
+  all.push_back({"ConcatV2", {square, square, scalar(1)}});
+  all.push_back({"Pack", {x, x}, Attrs({{"axis", int64_t{1}}})});
+  all.push_back({"Unpack", {square}, Attrs({{"num", int64_t{2500}}, {"axis", int64_t{1}}})});
+  all.push_back({"Split", {scalar(1), square}, Attrs({{"num_split", int64_t{2}}})});
+  all.push_back({"Transpose", {square, Ints({1, 0})}});
+  all.push_back({"ReverseV2", {x, Ints({0})}});
+  all.push_back({"Range", {scalar(0), scalar(kLarge), scalar(1)}});
+  all.push_back({"OneHot",
+                 {Numbers<int32_t>({1'000'000}, 1, 10), scalar(10), Tensor::Scalar<float>(1),
+                  Tensor::Scalar<float>(0)}});
+  all.push_back({"PadV2",
+                 {x, Tensor::FromValues<int32_t>(std::vector<int32_t>{5, 5}, ShapeOf({1, 2})),
+                  Tensor::Scalar<float>(1)}});
+  all.push_back({"Slice", {x, Ints({1}), half}});
+  all.push_back({"StridedSlice", {x, Ints({0}), size, Ints({2})}});
+  all.push_back({"BroadcastTo", {Tensor::Scalar<float>(1), size}});
+  all.push_back({"InvertPermutation", {ids}});
+  all.push_back({"DynamicStitch", {ids, x}, Attrs({{"N", int64_t{1}}})});
+  all.push_back({"Cast", {x}, Attrs({{"DstT", DType::kInt64}})});
+  all.push_back({"AddV2", {x, x}});
+  all.push_back({"Pow", {x, x}});
+  all.push_back({"Exp", {x}});
+  all.push_back({"ZerosLike", {x}});
+  all.push_back({"AddN", {x, x, x}});
+  all.push_back({"Sum", {x, scalar(0)}});
+  all.push_back({"Sum", {square, scalar(0)}});
+  all.push_back({"Max", {square, scalar(1)}});
+  all.push_back({"Prod", {x, scalar(0)}});
+  all.push_back({"ArgMax", {x, scalar(0)}});
+  all.push_back({"ArgMax", {square, scalar(0)}});
+  all.push_back({"L2Loss", {x}});
+  all.push_back({"CheckNumerics", {x}, Attrs({{"message", std::string("m")}})});
+  all.push_back({"Softmax", {Numbers<float>({2, kLarge / 2})}});
+  all.push_back({"Softmax", {Numbers<float>({kLarge / 10, 10})}});
+  all.push_back({"LogSoftmax", {Numbers<float>({1, kLarge})}});
+  all.push_back({"BiasAdd", {square, Numbers<float>({2500})}});
+  all.push_back({"Relu", {x}});
+  all.push_back({"RandomUniform", {size}, Attrs({{"dtype", DType::kFloat}})});
+  all.push_back({"TruncatedNormal", {size}, Attrs({{"dtype", DType::kFloat}})});
+  all.push_back({"RandomShuffle", {x}});
+  all.push_back({"RandomShuffle", {texts}});
+  all.push_back({"AsString", {Numbers<float>({1'000'000})}});
+  all.push_back({"StringJoin", {texts, texts}, Attrs({{"N", int64_t{2}}})});
+  all.push_back({"StringLength", {texts}});
+  all.push_back({"StringUpper", {texts}});
+  all.push_back({"StringToNumber", {texts}});
+  all.push_back({"MatMul", {Numbers<float>({2000, 2000}), Numbers<float>({2000, 2000})}});
+  all.push_back({"MatMul", {Numbers<int32_t>({400, 400}), Numbers<int32_t>({400, 400})}});
+  all.push_back({"Equal", {texts, texts}});
+  all.push_back({"Identity", {x}});
+  return all;
+}
+
+TEST(Polls, KernelsOfLargeInputsLookOften) {
+  for (const Case& each : Cases()) {
+    const int64_t longest = LongestWithoutALook(each.op, each.inputs, each.attrs);
+    std::string shapes;
+    for (const Tensor& input : each.inputs) shapes += input.shape().ToString();
+    EXPECT_LE(longest, kLimitNanos) << std::string(each.op) << shapes;
+    std::printf("  %-22s %-30s %6.2f ms\n", std::string(each.op).c_str(), shapes.c_str(),
+                static_cast<double>(longest) / 1e6);
+  }
+}
+
+}  // namespace
+}  // namespace gyre::test
