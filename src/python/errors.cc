@@ -23,13 +23,15 @@ nb::object& Provider() {
   return *provider;
 }
 
+// Nothing without a provider: lines of this module say nothing to users.
 std::string LineFromPython() {
+  if (!Provider().is_valid()) return "";
   const nb::gil_scoped_acquire gil;  // the command line runs without
   const nb::object line = Provider()();
   return line.is_none() ? "" : std::string(TextOf(line, "what a line provider returns"));
 }
 
-// `code`: that of a status, or INDEX_ERROR.
+// `code`: that of a status, INDEX_ERROR or GRAPH_SIZE_ERROR.
 void SetError(absl::string_view code, absl::string_view message) {
   if (!ErrorFactory().is_valid()) {
     PyErr_SetString(PyExc_RuntimeError, absl::StrCat(code, ": ", message).c_str());
@@ -97,6 +99,14 @@ void ThrowIndexError(absl::string_view text) {
   throw nb::python_error();
 }
 
+void ThrowGraphSizeError(absl::string_view graph, int64_t limit) {
+  const std::string line = LineFromPython();
+  SetError("GRAPH_SIZE_ERROR",
+           absl::StrCat("the graph of '", graph, "' has ", limit,
+                        " operations and is still being built", line.empty() ? "" : ", at ", line));
+  throw nb::python_error();
+}
+
 void ThrowStatus(absl::Status status) { throw Error(std::move(status)); }
 
 absl::string_view TextOf(nb::handle s, absl::string_view what) {
@@ -124,9 +134,7 @@ nb::str ToStr(absl::string_view text) {
           .release());
 }
 
-void UseLineProvider() {
-  internal::SetLineProvider(Provider().is_valid() ? &LineFromPython : nullptr);
-}
+void UseLineProvider() { internal::SetLineProvider(&LineFromPython); }
 
 void BindErrors(nb::module_& m) {
   nb::register_exception_translator(&Translate);

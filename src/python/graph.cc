@@ -171,7 +171,14 @@ GraphCore::GraphCore(std::string name, bool session_rules)
 
 bool GraphCore::follows_session_rules() const { return state()->follows_session_rules(); }
 
-void GraphCore::RequireGrowing() const {
+int64_t& GraphCore::SizeLimit() {
+  static int64_t limit = 1'000'000;
+  return limit;
+}
+
+void GraphCore::RequireGrowing() {
+  if (++size_ > SizeLimit()) [[unlikely]]
+    ThrowGraphSizeError(name_, SizeLimit());
   if (!is_frozen_) return;
   PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified.");
   throw nb::python_error();
@@ -253,8 +260,9 @@ Value ValueIn(GraphCore& graph, nb::handle object) {
     if (is_around) return graph.Capture(object);
     ThrowStatus(absl::InvalidArgumentError(
         absl::StrCat("'", tensor.symbolic.name(), "' belongs to graph '", tensor.graph->name(),
-                     "', and cannot be used in '", graph.name(),
-                     "': return it from the function that it was made in")));
+                     "', and cannot be used in ",
+                     tensor.graph->name() == graph.name() ? "another of that name, '" : "'",
+                     graph.name(), "': return it from the function that it was made in")));
   }
   return tensor.symbolic;
 }
@@ -295,6 +303,7 @@ void BindGraphs(nb::module_& m) {
            })
       .def("__exit__", [](PyGraph& self, nb::args) { Pop(self.core); })
       .def_prop_ro("name", [](PyGraph& self) { return ToStr(self.core->name()); })
+      .def_prop_ro("size", [](PyGraph& self) { return self.core->size(); })
       .def("placeholder", &Placeholder, nb::arg("dtype"), nb::arg("dims").none(),
            nb::arg("name") = "")
       .def("variable", &VariableIn, nb::arg("handle"), nb::arg("dtype"), nb::arg("dims").none())

@@ -4,6 +4,7 @@
 // knows the object, but does not own it: else graph and tensors would keep each other alive.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,12 @@ class GraphCore {
 
   // Adding to it is a RuntimeError from now on, or no longer.
   void set_frozen(bool frozen) { is_frozen_ = frozen; }
-  void RequireGrowing() const;
+  // Before each operation that Python adds, to a body, too. Throws if it is frozen or has as many
+  // as it may have (SizeLimit).
+  void RequireGrowing();
+  // How many operations Python may add to one graph: tracing must end where Python's loops do not.
+  static int64_t& SizeLimit();
+  int64_t size() const { return size_; }
 
   // What stands for a tensor of outside in this graph. Values that may be differentiated, resources
   // and variants become placeholders of the main graph; handles of variables a resource of the same
@@ -58,6 +64,7 @@ class GraphCore {
   const std::string name_;
   const bool is_for_sessions_;
   bool is_frozen_ = false;
+  int64_t size_ = 0;  // how often RequireGrowing was called
   std::vector<Captured> captures_;
   std::vector<Captured> variables_;
   absl::flat_hash_map<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside

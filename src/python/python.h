@@ -46,6 +46,8 @@ int GuardedInt(F&& body) noexcept {
 [[noreturn]] void ThrowValueError(absl::string_view text);
 // What is both an IndexError and an INVALID_ARGUMENT of the package.
 [[noreturn]] void ThrowIndexError(absl::string_view text);
+// That Python is still adding to `graph`, which has as many operations as it may have.
+[[noreturn]] void ThrowGraphSizeError(absl::string_view graph, int64_t limit);
 // The error of the core as a gyre::Error.
 [[noreturn]] void ThrowStatus(absl::Status status);
 

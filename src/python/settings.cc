@@ -7,6 +7,7 @@
 #include "ir/program.h"
 #include "ops/registry.h"
 #include "python/dtype.h"
+#include "python/graph.h"
 #include "python/python.h"
 
 namespace gyre::python {
@@ -116,6 +117,14 @@ void BindSettings(nb::module_& m) {
         "The devices that graphs run on from now on: \"cpu:4\"; \"\": one.");
   m.def("set_seed", &SetSeed, nb::arg("seed"),
         "The seed of random ops, whose numbers start anew. 0: another one each time.");
+  m.def("graph_size_limit", [] { return GraphCore::SizeLimit(); });
+  m.def(
+      "set_graph_size_limit",
+      [](int64_t operations) {
+        if (operations < 1) ThrowValueError("a graph must be allowed at least one operation");
+        GraphCore::SizeLimit() = operations;
+      },
+      nb::arg("operations"), "How many operations Python may add to one graph.");
   m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });
   m.def("version", [] { return GYRE_VERSION; });
 }

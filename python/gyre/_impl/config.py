@@ -114,6 +114,17 @@ class Switches:
     soft_placement = True
 
 
+def set_graph_size_limit(operations: int) -> None:
+    """How many operations Python may add to one graph, bodies and all; 1,000,000 at first. A loop of Python that
+    has no end (over itertools.count(), over an iterator of a dataset) is an error then, not all of the memory."""
+    _gyre.set_graph_size_limit(operations)
+
+
+def get_graph_size_limit() -> int:
+    """How many operations Python may add to one graph."""
+    return _gyre.graph_size_limit()
+
+
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Whether `gyre.function`s run as plain Python from now on, for debugging: with print, with a
     debugger, one op at a time."""

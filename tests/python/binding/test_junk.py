@@ -9,7 +9,7 @@ import pytest
 from gyre import _gyre
 
 SKIPPED = {"cli", "check_golden", "set_error_factory", "set_line_provider", "set_traceback_filter",
-           "load_plugin", "set_devices", "set_options", "set_seed"}
+           "load_plugin", "set_devices", "set_options", "set_seed", "set_graph_size_limit"}
 
 
 def junk():

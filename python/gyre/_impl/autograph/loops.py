@@ -19,16 +19,36 @@ from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
 from gyre._impl.autograph.tracing import (Recursion, Restart, is_symbolic, place, probe,
                                           shown, state, truth)
 from gyre._impl.autograph.undefined import PartlyDefined, is_undefined, settled
+from gyre._impl.errors import GraphSizeError
 
 _MANY = 3000  # iterations of a Python loop that are worth a word
 
 
-def _warn_many(count, at):
-    if count == _MANY:
-        warnings.warn(
-            f"the loop at {at} runs over Python values and has made {_MANY} iterations while tracing: "
-            f"each of them adds its body to the graph. Make its test or its range a tensor "
-            f"(gyre.constant, gyre.range) to trace it once", stacklevel=stack_level())
+class _Unrolled:
+    """A loop of Python that runs while its function is traced: says when it has run very often. Where the graph
+    gets too large, the error names the loop, the innermost one of those that have added most of it."""
+
+    def __init__(self, kind):
+        self.kind, self.count, self.graph = kind, 0, _gyre.current_graph()
+
+    def __enter__(self):
+        if self.graph is not None:
+            self.at, self.size = place(), self.graph.size
+        return self
+
+    def again(self):
+        """One more iteration has been made."""
+        self.count += 1
+        if self.count == _MANY and self.graph is not None:
+            warnings.warn(
+                f"the loop at {self.at} runs over Python values and has made {_MANY} iterations while tracing: "
+                f"each of them adds its body to the graph. Make its test or its range a tensor "
+                f"(gyre.constant, gyre.range) to trace it once", stacklevel=stack_level())
+
+    def __exit__(self, kind, error, trace):
+        if (isinstance(error, GraphSizeError) and error.loop is None and self.graph is not None
+                and 2 * (self.graph.size - self.size) > _gyre.graph_size_limit()):
+            raise error.in_loop(f"{self.kind} loop at {self.at}").with_traceback(trace) from None
 
 
 class _Loop:
@@ -268,16 +288,15 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
             body()
         return
     at = place()
-    count = 0
-    while True:
-        answer = truth(probe(test))
-        if is_symbolic(answer):
-            break
-        if not answer:
-            return
-        body()
-        count += 1
-        _warn_many(count, at)
+    with _Unrolled("while") as unrolled:
+        while True:
+            answer = truth(probe(test))
+            if is_symbolic(answer):
+                break
+            if not answer:
+                return
+            body()
+            unrolled.again()
     if state.probing:
         _run_once(body, get_state, set_state)
         return
@@ -423,24 +442,20 @@ def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, 
 
 def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
     """Over Python values. A break that depends on a tensor turns the rest into ifs."""
-    if extra_test is None:
-        tracing = _gyre.current_graph() is not None
-        for count, target in enumerate(iterable):
-            body(target)
-            if tracing and count == _MANY:
-                _warn_many(count, place())
-        return
-    go_on = truth(extra_test())
-    for target in iterable:
-        if is_symbolic(go_on):
-            def block(target=target):
+    with _Unrolled("for") as unrolled:
+        go_on = True if extra_test is None else truth(extra_test())
+        for target in iterable:
+            if is_symbolic(go_on):
+                def block(target=target):
+                    body(target)
+                conditionals.if_stmt(go_on, block, lambda: None, get_state, set_state, symbol_names,
+                                     len(symbol_names))
+            elif go_on:
                 body(target)
-            conditionals.if_stmt(go_on, block, lambda: None, get_state, set_state, symbol_names,
-                                 len(symbol_names))
-        elif go_on:
-            body(target)
-        else:
-            break
-        go_on = truth(extra_test())
+            else:
+                break
+            unrolled.again()
+            if extra_test is not None:
+                go_on = truth(extra_test())
 
 

@@ -222,8 +222,10 @@ class Dataset:
         from gyre._impl.data.iteration import Iterator
 
         if _gyre.current_graph() is not None:
-            raise RuntimeError("a Dataset is iterated in eager mode, or by a for statement in a "
-                               "gyre.function with autograph")
+            raise RuntimeError(
+                "Python cannot take elements of a Dataset one by one while a function is traced: write a for "
+                "statement (`for element in dataset:`) in a gyre.function with autograph, which becomes a loop of "
+                "the graph, or dataset.reduce; or make the iterator outside")
         return Iterator(self)
 
     def as_numpy_iterator(self):

@@ -15,6 +15,7 @@ _CODES = ("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED",
           "UNAUTHENTICATED")
 _CONFIG = ("list_physical_devices", "list_logical_devices", "set_logical_device_configuration",
            "get_logical_device_configuration", "LogicalDeviceConfiguration", "PhysicalDevice",
+           "set_graph_size_limit", "get_graph_size_limit",
            "LogicalDevice", "threading", "get_visible_devices", "set_visible_devices",
            "run_functions_eagerly", "functions_run_eagerly", "set_soft_device_placement",
            "get_soft_device_placement")
