@@ -9,8 +9,9 @@
 
 namespace gyre::internal {
 
-std::string Body::LineOfResult(size_t i) const {
-  return scope->function().node(results[i].node).source;
+std::string Body::MadeAt(size_t i) const {
+  const std::string& line = scope->function().node(results[i].node).source;
+  return line.empty() ? "" : absl::StrCat(", made at ", line);
 }
 
 Body TraceBody(const ScopePtr& parent, const std::string& function_name,

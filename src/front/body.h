@@ -30,8 +30,9 @@ struct Body {
     return scope->function().node(results[i].node).signature.outputs[results[i].slot].dtype;
   }
   const ValueInfo& info(size_t i) const { return scope->info(results[i]); }
-  // Where result i was made, as a line.
-  std::string LineOfResult(size_t i) const;
+  // ", made at LINE" of result i, for messages; nothing where its line is not known, as that of a
+  // constant that Python converts.
+  std::string MadeAt(size_t i) const;
 };
 
 // Calls `fn` with the arguments of a new body inside `parent`.

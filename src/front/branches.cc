@@ -43,9 +43,8 @@ void CheckBranches(const std::vector<Body>& bodies, const std::source_location& 
       if (body.dtype(i) == first.dtype(i)) continue;
       ThrowInvalid(
           absl::StrCat(both, " must return values of one type, but ", Component(first.paths[i]),
-                       " is ", DTypeName(first.dtype(i)), " in one, made at ",
-                       first.LineOfResult(i), ", and ", DTypeName(body.dtype(i)),
-                       " in the other, made at ", body.LineOfResult(i)),
+                       " is ", DTypeName(first.dtype(i)), " in one", first.MadeAt(i), ", and ",
+                       DTypeName(body.dtype(i)), " in the other", body.MadeAt(i)),
           where);
     }
   }

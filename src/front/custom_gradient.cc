@@ -62,7 +62,7 @@ void CheckGradient(const Body& body, const std::vector<BodyArg>& args,
     internal::ThrowInvalid(
         absl::StrCat("the gradient of custom_gradient returns ", DTypeName(body.dtype(i)), " ",
                      got.ToString(), " for x ", i, ", which is ", DTypeName(args[i].dtype), " ",
-                     want.ToString(), "; made at ", body.LineOfResult(i)),
+                     want.ToString(), body.MadeAt(i)),
         where);
   }
 }

@@ -27,7 +27,9 @@ std::string LineOf(const std::source_location& where) {
 void Throw(absl::Status status) { throw Error(std::move(status)); }
 
 void ThrowInvalid(absl::string_view message, const std::source_location& where) {
-  Throw(absl::InvalidArgumentError(absl::StrCat(message, "\n  at ", LineOf(where))));
+  const std::string line = LineOf(where);
+  Throw(absl::InvalidArgumentError(line.empty() ? std::string(message)
+                                                : absl::StrCat(message, "\n  at ", line)));
 }
 
 }  // namespace internal

@@ -131,14 +131,14 @@ class Loop {
     if (condition.results.size() != 1)
       ThrowInvalid(absl::StrCat(what, "one value, not ", condition.results.size()), where_);
     if (condition.dtype(0) != DType::kBool) {
-      ThrowInvalid(absl::StrCat(what, "a bool, not ", DTypeName(condition.dtype(0)), ", made at ",
-                                condition.LineOfResult(0)),
-                   where_);
+      ThrowInvalid(
+          absl::StrCat(what, "a bool, not ", DTypeName(condition.dtype(0)), condition.MadeAt(0)),
+          where_);
     }
     const PartialShape& shape = condition.info(0).shape;
     if (shape.has_rank() && shape.rank() != 0) {
       ThrowInvalid(absl::StrCat(what, "a scalar, not a value of shape ", shape.ToString(),
-                                ", made at ", condition.LineOfResult(0)),
+                                condition.MadeAt(0)),
                    where_);
     }
   }
@@ -157,7 +157,7 @@ class Loop {
       if (body.dtype(i) != want) {
         ThrowInvalid(absl::StrCat("loop '", name_, "': ", Component(initial_.paths[i]),
                                   " of the state is ", DTypeName(want), ", but the body returns ",
-                                  DTypeName(body.dtype(i)), ", made at ", body.LineOfResult(i)),
+                                  DTypeName(body.dtype(i)), body.MadeAt(i)),
                      where_);
       }
       if (has_invariants()) RequireInvariant(i, body.info(i).shape, "the body returns");

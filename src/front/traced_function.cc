@@ -137,12 +137,11 @@ void TracedFunction::CheckDeclaredResults(const Body& body,
     const PartialShape& shape = body.info(i).shape;
     const bool fits = declared[i].shape.Widen(shape) == declared[i].shape;
     if (body.dtype(i) == declared[i].dtype && fits) continue;
-    ThrowInvalid(
-        absl::StrCat("function '", name_, "' is declared to return ", DTypeName(declared[i].dtype),
-                     " ", declared[i].shape.ToString(), " as ", Component(body.paths[i]),
-                     ", but returns ", DTypeName(body.dtype(i)), " ", shape.ToString(),
-                     ", made at ", body.LineOfResult(i)),
-        where);
+    ThrowInvalid(absl::StrCat("function '", name_, "' is declared to return ",
+                              DTypeName(declared[i].dtype), " ", declared[i].shape.ToString(),
+                              " as ", Component(body.paths[i]), ", but returns ",
+                              DTypeName(body.dtype(i)), " ", shape.ToString(), body.MadeAt(i)),
+                 where);
   }
 }
 

@@ -12,6 +12,29 @@ namespace {
 // More slots than any real node has; keeps a hostile N or list from asking for gigabytes.
 constexpr int64_t kMaxSlots = 1 << 20;
 
+// The inputs whose type an attribute is, as people name them.
+std::string InputsOfType(const OpDef& op, const AttrDef& attr) {
+  std::vector<std::string> names;
+  for (const ArgDef& input : op.inputs) {
+    if (input.type_attr == attr.name || input.type_list_attr == attr.name)
+      names.push_back(absl::StrCat("'", input.name, "'"));
+  }
+  if (names.empty()) return "";
+  return absl::StrCat(names.size() == 1 ? "input " : "inputs ", absl::StrJoin(names, ", "));
+}
+
+absl::Status TypeError(const OpDef& op, const AttrDef& attr, DType type) {
+  const std::string allowed =
+      absl::StrJoin(attr.allowed_types, ", ",
+                    [](std::string* out, DType d) { absl::StrAppend(out, DTypeName(d)); });
+  const std::string inputs = InputsOfType(op, attr);
+  return absl::InvalidArgumentError(
+      inputs.empty() ? absl::StrCat("attribute ", attr.name, " of op ", op.name, " must be one of ",
+                                    allowed, ", but is ", DTypeName(type))
+                     : absl::StrCat(inputs, " of ", op.name, " must be of dtype ", allowed,
+                                    ", but is ", DTypeName(type), ": cast converts numbers"));
+}
+
 absl::Status AttrError(const OpDef& op, const AttrDef& attr, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("attribute ", attr.name, " of op ", op.name, " ", what));
@@ -102,15 +125,7 @@ absl::Status CheckBounds(const OpDef& op, const AttrDef& def, const AttrValue& v
   if (const auto* list = std::get_if<std::vector<DType>>(&value)) types = *list;
   for (const DType type : types) {
     if (type == DType::kInvalid) return AttrError(op, def, "is not a type");
-    if (!type_allowed(type)) {
-      return AttrError(op, def,
-                       absl::StrCat("must be one of ",
-                                    absl::StrJoin(def.allowed_types, ", ",
-                                                  [](std::string* out, DType d) {
-                                                    out->append(std::string(DTypeName(d)));
-                                                  }),
-                                    ", but is ", DTypeName(type)));
-    }
+    if (!type_allowed(type)) return TypeError(op, def, type);
   }
   if (const auto* text = std::get_if<std::string>(&value);
       text != nullptr && !def.allowed_strings.empty()) {

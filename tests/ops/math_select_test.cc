@@ -94,7 +94,7 @@ TEST(MathCast, ToTheSameTypePassesAnythingOn) {
   EXPECT_EQ(quantised.dtype(), DType::kQint8);
   EXPECT_EQ(Values<int8_t>(quantised.Bitcast(DType::kInt8)), (std::vector<int8_t>{-1, 5}));
   EXPECT_EQ(Message(EvalError("Cast", {text}, Attrs({{"DstT", DType::kInt32}}))),
-            "there is no cast from string to int32");
+            "there is no cast from string to int32: StringToNumber reads numbers");
 }
 
 TEST(MathCast, LongTensorsAreConvertedInBlocks) {

@@ -376,7 +376,7 @@ def _operator(name: str):
     def function(self, *operands):
         return method(self.read_value(), *operands)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     return function
 
 

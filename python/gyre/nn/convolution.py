@@ -20,6 +20,7 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW', not {data_format!r}")
     if kernel._dims is None or len(kernel._dims) != 4 or None in kernel._dims:
         raise ValueError(f"filters must be of a known shape of rank 4, not {kernel.shape}")
+    _check_images(x, kernel, data_format)
     steps = _pair(strides, data_format, "strides")
     gaps = _pair(1 if dilations is None else dilations, data_format, "dilations")
     zeros = None if isinstance(padding, str) else [padding[i] for i in _PLACES[data_format]]
@@ -29,6 +30,21 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
     x = _padded(x, padding, zeros, reach, steps)
     result = _sum_of_shifts(x, kernel, reach, steps, gaps)
     return call("Transpose", result, [0, 3, 1, 2], name=name) if data_format == "NCHW" else result
+
+
+def _check_images(x, kernel, data_format):
+    """Refuses images that the filters cannot be laid on, as far as shapes are known."""
+    if x.dtype != kernel.dtype:
+        raise ValueError(f"input of conv2d is {x.dtype.name}, but filters are {kernel.dtype.name}; gyre.cast converts")
+    dims, axis = x._dims, data_format.index("C")
+    if dims is None:
+        return
+    if len(dims) != 4:
+        raise ValueError(f"conv2d takes images of rank 4, {data_format}, not input of shape {x.shape}")
+    if dims[axis] is not None and dims[axis] != kernel._dims[2]:
+        raise ValueError(
+            f"input of conv2d has {dims[axis]} channels (axis {axis} of {x.shape}, {data_format}), but filters of "
+            f"shape {kernel.shape} are for {kernel._dims[2]}: they must be [rows, columns, channels, n]")
 
 
 def _pair(value, data_format, what) -> tuple[int, int]:

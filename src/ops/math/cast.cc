@@ -200,9 +200,12 @@ absl::StatusOr<CastAttrs> CastAttrs::Make(const Node& node) {
   attrs.widen = WideningRow(from);
   attrs.narrow = NarrowingRow(wide, to);
   if (attrs.widen == nullptr || attrs.narrow == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("there is no cast from ",
-                                                 DTypeName(NodeAttr<DType>(node, "SrcT")), " to ",
-                                                 DTypeName(attrs.result)));
+    const DType source = NodeAttr<DType>(node, "SrcT");
+    const absl::string_view instead = source == DType::kString ? ": StringToNumber reads numbers"
+                                      : attrs.result == DType::kString ? ": AsString writes numbers"
+                                                                       : "";
+    return absl::UnimplementedError(absl::StrCat("there is no cast from ", DTypeName(source),
+                                                 " to ", DTypeName(attrs.result), instead));
   }
   return attrs;
 }

@@ -81,7 +81,7 @@ def _scatter(op: str, name: str):
         return call(op, tensor, indices, _gyre.convert(updates) if is_value(updates)
                     else _gyre.convert(updates, tensor.dtype), name=name)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = (f"{_gyre.op_info(op)['doc']}\n\nindices: [n…, k], k leading dimensions of "
                         "the tensor; updates: [n…] + tensor.shape[k:].")
     return function

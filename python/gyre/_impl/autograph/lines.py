@@ -2,17 +2,24 @@
 
 import os
 import sys
+import sysconfig
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_SKIPPED_PARTS = (os.sep + "contextlib.py", os.sep + "functools.py", os.sep + "threading.py")
+_LIBRARY = os.path.realpath(sysconfig.get_path("stdlib")) + os.sep
+_PACKAGES = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 
 _shown = {}  # file name of code -> how it is shown, or None where frames of it are not the user's
 
 
 def _show(filename):
-    ours = filename.startswith(_ROOT) or any(part in filename for part in _SKIPPED_PARTS)
-    shown = _shown[filename] = None if ours or filename.startswith("<frozen") else os.path.basename(filename)
+    ours = filename.startswith((_ROOT, "<frozen")) or _is_of_the_library(filename)
+    shown = _shown[filename] = None if ours else os.path.basename(filename)
     return shown
+
+
+def _is_of_the_library(filename):
+    """Whether it is a file of Python's standard library, which calls what users wrote."""
+    return os.path.realpath(filename).startswith(_LIBRARY) and not any(part in filename for part in _PACKAGES)
 
 
 def place():

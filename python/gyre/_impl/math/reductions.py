@@ -38,7 +38,8 @@ reduce_min = _reduction("Min", "The smallest element")
 reduce_all = _reduction("All", "Whether all elements are true")
 reduce_any = _reduction("Any", "Whether any element is true")
 for _name in ("sum", "mean", "prod", "max", "min", "all", "any"):
-    globals()["reduce_" + _name].__name__ = "reduce_" + _name
+    _function = globals()["reduce_" + _name]
+    _function.__name__ = _function.__qualname__ = "reduce_" + _name
 
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
@@ -96,7 +97,7 @@ def _position(op: str, which: str):
         return call(op, convert_to_tensor(input), 0 if axis is None else axis,
                     output_type=_gyre.as_dtype(output_type), name=name)
 
-    function.__name__ = "arg" + which
+    function.__name__ = function.__qualname__ = "arg" + which
     function.__doc__ = (
         f"The position of the {which}imum along `axis` (0 by default), the first of "
         "several; the axis disappears."
@@ -112,7 +113,7 @@ def _running(op: str, what: str):
     def function(x, axis=0, exclusive=False, reverse=False, name=None):
         return call(op, convert_to_tensor(x), axis, exclusive=exclusive, reverse=reverse, name=name)
 
-    function.__name__ = op.lower()
+    function.__name__ = function.__qualname__ = op.lower()
     function.__doc__ = (f"Running {what} along `axis`, of the shape of x.\n\n"
                         "`exclusive`: of the elements before each one; `reverse`: from the end.")
     return function

@@ -13,7 +13,7 @@ def _sorted(what: str, op: str):
     def function(data, segment_ids, name=None):
         return call(op, convert_to_tensor(data), segment_ids, name=name)
 
-    function.__name__ = f"segment_{what}"
+    function.__name__ = function.__qualname__ = f"segment_{what}"
     function.__doc__ = (
         f"{_gyre.op_info(op)['doc']}\n\ndata: [n, …]; segment_ids: [n], sorted. Result: [last id + "
         "1, …]. InvalidArgumentError for ids that are not sorted, or negative.")
@@ -24,7 +24,7 @@ def _unsorted(what: str, op: str):
     def function(data, segment_ids, num_segments, name=None):
         return call(op, convert_to_tensor(data), segment_ids, num_segments, name=name)
 
-    function.__name__ = f"unsorted_segment_{what}"
+    function.__name__ = function.__qualname__ = f"unsorted_segment_{what}"
     function.__doc__ = (
         f"{_gyre.op_info(op)['doc']}\n\nsegment_ids: the leading dimensions of data, in any order. "
         "Result: [num_segments, …].")

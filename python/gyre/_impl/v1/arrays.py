@@ -210,7 +210,7 @@ def _cast(name: str):
     def function(x, name=name):
         return elementwise.cast(x, function.dtype, name)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The tensor as {name[3:].lower()}."
     return function
 

@@ -35,7 +35,7 @@ def _scatter(name: str, op: str, does: str):
         slices = IndexedSlices(updates, convert_to_tensor(indices))
         return getattr(_variable(ref), op)(slices)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{does} rows of a variable that `indices` name; the value afterwards."
     return function
 

@@ -100,7 +100,7 @@ def _filled(name: str, number):
             return constant(_gyre.tensor(array, dtype), dtype, name=name)
         return _gyre.execute("Fill", [convert.dims_tensor(shape), _gyre.tensor(value, dtype)], None, name)[0]
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A tensor of a shape, full of {name}."
     return function
 

@@ -1,0 +1,111 @@
+"""What people get wrong, and what they are told: what it was, in their own words and lines, and what to do."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import gyre
+import gyre.compat.v1 as v1
+
+
+def conv_of_other_channels():
+    return gyre.nn.conv2d(gyre.ones([1, 5, 5, 3]), gyre.ones([3, 3, 4, 8]), 1, "SAME")
+
+
+def conv_of_other_channels_first():
+    return gyre.nn.conv2d(gyre.ones([1, 3, 5, 5]), gyre.ones([3, 3, 4, 8]), 1, "SAME", data_format="NCHW")
+
+
+def conv_of_one_image():
+    return gyre.nn.conv2d(gyre.ones([5, 5, 3]), gyre.ones([3, 3, 3, 8]), 1, "SAME")
+
+
+def conv_of_other_dtypes():
+    return gyre.nn.conv2d(gyre.ones([1, 5, 5, 3], gyre.float64), gyre.ones([3, 3, 3, 8]), 1, "SAME")
+
+
+def indices_of_floats():
+    return gyre.one_hot(gyre.constant([1.5]), 3)
+
+
+def softmax_of_ints():
+    return gyre.nn.softmax(gyre.constant([1, 2]))
+
+
+def text_to_number():
+    return gyre.cast(gyre.constant("1"), gyre.int32)
+
+
+def number_to_text():
+    return gyre.cast(gyre.constant(1), gyre.string)
+
+
+def another_keyword():
+    return gyre.reduce_sum(gyre.ones([2]), axes=1)
+
+
+def another_graph():
+    with v1.Graph().as_default():
+        a = v1.constant(1.0)
+    with v1.Graph().as_default():
+        return a + v1.constant(1.0)
+
+
+MISTAKES = {
+    conv_of_other_channels: ["3 channels", "axis 3", "filters of shape (3, 3, 4, 8) are for 4"],
+    conv_of_other_channels_first: ["3 channels", "axis 1", "NCHW"],
+    conv_of_one_image: ["images of rank 4", "(5, 5, 3)"],
+    conv_of_other_dtypes: ["float64", "filters are float32", "cast"],
+    indices_of_floats: ["input 'indices' of OneHot", "int32", "float32", "cast"],
+    softmax_of_ints: ["input 'logits' of Softmax", "float32", "is int32", "cast"],
+    text_to_number: ["from string to int32", "StringToNumber"],
+    number_to_text: ["from int32 to string", "AsString"],
+    another_keyword: ["reduce_sum()", "'axes'"],
+    another_graph: ["belongs to graph 'graph'", "another of that name"],
+}
+
+
+@pytest.mark.parametrize("in_function", [False, True], ids=["eager", "function"])
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_the_error_speaks_of_what_the_user_wrote(mistake, in_function):
+    with pytest.raises(Exception) as caught:
+        (gyre.function(mistake) if in_function else mistake)()
+    text = str(caught.value)
+    for part in MISTAKES[mistake]:
+        assert part in text, text
+    assert "<locals>" not in text and "eshape is" not in text
+
+
+@pytest.mark.parametrize("trace", [
+    lambda p: gyre._gyre.trace_cond(p, lambda: [1], lambda: [gyre.constant(1.0)]),
+    lambda p: gyre._gyre.trace_cond(p, lambda: [p], lambda: [gyre.constant(1.0)]),
+    lambda p: gyre._gyre.trace_while(lambda v: 1, lambda v: v, [gyre.constant(1.0)]),
+    lambda p: gyre._gyre.trace_while(lambda v: p, lambda v: [p], [gyre.constant(1.0)]),
+], ids=["constants", "placeholder", "condition", "body"])
+def test_no_place_is_better_than_an_empty_one(trace):
+    from gyre._impl.autograph import lines
+
+    with gyre._gyre.Graph() as graph:
+        gyre._gyre.set_line_provider(None)
+        try:
+            with pytest.raises(ValueError) as caught:
+                trace(graph.placeholder(gyre.bool, []))
+        finally:
+            lines.install()
+    text = str(caught.value)
+    assert "made at" not in text and "\n  at " not in text and ".cc" not in text, text
+    with gyre._gyre.Graph() as graph, pytest.raises(ValueError, match="test_common_mistakes.py:"):
+        trace(graph.placeholder(gyre.bool, []))
+
+
+def test_places_are_the_users_even_where_the_library_calls():
+    from gyre._impl.autograph.lines import is_ours, place
+
+    import json
+    import random
+    assert all(is_ours(module.__file__) for module in (json, random, operator))
+    assert not is_ours(__file__) and not is_ours(np.__file__) and not is_ours("<stdin>")
+    lines = []
+    json.dumps({"at": object()}, default=lambda _: lines.append(place()))
+    assert lines and lines[0].startswith("test_common_mistakes.py:")
