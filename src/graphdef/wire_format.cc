@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -98,13 +99,38 @@ class FirstTextError : public google::protobuf::io::ErrorCollector {
   absl::Status status_;
 };
 
+// Bytes in pieces. A parser that asks for more of them when the thread's limit (base/work.h) is
+// reached gets none.
+class LimitedInput : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit LimitedInput(absl::string_view bytes)
+      : in_(bytes.data(), static_cast<int>(bytes.size()), kPieceBytes) {}
+
+  bool Next(const void** data, int* size) override {
+    status_.Update(WorkLimit::Check());
+    return status_.ok() && in_.Next(data, size);
+  }
+  void BackUp(int count) override { in_.BackUp(count); }
+  bool Skip(int count) override { return in_.Skip(count); }
+  int64_t ByteCount() const override { return in_.ByteCount(); }
+  // Why there was no more.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  static constexpr int kPieceBytes = 1 << 20;
+  google::protobuf::io::ArrayInputStream in_;
+  absl::Status status_;
+};
+
 absl::Status ParseText(absl::string_view bytes, wire::GraphDef* graph) {
   google::protobuf::TextFormat::Parser parser;
   FirstTextError errors;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
-  google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
-  if (parser.Parse(&in, graph)) return absl::OkStatus();
+  LimitedInput in(bytes);
+  const bool parsed = parser.Parse(&in, graph);
+  GYRE_RETURN_IF_ERROR(in.status());
+  if (parsed) return absl::OkStatus();
   if (!errors.status().ok()) return errors.status();
   return absl::InvalidArgumentError("not a GraphDef in text form");
 }
@@ -121,8 +147,11 @@ absl::StatusOr<const wire::GraphDef*> ParseGraphDef(absl::string_view bytes, Gra
   auto* graph = google::protobuf::Arena::CreateMessage<wire::GraphDef>(arena);
   if (format == GraphFormat::kText || (format == GraphFormat::kDetect && LooksLikeText(bytes))) {
     GYRE_RETURN_IF_ERROR(ParseText(bytes, graph));
-  } else if (!graph->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return DescribeBadBytes(bytes);
+  } else {
+    LimitedInput in(bytes);
+    const bool parsed = graph->ParseFromZeroCopyStream(&in);
+    GYRE_RETURN_IF_ERROR(in.status());
+    if (!parsed) return DescribeBadBytes(bytes);
   }
   return graph;
 }

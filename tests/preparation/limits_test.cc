@@ -2,8 +2,11 @@
 #include <thread>
 
 #include "base/work.h"
+#include "graphdef/export.h"
+#include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "gyre/session.h"
+#include "ops/registry.h"
 #include "preparation/stages.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
@@ -84,6 +87,23 @@ TEST(PreparationLimits, ABudgetIsForTheProgramToo) {
   absl::Status status;
   for (int i = 0; i < 4 && status.ok(); ++i) status = Stages()[0].run(material);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+// Parsing is protobuf's: it gets no more bytes.
+TEST(PreparationLimits, HoldWhileBytesAreParsed) {
+  const Material material = MaterialOf(Chain(100'000));
+  ASSERT_GT(material.graph_def.size(), 2u << 20);
+  const CountingClock clock;
+  Cancellation cancellation(/*deadline_nanos=*/2, clock);
+  const WorkLimit limit(&cancellation);
+  for (const GraphFormat format : {GraphFormat::kBinary, GraphFormat::kText}) {
+    std::string bytes = material.graph_def;
+    if (format == GraphFormat::kText) bytes = *ExportGraphDef(*material.program, format);
+    const int64_t before = WorkSpent();
+    const absl::Status status = ImportGraphDef(bytes, Ops(), {.format = format}).status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+    EXPECT_EQ(WorkSpent(), before) << "not a node has been read";
+  }
 }
 
 TEST(PreparationLimits, NoLimitHoldsForOtherThreads) {
