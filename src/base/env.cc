@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -34,10 +36,13 @@ void RunOnThreads(int n, const std::function<void(int)>& body) {
   std::vector<std::thread> threads;
   int started = 1;
   try {
+    threads.reserve(static_cast<size_t>(std::max(n, 0)));  // a thread must not be lost
     for (; started < n; ++started)
       threads.push_back(StartThread([&body, started] { body(started); }));
   } catch (const std::system_error&) {
     // No more threads to be had: the rest runs below.
+  } catch (const std::bad_alloc&) {
+    // Nor is there memory for one.
   }
   if (n > 0) body(0);
   for (int i = started; i < n; ++i) body(i);
@@ -68,6 +73,8 @@ Ticker::Ticker(int64_t first_nanos, int64_t period_nanos, std::function<void()> 
     state_->thread = StartThread(work);
   } catch (const std::system_error&) {
     // No thread to be had: nobody ticks.
+  } catch (const std::bad_alloc&) {
+    // Nor is there memory for one.
   }
 }
 

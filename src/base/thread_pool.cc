@@ -48,18 +48,24 @@ void ThreadPool::Submit(std::function<void()> task, int max_threads) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
+    const bool all_busy = idle_ <= static_cast<int>(tasks_.size());
+    if (all_busy && static_cast<int>(threads_.size()) < max_threads) AddThread();
+    if (threads_.empty() && max_threads > 0) throw std::bad_alloc();
     tasks_.push_back({std::move(task), now});
     queued_.store(static_cast<int>(tasks_.size()), std::memory_order_release);
-    const bool all_busy = idle_ < static_cast<int>(tasks_.size());
-    if (all_busy && static_cast<int>(threads_.size()) < max_threads) {
-      try {
-        threads_.push_back(StartThread([this] { Work(); }));
-      } catch (const std::system_error&) {
-        // No more threads to be had: those there are will come to it.
-      }
-    }
   }
   changed_.notify_one();
+}
+
+void ThreadPool::AddThread() {
+  try {
+    threads_.reserve(threads_.size() + 1);  // a thread must not be lost
+    threads_.push_back(StartThread([this] { Work(); }));
+  } catch (const std::system_error&) {
+    // No more threads to be had: those there are will come to it.
+  } catch (const std::bad_alloc&) {
+    // Nor is there memory for one.
+  }
 }
 
 void ThreadPool::Work() {

@@ -29,7 +29,8 @@ class ThreadPool {
   static ThreadPool& Shared();
 
   // Runs `task` on a thread of the pool, soon. A new thread is started if all are busy and there
-  // are fewer than `max_threads`. The task must not throw.
+  // are fewer than `max_threads`. The task must not throw. Throws std::bad_alloc, and drops the
+  // task, when there is no memory to take note of it, or no thread and none to be had.
   void Submit(std::function<void()> task, int max_threads);
 
   // What it takes from Submit until a sleeping thread has begun, in nanoseconds: a running average
@@ -43,6 +44,7 @@ class ThreadPool {
   };
   void Work();
   bool Next(Task* task);
+  void AddThread();  // if there is one to be had; holds mutex_
 
   std::atomic<int64_t> wake_nanos_{20'000};  // relaxed: a hint
   std::atomic<int> queued_{0};               // tasks_.size(), for those that look without the lock
