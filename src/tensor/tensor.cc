@@ -1,6 +1,7 @@
 #include "gyre/tensor.h"
 
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "absl/strings/str_cat.h"
@@ -160,20 +161,27 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
       rep->data = static_cast<char*>(block) + internal::kHeaderBytes;
     }
   } else if (void* data = allocator.Allocate(size); data != nullptr) {
-    rep = new internal::TensorRep;
-    rep->data = data;
+    rep = new (std::nothrow) internal::TensorRep;
+    if (rep == nullptr) {
+      allocator.Deallocate(data, size);
+    } else {
+      rep->data = data;
+    }
   }
   if (rep == nullptr) {
     if (alloc.budget != nullptr) alloc.budget->Release(*bytes);
+    // Scalar() has no other way to say so.
+    if (dtype == DType::kString && shape.IsScalar()) throw std::bad_alloc();
     return Exhausted(dtype, shape, nullptr, &allocator);
   }
-  rep->dtype = dtype;
-  rep->shape = shape;
   rep->bytes = size;
   rep->allocator = &allocator;
   rep->budget = RefPtr<MemoryBudget>::Share(alloc.budget);
+  Tensor t = FromRep(dtype, rep);
+  rep->shape = shape;  // may throw: without a dtype, there are no elements to destroy
+  rep->dtype = dtype;
   internal::ConstructElements(rep);
-  return FromRep(dtype, rep);
+  return t;
 }
 
 absl::StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape, Alloc alloc) {
@@ -206,12 +214,12 @@ Tensor Tensor::FromRef(DType dtype, RefPtr<Object> variable) {
 
 Tensor Tensor::External(DType dtype, const Shape& shape, void* data,
                         std::function<void()> release) {
-  auto* rep = new internal::TensorRep;
+  auto rep = std::make_unique<internal::TensorRep>();
   rep->dtype = dtype;
   rep->shape = shape;
   rep->data = data;
   rep->release = release ? std::move(release) : [] {};
-  return FromRep(dtype, rep);
+  return FromRep(dtype, rep.release());
 }
 
 size_t Tensor::bytes() const {
@@ -254,18 +262,19 @@ Tensor Tensor::Reshaped(const Shape& shape) const {
     return FromObject(head_.dtype, static_cast<const RefPtr<Object>*>(rep_->data)[0]);
   }
   if (head_.kind != Kind::kBuffer) {  // an inline scalar gets a buffer of one element
-    Tensor t = *Make(head_.dtype, shape);
+    absl::StatusOr<Tensor> t = Make(head_.dtype, shape);
+    if (!t.ok()) throw std::bad_alloc();
     if (head_.kind == Kind::kObject) {
-      t.mutable_values<RefPtr<Object>>()[0] = RefPtr<Object>::Share(object_);
+      t->mutable_values<RefPtr<Object>>()[0] = RefPtr<Object>::Share(object_);
     } else {
-      std::memcpy(t.mutable_raw_data(), inline_, DTypeSize(head_.dtype));
+      std::memcpy(t->mutable_raw_data(), inline_, DTypeSize(head_.dtype));
     }
-    return t;
+    return *std::move(t);
   }
-  internal::TensorRep* view = internal::NewView(*rep_, head_.dtype);
-  view->shape = shape;
-  view->data = rep_->data;
-  return FromRep(head_.dtype, view);
+  Tensor view = FromRep(head_.dtype, internal::NewView(*rep_, head_.dtype));
+  view.rep_->shape = shape;
+  view.rep_->data = rep_->data;
+  return view;
 }
 
 Tensor Tensor::SliceRows(int64_t begin, int64_t n) const {
