@@ -1,7 +1,9 @@
 #include "ops/memory.h"
 
 #include <algorithm>
+#include <new>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 
 namespace gyre {
@@ -15,9 +17,14 @@ class TensorBox final : public RefCounted {
   std::vector<Tensor> tensors_;
 };
 
+bool HoldsObjects(const Tensor& t) {
+  return t.has_value() && (t.dtype() == DType::kVariant || t.dtype() == DType::kResource);
+}
+
 // What waits to be dropped by the outermost DropIteratively of this thread; null when there is
 // none. It points into that call's frame: no thread-local destructor has to outlive static ones.
-thread_local std::vector<RefPtr<RefCounted>>* pending_drops = nullptr;
+using Drops = absl::InlinedVector<RefPtr<RefCounted>, 16>;
+thread_local Drops* pending_drops = nullptr;
 
 }  // namespace
 
@@ -34,13 +41,17 @@ absl::Status MemoryCharge::Set(int64_t bytes) {
   return absl::OkStatus();
 }
 
-void DropIteratively(RefPtr<RefCounted> object) {
+void DropIteratively(RefPtr<RefCounted> object) noexcept {
   if (!object) return;
   if (pending_drops != nullptr) {
-    pending_drops->push_back(std::move(object));
+    try {
+      pending_drops->push_back(std::move(object));
+    } catch (const std::bad_alloc&) {
+      // No memory to put it off: it goes here and now.
+    }
     return;
   }
-  std::vector<RefPtr<RefCounted>> pending;
+  Drops pending;
   pending_drops = &pending;
   pending.push_back(std::move(object));
   while (!pending.empty()) {
@@ -50,11 +61,24 @@ void DropIteratively(RefPtr<RefCounted> object) {
   pending_drops = nullptr;
 }
 
-void DropIteratively(std::vector<Tensor> tensors) {
-  const bool holds_objects = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
-    return t.has_value() && (t.dtype() == DType::kVariant || t.dtype() == DType::kResource);
-  });
-  if (holds_objects) DropIteratively(MakeRef<TensorBox>(std::move(tensors)));
+void DropIteratively(Tensor tensor) noexcept {
+  if (!HoldsObjects(tensor)) return;
+  try {
+    std::vector<Tensor> one;  // an initializer list would hold a second reference
+    one.push_back(std::move(tensor));
+    DropIteratively(std::move(one));
+  } catch (const std::bad_alloc&) {
+    // As below.
+  }
+}
+
+void DropIteratively(std::vector<Tensor> tensors) noexcept {
+  if (!std::any_of(tensors.begin(), tensors.end(), HoldsObjects)) return;
+  try {
+    DropIteratively(MakeRef<TensorBox>(std::move(tensors)));
+  } catch (const std::bad_alloc&) {
+    // No memory to put them off: they go here and now.
+  }
 }
 
 }  // namespace gyre

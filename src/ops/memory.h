@@ -36,8 +36,10 @@ class MemoryCharge {
 // Drops a reference. When that destroys an object which drops others through this function, they
 // are destroyed after it rather than inside its destructor, so a chain of any length needs a
 // constant amount of C++ stack.
-void DropIteratively(RefPtr<RefCounted> object);
+// Without memory to put them off, they are destroyed at once.
+void DropIteratively(RefPtr<RefCounted> object) noexcept;
 // The same for tensors; only those that hold objects cost anything.
-void DropIteratively(std::vector<Tensor> tensors);
+void DropIteratively(Tensor tensor) noexcept;
+void DropIteratively(std::vector<Tensor> tensors) noexcept;
 
 }  // namespace gyre

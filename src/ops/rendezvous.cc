@@ -1,9 +1,11 @@
 #include "ops/rendezvous.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/out_of_memory.h"
 
 namespace gyre {
 namespace {
@@ -32,11 +34,12 @@ constexpr size_t kMostSpare = 1024;
 
 }  // namespace
 
+// Needs no memory: what has been taken from a waiter's slot would be lost.
 TransferTable::Slot TransferTable::TakeFirst(Slots::iterator it) {
   Slot first = std::move(it->second);
   if (first.more.empty()) {
     Slots::node_type node = slots_.extract(it);
-    if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
+    if (spare_.size() < spare_.capacity()) spare_.push_back(std::move(node));
   } else {
     Slot next = std::move(first.more.front());
     first.more.erase(first.more.begin());
@@ -50,6 +53,8 @@ void TransferTable::Append(const TransferKey& key, Slot slot) {
   if (const auto it = slots_.find(key); it != slots_.end()) {
     it->second.more.push_back(std::move(slot));
   } else if (spare_.empty()) {
+    if (slots_.size() >= spare_.capacity() && spare_.capacity() < kMostSpare)
+      spare_.reserve(std::max<size_t>(4, 2 * spare_.capacity()));
     slots_.emplace(key, std::move(slot));
   } else {
     Slots::node_type node = std::move(spare_.back());
@@ -74,17 +79,32 @@ bool TransferTable::TakeItem(const TransferKey& key, Item* item, bool (*may_take
   return true;
 }
 
+// Who waits must be told, also where there is no memory to hand them out: then they are told so
+// here.
 std::vector<TransferTable::RecvCallback> TransferTable::Clear() {
-  std::vector<std::pair<TransferKey, Slot*>> waiting;
-  for (auto& [key, slot] : slots_) {
-    if (slot.waiter != nullptr) waiting.emplace_back(key, &slot);
-  }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<RecvCallback> waiters;
-  for (const auto& [key, slot] : waiting) {
-    waiters.push_back(std::move(slot->waiter));
-    for (Slot& next : slot->more) waiters.push_back(std::move(next.waiter));
+  try {
+    std::vector<std::pair<TransferKey, Slot*>> waiting;
+    size_t n = 0;
+    for (auto& [key, slot] : slots_) {
+      if (slot.waiter == nullptr) continue;
+      waiting.emplace_back(key, &slot);
+      n += 1 + slot.more.size();
+    }
+    std::sort(waiting.begin(), waiting.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    waiters.reserve(n);
+    for (const auto& [key, slot] : waiting) {
+      waiters.push_back(std::move(slot->waiter));
+      for (Slot& next : slot->more) waiters.push_back(std::move(next.waiter));
+    }
+  } catch (const std::bad_alloc&) {
+    const absl::Status why = OutOfMemoryError("this run");
+    for (auto& [key, slot] : slots_) {
+      if (slot.waiter == nullptr) continue;
+      slot.waiter(why);
+      for (Slot& next : slot.more) next.waiter(why);
+    }
   }
   slots_.clear();
   return waiters;
@@ -116,7 +136,7 @@ absl::Status LocalRendezvous::Send(const TransferEdge& edge, Tag tag, Item item)
                          " bytes is used up by tensors that were sent and not received"));
       }
       charged_ += kItemBytes;
-      table_.AddItem(key, std::move(item));
+      table_.AddItem(key, std::move(item));  // may throw: what is charged goes with the rendezvous
       return absl::OkStatus();
     }
   }

@@ -1,5 +1,6 @@
 #include "ops/resource_store.h"
 
+#include <utility>
 #include <vector>
 
 namespace gyre {
@@ -9,10 +10,9 @@ RefPtr<Object> ResourceStore::LookupOrCreateObject(absl::string_view type,
                                                    absl::string_view name,
                                                    const std::function<RefPtr<Object>()>& create) {
   const std::lock_guard lock(mutex_);
-  RefPtr<Object>& slot =
-      objects_[Key(std::string(type), std::string(container), std::string(name))];
-  if (!slot) slot = create();
-  return slot;
+  Key key(type, container, name);
+  if (const auto it = objects_.find(key); it != objects_.end()) return it->second;
+  return objects_.emplace(std::move(key), create()).first->second;
 }
 
 RefPtr<Object> ResourceStore::LookupObject(absl::string_view type, absl::string_view container,

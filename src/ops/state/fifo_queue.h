@@ -3,10 +3,13 @@
 //
 // Owned by whoever refers to it: the session's ResourceStore, handles, and the cancellations of
 // runs that wait in it. Thread-safe. Callbacks run on the thread that completes the wait (another
-// user's, or a canceller's), exactly once, and never under the lock.
+// user's, or a canceller's), exactly once, and never under the lock; they must not throw.
+//
+// Who begins to wait needs memory, and may throw std::bad_alloc: then nothing has happened, and its
+// callback is dropped. Ending a wait needs none. Where handing elements over does, and there is
+// none, their adder or taker is told RESOURCE_EXHAUSTED.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -62,6 +65,10 @@ class FifoQueue final : public Resource {
   // there are none. CANCELLED when the queue is closed, or the cancellation's status. Some elements
   // may be in after an error.
   void Enqueue(QueueBatch batch, Cancellation* cancellation, EnqueueDone done);
+  // An element without components, with the memory that it needs to be added.
+  class Token;
+  // Adds it. Requirement: there is room.
+  void Add(Token token) noexcept;
   // Takes the oldest element, waiting for one. OUT_OF_RANGE when the queue is closed and empty, or
   // the cancellation's status.
   void Dequeue(Cancellation* cancellation, DequeueDone done);
@@ -83,32 +90,43 @@ class FifoQueue final : public Resource {
     DequeueDone done_dequeue;
     Cancellation* cancellation = nullptr;
     int64_t callback_id = 0;  // 0: there is nothing to remove from the cancellation
+    absl::StatusOr<QueueElement> outcome = QueueElement();  // of an adder: without components
     bool adds() const { return done_enqueue != nullptr; }
   };
   using WaiterPtr = std::shared_ptr<Waiter>;
-  // What is left to be called once the lock is free.
-  using Completions = std::vector<std::function<void()>>;
+  using Waiters = std::list<WaiterPtr>;
 
   void Wait(WaiterPtr waiter);
-  void Cancel(const WaiterPtr& waiter);
-  // Moves elements from adders to takers as far as they go.
-  void Settle(Completions& completions);  // holds mutex_
-  // `waiter` is in no list any more, and learns this outcome from one of `completions`.
-  void Complete(const WaiterPtr& waiter, absl::Status status, QueueElement element,
-                Completions& completions);  // holds mutex_
+  void Cancel(const WaiterPtr& waiter) noexcept;
+  // Moves elements from adders to takers as far as they go. What has ended moves to `ended`.
+  void Settle(Waiters& ended) noexcept;  // holds mutex_
+  // The first of `waiters` learns `outcome`.
+  static void End(Waiters& waiters, absl::StatusOr<QueueElement> outcome, Waiters& ended) noexcept;
+  // Calls those that have ended. Requirement: mutex_ is free.
+  static void Call(Waiters ended) noexcept;
+  static void Tell(Waiter& waiter) noexcept;
   // Closes the queue, whether it was open or not.
-  void Shut(bool cancel_pending, Completions& completions);  // holds mutex_
-  absl::Status ClosedError() const;
+  void Shut(bool cancel_pending, Waiters& ended) noexcept;  // holds mutex_
+  absl::Status ClosedError() const noexcept;
 
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   const int64_t capacity_;
   mutable std::mutex mutex_;  // of all below
   bool closed_ = false;
-  std::deque<QueueBatch> batches_;  // none is empty
-  int64_t size_ = 0;                // of all batches together
-  std::list<WaiterPtr> adders_;
-  std::list<WaiterPtr> takers_;
+  std::list<QueueBatch> batches_;  // none is empty
+  int64_t size_ = 0;               // of all batches together
+  Waiters adders_;
+  Waiters takers_;
+};
+
+class FifoQueue::Token {
+ public:
+  Token() : batch_(1) {}
+
+ private:
+  friend class FifoQueue;
+  std::list<QueueBatch> batch_;
 };
 
 }  // namespace gyre

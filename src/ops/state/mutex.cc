@@ -15,15 +15,13 @@ class MutexResource final : public Resource {
   explicit MutexResource(const std::string& name)
       : Resource(name),
         token_(MakeRef<FifoQueue>(name, std::vector<DType>(), std::vector<PartialShape>(), -1)) {
-    Unlock();
+    Unlock(FifoQueue::Token());
   }
   absl::string_view type_name() const override { return kTypeName; }
   void Lock(Cancellation* cancellation, FifoQueue::DequeueDone done) {
     token_->Dequeue(cancellation, std::move(done));
   }
-  void Unlock() {
-    token_->Enqueue(QueueBatch{}, nullptr, [](absl::Status) {});
-  }
+  void Unlock(FifoQueue::Token token) noexcept { token_->Add(std::move(token)); }
   // There is nothing in a mutex; whoever waits goes on waiting.
   bool Destroy() override { return true; }
 
@@ -31,7 +29,8 @@ class MutexResource final : public Resource {
   const RefPtr<FifoQueue> token_;
 };
 
-// Holds a mutex until it is consumed or the last reference to it goes. Thread-safe.
+// Holds a mutex until it is consumed or the last reference to it goes. Thread-safe. Has the memory
+// that unlocking takes from the start, before the mutex is locked.
 class HeldLock final : public Object {
  public:
   static constexpr absl::string_view kTypeName = "MutexLock";
@@ -42,13 +41,16 @@ class HeldLock final : public Object {
   // False when it had been released before.
   bool Release() {
     if (released_.exchange(true)) return false;
-    mutex_->Unlock();
+    mutex_->Unlock(std::move(token_));
     return true;
   }
+  // From now on the mutex is locked, and this holds it.
+  void Hold() { released_ = false; }
 
  private:
   const RefPtr<MutexResource> mutex_;
-  std::atomic<bool> released_{false};
+  FifoQueue::Token token_;
+  std::atomic<bool> released_{true};
 };
 
 struct MutexAttrs {
@@ -67,13 +69,15 @@ absl::Status MakeMutex(KernelContext& ctx, const MutexAttrs& attrs) {
 void LockMutex(KernelContext& ctx, KernelDone done) {
   const absl::StatusOr<MutexResource*> mutex = ResourceInput<MutexResource>(ctx, 0);
   if (!mutex.ok()) return done(mutex.status());
-  (*mutex)->Lock(
-      ctx.env().cancellation, [&ctx, held = RefPtr<MutexResource>::Share(*mutex),
-                               done = std::move(done)](absl::StatusOr<QueueElement> token) {
-        if (token.ok())
-          ctx.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<HeldLock>(held)));
-        done(token.status());
-      });
+  const auto held = MakeRef<HeldLock>(RefPtr<MutexResource>::Share(*mutex));
+  (*mutex)->Lock(ctx.env().cancellation,
+                 [&ctx, held, done = std::move(done)](absl::StatusOr<QueueElement> token) {
+                   if (token.ok()) {
+                     held->Hold();
+                     ctx.set_output(0, Tensor::FromObject(DType::kVariant, held));
+                   }
+                   done(token.status());
+                 });
 }
 
 absl::Status ConsumeLock(KernelContext& ctx) {

@@ -234,22 +234,20 @@ absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape,
 }
 
 bool TensorArray::Destroy() {
-  std::vector<Tensor> values;
+  decltype(chunks_) chunks;
   std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients;
   bool was_open = false;
   {
     std::lock_guard lock(mutex_);
     was_open = !std::exchange(closed_, true);
     gradients.swap(gradients_);
-    for (const std::unique_ptr<Chunk>& chunk : chunks_) {
-      for (size_t i = 0; chunk != nullptr && i < chunk->size(); ++i) {
-        if ((*chunk)[i].value.has_value()) values.push_back(std::move((*chunk)[i].value));
-      }
-    }
-    chunks_.clear();
+    chunks.swap(chunks_);
     charge_.Set(std::min<int64_t>(charge_.bytes(), sizeof(TensorArray))).IgnoreError();
   }
-  DropIteratively(std::move(values));
+  for (const std::unique_ptr<Chunk>& chunk : chunks) {
+    for (size_t i = 0; chunk != nullptr && i < chunk->size(); ++i)
+      DropIteratively(std::move((*chunk)[i].value));
+  }
   for (auto& [source, gradient] : gradients) DropIteratively(std::move(gradient));
   return was_open;
 }

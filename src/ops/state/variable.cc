@@ -12,11 +12,7 @@ namespace gyre {
 Variable::Variable(std::string name, DType dtype, PartialShape shape)
     : Resource(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
-Variable::~Variable() {
-  std::vector<Tensor> value;  // an initializer list would hold a second reference
-  value.push_back(std::move(value_));
-  DropIteratively(std::move(value));
-}
+Variable::~Variable() { DropIteratively(std::move(value_)); }
 
 Tensor Variable::Read() const {
   std::lock_guard lock(mutex_);
