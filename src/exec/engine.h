@@ -80,6 +80,8 @@ absl::Span<const Engine* const> Engines();
 // What runs around a node that stands in function `callee` of a structured node: in its branch, its
 // condition, its body, or what it calls.
 Surrounding::Kind SurroundingKind(OpKind site, int callee);
+// What errors of a run call it that has no memory left: see OutOfMemoryError.
+inline constexpr absl::string_view kThisRun = "this run";
 // Null when there is none of this name; the default for "".
 const Engine* FindEngine(absl::string_view name);
 

@@ -75,6 +75,7 @@ class DataflowExecutable final : public Executable {
   void LookAtFeeds(absl::Span<const Tensor> feeds) const {
     scalar_feeds_.clear();
     dataflow::Plan::Options options;
+    scalar_feeds_.clear();  // it may have been left half-way, out of memory
     for (const int i : open_feeds_) {
       if (!feeds[i].shape().IsScalar()) continue;
       scalar_feeds_.push_back(i);

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "base/attention.h"
 #include "base/env.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "devices/device_type.h"
@@ -93,12 +94,22 @@ class DeviceExecutable final : public Executable {
                                           const RunHooks& hooks) const override {
     std::vector<Tensor> results(num_fetches_);
     Outcome outcome(parts_.size());
+    const auto end = [&](const absl::Status& status) {
+      if (!status.ok()) env.cancellation->Cancel(status);  // for parts that wait for this one
+      outcome.Note(status);
+    };
     const auto run = [&](size_t p) {
-      outcome.Note(RunPart(p, feeds, env, hooks, absl::MakeSpan(results)));
+      end(CatchOutOfMemory(kThisRun,
+                           [&] { return RunPart(p, feeds, env, hooks, absl::MakeSpan(results)); }));
     };
     // A part may have to wait for any other: each has a thread at once, however many there are.
-    for (size_t p = 1; p < parts_.size(); ++p)
-      ThreadPool::Shared().Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
+    for (size_t p = 1; p < parts_.size(); ++p) {
+      try {
+        ThreadPool::Shared().Submit([&run, p] { run(p); }, std::numeric_limits<int>::max());
+      } catch (const std::bad_alloc&) {
+        end(OutOfMemoryError(kThisRun));
+      }
+    }
     run(0);
     GYRE_RETURN_IF_ERROR(outcome.Wait());
     return results;
@@ -120,10 +131,7 @@ class DeviceExecutable final : public Executable {
     }
     absl::StatusOr<std::vector<Tensor>> got =
         copies_ ? RunWithCopies(part, fed, own, own_hooks) : part.runs->Run(fed, own, own_hooks);
-    if (!got.ok()) {
-      env.cancellation->Cancel(got.status());  // for parts that wait for this one
-      return got.status();
-    }
+    if (!got.ok()) return got.status();
     for (size_t i = 0; i < part.fetches.size(); ++i)
       results[part.fetches[i]] = (*std::move(got))[i];
     return absl::OkStatus();

@@ -10,17 +10,16 @@
 
 namespace gyre::dataflow {
 
-// Touched by one thread. Grows by doubling; throws std::bad_alloc.
+// Touched by one thread. Grows by doubling; throws std::bad_alloc. Has no memory until it is first
+// pushed to.
 class ReadyStack {
  public:
-  ReadyStack() { Grow(64); }
-
   bool empty() const { return top_ == begin_.get(); }
   size_t size() const { return top_ - begin_.get(); }
   void clear() { top_ = begin_.get(); }
   void Push(Iteration* iteration, uint32_t node, bool dead) {
     if (top_ == end_) [[unlikely]]
-      Grow(2 * size());
+      Grow(std::max(kFirstCapacity, 2 * size()));
     // Word by word: Pop reads them so, and a wider access to either would have to wait for both.
     *top_ = Ready(iteration, node, dead);
     ++top_;
@@ -36,9 +35,11 @@ class ReadyStack {
   void Shuffle(std::mt19937_64& random) { std::swap(top_[-1], begin_[random() % size()]); }
 
  private:
+  static constexpr size_t kFirstCapacity = 64;
+
   [[gnu::noinline]] void Grow(size_t capacity) {
     auto grown = std::make_unique<Ready[]>(capacity);
-    const size_t used = begin_ == nullptr ? 0 : size();
+    const size_t used = size();
     std::copy(begin_.get(), begin_.get() + used, grown.get());
     begin_ = std::move(grown);
     top_ = begin_.get() + used;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/attention.h"
 #include "base/env.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "exec/dataflow/worker.h"
 #include "exec/sequential/loop.h"
@@ -23,6 +25,26 @@ constexpr int64_t kProbeNanos = 50'000'000;
 constexpr size_t kMaxWaitingShown = 8;
 
 }  // namespace
+
+void AsyncCalls::Add(AsyncCall* call) {
+  call->previous = last_;
+  call->next = nullptr;
+  (last_ == nullptr ? first_ : last_->next) = call;
+  last_ = call;
+  ++size_;
+}
+
+void AsyncCalls::Remove(AsyncCall* call) {
+  (call->previous == nullptr ? first_ : call->previous->next) = call->next;
+  (call->next == nullptr ? last_ : call->next->previous) = call->previous;
+  --size_;
+}
+
+std::unique_ptr<AsyncCall> AsyncCalls::TakeFirst() {
+  AsyncCall* const call = first_;
+  if (call != nullptr) Remove(call);
+  return std::unique_ptr<AsyncCall>(call);
+}
 
 // Where threads that were asked for help find the run, or that it is over.
 class Run::Gate {
@@ -104,7 +126,7 @@ void Run::Finish() {
     env_->budget->Release(charged_.exchange(0, std::memory_order_relaxed));
 }
 
-void Run::Fail(const absl::Status& status, Ready where) {
+void Run::Fail(const absl::Status& status, Ready where) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (!status_.ok()) return;
@@ -112,9 +134,11 @@ void Run::Fail(const absl::Status& status, Ready where) {
     const absl::Status why = env_->cancellation->status();
     const absl::Status& cause =
         !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
-    status_ = absl::Status(
-        cause.code(),
-        absl::StrCat(cause.message(), late_text_, Locate(where, sequential::WhereInside(status))));
+    status_ = CatchOutOfMemory(kThisRun, [&] {
+      return absl::Status(cause.code(),
+                          absl::StrCat(cause.message(), late_text_,
+                                       Locate(where, sequential::WhereInside(status))));
+    });
     Raise(kFailed);
     NotifyAll();
   }
@@ -144,28 +168,28 @@ void Run::NotifyAll() {
 void Run::AsyncStarted(AsyncCall* call) {
   const std::lock_guard lock(mutex_);
   async_running_.fetch_add(1, std::memory_order_relaxed);
-  async_calls_.insert(call);
+  async_calls_.Add(call);
 }
 
 void Run::AsyncForgotten(AsyncCall* call) {
   const std::lock_guard lock(mutex_);
   async_running_.fetch_sub(1, std::memory_order_relaxed);
-  async_calls_.erase(call);
+  async_calls_.Remove(call);
 }
 
-void Run::AsyncDone(AsyncCall* call) {
+void Run::AsyncDone(AsyncCall* call) noexcept {
   const std::lock_guard lock(mutex_);
-  async_calls_.erase(call);
-  async_done_.push_back(call);
+  async_calls_.Remove(call);
+  async_done_.Add(call);
   Raise(kAsyncDone);
   NotifyAll();
 }
 
-std::vector<AsyncCall*> Run::TakeAsyncDone() {
+AsyncCalls Run::TakeAsyncDone() {
   const std::lock_guard lock(mutex_);
   attention_.fetch_and(~kAsyncDone, std::memory_order_relaxed);
-  async_running_.fetch_sub(static_cast<int64_t>(async_done_.size()), std::memory_order_relaxed);
-  return std::exchange(async_done_, {});
+  async_running_.fetch_sub(async_done_.size(), std::memory_order_relaxed);
+  return std::move(async_done_);
 }
 
 // Wakes a thread if what is queued would take longer than waking it.
@@ -183,11 +207,16 @@ void Run::AskForHelp() {
       shared_.store(true, std::memory_order_relaxed);
       workers_[0]->shared_ = true;
     }
+    if (gate_ == nullptr) gate_ = std::make_shared<Gate>(this);
     ++asked_;
     asked_nanos_ = SystemClock().NowNanos();
-    if (gate_ == nullptr) gate_ = std::make_shared<Gate>(this);
   }
-  settings_.pool->Submit([gate = gate_] { gate->Help(); }, settings_.threads - 1);
+  try {
+    settings_.pool->Submit([gate = gate_] { gate->Help(); }, settings_.threads - 1);
+  } catch (const std::bad_alloc&) {  // nobody comes
+    const std::lock_guard lock(mutex_);
+    --asked_;
+  }
 }
 
 // Nobody has joined, or all have left: what nobody else can see need not be atomic.
@@ -208,10 +237,8 @@ Worker* Run::Join() {
   for (size_t i = 1; i < workers_.size(); ++i) {
     if (workers_[i]->is_joined_) continue;
     workers_[i]->is_joined_ = true;
+    workers_[i]->asked_nanos_ = asked_nanos_;
     ++active_;
-    if (hooks_.observer != nullptr) {
-      hooks_.observer->OnJoined(static_cast<int>(i), asked_nanos_, SystemClock().NowNanos());
-    }
     return workers_[i].get();
   }
   return nullptr;
@@ -236,10 +263,10 @@ bool Run::WaitForWork(Worker& worker) {
   while (true) {
     const bool ended = HasEnded();
     if (ended && active_ == 0 && async_running_.load(std::memory_order_relaxed) == 0) return false;
-    if (!async_done_.empty()) {
+    if (async_done_.size() > 0) {
       if (!ended) return true;
       lock.unlock();
-      for (AsyncCall* call : TakeAsyncDone()) delete call;
+      TakeAsyncDone();
       lock.lock();
       continue;
     }
@@ -302,11 +329,11 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
   }
   --parked_;
   std::optional<RunProgress> waiting;
-  if (!async_calls_.empty() && !cancellation.IsCancelled()) {
+  if (async_calls_.size() > 0 && !cancellation.IsCancelled()) {
     const bool late = deadline != Cancellation::kNoDeadline && SystemClock().NowNanos() >= deadline;
     if (late && late_text_.empty()) late_text_ = WaitingText();
     if (hooks_.progress != nullptr && hooks_.progress->IsAsked()) {
-      waiting = ProgressAt((*async_calls_.begin())->ready);
+      waiting = ProgressAt(async_calls_.first()->ready);
       waiting->is_waiting = true;
     }
   }
@@ -320,7 +347,7 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
 // What a run that is told to stop was waiting for. Requirement: mutex_ is held.
 std::string Run::WaitingText() const {
   std::vector<std::string> names;
-  for (const AsyncCall* call : async_calls_) {
+  for (const AsyncCall* call = async_calls_.first(); call != nullptr; call = call->next) {
     const Node& node = *call->ready.iteration->nodes[call->ready.node()].node;
     names.push_back(absl::StrCat(node.name, " (", node.op_name, ")"));
   }

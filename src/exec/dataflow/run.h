@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "base/thread_pool.h"
 #include "exec/dataflow/frame.h"
 #include "exec/dataflow/plan.h"
@@ -39,7 +38,8 @@ struct RunSettings {
   int64_t look_out_nanos = 0;
 };
 
-// An asynchronous kernel that has not called back yet, with all that it may touch.
+// An asynchronous kernel that has not called back yet, with all that it may touch. The calls of a
+// run are linked through themselves, so that one can end without any memory.
 struct AsyncCall {
   // Who is first of the two, the worker that started the kernel and has taken note of it, or the
   // kernel that calls back, leaves the rest to the other.
@@ -51,6 +51,34 @@ struct AsyncCall {
   std::optional<KernelContext> context;
   absl::Status status;
   int64_t started = 0;  // if somebody watches
+  AsyncCall* previous = nullptr;
+  AsyncCall* next = nullptr;
+};
+
+// A list of calls, oldest first, which owns them.
+class AsyncCalls {
+ public:
+  AsyncCalls() = default;
+  AsyncCalls(AsyncCalls&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)),
+        last_(std::exchange(other.last_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  ~AsyncCalls() {
+    while (TakeFirst() != nullptr) {
+    }
+  }
+
+  const AsyncCall* first() const { return first_; }
+  int64_t size() const { return size_; }
+  void Add(AsyncCall* call);
+  // The call is its caller's then.
+  void Remove(AsyncCall* call);
+  std::unique_ptr<AsyncCall> TakeFirst();  // null when there is none
+
+ private:
+  AsyncCall* first_ = nullptr;
+  AsyncCall* last_ = nullptr;
+  int64_t size_ = 0;
 };
 
 class Run {
@@ -72,7 +100,7 @@ class Run {
   void Finish();
 
   // Remembers the first error and tells everything that waits to stop.
-  void Fail(const absl::Status& status, Ready where);
+  void Fail(const absl::Status& status, Ready where) noexcept;
   // Charges the run's budget for bookkeeping; false when there is none left.
   bool Charge(size_t bytes);
   bool HasEnded() const {
@@ -86,10 +114,10 @@ class Run {
   void AsyncStarted(AsyncCall* call);
   // Takes back AsyncStarted: it was done by then.
   void AsyncForgotten(AsyncCall* call);
-  void AsyncDone(AsyncCall* call);
+  void AsyncDone(AsyncCall* call) noexcept;
   // Tells whoever waits that something has changed. Requirement: mutex_ is held.
   void NotifyAll();
-  std::vector<AsyncCall*> TakeAsyncDone();
+  AsyncCalls TakeAsyncDone();
 
   // Sharing. AskForHelp and StopSharing are worker 0's business; other threads Join and Leave.
   void AskForHelp();
@@ -125,17 +153,17 @@ class Run {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  absl::Status status_;                 // guarded by mutex_
-  std::string late_text_;               // guarded by mutex_: what the deadline found it waiting for
-  int active_ = 0;                      // guarded by mutex_: workers that have joined
-  int64_t asked_nanos_ = 0;             // guarded by mutex_: when help was asked for last
-  int asked_ = 0;                       // guarded by mutex_: threads on their way
-  int parked_ = 0;                      // guarded by mutex_: workers that wait
-  bool waits_for_courier_ = false;      // guarded by mutex_: worker 0 waits there, not on changed_
-  std::vector<AsyncCall*> async_done_;  // guarded by mutex_
+  absl::Status status_;             // guarded by mutex_
+  std::string late_text_;           // guarded by mutex_: what the deadline found it waiting for
+  int active_ = 0;                  // guarded by mutex_: workers that have joined
+  int64_t asked_nanos_ = 0;         // guarded by mutex_: when help was asked for last
+  int asked_ = 0;                   // guarded by mutex_: threads on their way
+  int parked_ = 0;                  // guarded by mutex_: workers that wait
+  bool waits_for_courier_ = false;  // guarded by mutex_: worker 0 waits there, not on changed_
+  AsyncCalls async_done_;           // guarded by mutex_
   // Kernels that have not called back. The list is guarded by mutex_; who fires them adds to it.
   std::atomic<int64_t> async_running_{0};
-  absl::flat_hash_set<AsyncCall*> async_calls_;
+  AsyncCalls async_calls_;
   bool is_clean_ = true;        // what was made can be used again
   std::shared_ptr<Gate> gate_;  // made when help is asked for the first time
 };

@@ -14,7 +14,9 @@ namespace gyre::dataflow {
 class RunsOfPlan {
  public:
   RunsOfPlan(std::unique_ptr<Plan> plan, const RunSettings& settings)
-      : plan_(std::move(plan)), settings_(settings) {}
+      : plan_(std::move(plan)), settings_(settings) {
+    idle_.reserve(kKeptRuns);  // so that a run that has succeeded can be kept
+  }
 
   const Plan& plan() const { return *plan_; }
 

@@ -1,11 +1,11 @@
 #include "exec/dataflow/worker.h"
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
+#include <memory>
 #include <utility>
 
 #include "base/attention.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "exec/dataflow/tokens.h"
 #include "ops/state/variable.h"
@@ -61,21 +61,13 @@ void Worker::WorkToTheEnd(const FunctionPlan& main) {
   goes_through_ = !is_observed_ && !explore_;
   queues_ = may_share_ && run_.plan_.has_heavy();
   if (explore_) explore_->seed(*run_.settings_.schedule_seed + run_.env_->run_id);
-  const auto out_of_memory = [this] {
-    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
-  };
-  try {
+  FailIfOutOfMemory([&] {
     StartActivation(main, {}, Ready());
     do {
       Drain();
     } while (run_.WaitForWork(*this));
-    return;
-  } catch (const std::bad_alloc&) {
-    out_of_memory();
-  } catch (const std::length_error&) {
-    out_of_memory();
-  }
-  while (run_.WaitForWork(*this)) {
+  });
+  while (run_.WaitForWork(*this)) {  // for those who still work on what has failed
   }
 }
 
@@ -84,14 +76,20 @@ void Worker::Help() {
   is_observed_ = run_.hooks_.observer != nullptr;
   goes_through_ = !is_observed_;
   queues_ = may_share_ && run_.plan_.has_heavy();
-  try {
+  FailIfOutOfMemory([&] {
+    if (is_observed_) run_.hooks_.observer->OnJoined(index_, asked_nanos_, Now());
     Drain();
-  } catch (const std::bad_alloc&) {
-    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
-  } catch (const std::length_error&) {
-    Fail(absl::ResourceExhaustedError("the machine has no memory left for this run"), Ready());
-  }
+  });
   if (std::exchange(has_sent_, false)) run_.courier_->Flush();
+}
+
+template <typename Work>
+void Worker::FailIfOutOfMemory(const Work& work) {
+  const absl::Status status = CatchOutOfMemory(kThisRun, [&] {
+    work();
+    return absl::OkStatus();
+  });
+  if (!status.ok()) Fail(status, Ready());
 }
 
 [[gnu::always_inline]] inline void Worker::Fire(Ready ready) {
@@ -471,7 +469,7 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
   // Who explores orders wants it to end at some other time.
   if (p.kernel->try_run != nullptr && !explore_ && TryRun(ready, p, tag)) return;
   Tensor* const inputs = ready.iteration->inputs + p.first_input;
-  auto* const call = new AsyncCall;
+  auto call = std::make_unique<AsyncCall>();
   call->ready = ready;
   call->outputs.resize(p.num_outputs);
   call->inputs.resize(p.num_inputs);
@@ -480,7 +478,6 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
     Clear(inputs[i]);
   }
   if (absl::Status status = ReadRefs(p, call->inputs.data()); !status.ok()) {
-    delete call;
     return Fail(status, ready);
   }
   Widen(ready.iteration->frame);  // later iterations need not wait for it
@@ -488,30 +485,38 @@ void Worker::RunAsync(Ready ready, const PlanNode& p) {
                         absl::MakeSpan(call->outputs));
   call->started = started_;
   using State = AsyncCall::State;
-  p.kernel->run_async(*call->context, p.attrs, [run = &run_, call](absl::Status status) {
-    call->status = std::move(status);
-    if (call->state.exchange(State::kDone, std::memory_order_acq_rel) == State::kNoted)
-      run->AsyncDone(call);
+  // Two words, so that the function that is called back need not be kept on the heap.
+  p.kernel->run_async(*call->context, p.attrs, [run = &run_, c = call.get()](absl::Status status) {
+    c->status = std::move(status);
+    if (c->state.exchange(State::kDone, std::memory_order_acq_rel) == State::kNoted)
+      run->AsyncDone(c);
   });
   // Often it is done by now, and nobody else need know.
   if (call->state.load(std::memory_order_acquire) == State::kStarted) {
-    run_.AsyncStarted(call);
+    AsyncCall* const noted = call.release();
+    run_.AsyncStarted(noted);
     State started = State::kStarted;
-    if (call->state.compare_exchange_strong(started, State::kNoted, std::memory_order_acq_rel))
+    if (noted->state.compare_exchange_strong(started, State::kNoted, std::memory_order_acq_rel))
       return;
-    run_.AsyncForgotten(call);
+    run_.AsyncForgotten(noted);
+    call.reset(noted);
   }
-  CompleteAsync(call);
+  CompleteAsync(std::move(call));
 }
 
 void Worker::CompleteAsync() {
-  std::vector<AsyncCall*> calls = run_.TakeAsyncDone();
-  if (explore_) std::shuffle(calls.begin(), calls.end(), *explore_);
-  for (AsyncCall* const call : calls) CompleteAsync(call);
+  AsyncCalls calls = run_.TakeAsyncDone();
+  if (explore_) {
+    std::vector<std::unique_ptr<AsyncCall>> shuffled(static_cast<size_t>(calls.size()));
+    for (auto& call : shuffled) call = calls.TakeFirst();
+    std::shuffle(shuffled.begin(), shuffled.end(), *explore_);
+    for (auto& call : shuffled) CompleteAsync(std::move(call));
+    return;
+  }
+  while (auto call = calls.TakeFirst()) CompleteAsync(std::move(call));
 }
 
-void Worker::CompleteAsync(AsyncCall* done) {
-  const std::unique_ptr<AsyncCall> call(done);
+void Worker::CompleteAsync(std::unique_ptr<AsyncCall> call) {
   if (!call->status.ok()) return Fail(call->status, call->ready);
   started_ = call->started;
   FinishKernel(call->ready, call->ready.plan(), call->outputs.data());

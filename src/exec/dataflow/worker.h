@@ -38,7 +38,9 @@ class Worker {
 
   using Range = std::pair<uint32_t, uint32_t>;
 
-  // worker.cc: the main loop, and firing one node.
+  // worker.cc: the main loop, and firing one node. What runs out of memory fails the run.
+  template <typename Work>
+  void FailIfOutOfMemory(const Work& work);
   void Drain();
   void FireStack();
   bool TakeQueued(Ready* ready);
@@ -57,7 +59,7 @@ class Worker {
   void RunAsync(Ready ready, const PlanNode& p);
   bool TryRun(Ready ready, const PlanNode& p, Tag tag);
   void CompleteAsync();
-  void CompleteAsync(AsyncCall* call);
+  void CompleteAsync(std::unique_ptr<AsyncCall> call);
   // Hands on what a node has made. Consumes `outputs`.
   void FinishKernel(Ready ready, const PlanNode& p, Tensor* outputs);
   void Finish(Ready ready, const PlanNode& p, Tensor* outputs);
@@ -148,6 +150,7 @@ class Worker {
   bool queues_ = false;       // some node is known to be heavy, and may go to the queue
   bool shared_ = false;       // they may have: all steps on shared words are atomic
   bool is_joined_ = false;    // guarded by the run's mutex
+  int64_t asked_nanos_ = 0;   // when the help was asked for as which it has joined
   int until_check_ = 1;       // nodes to fire before the next look at everything else
   int until_timed_ = 1;       // such looks before one times a node that has been cheap
   ReadyStack stack_;

@@ -2,6 +2,8 @@
 // recurses.
 #include "ir/calls.h"
 
+#include <iterator>
+
 #include "exec/reference/machine.h"
 #include "ops/control/condition.h"
 #include "ops/control/for_trips.h"
@@ -74,15 +76,14 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
   if (!plan.error.ok()) return Fail(plan.error, where);
   const size_t bytes = kActivationBytes + kFrameBytes + 2 * args.size() * sizeof(Tensor);
   if (!Charge(bytes, where)) return;
-  auto* activation = new Activation;
+  Activation* const activation = &activations_.emplace_back();
+  activation->self = std::prev(activations_.end());
   activation->charged = bytes;
-  activations_.insert(activation);
   activation->plan = &plan;
   activation->args = std::move(args);
   activation->results.resize(plan.num_results);
-  activation->root = new LoopFrame;
-  activation->frames.insert(activation->root);
-  LoopFrame& root = *activation->root;
+  LoopFrame& root = activation->frames.emplace_back();
+  root.self = activation->frames.begin();
   root.plan = &plan.frames[0];
   root.activation = activation;
   if (caller != nullptr) {
@@ -172,12 +173,10 @@ void Machine::FinishCall(const PendingCall& call, std::vector<Tensor> outputs) {
 void Machine::FreeActivation(Activation* activation) {
   // Iterations stay charged: they are kept for the next call.
   Release(activation->charged + (activation->frames.size() - 1) * kFrameBytes);
-  for (LoopFrame* frame : activation->frames) {
-    for (Iteration* iteration : frame->live) Recycle(iteration);
+  for (LoopFrame& frame : activation->frames) {
+    for (IterationPtr& iteration : frame.live) Recycle(std::move(iteration));
   }
-  for (LoopFrame* frame : activation->frames) delete frame;
-  activations_.erase(activation);
-  delete activation;
+  activations_.erase(activation->self);
 }
 
 }  // namespace gyre::reference

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
+#include <iterator>
+#include <list>
 #include <optional>
-#include <stdexcept>
 
 #include "base/attention.h"
+#include "base/out_of_memory.h"
+#include "base/status.h"
 #include "exec/reference/reference_engine.h"
 #include "ops/state/variable.h"
 
@@ -24,6 +26,9 @@ struct Machine::AsyncCall {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::optional<KernelContext> ctx;
+  absl::Status status;
+  std::list<AsyncCall>::iterator self;
+  AsyncCall* next_done = nullptr;
 };
 
 Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunEnv& env,
@@ -31,49 +36,38 @@ Machine::Machine(const ReferencePlan& plan, absl::Span<const Tensor> feeds, RunE
     : plan_(plan), feeds_(feeds), env_(env), hooks_(hooks), window_(window) {}
 
 Machine::~Machine() {
-  for (Activation* activation :
-       std::vector<Activation*>(activations_.begin(), activations_.end())) {
-    FreeActivation(activation);
-  }
-  for (auto& [plan, iterations] : spare_iterations_) {
-    for (Iteration* iteration : iterations) delete iteration;
-  }
   if (env_.budget != nullptr) env_.budget->Release(charged_);
 }
 
 absl::StatusOr<std::vector<Tensor>> Machine::Run() {
   // Kernels and containers may ask the machine for more than it has.
-  try {
-    if (absl::Status status = env_.cancellation->Poll(); !status.ok()) return status;
+  const absl::Status status = CatchOutOfMemory(kThisRun, [&] {
+    GYRE_RETURN_IF_ERROR(env_.cancellation->Poll());
     StartActivation(plan_.main(), {}, nullptr);
     Loop();
-  } catch (const std::bad_alloc&) {
-    OutOfMemory();
-  } catch (const std::length_error&) {
-    OutOfMemory();
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
+    Fail(status, Ready());
+    Loop();  // ends at once, but for kernels that still run elsewhere
   }
   if (!status_.ok()) return status_;
   return std::move(results_);
 }
 
-void Machine::OutOfMemory() {
-  if (status_.ok()) {
-    status_ = absl::ResourceExhaustedError("the machine has no memory left for this run");
-    env_.cancellation->Cancel(status_);
-  }
-  Loop();  // ends at once, but for kernels that still run elsewhere
-}
-
 void Machine::Loop() {
   while (true) {
-    ready_.insert(ready_.end(), batch_.rbegin(), batch_.rend());
-    batch_.clear();
     if (!status_.ok()) {  // drain: what still runs elsewhere must end before the machine does
+      batch_.clear();
       ready_.clear();
       ended_.clear();
-      if (async_running_ == 0) return;
+      if (async_calls_.empty()) return;
       WaitForAsync();
-    } else if (!ended_.empty()) {
+      continue;
+    }
+    ready_.insert(ready_.end(), batch_.rbegin(), batch_.rend());
+    batch_.clear();
+    if (!ended_.empty()) {
       Activation* activation = ended_.back();
       ended_.pop_back();
       EndActivation(activation);
@@ -81,7 +75,7 @@ void Machine::Loop() {
       const Ready next = ready_.back();
       ready_.pop_back();
       Execute(next);
-    } else if (async_running_ > 0) {
+    } else if (!async_calls_.empty()) {
       WaitForAsync();
     } else {
       return;
@@ -171,25 +165,32 @@ void Machine::RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tenso
 }
 
 void Machine::RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
-  auto* call =
-      new AsyncCall{ready, std::move(inputs), std::vector<Tensor>(p.data_out.size()), std::nullopt};
+  AsyncCall* const call = &async_calls_.emplace_back();
+  call->self = std::prev(async_calls_.end());
+  call->ready = ready;
+  call->inputs = std::move(inputs);
   const Tag tag{ready.iteration->frame->id, ready.iteration->number};
-  call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs),
-                    absl::MakeSpan(call->outputs));
-  ++async_running_;
-  async_calls_.insert(call);
-  p.kernel.run_async(*call->ctx, p.kernel.attrs.get(), [this, call](absl::Status status) {
-    const std::lock_guard lock(async_mutex_);
-    async_done_.emplace_back(call, std::move(status));
-    async_changed_.notify_one();
-  });
+  try {
+    call->outputs.resize(p.data_out.size());
+    call->ctx.emplace(*p.node, env_, tag, absl::MakeSpan(call->inputs),
+                      absl::MakeSpan(call->outputs));
+    p.kernel.run_async(*call->ctx, p.kernel.attrs.get(), [this, call](absl::Status status) {
+      const std::lock_guard lock(async_mutex_);
+      call->status = std::move(status);
+      call->next_done = std::exchange(async_done_, call);
+      async_changed_.notify_one();
+    });
+  } catch (...) {  // it will not call back
+    async_calls_.erase(call->self);
+    throw;
+  }
 }
 
 void Machine::WaitForAsync() {
-  std::vector<std::pair<AsyncCall*, absl::Status>> done;
+  std::list<AsyncCall> done;
   {
     std::unique_lock lock(async_mutex_);
-    while (async_done_.empty()) {
+    while (async_done_ == nullptr) {
       const Cancellation& cancellation = *env_.cancellation;
       int64_t left = Cancellation::kNoDeadline;
       if (cancellation.deadline_nanos() != left && !cancellation.IsCancelled())
@@ -207,23 +208,26 @@ void Machine::WaitForAsync() {
       env_.cancellation->Poll().IgnoreError();  // past the deadline, this wakes whoever waits
       lock.lock();
     }
-    done.swap(async_done_);
+    for (; async_done_ != nullptr; async_done_ = async_done_->next_done)
+      done.splice(done.begin(), async_calls_, async_done_->self);
   }
-  for (auto& [call, status] : done) CompleteAsync(*call, std::move(status));
+  while (!done.empty()) {
+    std::list<AsyncCall> call;
+    call.splice(call.begin(), done, done.begin());
+    CompleteAsync(std::move(call));
+  }
 }
 
 void Machine::AnswerWaiting() const {
-  if (hooks_.progress == nullptr || !hooks_.progress->IsAsked() || async_calls_.empty()) return;
-  RunProgress progress = ProgressAt((*async_calls_.begin())->ready);
+  if (hooks_.progress == nullptr || !hooks_.progress->IsAsked() || !status_.ok()) return;
+  RunProgress progress = ProgressAt(async_calls_.front().ready);
   progress.is_waiting = true;
   hooks_.progress->Answer(progress);
 }
 
-void Machine::CompleteAsync(AsyncCall& call, absl::Status status) {
-  --async_running_;
-  async_calls_.erase(&call);
-  const std::unique_ptr<AsyncCall> owned(&call);
-  if (!status.ok()) return Fail(status, call.ready);
+void Machine::CompleteAsync(std::list<AsyncCall> done) {
+  AsyncCall& call = done.front();
+  if (!call.status.ok()) return Fail(call.status, call.ready);
   if (!status_.ok()) return;
   const NodePlan& p = call.ready.iteration->frame->activation->plan->nodes[call.ready.node];
   FinishKernel(call.ready, p, std::move(call.outputs));
@@ -235,13 +239,15 @@ void Machine::FinishKernel(const Ready& ready, const NodePlan& p, std::vector<Te
   Finish(ready, std::move(outputs), ready.dead);
 }
 
-void Machine::Fail(const absl::Status& status, const Ready& where) {
+void Machine::Fail(const absl::Status& status, const Ready& where) noexcept {
   if (!status_.ok()) return;
   // A kernel that was told to stop reports "cancelled"; what counts is why.
   const absl::Status why = env_.cancellation->status();
   const absl::Status& cause =
       !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
-  status_ = absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
+  status_ = CatchOutOfMemory(kThisRun, [&] {
+    return absl::Status(cause.code(), absl::StrCat(cause.message(), Locate(where)));
+  });
   env_.cancellation->Cancel(status_);
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "exec/engine.h"
 #include "exec/reference/state.h"
 
@@ -27,17 +28,16 @@ class Machine {
 
   // machine.cc: the main loop, and running one node.
   void Loop();
-  void OutOfMemory();
   void Execute(const Ready& ready);
   void RunKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
   void FinishKernel(const Ready& ready, const NodePlan& p, std::vector<Tensor> outputs);
   void RunAsync(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
   void WaitForAsync();
   void AnswerWaiting() const;
-  void CompleteAsync(AsyncCall& call, absl::Status status);
+  void CompleteAsync(std::list<AsyncCall> call);
   absl::Status ReadRefs(const NodePlan& p, std::vector<Tensor>& inputs) const;
   // Remembers the first error, located at `where`, and tells everything that waits to stop.
-  void Fail(const absl::Status& status, const Ready& where);
+  void Fail(const absl::Status& status, const Ready& where) noexcept;
   // Charges the run's budget for bookkeeping; false (and failed) when there is none left.
   bool Charge(size_t bytes, const Ready& where);
   void Release(size_t bytes);
@@ -59,8 +59,8 @@ class Machine {
   Iteration* NewIteration(LoopFrame& frame);
   void CleanUp(LoopFrame* frame);
   void CloseFrame(LoopFrame* frame);
-  Iteration* MakeIteration(LoopFrame& frame);
-  void Recycle(Iteration* iteration);
+  IterationPtr MakeIteration(LoopFrame& frame);
+  void Recycle(IterationPtr iteration);
 
   // calls.cc: If, Case, While, For and calls.
   void StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs);
@@ -92,19 +92,20 @@ class Machine {
   std::vector<Ready> ready_;  // a stack: depth first keeps memory small
   std::vector<Ready> batch_;  // made ready by the node that is finishing, in order
   std::vector<Activation*> ended_;
-  absl::flat_hash_set<Activation*> activations_;
-  absl::flat_hash_map<const FramePlan*, std::vector<Iteration*>> spare_iterations_;
+  std::list<Activation> activations_;
+  std::unordered_map<const FramePlan*, std::vector<IterationPtr>> spare_iterations_;
   std::vector<Tensor> results_;
   absl::Status status_;
   int64_t charged_ = 0;
   uint64_t steps_ = 0;
   int64_t started_ = 0;  // when the node that fires began, if somebody watches
 
-  int64_t async_running_ = 0;
-  absl::flat_hash_set<AsyncCall*> async_calls_;  // that have not called back
+  // Kernels that have not been seen to have called back. Who calls back needs no memory: what is
+  // done is linked through itself, the last one first.
+  std::list<AsyncCall> async_calls_;
   std::mutex async_mutex_;
   std::condition_variable async_changed_;
-  std::vector<std::pair<AsyncCall*, absl::Status>> async_done_;  // guarded by async_mutex_
+  AsyncCall* async_done_ = nullptr;  // guarded by async_mutex_
 };
 
 }  // namespace gyre::reference

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "exec/reference/plan.h"
 
 namespace gyre::reference {
@@ -28,6 +28,7 @@ struct Iteration {
   int64_t outstanding_frames = 0;    // child frames that are not done
   std::vector<LoopFrame*> children;  // by FramePlan::child_index; null: not open
 };
+using IterationPtr = std::unique_ptr<Iteration>;
 
 // A value on its way, or its absence: `value` has no value when dead.
 struct Token {
@@ -46,13 +47,14 @@ struct LoopFrame {
   // Number of its only iteration when it is the body of a While: the trip.
   int64_t base_iteration = 0;
   int pending_enters = 0;
-  std::deque<Iteration*> live;  // oldest first; consecutive numbers
+  std::deque<IterationPtr> live;  // oldest first; consecutive numbers
   int64_t highest = -1;
   std::vector<Token> waiting;  // NextIterations that the window holds back
   std::vector<Token> invariants;
-  std::vector<NodeId> dead_exits;  // seen in the highest iteration
-  std::vector<NodeId> live_exits;  // that have handed out their value
-  bool entered = false;            // some Enter was alive
+  std::vector<NodeId> dead_exits;       // seen in the highest iteration
+  std::vector<NodeId> live_exits;       // that have handed out their value
+  bool entered = false;                 // some Enter was alive
+  std::list<LoopFrame>::iterator self;  // in the activation's list
 };
 
 // What frames and calls take on the heap in all: themselves, a deque, places in sets, and what the
@@ -71,9 +73,9 @@ struct Activation {
   const FunctionPlan* plan = nullptr;
   std::vector<Tensor> args;
   std::vector<Tensor> results;
-  std::unique_ptr<PendingCall> caller;  // who waits for it; null: the run
-  LoopFrame* root = nullptr;
-  absl::flat_hash_set<LoopFrame*> frames;
+  std::unique_ptr<PendingCall> caller;   // who waits for it; null: the run
+  std::list<LoopFrame> frames;           // those that are open; the first is the function itself
+  std::list<Activation>::iterator self;  // in the machine's list
   int64_t live_ops = 0;
   size_t charged = 0;  // bytes of the run's budget, without its loops' frames
 };

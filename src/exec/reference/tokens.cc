@@ -1,5 +1,6 @@
 // Where values and deadness go: the rules of docs/semantics.md, "Tokens", one method each.
 #include <algorithm>
+#include <iterator>
 
 #include "absl/algorithm/container.h"
 #include "exec/reference/machine.h"
@@ -125,7 +126,7 @@ void Machine::PropagateEnter(Iteration& from, const NodePlan& p, std::vector<Ten
   child->entered |= !dead;
   if (p.is_constant) {
     child->invariants.push_back({p.node->id, outputs[0]});
-    for (Iteration* iteration : std::vector<Iteration*>(child->live.begin(), child->live.end())) {
+    for (const IterationPtr& iteration : child->live) {
       std::vector<Tensor> copy = outputs;
       Deliver(*iteration, p, absl::MakeSpan(copy), dead);
     }
@@ -140,7 +141,7 @@ void Machine::PropagateNextIteration(Iteration& from, const NodePlan& p, Tensor 
   LoopFrame& frame = *from.frame;
   Iteration* next = nullptr;
   if (from.number < frame.highest) {
-    next = frame.live[from.number + 1 - frame.live.front()->number];
+    next = frame.live[from.number + 1 - frame.live.front()->number].get();
   } else {
     int64_t window = frame.plan->frame.parallel_iterations;
     if (window_ > 0) window = std::min<int64_t>(window, window_);
@@ -231,24 +232,25 @@ LoopFrame* Machine::OpenFrame(Iteration& parent, int frame_index, const Ready& w
   Activation& activation = *parent.frame->activation;
   const FramePlan& plan = activation.plan->frames[frame_index];
   if (!Charge(kFrameBytes, where)) return nullptr;
-  auto* frame = new LoopFrame;
+  LoopFrame* const frame = &activation.frames.emplace_back();
+  frame->self = std::prev(activation.frames.end());
   frame->plan = &plan;
   frame->activation = &activation;
   frame->parent = parent.frame;
   frame->parent_iteration = &parent;
   frame->id = ChildFrameId({parent.frame->id, parent.number}, plan.frame.name);
   frame->pending_enters = plan.num_enters;
-  activation.frames.insert(frame);
   parent.children[plan.child_index] = frame;
   ++parent.outstanding_frames;
   return NewIteration(*frame) == nullptr ? nullptr : frame;
 }
 
 Iteration* Machine::NewIteration(LoopFrame& frame) {
-  Iteration* iteration = MakeIteration(frame);
-  if (iteration == nullptr) return nullptr;
+  IterationPtr made = MakeIteration(frame);
+  if (made == nullptr) return nullptr;
+  Iteration* const iteration = made.get();
   iteration->number = frame.base_iteration + ++frame.highest;
-  frame.live.push_back(iteration);
+  frame.live.push_back(std::move(made));
   frame.dead_exits.clear();
   const FunctionPlan& plan = *frame.activation->plan;
   for (const FedInput& fed : frame.plan->fed) {
@@ -276,13 +278,13 @@ Iteration* Machine::NewIteration(LoopFrame& frame) {
 void Machine::CleanUp(LoopFrame* frame) {
   while (frame->parent != nullptr) {
     while (!frame->live.empty()) {
-      Iteration* oldest = frame->live.front();
+      const Iteration* oldest = frame->live.front().get();
       const bool entered = oldest->number > 0 || frame->pending_enters == 0;
       if (oldest->outstanding_ops > 0 || oldest->outstanding_frames > 0 || !entered) return;
       // Values held back go on before the frame can look empty.
       if (!frame->waiting.empty() && NewIteration(*frame) == nullptr) return;
+      Recycle(std::move(frame->live.front()));
       frame->live.pop_front();
-      Recycle(oldest);
     }
     if (frame->pending_enters > 0) return;
     LoopFrame* parent = frame->parent;
@@ -300,17 +302,16 @@ void Machine::CloseFrame(LoopFrame* frame) {
   }
   --outside.outstanding_frames;
   outside.children[frame->plan->child_index] = nullptr;
-  frame->activation->frames.erase(frame);
-  delete frame;
+  frame->activation->frames.erase(frame->self);
   Release(kFrameBytes);
 }
 
-Iteration* Machine::MakeIteration(LoopFrame& frame) {
+IterationPtr Machine::MakeIteration(LoopFrame& frame) {
   const FramePlan& plan = *frame.plan;
-  std::vector<Iteration*>& spare = spare_iterations_[&plan];
-  Iteration* iteration = nullptr;
+  std::vector<IterationPtr>& spare = spare_iterations_[&plan];
+  IterationPtr iteration;
   if (!spare.empty()) {
-    iteration = spare.back();
+    iteration = std::move(spare.back());
     spare.pop_back();
   } else {
     const size_t bytes = sizeof(Iteration) + plan.initial.size() * sizeof(Counts) +
@@ -320,7 +321,7 @@ Iteration* Machine::MakeIteration(LoopFrame& frame) {
                            : Ready{frame.parent_iteration, -1, false})) {
       return nullptr;
     }
-    iteration = new Iteration;
+    iteration = std::make_unique<Iteration>();
     iteration->inputs.resize(plan.num_inputs);
     iteration->children.resize(plan.num_children);
   }
@@ -329,12 +330,13 @@ Iteration* Machine::MakeIteration(LoopFrame& frame) {
   return iteration;
 }
 
-void Machine::Recycle(Iteration* iteration) {
+void Machine::Recycle(IterationPtr iteration) {
   std::fill(iteration->inputs.begin(), iteration->inputs.end(), Tensor());
   std::fill(iteration->children.begin(), iteration->children.end(), nullptr);
   iteration->outstanding_ops = 0;
   iteration->outstanding_frames = 0;
-  spare_iterations_[iteration->frame->plan].push_back(iteration);
+  std::vector<IterationPtr>& spare = spare_iterations_[iteration->frame->plan];
+  spare.push_back(std::move(iteration));
 }
 
 }  // namespace gyre::reference
