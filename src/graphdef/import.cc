@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "google/protobuf/arena.h"
@@ -68,25 +69,28 @@ absl::Status AddGradients(const wire::FunctionDefLibrary& library, ProgramBuilde
 absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes,
                                                               const OpLookup& ops,
                                                               const ImportOptions& options) {
-  return RunStage("reading", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
-    google::protobuf::Arena arena;
-    GYRE_ASSIGN_OR_RETURN(const wire::GraphDef* graph,
-                          ParseGraphDef(bytes, options.format, &arena));
-    GYRE_RETURN_IF_ERROR(CheckVersions(graph->versions()));
-    DecodeLimits limits{options.max_expanded_bytes};
-    GYRE_ASSIGN_OR_RETURN(const auto library, FunctionLibrary::Make(graph->library(), ops, limits));
-    NodeReader reader(ops, *library, limits, options.refuse_unknown_ops);
-    ProgramBuilder builder(ops);
-    GYRE_ASSIGN_OR_RETURN(Function main, ReadMainGraph(*graph, reader));
-    builder.SetMain(std::move(main));
-    while (const FunctionInstance* instance = library->TakeUnread()) {
-      GYRE_ASSIGN_OR_RETURN(Function function, ReadFunction(*instance, reader));
-      builder.SetFunction(std::move(function));
-    }
-    GYRE_RETURN_IF_ERROR(AddGradients(graph->library(), builder));
-    builder.SetVersions(graph->versions().producer(), graph->versions().min_consumer());
-    builder.SetWireExtra(ProgramExtra(*graph));
-    return builder.Build();
+  return CatchOutOfMemory("this graph", [&] {
+    return RunStage("reading", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+      google::protobuf::Arena arena;
+      GYRE_ASSIGN_OR_RETURN(const wire::GraphDef* graph,
+                            ParseGraphDef(bytes, options.format, &arena));
+      GYRE_RETURN_IF_ERROR(CheckVersions(graph->versions()));
+      DecodeLimits limits{options.max_expanded_bytes};
+      GYRE_ASSIGN_OR_RETURN(const auto library,
+                            FunctionLibrary::Make(graph->library(), ops, limits));
+      NodeReader reader(ops, *library, limits, options.refuse_unknown_ops);
+      ProgramBuilder builder(ops);
+      GYRE_ASSIGN_OR_RETURN(Function main, ReadMainGraph(*graph, reader));
+      builder.SetMain(std::move(main));
+      while (const FunctionInstance* instance = library->TakeUnread()) {
+        GYRE_ASSIGN_OR_RETURN(Function function, ReadFunction(*instance, reader));
+        builder.SetFunction(std::move(function));
+      }
+      GYRE_RETURN_IF_ERROR(AddGradients(graph->library(), builder));
+      builder.SetVersions(graph->versions().producer(), graph->versions().min_consumer());
+      builder.SetWireExtra(ProgramExtra(*graph));
+      return builder.Build();
+    });
   });
 }
 

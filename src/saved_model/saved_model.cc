@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "saved_model/checkpoint_keys.h"
 #include "saved_model/restore.h"
@@ -15,6 +16,9 @@
 
 namespace gyre {
 namespace {
+
+// What errors say there is no memory for.
+constexpr absl::string_view kThisModel = "this model";
 
 SavedModel::Argument ToArgument(const MetaTensor& tensor) {
   return {tensor.tensor, tensor.dtype, tensor.shape, tensor.fallback};
@@ -94,6 +98,8 @@ struct SavedModel::State {
 
   static absl::StatusOr<std::unique_ptr<State>> Load(const std::string& path,
                                                      const SavedModelOptions& options);
+  absl::StatusOr<Values> Run(absl::string_view name, const Values& inputs,
+                             const RunOptions& options);
   absl::StatusOr<Prepared> Prepare(const std::string& name, const Signature& signature) {
     const std::lock_guard lock(mutex);
     if (const auto it = prepared.find(name); it != prepared.end()) return it->second;
@@ -113,14 +119,16 @@ bool SavedModel::IsAt(const std::string& path) { return FindModelFiles(path).has
 
 absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& path,
                                                              const SavedModelOptions& options) {
-  for (;;) {
-    const std::string folder = IdentityOf(path);
-    absl::StatusOr<std::unique_ptr<State>> state = State::Load(path, options);
-    // Another model took its place meanwhile? Then what was read is of both.
-    if (IdentityOf(path) != folder) continue;
-    GYRE_RETURN_IF_ERROR(state.status());
-    return std::unique_ptr<SavedModel>(new SavedModel(*std::move(state)));
-  }
+  return CatchOutOfMemory(kThisModel, [&]() -> absl::StatusOr<std::unique_ptr<SavedModel>> {
+    for (;;) {
+      const std::string folder = IdentityOf(path);
+      absl::StatusOr<std::unique_ptr<State>> state = State::Load(path, options);
+      // Another model took its place meanwhile? Then what was read is of both.
+      if (IdentityOf(path) != folder) continue;
+      GYRE_RETURN_IF_ERROR(state.status());
+      return std::unique_ptr<SavedModel>(new SavedModel(*std::move(state)));
+    }
+  });
 }
 
 absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
@@ -147,10 +155,16 @@ absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
 
 absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const Values& inputs,
                                                    const RunOptions& options) const {
-  const auto found = state_->signatures.find(std::string(name));
-  if (found == state_->signatures.end()) {
-    return absl::NotFoundError(absl::StrCat("the model has no signature '", name, "'; it has ",
-                                            NamesOf(state_->signatures)));
+  return CatchOutOfMemory("this run", [&] { return state_->Run(name, inputs, options); });
+}
+
+absl::StatusOr<SavedModel::Values> SavedModel::State::Run(absl::string_view name,
+                                                          const Values& inputs,
+                                                          const RunOptions& options) {
+  const auto found = signatures.find(std::string(name));
+  if (found == signatures.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("the model has no signature '", name, "'; it has ", NamesOf(signatures)));
   }
   const Signature& signature = found->second;
   for (const auto& [input, value] : inputs) {
@@ -174,7 +188,7 @@ absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const
     }
     feeds.push_back(value);
   }
-  GYRE_ASSIGN_OR_RETURN(const State::Prepared callable, state_->Prepare(found->first, signature));
+  GYRE_ASSIGN_OR_RETURN(const Prepared callable, Prepare(found->first, signature));
   GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> results, callable->Run(feeds, options));
   Values values;
   size_t next = 0;
@@ -184,7 +198,8 @@ absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const
 }
 
 absl::Status SavedModel::Save(const std::string& path) const {
-  return SaveModel(state_->files, state_->tags, *state_->session, path);
+  return CatchOutOfMemory(
+      kThisModel, [&] { return SaveModel(state_->files, state_->tags, *state_->session, path); });
 }
 
 const std::map<std::string, SavedModel::Signature>& SavedModel::signatures() const {

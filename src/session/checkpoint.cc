@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/crc32c.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "session/checkpoint_manifest.h"
 #include "tensor/io/bytes.h"
@@ -20,6 +21,9 @@
 
 namespace gyre {
 namespace {
+
+// What errors say there is no memory for.
+constexpr absl::string_view kThisCheckpoint = "this checkpoint";
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
@@ -283,10 +287,7 @@ absl::StatusOr<NamedTensors> ReadAll(const Source& source, const std::vector<std
   return values;
 }
 
-}  // namespace
-
-absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
-                            const SaveOptions& options) {
+absl::Status Save(const Session& session, const std::string& folder, const SaveOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ValuesOf(session, options.variables));
   GYRE_RETURN_IF_ERROR(MakeFolder(folder));
   RemoveLeftValues(folder);
@@ -296,9 +297,8 @@ absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
   return status;
 }
 
-absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(Session& session,
-                                                           const std::string& path,
-                                                           const RestoreOptions& options) {
+absl::StatusOr<std::vector<std::string>> Restore(Session& session, const std::string& path,
+                                                 const RestoreOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<Session::VariableInfo> wanted, Wanted(session, options));
   GYRE_ASSIGN_OR_RETURN(const Source source, OpenSource(path));
   Differences differences = Compare(wanted, source.file.entries());
@@ -307,6 +307,19 @@ absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(Session& session,
   GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ReadAll(source, differences.present));
   GYRE_RETURN_IF_ERROR(session.AssignVariables(values));
   return std::move(differences.present);
+}
+
+}  // namespace
+
+absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
+                            const SaveOptions& options) {
+  return CatchOutOfMemory(kThisCheckpoint, [&] { return Save(session, folder, options); });
+}
+
+absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(Session& session,
+                                                           const std::string& path,
+                                                           const RestoreOptions& options) {
+  return CatchOutOfMemory(kThisCheckpoint, [&] { return Restore(session, path, options); });
 }
 
 }  // namespace gyre

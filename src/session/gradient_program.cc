@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "grad/gradients.h"
 #include "ir/builder.h"
@@ -40,10 +41,8 @@ std::shared_ptr<const Program> AddGradYs(const Program& program, const NamedGrad
   return ProgramBuilder(program).SetMain(main.Build()).Build();
 }
 
-}  // namespace
-
-absl::StatusOr<GradientProgram> MakeGradientProgram(std::shared_ptr<const Program> program,
-                                                    const NamedGradientRequest& named) {
+absl::StatusOr<GradientProgram> Make(std::shared_ptr<const Program> program,
+                                     const NamedGradientRequest& named) {
   if (named.order < 1) return absl::InvalidArgumentError("the order of a gradient is at least 1");
   GYRE_ASSIGN_OR_RETURN(const Staged staged, StageAndRaise(std::move(program), named));
   const std::vector<Endpoint>& fetches = staged.signature.fetches;
@@ -75,6 +74,13 @@ absl::StatusOr<GradientProgram> MakeGradientProgram(std::shared_ptr<const Progra
   }
   made.why_not = std::move(result.why_not);
   return made;
+}
+
+}  // namespace
+
+absl::StatusOr<GradientProgram> MakeGradientProgram(std::shared_ptr<const Program> program,
+                                                    const NamedGradientRequest& named) {
+  return CatchOutOfMemory("these gradients", [&] { return Make(std::move(program), named); });
 }
 
 }  // namespace gyre

@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <mutex>
 #include <random>
+#include <unordered_map>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/env.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/work.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
@@ -42,9 +42,14 @@ uint64_t RandomSeed() {
 
 // An error that ended a run, with how long the run took: the end of its account of where it was.
 absl::Status RanFor(const absl::Status& status, int64_t nanos) {
-  return absl::Status(status.code(), absl::StrFormat("%s\n  after %.1f ms", status.message(),
-                                                     static_cast<double>(nanos) / 1e6));
+  char millis[32];  // absl::StrFormat ends the process where there is no memory
+  std::snprintf(millis, sizeof(millis), "%.1f", static_cast<double>(nanos) / 1e6);
+  return absl::Status(status.code(), absl::StrCat(status.message(), "\n  after ", millis, " ms"));
 }
+
+// What errors say there is no memory for.
+constexpr absl::string_view kThisProgram = "this program";
+constexpr absl::string_view kTheseVariables = "these variables";
 
 // What bounds one run, from the moment it is asked for: what is prepared for it is part of it.
 class RunLimits {
@@ -131,7 +136,7 @@ struct Session::State {
   std::shared_ptr<Lasting> lasting;
   std::optional<MainNames> names;
   std::mutex mutex;
-  absl::flat_hash_map<std::string, std::shared_ptr<const Prepared>> prepared;  // guarded by mutex
+  std::unordered_map<std::string, std::shared_ptr<const Prepared>> prepared;  // guarded by mutex
 
   absl::StatusOr<std::shared_ptr<const Prepared>> Prepare(const std::vector<std::string>& feeds,
                                                           const std::vector<std::string>& fetches,
@@ -298,21 +303,27 @@ Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
                                                        const SessionOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
-  return Create(std::move(program), options);
+  return CatchOutOfMemory(kThisProgram, [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
+    return Create(std::move(program), options);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options) {
-  return Create(std::move(program), options, std::make_shared<ResourceStore>(), nullptr);
+  return CatchOutOfMemory(kThisProgram, [&] {
+    return Create(std::move(program), options, std::make_shared<ResourceStore>(), nullptr);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::WithOptions(
     std::shared_ptr<const Program> program, const SessionOptions& options) const {
   const State::Lasting& lasting = *state_->lasting;
   const bool is_there = lasting.remote->cluster == options.cluster;
-  return Create(std::move(program), options, lasting.resources,
-                is_there ? lasting.remote : nullptr);
+  return CatchOutOfMemory(kThisProgram, [&] {
+    return Create(std::move(program), options, lasting.resources,
+                  is_there ? lasting.remote : nullptr);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(
@@ -350,12 +361,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
 
 absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
     std::shared_ptr<const Program> program) const {
-  auto state = std::make_shared<State>();
-  state->engine = state_->engine;
-  state->options = state_->options;
-  state->seed = state_->seed;
-  state->lasting = state_->lasting;
-  return ForProgram(std::move(state), std::move(program));
+  return CatchOutOfMemory(kThisProgram, [&] {
+    auto state = std::make_shared<State>();
+    state->engine = state_->engine;
+    state->options = state_->options;
+    state->seed = state_->seed;
+    state->lasting = state_->lasting;
+    return ForProgram(std::move(state), std::move(program));
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::ForProgram(
@@ -370,17 +383,19 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
                                                  const std::vector<std::string>& fetches,
                                                  const std::vector<std::string>& targets,
                                                  const RunOptions& options) {
-  std::vector<std::string> names;
-  std::vector<Tensor> values;
-  for (const auto& [name, value] : feeds) {
-    names.push_back(name);
-    values.push_back(value);
-  }
-  const RunLimits limits(options);
-  const absl::StatusOr<std::shared_ptr<const Prepared>> prepared =
-      state_->Prepare(names, fetches, targets);
-  if (!prepared.ok()) return limits.Ended(prepared.status());
-  return state_->Run(**prepared, values, options, limits);
+  return CatchOutOfMemory(kThisRun, [&]() -> absl::StatusOr<std::vector<Tensor>> {
+    std::vector<std::string> names;
+    std::vector<Tensor> values;
+    for (const auto& [name, value] : feeds) {
+      names.push_back(name);
+      values.push_back(value);
+    }
+    const RunLimits limits(options);
+    const absl::StatusOr<std::shared_ptr<const Prepared>> prepared =
+        state_->Prepare(names, fetches, targets);
+    if (!prepared.ok()) return limits.Ended(prepared.status());
+    return state_->Run(**prepared, values, options, limits);
+  });
 }
 
 Session::Callable::Callable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -389,16 +404,20 @@ Session::Callable::Callable(Callable&&) noexcept = default;
 
 absl::StatusOr<std::vector<Tensor>> Session::Callable::Run(absl::Span<const Tensor> feeds,
                                                            const RunOptions& options) const {
-  return state_->session->Run(*state_->prepared, feeds, options, RunLimits(options));
+  return CatchOutOfMemory(kThisRun, [&] {
+    return state_->session->Run(*state_->prepared, feeds, options, RunLimits(options));
+  });
 }
 
 absl::StatusOr<Session::Callable> Session::Prepare(const std::vector<std::string>& feeds,
                                                    const std::vector<std::string>& fetches,
                                                    const std::vector<std::string>& targets) {
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> prepared,
-                        state_->Prepare(feeds, fetches, targets));
-  return Callable(
-      std::make_shared<const Callable::State>(Callable::State{state_, std::move(prepared)}));
+  return CatchOutOfMemory(kThisProgram, [&]() -> absl::StatusOr<Callable> {
+    GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> prepared,
+                          state_->Prepare(feeds, fetches, targets));
+    return Callable(
+        std::make_shared<const Callable::State>(Callable::State{state_, std::move(prepared)}));
+  });
 }
 
 std::vector<Session::VariableInfo> Session::Variables() const {
@@ -410,19 +429,23 @@ std::vector<Session::VariableInfo> Session::Variables() const {
 
 absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
     absl::Span<const std::string> names) const {
-  if (state_->options.cluster != nullptr) return ReadRemoteVariables(*this, names);
-  GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                        FindVariables(program(), *state_->lasting->resources, names));
-  return ReadTogether(variables);
+  return CatchOutOfMemory(kTheseVariables, [&]() -> absl::StatusOr<std::vector<Tensor>> {
+    if (state_->options.cluster != nullptr) return ReadRemoteVariables(*this, names);
+    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+                          FindVariables(program(), *state_->lasting->resources, names));
+    return ReadTogether(variables);
+  });
 }
 
 absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Tensor>> values) {
-  if (state_->options.cluster != nullptr) return AssignRemoteVariables(*this, values);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : values) names.push_back(name);
-  GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                        FindVariables(program(), *state_->lasting->resources, names));
-  return AssignTogether(variables, values);
+  return CatchOutOfMemory(kTheseVariables, [&] {
+    if (state_->options.cluster != nullptr) return AssignRemoteVariables(*this, values);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : values) names.push_back(name);
+    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+                          FindVariables(program(), *state_->lasting->resources, names));
+    return AssignTogether(variables, values);
+  });
 }
 
 ResourceStore& Session::resources() const { return *state_->lasting->resources; }

@@ -120,7 +120,8 @@ absl::Status AssignTogether(absl::Span<const RefPtr<Variable>> variables,
     GYRE_RETURN_IF_ERROR(CheckValue(name, variable.dtype(), variable.shape(), value));
   }
   const std::vector<Variable*> pointers = Pointers(variables);
-  std::vector<Tensor> old;  // dropped after the lock: dropping may destroy other variables
+  std::vector<Tensor> old;       // dropped after the lock: dropping may destroy other variables
+  old.reserve(pointers.size());  // from here on nothing fails: all of them change
   const VariableLock lock(absl::MakeConstSpan(pointers));
   for (size_t i = 0; i < pointers.size(); ++i) {
     Tensor& value = lock.value(*pointers[i]);
