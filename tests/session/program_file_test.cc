@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/text/printer.h"
@@ -68,9 +69,13 @@ TEST(ProgramFile, TornOnesAreRefusedByName) {
     ASSERT_TRUE(SaveProgramFile(*program, path).ok());
     const std::string bytes = *ReadFile(path);
     for (size_t size = 1; size + 3 < bytes.size(); size += 1 + bytes.size() / 500) {
-      folder.Write(absl::StrCat("graph.", ending), bytes.substr(0, size));
+      const std::string torn = bytes.substr(0, size);
+      folder.Write(absl::StrCat("graph.", ending), torn);
       const absl::Status status = LoadProgramFile(path).status();
-      EXPECT_TRUE(status.ok() ? ending == "pbtxt" : absl::StrContains(status.message(), path))
+      // What ends behind a node or a function is a program, too.
+      const absl::string_view end = absl::StripTrailingAsciiWhitespace(torn);
+      const bool may_be_whole = ending == "pbtxt" || absl::EndsWith(end, "\n}");
+      EXPECT_TRUE(status.ok() ? may_be_whole : absl::StrContains(status.message(), path))
           << ending << ", " << size << " bytes: " << status;
     }
   }

@@ -210,7 +210,8 @@ absl::Status OutputFile::Finish() {
   if (!is_replacing) return absl::OkStatus();
   if (file_calls::Rename(unfinished_, target_) != 0) return CannotWrite(errno, path_);
   unfinished_.clear();
-  return SyncFolder(FolderOf(target_));
+  return Annotate(SyncFolder(FolderOf(target_)),
+                  absl::StrCat("cannot make sure that ", path_, " outlives a loss of power"));
 }
 
 absl::Status OutputFile::Commit() {
