@@ -129,7 +129,7 @@ absl::Status ParseText(absl::string_view bytes, wire::GraphDef* graph) {
   parser.SetRecursionLimit(kMaxDepth);
   LimitedInput in(bytes);
   const bool parsed = parser.Parse(&in, graph);
-  GYRE_RETURN_IF_ERROR(in.status());
+  if (!in.status().ok()) throw WorkStopped(in.status());
   if (parsed) return absl::OkStatus();
   if (!errors.status().ok()) return errors.status();
   return absl::InvalidArgumentError("not a GraphDef in text form");
@@ -150,7 +150,7 @@ absl::StatusOr<const wire::GraphDef*> ParseGraphDef(absl::string_view bytes, Gra
   } else {
     LimitedInput in(bytes);
     const bool parsed = graph->ParseFromZeroCopyStream(&in);
-    GYRE_RETURN_IF_ERROR(in.status());
+    if (!in.status().ok()) throw WorkStopped(in.status());
     if (!parsed) return DescribeBadBytes(bytes);
   }
   return graph;

@@ -13,6 +13,7 @@
 namespace gyre {
 
 // Reads `bytes`; the result lives on `arena`. INVALID_ARGUMENT says where the bytes go wrong.
+// Part of a stage (base/work.h): throws WorkStopped.
 absl::StatusOr<const wire::GraphDef*> ParseGraphDef(absl::string_view bytes, GraphFormat format,
                                                     google::protobuf::Arena* arena);
 
