@@ -58,8 +58,7 @@ class RunLimits {
       : user_(options.cancellation),
         budget_bytes_(options.budget_bytes > 0 ? options.budget_bytes : DefaultBudget()),
         start_(options.timeout_ms > 0 ? SystemClock().NowNanos() : 0),
-        cancellation_(std::make_shared<Cancellation>(DeadlineOf(options.timeout_ms, start_))),
-        work_(cancellation_.get(), budget_bytes_) {
+        cancellation_(std::make_shared<Cancellation>(DeadlineOf(options.timeout_ms, start_))) {
     if (user_ == nullptr) return;
     callback_ =
         user_->AddCallback([run = cancellation_, user = user_] { run->Cancel(user->status()); });
@@ -93,7 +92,6 @@ class RunLimits {
   const int64_t budget_bytes_;
   const int64_t start_;
   const std::shared_ptr<Cancellation> cancellation_;
-  const WorkLimit work_;
   int64_t callback_ = 0;
 };
 
@@ -151,8 +149,10 @@ struct Session::State {
 };
 
 struct PreparationLimit::State {
-  explicit State(const RunOptions& options) : limits(options) {}
+  explicit State(const RunOptions& options)
+      : limits(options), work(limits.cancellation().get(), limits.budget_bytes()) {}
   const RunLimits limits;
+  const WorkLimit work;
 };
 
 PreparationLimit::PreparationLimit(const RunOptions& limits)
@@ -391,8 +391,10 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
       values.push_back(value);
     }
     const RunLimits limits(options);
-    const absl::StatusOr<std::shared_ptr<const Prepared>> prepared =
-        state_->Prepare(names, fetches, targets);
+    const auto prepared = [&] {
+      const WorkLimit work(limits.cancellation().get(), limits.budget_bytes());
+      return state_->Prepare(names, fetches, targets);
+    }();
     if (!prepared.ok()) return limits.Ended(prepared.status());
     return state_->Run(**prepared, values, options, limits);
   });

@@ -48,11 +48,11 @@ class DataflowExecutable final : public Executable {
                                           const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
     if (hooks.observer != nullptr || hooks.progress != nullptr) {
-      GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched());
+      GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched(env));
       return watched->Run(feeds, env, hooks);
     }
     if (!open_feeds_.empty()) {
-      GYRE_RETURN_IF_ERROR(LookAtFeedsOnce(feeds));
+      GYRE_RETURN_IF_ERROR(LookAtFeedsOnce(feeds, env));
       const auto is_scalar = [&](int i) { return feeds[i].shape().IsScalar(); };
       if (with_scalars_ != nullptr && absl::c_all_of(scalar_feeds_, is_scalar))
         return with_scalars_->Run(feeds, env, hooks);
@@ -62,10 +62,11 @@ class DataflowExecutable final : public Executable {
 
  private:
   // An error if the run has no time or memory left for it: another run looks again.
-  absl::Status LookAtFeedsOnce(absl::Span<const Tensor> feeds) const {
+  absl::Status LookAtFeedsOnce(absl::Span<const Tensor> feeds, const RunEnv& env) const {
     if (has_looked_.load(std::memory_order_acquire)) return absl::OkStatus();
     const std::lock_guard lock(mutex_);
     if (has_looked_.load(std::memory_order_relaxed)) return absl::OkStatus();
+    const WorkLimit limit(env.cancellation);
     LookAtFeeds(feeds);
     GYRE_RETURN_IF_ERROR(WorkLimit::Check());
     has_looked_.store(true, std::memory_order_release);
@@ -87,9 +88,10 @@ class DataflowExecutable final : public Executable {
     with_scalars_ = std::make_unique<dataflow::RunsOfPlan>(*std::move(plan), settings_);
   }
 
-  absl::StatusOr<const dataflow::RunsOfPlan*> Watched() const {
+  absl::StatusOr<const dataflow::RunsOfPlan*> Watched(const RunEnv& env) const {
     const std::lock_guard lock(mutex_);
     if (watched_ == nullptr) {
+      const WorkLimit limit(env.cancellation);
       GYRE_ASSIGN_OR_RETURN(auto plan,
                             dataflow::Plan::Make(program_, signature_, {.keeps_loops = false}));
       watched_ = std::make_unique<dataflow::RunsOfPlan>(std::move(plan), settings_);

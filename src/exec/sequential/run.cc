@@ -23,7 +23,8 @@ std::string WhereOf(const Loop& loop, const Instruction& op, int64_t trip) {
   return text;
 }
 
-absl::Status Look(const KernelContext& ctx) {
+// Not where it is called: there, it cost the loop registers.
+[[gnu::noinline]] absl::Status Look(const KernelContext& ctx) {
   Attention::Attend();
   GYRE_RETURN_IF_ERROR(ctx.Poll());
   MemoryBudget* const budget = ctx.env().budget;
