@@ -83,7 +83,9 @@ absl::Status NodeReader::ChargeSlots(size_t count) {
   const int64_t bytes = static_cast<int64_t>(count * sizeof(NodeSignature::Slot));
   if (bytes > limits_.expanded_bytes_left) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the file asks for more inputs and outputs than it has room for: ", count));
+        absl::StrCat("its ", count,
+                     " inputs and outputs, with what nodes before it have asked for "
+                     "beyond the bytes of the file, take more memory than a file may ask for"));
   }
   limits_.expanded_bytes_left -= bytes;
   return absl::OkStatus();

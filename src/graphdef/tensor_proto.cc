@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "google/protobuf/io/coded_stream.h"
 
 namespace gyre {
@@ -39,6 +40,7 @@ absl::Status ChargeExpansion(int64_t count, int64_t size, DecodeLimits& limits) 
                                 "ask for (",
                                 limits.expanded_bytes_left, " bytes are left)"));
   }
+  SpendWorkMemory(*bytes);
   limits.expanded_bytes_left -= *bytes;
   return absl::OkStatus();
 }

@@ -35,7 +35,10 @@ class Needs {
   struct Site {
     int caller = 0;
     NodeId node = 0;
-    std::vector<int> callees;  // in the order of CalleesOf
+    std::vector<int> callees;   // in the order of CalleesOf
+    std::vector<int> distinct;  // the same, each once
+    // That some callee needs, and all have been asked for: by argument and by result of a callee.
+    std::vector<bool> args, results;
   };
   // One function; number 0 is the main graph.
   struct Entry {
@@ -102,6 +105,7 @@ Needs::Needs(const Staged& staged, const Effects& effects) : program_(*staged.pr
   FindKept(program_);
   Start(staged);
   while (!work_.empty()) {
+    SpendWork();
     const Need need = work_.back();
     work_.pop_back();
     Follow(need);
@@ -135,11 +139,22 @@ void Needs::FindSites() {
           entry.body.effects[node.id].Has(passes::EffectSet::kUnclear)) {
         continue;
       }
-      Site site{static_cast<int>(i), node.id, {}};
+      Site site{.caller = static_cast<int>(i), .node = node.id};
       for (const Callee& callee : CalleesOf(program_, node))
         site.callees.push_back(number_of_.at(callee.function.name));
+      site.distinct = site.callees;
+      std::sort(site.distinct.begin(), site.distinct.end());
+      site.distinct.erase(std::unique(site.distinct.begin(), site.distinct.end()),
+                          site.distinct.end());
+      size_t num_args = 0, num_results = 0;
+      for (const int callee : site.distinct) {
+        num_args = std::max(num_args, entries_[callee].args.size());
+        num_results = std::max(num_results, entries_[callee].results.size());
+      }
+      site.args.resize(num_args);
+      site.results.resize(num_results);
       entry.site_of[node.id] = static_cast<int>(sites_.size());
-      for (const int callee : site.callees)
+      for (const int callee : site.distinct)
         entries_[callee].called_from.push_back(entry.site_of[node.id]);
       sites_.push_back(std::move(site));
     }
@@ -245,8 +260,10 @@ void Needs::FollowOutput(const Entry& entry, Endpoint e) {
 // The other functions of the same calls take it, too.
 void Needs::FollowArg(int number, int arg) {
   for (const int site_number : entries_[number].called_from) {
-    const Site& site = sites_[site_number];
-    for (const int callee : site.callees) Ask({What::kArg, callee, arg});
+    Site& site = sites_[site_number];
+    if (Mark(site.args, arg)) {
+      for (const int callee : site.distinct) Ask({What::kArg, callee, arg});
+    }
     const int i = arg - Shift(site);
     if (i < 0) continue;
     if (IsLoop(site)) Ask({What::kResult, site.callees.back(), i});
@@ -261,9 +278,10 @@ void Needs::FollowResult(int number, int result) {
   const Endpoint e = entries_[number].function->results[result].value;
   Ask({What::kOutput, number, e.node, e.slot});
   for (const int site_number : entries_[number].called_from) {
-    const Site& site = sites_[site_number];
+    Site& site = sites_[site_number];
     if (!IsLoop(site)) {
-      for (const int callee : site.callees) Ask({What::kResult, callee, result});
+      if (!Mark(site.results, result)) continue;
+      for (const int callee : site.distinct) Ask({What::kResult, callee, result});
     } else if (site.callees.back() == number) {  // of the body; a condition's is no variable
       Ask({What::kArg, number, result + Shift(site)});
     }

@@ -1,4 +1,6 @@
 // Deadlines, cancellation and budgets hold before a run as they do in it.
+#include <unistd.h>
+
 #include <thread>
 
 #include "base/work.h"
@@ -163,6 +165,27 @@ TEST(PreparationLimits, HoldWhatAThreadLoads) {
     EXPECT_TRUE(absl::IsDeadlineExceeded(session.status())) << session.status();
   }
   EXPECT_TRUE(Session::Load(path).ok());
+}
+
+// 410 bytes that stand for a gigabyte.
+TEST(PreparationLimits, HoldForConstantsThatAFileOnlyNames) {
+  const std::string text =
+      "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
+      "'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 200000000 } } "
+      "float_val: 1 } } } }";
+  Cancellation cancellation;
+  const WorkLimit limit(&cancellation, WorkLimit::kLeastBudget);
+  const absl::Status status = ImportGraphDef(text, Ops(), {}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(PreparationLimits, HoldBeforeAFileIsRead) {
+  const test::TempFolder folder;
+  const std::string path = folder.Write("hole.pb", "");
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 33), 0);  // takes no room on the disk
+  const PreparationLimit limit({.budget_bytes = 64 << 20});
+  const absl::Status status = Session::Load(path).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
 // 2^40 calls: they run until the time is over, and compiling them is no part of it.

@@ -107,6 +107,14 @@ std::string WideCase(int n) {
                       absl::StrJoin(branches, ", "), "] : float32\n}\n", functions);
 }
 
+std::string SharedCase(int n) {
+  const std::vector<std::string> branches(n, "@f0");
+  return absl::StrCat(kHead, "  %i = Const() value=int32{3} : int32\n",
+                      "  %j = Identity(%i) : int32\n  %y = StatelessCase(%j, %x) branches=[",
+                      absl::StrJoin(branches, ", "), "] : float32\n}\n",
+                      Function("f", 0, "  %a = Neg(%x) : float32\n", "a"));
+}
+
 std::string Switches(int n) {
   std::string text = absl::StrCat(kHead, "  %zero = Const() value=float32{0} : float32\n",
                                   "  %p = Greater(%x, %zero) : bool\n");
@@ -225,7 +233,8 @@ const std::vector<LargeProgram>& LargePrograms() {
       {.name = "NestedLoops", .text = &NestedLoops, .n = 80, .is_nested = true},
       {.name = "DeepCalls", .text = &DeepCalls, .n = 200, .is_nested = true},
       {.name = "ManyFunctions", .text = &ManyFunctions, .n = 300},
-      {.name = "WideCase", .text = &WideCase, .n = 200},
+      {.name = "WideCase", .text = &WideCase, .n = 400},
+      {.name = "SharedCase", .text = &SharedCase, .n = 500},
       {.name = "Switches", .text = &Switches, .n = 200},
       {.name = "NestedSwitches", .text = &NestedSwitches, .n = 20, .is_nested = true},
       {.name = "CallsTwice", .text = &CallsTwice, .n = 100},

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "tensor/io/file_calls.h"
 #include "tensor/io/output_file.h"
 
@@ -121,14 +122,24 @@ absl::Status InputFile::ReadAt(int64_t offset, void* dest, int64_t bytes) const 
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  SpendWorkMemory(file.size());
   std::string bytes;
   try {
-    bytes.resize(static_cast<size_t>(file.size()));
+    bytes.reserve(static_cast<size_t>(file.size()));
   } catch (const std::exception&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, " does not fit in memory: ", file.size(), " bytes"));
   }
-  GYRE_RETURN_IF_ERROR(file.ReadAt(0, bytes.data(), file.size()));
+  // In pieces, for whoever has no more time, or no room for a file of this size.
+  constexpr int64_t kPieceBytes = 4 << 20;
+  for (int64_t offset = 0; offset < file.size();) {
+    if (absl::Status status = WorkLimit::Check(); !status.ok())
+      return Annotate(status, absl::StrCat("while reading ", path));
+    const int64_t piece = std::min(kPieceBytes, file.size() - offset);
+    bytes.resize(static_cast<size_t>(offset + piece));
+    GYRE_RETURN_IF_ERROR(file.ReadAt(offset, bytes.data() + offset, piece));
+    offset += piece;
+  }
   return bytes;
 }
 
