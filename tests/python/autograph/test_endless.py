@@ -23,7 +23,7 @@ def endless_dataset():
     return gyre.data.Dataset.range(10).repeat()
 
 
-def over_an_iterator(x):
+def over_a_generator(x):
     for v in elements:  # the loop
         x = x + v
     return x
@@ -100,11 +100,11 @@ def line_of(fn):
 
 
 @pytest.mark.parametrize("fn", [
-    over_an_iterator, over_tensors, over_pairs, over_numbered, while_true, with_a_break_that_a_tensor_decides,
+    over_a_generator, over_tensors, over_pairs, over_numbered, while_true, with_a_break_that_a_tensor_decides,
     within_a_loop_of_the_graph, around_a_short_loop], ids=lambda fn: fn.__name__)
 @pytest.mark.filterwarnings("ignore:the loop at")
 def test_the_error_names_the_loop(fn, monkeypatch):
-    monkeypatch.setitem(globals(), "elements", iter(endless_dataset()))
+    monkeypatch.setitem(globals(), "elements", (gyre.constant(i, gyre.int64) for i in itertools.count()))
     with pytest.raises(gyre.errors.ResourceExhaustedError) as caught:
         gyre.function(fn)(gyre.constant(1, gyre.int64))
     text = str(caught.value)
@@ -150,6 +150,23 @@ def test_a_dataset_that_python_would_run_over_while_tracing():
 
     with pytest.raises(RuntimeError, match="for element in dataset"):
         gyre.function(first)(gyre.constant(1, gyre.int64))
+
+
+def test_an_iterator_of_a_dataset_that_python_would_run_over_while_tracing():
+    def total(iterator):
+        result = gyre.constant(0, gyre.int64)
+        for element in iterator:
+            result += element
+        return result
+
+    iterator = iter(gyre.data.Dataset.range(10))
+    with pytest.raises(RuntimeError, match=r"over the dataset itself.*next\(iterator\)") as raised:
+        gyre.function(total)(iterator)
+    assert any(entry.name == "total" for entry in raised.traceback)
+    for over in (list, lambda it: [x for x in it], lambda it: next(zip(it))):
+        with pytest.raises(RuntimeError, match="over the dataset itself"):
+            gyre.function(lambda it: over(it)[0])(iterator)
+    assert sum(int(element) for element in iterator) == 45
 
 
 def test_a_signal_ends_tracing():
