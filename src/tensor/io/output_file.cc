@@ -26,8 +26,10 @@ constexpr int kMostLinks = 40;
 constexpr mode_t kPermissions = 07777;
 
 absl::Status CannotWrite(int error, const std::string& path) {
-  if (error == ENOENT) {
-    return Annotate(SystemError(error, "there is no folder", FolderOf(path)),
+  struct stat info;
+  const std::string folder = FolderOf(path);
+  if (error == ENOENT && file_calls::Stat(folder, &info) != 0) {
+    return Annotate(SystemError(error, "there is no folder", folder),
                     absl::StrCat("cannot write ", path));
   }
   return SystemError(error, "cannot write", path);
