@@ -125,9 +125,11 @@ class Look {
       absl::StatusOr<ValueInfos> infos = Evaluate(function_.node(id));
       if (!infos.ok() && !nodes_[id]) {
         problems_.insert_or_assign(id, infos.status());
-        continue;
+        if (!inference_.options().may_lose_errors) continue;
+        infos = UnknownInfos(function_.node(id).signature.outputs.size());
+      } else {
+        problems_.erase(id);
       }
-      problems_.erase(id);
       // A rule that refuses more than it accepted before has nothing to say about the rest.
       if (!infos.ok()) infos = UnknownInfos(nodes_[id]->size());
       if (!*infos || !JoinRepeated(nodes_[id], *infos, changes_[id])) continue;

@@ -62,6 +62,10 @@ struct ShapeOptions {
   // Outputs of the main graph that are fed, with the shapes of the feeds: what computes them is of
   // no interest.
   absl::flat_hash_map<Endpoint, PartialShape> fed;
+  // What cannot succeed counts as making something of which nothing is known: the result holds even
+  // where such a node is taken out. Without this, what runs behind it counts as never run, such as
+  // all iterations of a loop but the first.
+  bool may_lose_errors = false;
 };
 
 // INVALID_ARGUMENT when a node of the main graph that no Switch guards cannot succeed; the message

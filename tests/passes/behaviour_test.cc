@@ -186,6 +186,34 @@ TEST(OptimizedBehaviour, ATargetMayBeFed) {
   EXPECT_EQ(RunAllForms(kText, {more}, {"m:1", "y:0"}, {"m"}), "int32{5} int32{3} ; printed: ");
 }
 
+// A body that fails in its first run is no reason to take the loop's variables for constants: once
+// the failing node had gone, the loop would count for ever.
+TEST(OptimizedBehaviour, ALoopWhoseBodyFailsStillFails) {
+  constexpr char kText[] = R"(
+func @below(%i: int32, %x: float32) -> (z: bool) {
+  %three = Const() value=int32{3} : int32
+  %less = Less(%i, %three) : bool
+  return %less
+}
+func @count(%i: int32, %x: float32) -> (i: int32, x: float32) {
+  %one = Const() value=int32{1} : int32
+  %next = AddV2(%i, %one) : int32
+  %list = Const() value=float32[2]{1, 2} : float32
+  %axis = Const() value=int32[1]{1} : int32
+  %sum = Sum(%list, %axis) : float32
+  return %next, %sum
+}
+graph {
+  %i = Const() value=int32{0} : int32
+  %x = Const() value=float32{0} : float32
+  %loop = StatelessWhile(%i, %x) cond=@below body=@count : (int32, float32)
+  %n = Identity(%loop) : int32
+  %v = Identity(%loop:1) : float32
+}
+)";
+  EXPECT_EQ(RunAllForms(kText, {{}}, {"n:0", "v:0"}), "INVALID_ARGUMENT; printed: ");
+}
+
 TEST(OptimizedBehaviour, WhatALoopMayNotReachDoesNotFail) {
   const std::string text = R"(
     graph {
