@@ -214,6 +214,29 @@ graph {
   EXPECT_EQ(RunAllForms(kText, {{}}, {"n:0", "v:0"}), "INVALID_ARGUMENT; printed: ");
 }
 
+// A Merge makes two values, of which one may be fed to another conditional and the other be
+// fetched.
+TEST(OptimizedBehaviour, AFedBranchValueIsUsedThoughItsIndexIsFetched) {
+  constexpr char kText[] = R"(
+graph {
+  %p = Placeholder() dtype=bool shape=() : bool
+  %x = Placeholder() dtype=int32 shape=() : int32
+  %switch = Switch(%x, %p) : (int32, int32)
+  %one = Const() value=int32{1} : int32
+  %more = AddV2(%switch:1, %one) : int32
+  %less = Sub(%switch, %one) : int32
+  %merge = Merge(%less, %more) : (int32, int32)
+  %again = Switch(%merge, %p) : (int32, int32)
+  %double = AddV2(%again:1, %again:1) : int32
+  %minus = Neg(%again) : int32
+  %result = Merge(%minus, %double) : (int32, int32)
+}
+)";
+  const Feeds feeds = {{"p:0", Tensor::Scalar<bool>(true)}, {"x:0", Int(5)}, {"merge:0", Int(100)}};
+  const std::string got = RunAllForms(kText, {feeds}, {"merge:1", "result:0"});
+  EXPECT_EQ(got, "int32{1} int32{200} ; printed: ");
+}
+
 TEST(OptimizedBehaviour, WhatALoopMayNotReachDoesNotFail) {
   const std::string text = R"(
     graph {

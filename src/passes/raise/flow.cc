@@ -2,6 +2,7 @@
 
 namespace gyre::raise {
 Endpoint Flow::Value(Endpoint e) const {
+  if (IsFed(e)) return e;
   if (e.node >= static_cast<NodeId>(values_.size()) || values_[e.node].empty()) return e;
   return values_[e.node][e.slot];
 }
