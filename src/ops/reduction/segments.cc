@@ -27,8 +27,11 @@ absl::StatusOr<std::vector<Segment>> FindSegments(const KernelContext& ctx,
                                                   absl::Span<const I> ids) {
   std::vector<Segment> segments;
   // At once where ids are as they must be: moving them when there are more takes long.
-  if (!ids.empty() && ids.front() >= 0 && ids.back() >= ids.front())
-    segments.reserve(std::min<size_t>(ids.size(), ids.back() - ids.front() + 1));
+  if (!ids.empty() && ids.front() >= 0 && ids.back() >= ids.front()) {
+    // As uint64_t: the largest id has none behind it.
+    segments.reserve(std::min<uint64_t>(
+        ids.size(), static_cast<uint64_t>(ids.back()) - static_cast<uint64_t>(ids.front()) + 1));
+  }
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i % kWorkPerPoll == kWorkPerPoll - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
     const int64_t id = ids[i];
