@@ -122,7 +122,6 @@ void Try(const Experiment& experiment, int64_t most, std::mt19937_64& random, Ta
   tally.allocations += same.allocations;
   for (const int64_t number : Numbers(same.allocations, most, random)) {
     const std::string which = absl::StrCat("allocation ", number, " of ", same.allocations);
-    if (std::getenv("FAULTS_VERBOSE")) std::cerr << experiment.what << " " << which << std::endl;
     const Attempt attempt = Do(experiment, number);
     tally.failed += attempt.has_failed ? 1 : 0;
     if (const auto complaint = Complaint(attempt.results, want))
