@@ -188,11 +188,10 @@ std::string CycleText(const Function& function, const std::vector<int>& pending,
   while (seen.insert(id).second) {
     path.push_back(id);
     const Node& node = function.node(id);
-    const auto blocks = [&](NodeId source) {
-      return pending[source] > 0 && !IsBackEdge(function.node(source), node);
-    };
-    const auto data = std::find_if(node.inputs.begin(), node.inputs.end(),
-                                   [&](Endpoint e) { return blocks(e.node); });
+    const auto blocks = [&](NodeId source) { return pending[source] > 0; };
+    const auto data = std::find_if(node.inputs.begin(), node.inputs.end(), [&](Endpoint e) {
+      return blocks(e.node) && !IsBackEdge(function.node(e.node), node);
+    });
     if (data != node.inputs.end()) {
       id = data->node;
     } else {

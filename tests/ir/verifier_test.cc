@@ -173,6 +173,14 @@ TEST(Verifier, CyclesAreLoops) {
                "wait for each other");
   ExpectBroken("cycles-are-loops", *Parse("graph { %m = Merge(%m) : (int32, int32) }"), "m <- m",
                Dialect::kDataflow);
+  // Only a value closes a loop: a Merge that waits for its NextIteration waits for ever.
+  ExpectBroken("cycles-are-loops", *Parse(R"(graph {
+    %x = Const() value=int32{1}
+    %e = Enter(%x) frame_name="f"
+    %m = Merge(%e, %n, ^%n) : (int32, int32)
+    %n = NextIteration(%m)
+  })"),
+               "m <- n <- m", Dialect::kDataflow);
   EXPECT_TRUE(Verify(*Parse(R"(graph {
     %x = Const() value=int32{1}
     %e = Enter(%x) frame_name="f"
