@@ -17,7 +17,7 @@
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
-#include "cli/memory_option.h"
+#include "cli/shared_options.h"
 #include "cli/suggest.h"
 #include "devices/device_set.h"
 #include "session/form.h"

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "cli/shared_options.h"
 #include "cli/table.h"
 #include "ir/text/printer.h"
 #include "passes/pipeline.h"
@@ -24,6 +25,8 @@ constexpr Option kOptions[] = {
     {"--off", "NAME[,NAME]", "leave these passes out; `all`: every one", '\0', true},
     {"--only", "NAME", "this pass alone"},
     {"--dump", "", "print the graph after each pass that changed it"},
+    kPreparationTimeout,
+    kPreparationBudget,
 };
 
 // Without a graph: the pipeline.
@@ -50,6 +53,8 @@ void PrintReport(const PipelineReport& report, std::ostream& out) {
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kPassesCommand, words, 0, 1);
   if (!arguments.ok()) return Misuse(kPassesCommand, streams, arguments.status());
+  const auto limit = HoldToLimits(*arguments);
+  if (!limit.ok()) return Misuse(kPassesCommand, streams, limit.status());
   PipelineOptions options;
   options.off = arguments->List("--off");
   options.only = arguments->Get("--only").value_or("");

@@ -15,6 +15,7 @@
 #include "cli/print_tensor.h"
 #include "cli/progress.h"
 #include "cli/run/request.h"
+#include "cli/shared_options.h"
 #include "cli/watch.h"
 #include "devices/device_set.h"
 #include "gyre/session.h"
@@ -147,14 +148,6 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   return options;
 }
 
-absl::StatusOr<RunOptions> ReadRunOptions(const Arguments& arguments) {
-  RunOptions options;
-  GYRE_ASSIGN_OR_RETURN(options.timeout_ms,
-                        arguments.Int("--timeout", 1, INT32_MAX, 0, "milliseconds"));
-  GYRE_ASSIGN_OR_RETURN(options.budget_bytes, arguments.Bytes("--budget", 0));
-  return options;
-}
-
 // What the command line asks for, apart from the graph.
 struct Plan {
   std::string graph;
@@ -177,7 +170,7 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams
   plan.save = first.Get("--save").value_or("");
   plan.init = first.List("--init");
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
-  GYRE_ASSIGN_OR_RETURN(plan.run, ReadRunOptions(first));
+  GYRE_ASSIGN_OR_RETURN(plan.run, ReadLimits(first));
   GYRE_ASSIGN_OR_RETURN(plan.watch, ReadWatchOptions(first));
   GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(first, streams));
   plan.workers = std::move(cluster.workers);

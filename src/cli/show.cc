@@ -19,8 +19,8 @@
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
-#include "cli/memory_option.h"
 #include "cli/model/overview.h"
+#include "cli/shared_options.h"
 #include "exec/sequential/loop.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
@@ -62,6 +62,8 @@ constexpr Option kOptions[] = {
     kAskedFeed,
     kAskedFetch,
     kAskedTarget,
+    kPreparationTimeout,
+    kPreparationBudget,
 };
 constexpr absl::string_view kForms[] = {"--full", "--summary", "--dot", "--svg"};
 // Which form of the program (session/form.h) each option shows.
@@ -270,6 +272,8 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<std::string> asked_form = ReadForm(*arguments);
   if (!asked_form.ok()) return Misuse(kShowCommand, streams, asked_form.status());
   const std::string& form = *asked_form;
+  const auto limit = HoldToLimits(*arguments);
+  if (!limit.ok()) return Misuse(kShowCommand, streams, limit.status());
   const auto request = ReadGradient(*arguments);
   if (!request.ok()) return Misuse(kShowCommand, streams, request.status());
   const std::string& path = arguments->positional()[0];

@@ -2,6 +2,7 @@
 // itself. What it needs of its own insides travels in an optional, its tape, which the forward node
 // returns behind its outputs; arguments and results are there anyway.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,8 +27,12 @@ class Branches {
       request_.results.push_back(body_.Has({site_.id, slot}));
       request_.result_types.push_back(body_.AdjointType({site_.id, slot}));
     }
+    std::map<const Function*, size_t> known;
     for (const Callee& callee : CalleesOf(transform_.program(), site_)) {
       GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callee.function));
+      const auto [branch, is_new] = known.try_emplace(function, branches_.size());
+      branch_of_.push_back(branch->second);
+      if (!is_new) continue;
       GYRE_ASSIGN_OR_RETURN(branches_.emplace_back(),
                             transform_.Differentiate(*function, request_));
     }
@@ -77,6 +82,13 @@ class Branches {
     return at;
   }
 
+  // Of each choice of the node, which of its branches' `names` it has.
+  std::vector<std::string> OfChoices(const std::vector<std::string>& names) const {
+    std::vector<std::string> chosen;
+    for (const size_t branch : branch_of_) chosen.push_back(names[branch]);
+    return chosen;
+  }
+
   absl::Status ExtendForward() {
     for (const auto& branch : branches_) {
       tapes_.emplace_back();
@@ -99,7 +111,7 @@ class Branches {
       names.push_back(transform_.Add(std::move(function)));
     }
     Node site = site_;
-    SetFunctions(names, site);
+    SetFunctions(OfChoices(names), site);
     return ExtendSite(body_, std::move(site), {}, {TapeOutput()});
   }
 
@@ -157,6 +169,7 @@ class Branches {
       names.push_back(transform_.Add(std::move(function)));
     }
     if (site.types.empty()) return absl::OkStatus();
+    names = OfChoices(names);
     site.inputs = {body_.Forward(site_.inputs[0])};
     site.inputs.insert(site.inputs.end(), inputs_.begin(), inputs_.end());
     if (site_.kind() == OpKind::kIf) {
@@ -256,7 +269,8 @@ class Branches {
   const Node& site_;
   const std::vector<Endpoint> args_;
   FunctionRequest request_;
-  std::vector<std::shared_ptr<const FunctionGradient>> branches_;
+  std::vector<std::shared_ptr<const FunctionGradient>> branches_;  // of each function once
+  std::vector<size_t> branch_of_;                                  // by choice
   std::vector<Out> outs_;
   std::vector<TapeOf> tapes_;  // by branch
   bool has_tape_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -149,23 +150,37 @@ class Cutter {
     return builder.Build();
   }
 
+  // What takes the place of the loop's body under recompute, of the whole loop under checkpoint;
+  // the same for loops of the same functions and policy.
+  absl::StatusOr<std::string> FunctionOf(const Node& loop, const MemoryPolicy& policy) {
+    std::vector<std::string> key;
+    for (const Callee& callee : CalleesOf(program_, loop)) key.push_back(callee.function.name);
+    std::string& made = made_[{std::move(key), policy.kind, policy.amount}];
+    if (!made.empty()) return made;
+    GYRE_ASSIGN_OR_RETURN(Segments segments, Segments::Make(transform_, loop));
+    if (policy.kind == MemoryPolicy::Kind::kRecompute) {
+      GYRE_ASSIGN_OR_RETURN(made, segments.RecomputeBody(policy.amount));
+    } else {
+      GYRE_ASSIGN_OR_RETURN(made, segments.Checkpointed(policy.amount));
+    }
+    return made;
+  }
+
   // The loop in the form that its policy wants.
   absl::StatusOr<Node> Cut(const Node& loop) {
     GYRE_ASSIGN_OR_RETURN(const MemoryPolicy policy, PolicyOf(loop));
-    GYRE_ASSIGN_OR_RETURN(Segments segments, Segments::Make(transform_, loop));
+    GYRE_ASSIGN_OR_RETURN(const std::string function, FunctionOf(loop, policy));
     Node cut = loop;
     if (policy.kind == MemoryPolicy::Kind::kRecompute) {
-      GYRE_ASSIGN_OR_RETURN(const std::string body, segments.RecomputeBody(policy.amount));
-      SetFunctions({loop.attrs.Get<FunctionRef>("cond")->name, body}, cut);
+      SetFunctions({loop.attrs.Get<FunctionRef>("cond")->name, function}, cut);
       cut.attrs.Set(std::string(kSegmentsAttr), true);
       return cut;
     }
-    GYRE_ASSIGN_OR_RETURN(const std::string all, segments.Checkpointed(policy.amount));
     std::vector<DType> types;
     for (const auto& slot : loop.signature.outputs) types.push_back(slot.dtype);
     cut.op_name = "PartitionedCall";
     cut.op = program_.ops().Find(cut.op_name);
-    cut.attrs = {{"f", FunctionRef{all, nullptr}}, {"Tin", types}, {"Tout", types}};
+    cut.attrs = {{"f", FunctionRef{function, nullptr}}, {"Tin", types}, {"Tout", types}};
     GYRE_ASSIGN_OR_RETURN(cut.signature, ResolveSignature(*cut.op, cut.attrs));
     return cut;
   }
@@ -175,6 +190,7 @@ class Cutter {
   const passes::Effects effects_;
   Transform transform_;
   std::vector<Choice> chosen_;
+  std::map<std::tuple<std::vector<std::string>, MemoryPolicy::Kind, int64_t>, std::string> made_;
 };
 
 }  // namespace

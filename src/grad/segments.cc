@@ -24,7 +24,7 @@ Expr Int64(ExprBuilder& exprs, int64_t value) { return exprs.Constant(Tensor::Sc
 }  // namespace
 
 absl::StatusOr<Segments> Segments::Make(Transform& transform, const Node& loop) {
-  Segments segments(transform, loop);
+  Segments segments(transform);
   const std::vector<Callee> callees = CalleesOf(transform.program(), loop);
   GYRE_ASSIGN_OR_RETURN(const Function* cond, transform.Find(callees[0].function));
   GYRE_ASSIGN_OR_RETURN(segments.body_, transform.Find(callees[1].function));

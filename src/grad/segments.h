@@ -22,7 +22,7 @@ class Segments {
   absl::StatusOr<std::string> Checkpointed(int64_t bytes);
 
  private:
-  explicit Segments(Transform& transform, const Node& loop) : transform_(transform), loop_(loop) {}
+  explicit Segments(Transform& transform) : transform_(transform) {}
 
   // segment_l(variables, k, m, most) -> variables, trips: as long as the loop goes on, up to `most`
   // times: level 0: a trip; level l: segment_(l-1), of k trips or m segments, which runs again.
@@ -42,7 +42,6 @@ class Segments {
               ExprBuilder& exprs) const;
 
   Transform& transform_;
-  const Node& loop_;
   std::string cond_;
   const Function* body_ = nullptr;
   DType cond_type_ = DType::kBool;

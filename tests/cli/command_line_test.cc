@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/gyre.h"
+#include "support/large_programs.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
@@ -38,7 +39,7 @@ node { name: "product" op: "Mul" input: "a" input: "b" attr { key: "T" value { t
 node { name: "sum" op: "AddV2" input: "product" input: "now" attr { key: "T" value { type: DT_FLOAT } } }
 )";
 
-class CommandLine : public testing::Test {
+class CommandLine : public ::testing::Test {
  protected:
   CommandLine() : graph_(folder_.Write("graph.pbtxt", kGraph)) {}
 
@@ -85,7 +86,7 @@ TEST_F(CommandLine, ResultsGoToFilesAndComeBackFromThem) {
   std::vector<std::string> words = run;
   words.insert(words.end(), {"--fetch", "product", "--out", npy});
   EXPECT_EQ(Gyre(words).out, "wrote product to " + npy + "\n");
-  EXPECT_THAT(ReadNpy(npy)->values<float>(), testing::ElementsAre(2, 4, 6, 8, 10, 12));
+  EXPECT_THAT(ReadNpy(npy)->values<float>(), ::testing::ElementsAre(2, 4, 6, 8, 10, 12));
   words = run;
   words.insert(words.end(), {"--fetch", "product,b", "--out", safetensors});
   EXPECT_EQ(Gyre(words).code, kSuccess);
@@ -114,6 +115,25 @@ TEST_F(CommandLine, TimeAndMemoryCanBeBounded) {
       {"run", graph_, "--feed", "a=1", "--feed", "b=1", "--fetch", "product", "--budget", "8"});
   EXPECT_EQ(large.code, kFailure);
   EXPECT_THAT(large.err, StartsWith("gyre run: RESOURCE_EXHAUSTED: "));
+}
+
+TEST_F(CommandLine, WhatOnlyReadsAGraphCanBeBoundedToo) {
+  const std::string large = folder_.Write("large.gyre", gyre::testing::Chain(20000));
+  const std::vector<std::vector<std::string>> commands = {
+      {"show", large, "--summary"},
+      {"convert", large, folder_.Path("out.pb")},
+      {"passes", large},
+      {"place", large}};
+  for (std::vector<std::string> words : commands) {
+    const std::string name = words[0];
+    EXPECT_EQ(Gyre(words).code, kSuccess) << name;
+    words.insert(words.end(), {"--timeout", "1"});
+    const Ran late = Gyre(words);
+    EXPECT_EQ(late.code, kFailure) << name;
+    EXPECT_THAT(late.err, StartsWith("gyre " + name + ": DEADLINE_EXCEEDED: "));
+    words.back() = "soon";
+    EXPECT_EQ(Gyre(words).code, kMisuse) << name;
+  }
 }
 
 TEST_F(CommandLine, MistakesInNamesAreHelpedWith) {
@@ -242,8 +262,8 @@ TEST_F(CommandLine, PlaceSaysWhereNodesRunAndWhatIsCopied) {
   EXPECT_EQ(brief.code, kSuccess) << brief.err;
   EXPECT_THAT(brief.out, HasSubstr("1 value is copied between devices"));
   const Ran explained = Gyre({"place", path, "--explain", "--text"});
-  EXPECT_THAT(explained.out, testing::ContainsRegex("b +Neg +CPU:1 +asks for /device:CPU:1"));
-  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +CPU:0 +CPU:1 +once"));
+  EXPECT_THAT(explained.out, ::testing::ContainsRegex("b +Neg +CPU:1 +asks for /device:CPU:1"));
+  EXPECT_THAT(explained.out, ::testing::ContainsRegex("a:0 +CPU:0 +CPU:1 +once"));
   EXPECT_THAT(explained.out, HasSubstr("%b = Neg(%a/recv_0)"));
   EXPECT_EQ(Gyre({"run", path, "--devices", "cpu:2", "--fetch", "b"}).out, "b float32[] = -2\n");
   const Ran wrong = Gyre({"place", path, "--devices", "cpu:1"});
@@ -261,9 +281,9 @@ TEST_F(CommandLine, DevicesMayBeOfSeveralTypes) {
                                          "}\n");
   const Ran explained = Gyre({"place", path, "--devices", "cpu:2,null:1", "--explain"});
   EXPECT_THAT(explained.out,
-              testing::ContainsRegex("b +Identity +NULL:0 +asks for /device:NULL:0"));
-  EXPECT_THAT(explained.out, testing::ContainsRegex("a:0 +CPU:0 +NULL:0 +once"));
-  EXPECT_THAT(explained.out, testing::ContainsRegex("b:0 +NULL:0 +CPU:0 +once"));
+              ::testing::ContainsRegex("b +Identity +NULL:0 +asks for /device:NULL:0"));
+  EXPECT_THAT(explained.out, ::testing::ContainsRegex("a:0 +CPU:0 +NULL:0 +once"));
+  EXPECT_THAT(explained.out, ::testing::ContainsRegex("b:0 +NULL:0 +CPU:0 +once"));
   EXPECT_EQ(Gyre({"run", path, "--devices", "cpu:1,null:1", "--fetch", "c"}).out,
             "c float32[2] = [-1 -2]\n");
   EXPECT_THAT(Gyre({"run", path, "--devices", "cpu:1,tpu:1", "--fetch", "c"}).err,
@@ -275,7 +295,7 @@ TEST_F(CommandLine, PassesSayWhatTheyDo) {
   EXPECT_THAT(Gyre({"passes"}).out, StartsWith("prune: "));
   const Ran one = Gyre({"passes", graph_, "--fetch", "product", "--only", "prune"});
   EXPECT_EQ(one.code, kSuccess) << one.err;
-  EXPECT_THAT(one.out, testing::ContainsRegex("prune +yes +9 +3 "));
+  EXPECT_THAT(one.out, ::testing::ContainsRegex("prune +yes +9 +3 "));
   EXPECT_EQ(Gyre({"passes", graph_, "--off", "all"}).out,
             "  pass  changed  nodes before  after  time\n");
   const Ran dump = Gyre({"passes", graph_, "--fetch", "product", "--dump"});
@@ -289,7 +309,7 @@ TEST_F(CommandLine, ShowsWhatPassesLeave) {
   const Ran shown = Gyre({"show", graph_, "--optimized", "--fetch", "product"});
   EXPECT_EQ(shown.code, kSuccess) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("%product = Mul(%a, %b)"));
-  EXPECT_THAT(shown.out, testing::Not(HasSubstr("%sum")));
+  EXPECT_THAT(shown.out, ::testing::Not(HasSubstr("%sum")));
   EXPECT_THAT(Gyre({"show", graph_, "--optimized"}).out, HasSubstr("%grow = "));
   EXPECT_THAT(Gyre({"show", graph_, "--fetch", "product"}).err,
               HasSubstr("--fetch is for --raised, --lowered and --optimized"));
@@ -302,7 +322,7 @@ TEST(Show, ReadsPrimitivesAsLoopsAndConditionals) {
   EXPECT_EQ(raised.code, kSuccess) << raised.err;
   EXPECT_THAT(raised.out, HasSubstr(" = StatelessWhile(%s, %Const, %s) "));
   EXPECT_THAT(raised.out, HasSubstr(" = StatelessIf(%while/Equal, %while/Identity) "));
-  EXPECT_THAT(raised.out, testing::Not(HasSubstr("Switch(")));
+  EXPECT_THAT(raised.out, ::testing::Not(HasSubstr("Switch(")));
   const Ran inner = Gyre({"show", graph, "--raised", "--fetch", "while/add"});
   EXPECT_EQ(inner.code, kFailure);
   EXPECT_THAT(inner.err, HasSubstr("the graph has no structured form: node while/add (AddV2) is "
@@ -310,7 +330,7 @@ TEST(Show, ReadsPrimitivesAsLoopsAndConditionals) {
   const Ran lowered =
       Gyre({"show", SourcePath("tests/golden/while_v2/collatz/graph.pb"), "--lowered"});
   EXPECT_THAT(lowered.out, HasSubstr(" = NextIteration("));
-  EXPECT_THAT(lowered.out, testing::Not(HasSubstr("StatelessWhile(")));
+  EXPECT_THAT(lowered.out, ::testing::Not(HasSubstr("StatelessWhile(")));
   EXPECT_THAT(Gyre({"show", graph, "--raised", "--lowered"}).err,
               HasSubstr("choose one of --raised, --lowered and --optimized"));
 }

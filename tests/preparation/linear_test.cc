@@ -7,6 +7,7 @@
 #include "base/work.h"
 #include "gtest/gtest.h"
 #include "preparation/stages.h"
+#include "session/gradient_program.h"
 
 namespace gyre::testing {
 namespace {
@@ -71,6 +72,26 @@ TEST(PreparationOfManyWays, StopsAtTheLimit) {
       EXPECT_LT(WorkSpent() - steps, 3'000'000) << stage.name;
     }
   }
+}
+
+size_t FunctionsOfGradient(const std::string& text, const std::string& memory) {
+  const Material material = MaterialOf(text);
+  const absl::StatusOr<GradientProgram> made = MakeGradientProgram(
+      material.program,
+      {.ys = {"y:0"}, .xs = {"x:0"}, .grad_ys = {}, .order = 1, .memory = memory, .feeds = {}});
+  EXPECT_TRUE(made.ok()) << made.status();
+  return made.ok() ? made->program->functions().size() : 0;
+}
+
+// Loops and branches that share their functions share what their gradients are made of.
+TEST(GradientsOfShared, AreMadeOnce) {
+  for (const char* memory : {"save", "recompute(2)", "checkpoint(200)"})
+    EXPECT_EQ(FunctionsOfGradient(SharedCase(4), memory),
+              FunctionsOfGradient(SharedCase(40), memory))
+        << memory;
+  // A loop adds a call and its gradient, not segments of its own.
+  EXPECT_LE(FunctionsOfGradient(LoopsInARow(40), "checkpoint(200)"),
+            FunctionsOfGradient(LoopsInARow(4), "checkpoint(200)") + 2 * 36);
 }
 
 }  // namespace

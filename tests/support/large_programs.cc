@@ -81,12 +81,6 @@ std::string LoopVariables(int n) {
       body, "  return ", absl::StrJoin(next, ", "), "\n}\n");
 }
 
-std::string LoopsInARow(int n) {
-  std::string text = kHead;
-  for (int i = 0; i < n; ++i) text += Loop(NameOf(i, n), Previous(i), "body", 0);
-  return absl::StrCat(text, "}\n", kLess, Function("body", 0, kAddOne, "next"));
-}
-
 std::string ManyFunctions(int n) {
   std::string text = kHead;
   for (int i = 0; i < n; ++i) text += Call(NameOf(i, n), Previous(i), "f", i);
@@ -105,14 +99,6 @@ std::string WideCase(int n) {
   return absl::StrCat(kHead, "  %i = Const() value=int32{3} : int32\n",
                       "  %j = Identity(%i) : int32\n  %y = StatelessCase(%j, %x) branches=[",
                       absl::StrJoin(branches, ", "), "] : float32\n}\n", functions);
-}
-
-std::string SharedCase(int n) {
-  const std::vector<std::string> branches(n, "@f0");
-  return absl::StrCat(kHead, "  %i = Const() value=int32{3} : int32\n",
-                      "  %j = Identity(%i) : int32\n  %y = StatelessCase(%j, %x) branches=[",
-                      absl::StrJoin(branches, ", "), "] : float32\n}\n",
-                      Function("f", 0, "  %a = Neg(%x) : float32\n", "a"));
 }
 
 std::string Switches(int n) {
@@ -164,6 +150,20 @@ std::string Diamonds(int n) {
 }
 
 }  // namespace
+
+std::string SharedCase(int n) {
+  const std::vector<std::string> branches(n, "@f0");
+  return absl::StrCat(kHead, "  %i = Const() value=int32{3} : int32\n",
+                      "  %j = Identity(%i) : int32\n  %y = StatelessCase(%j, %x) branches=[",
+                      absl::StrJoin(branches, ", "), "] : float32\n}\n",
+                      Function("f", 0, "  %a = Neg(%x) : float32\n", "a"));
+}
+
+std::string LoopsInARow(int n) {
+  std::string text = kHead;
+  for (int i = 0; i < n; ++i) text += Loop(NameOf(i, n), Previous(i), "body", 0);
+  return absl::StrCat(text, "}\n", kLess, Function("body", 0, kAddOne, "next"));
+}
 
 std::string CallsTwice(int n) {
   std::string text = absl::StrCat(kHead, Call("y", "x", "f", 0), "}\n");

@@ -27,6 +27,9 @@ std::string LoopsTwice(int n);
 // Loops and calls within each other.
 std::string NestedLoops(int n);
 std::string DeepCalls(int n);
+// A Case of n branches that are one function; n loops in a row with one body.
+std::string SharedCase(int n);
+std::string LoopsInARow(int n);
 // n times Neg, one after the other.
 std::string Chain(int n);
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "cli/shared_options.h"
 #include "cli/table.h"
 #include "devices/device_set.h"
 #include "ir/text/printer.h"
@@ -28,6 +29,8 @@ constexpr Option kOptions[] = {
      "say of every node where it runs and why, and of every copy\n"
      "how often it is made"},
     {"--text", "", "print what each device runs"},
+    kPreparationTimeout,
+    kPreparationBudget,
 };
 
 struct Settings {
@@ -95,6 +98,8 @@ void PrintParts(const place::CutProgram& cut, const Settings& settings, std::ost
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kPlaceCommand, words, 1, 1);
   if (!arguments.ok()) return Misuse(kPlaceCommand, streams, arguments.status());
+  const auto limit = HoldToLimits(*arguments);
+  if (!limit.ok()) return Misuse(kPlaceCommand, streams, limit.status());
   const absl::StatusOr<Settings> settings = ReadSettings(*arguments);
   if (!settings.ok()) return Misuse(kPlaceCommand, streams, settings.status());
   const std::string& path = arguments->positional()[0];

@@ -1,0 +1,31 @@
+#include "cli/shared_options.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "grad/memory_policy.h"
+
+namespace gyre::cli {
+
+absl::StatusOr<std::string> ReadMemoryPolicy(const Arguments& arguments) {
+  std::string policy = arguments.Get("--memory").value_or("");
+  const absl::Status status = grad::ParseMemoryPolicy(policy).status();
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("--memory ", status.message()));
+  return policy;
+}
+
+absl::StatusOr<RunOptions> ReadLimits(const Arguments& arguments) {
+  RunOptions options;
+  GYRE_ASSIGN_OR_RETURN(options.timeout_ms,
+                        arguments.Int("--timeout", 1, INT32_MAX, 0, "milliseconds"));
+  GYRE_ASSIGN_OR_RETURN(options.budget_bytes, arguments.Bytes("--budget", 0));
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<PreparationLimit>> HoldToLimits(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const RunOptions limits, ReadLimits(arguments));
+  return std::make_unique<PreparationLimit>(limits);
+}
+
+}  // namespace gyre::cli
