@@ -1,10 +1,9 @@
 #include "grad/dependence.h"
 
 #include <algorithm>
-#include <deque>
-#include <set>
 #include <utility>
 
+#include "analysis/call_graph.h"
 #include "base/work.h"
 #include "grad/sites.h"
 #include "ir/calls.h"
@@ -89,25 +88,8 @@ Dependence::Dependence(const Program& program) : program_(program) {
 // Callees first; after that only the callers of what has changed, which without recursion is
 // nothing.
 void Dependence::FindOfFunctions() {
-  std::deque<std::string> pending;
-  std::set<std::string> is_pending;
-  const auto add = [&](const std::string& name) {
-    if (is_pending.insert(name).second) pending.push_back(name);
-  };
-  for (const std::string& name : passes::CalleesFirst(program_)) add(name);
-  std::multimap<std::string, std::string> callers;
-  for (const auto& [name, function] : program_.functions()) {
-    add(name);
-    for (const std::string& callee : NamedFunctions(*function)) callers.emplace(callee, name);
-  }
-  while (!pending.empty()) {
-    const std::string name = std::move(pending.front());
-    pending.pop_front();
-    is_pending.erase(name);
-    if (!Update(*program_.FindFunction(name), of_.at(name))) continue;
-    const auto [begin, end] = callers.equal_range(name);
-    for (auto caller = begin; caller != end; ++caller) add(caller->second);
-  }
+  CallGraph(program_).UpdateUntilStable(
+      [&](const std::string& name) { return Update(*program_.FindFunction(name), of_.at(name)); });
 }
 
 const Dependence::Matrix& Dependence::OfFunction(const std::string& name) const {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/call_graph.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/replay/captured_reads.h"
@@ -104,7 +105,11 @@ class Cutter {
     };
     GYRE_RETURN_IF_ERROR(look(program_.main()));
     for (const auto& [name, function] : program_.functions()) GYRE_RETURN_IF_ERROR(look(*function));
-    const std::set<std::string> holders = HoldersOf(all);
+    std::set<std::string> functions;
+    for (const Choice& choice : all) {
+      if (choice.function != &program_.main()) functions.insert(choice.function->name);
+    }
+    const std::set<std::string> holders = CallGraph(program_).Reaching(functions);
     for (const Choice& choice : all) {
       Choice ready{choice.function, {}};
       for (const NodeId id : choice.loops) {
@@ -118,25 +123,6 @@ class Cutter {
     }
     if (chosen_.empty()) chosen_ = std::move(all);
     return absl::OkStatus();
-  }
-
-  // The functions that hold one of these loops or reach one that does.
-  std::set<std::string> HoldersOf(const std::vector<Choice>& choices) const {
-    std::multimap<std::string, std::string> callers;
-    for (const auto& [name, function] : program_.functions()) {
-      for (const std::string& callee : NamedFunctions(*function)) callers.emplace(callee, name);
-    }
-    std::set<std::string> holders;
-    std::vector<std::string> pending;
-    for (const Choice& choice : choices) pending.push_back(choice.function->name);
-    while (!pending.empty()) {
-      const std::string name = std::move(pending.back());
-      pending.pop_back();
-      if (!holders.insert(name).second) continue;
-      const auto [begin, end] = callers.equal_range(name);
-      for (auto it = begin; it != end; ++it) pending.push_back(it->second);
-    }
-    return holders;
   }
 
   absl::StatusOr<Function> Rewrite(const Function& function, const std::vector<NodeId>& loops) {

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/call_graph.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/stacks/to_lists.h"
 #include "grad/transform.h"
 #include "ir/calls.h"
 #include "ir/expr.h"
-#include "passes/edit/staged_edit.h"
 
 namespace gyre {
 namespace {
@@ -136,7 +136,10 @@ std::vector<grad::Asked> AskedOf(const Program& program) {
 class Expansion {
  public:
   explicit Expansion(const Program& program)
-      : program_(program), transform_(program, ShapesOf(program)), holders_(Holders(program)) {}
+      : program_(program),
+        transform_(program, ShapesOf(program)),
+        holders_(Holders(program)),
+        reaching_(CallGraph(program).Reaching(holders_)) {}
 
   absl::StatusOr<std::shared_ptr<const Program>> Run() {
     std::vector<Function> expanded;
@@ -144,10 +147,7 @@ class Expansion {
       const Function& function = holder.empty() ? program_.main() : *program_.FindFunction(holder);
       GYRE_ASSIGN_OR_RETURN(expanded.emplace_back(), Expand(function));
     }
-    if (!changed_) {
-      return absl::UnimplementedError(
-          "a SymbolicGradient is asked for of a function that holds it itself");
-    }
+    if (!changed_) return NoneReady();
     std::vector<const Function*> roots;
     for (const Function& function : expanded) roots.push_back(&function);
     ProgramBuilder builder(program_);
@@ -186,21 +186,21 @@ class Expansion {
 
   // Nothing that its function uses has such a node.
   bool IsReady(const Node& node) const {
-    std::vector<std::string> open = passes::NamedFunctions(program_, node);
-    std::set<std::string> seen(open.begin(), open.end());
-    while (!open.empty()) {
-      const std::string name = std::move(open.back());
-      open.pop_back();
-      if (holders_.count(name) > 0) return false;
-      const Function* function = program_.FindFunction(name);
-      if (function == nullptr) continue;
-      for (const Node& inner : function->nodes) {
-        for (std::string& used : passes::NamedFunctions(program_, inner)) {
-          if (seen.insert(used).second) open.push_back(std::move(used));
-        }
-      }
-    }
-    return true;
+    const std::vector<std::string> names = NamedFunctions(node);
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& name) { return reaching_.contains(name); });
+  }
+
+  // Where none is ready, each leads to another, and some to themselves.
+  absl::Status NoneReady() const {
+    const std::string& holder = *holders_.rbegin();
+    const Function& function = holder.empty() ? program_.main() : *program_.FindFunction(holder);
+    const Node& node = *std::find_if(function.nodes.begin(), function.nodes.end(), IsSymbolic);
+    const FunctionRef* ref = node.attrs.Get<FunctionRef>("f");
+    return absl::UnimplementedError(absl::StrCat(
+        "node '", node.name, "' (SymbolicGradient) of function '", holder,
+        "' asks for the gradient of '", ref == nullptr ? "" : ref->name,
+        "', which leads back to such a node; the gradient of a function must not need itself"));
   }
 
   absl::StatusOr<Node> CallFor(const Node& node) {
@@ -226,6 +226,7 @@ class Expansion {
   const Program& program_;
   Transform transform_;
   const std::set<std::string> holders_;
+  const std::set<std::string> reaching_;  // the holders, and what leads to one
   std::map<std::string, std::string> made_;
   bool changed_ = false;
 };

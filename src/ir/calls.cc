@@ -120,9 +120,9 @@ absl::Status TypesFit(const Callee& callee, const Function& function, absl::stri
   }
   for (size_t i = 0; i < have.size(); ++i) {
     if (have[i] == want[i] || have[i] == DType::kInvalid) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " ", i, " of ", callee.role, " ", function.name, " is ",
-                     DTypeName(have[i]), ", but ", DTypeName(want[i]), " is needed"));
+    return absl::InvalidArgumentError(absl::StrCat(what, " ", i, " of ", callee.role, " ",
+                                                   function.name, " is ", DTypeName(have[i]),
+                                                   ", but ", DTypeName(want[i]), " is needed"));
   }
   return absl::OkStatus();
 }
@@ -159,17 +159,30 @@ std::vector<Callee> CalleesOf(const Program& program, const Node& node) {
   return callees;
 }
 
-std::vector<std::string> NamedFunctions(const Function& function) {
-  std::vector<std::string> names;
-  for (const Node& node : function.nodes) {
-    for (const auto& [name, value] : node.attrs) {
-      if (const auto* one = std::get_if<FunctionRef>(&value)) {
-        names.push_back(one->name);
-      } else if (const auto* many = std::get_if<std::vector<FunctionRef>>(&value)) {
-        for (const FunctionRef& ref : *many) names.push_back(ref.name);
-      }
+namespace {
+
+void AddNamed(const Node& node, std::vector<std::string>& names) {
+  for (const auto& [name, value] : node.attrs) {
+    if (const auto* one = std::get_if<FunctionRef>(&value)) {
+      names.push_back(one->name);
+    } else if (const auto* many = std::get_if<std::vector<FunctionRef>>(&value)) {
+      for (const FunctionRef& ref : *many) names.push_back(ref.name);
     }
   }
+  if (node.op == nullptr) names.push_back(node.op_name);
+}
+
+}  // namespace
+
+std::vector<std::string> NamedFunctions(const Node& node) {
+  std::vector<std::string> names;
+  AddNamed(node, names);
+  return names;
+}
+
+std::vector<std::string> NamedFunctions(const Function& function) {
+  std::vector<std::string> names;
+  for (const Node& node : function.nodes) AddNamed(node, names);
   return names;
 }
 
@@ -198,9 +211,9 @@ absl::Status CheckArguments(const Node& node, const Callee& callee, const Functi
 absl::Status CheckResults(const Node& node, const Callee& callee, const Function& function) {
   if (callee.role == "cond") {
     if (function.results.size() == 1) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("Expected a single scalar return value from ", node.op_name, " cond, got ",
-                     function.results.size(), " tensors."));
+    return absl::InvalidArgumentError(absl::StrCat("Expected a single scalar return value from ",
+                                                   node.op_name, " cond, got ",
+                                                   function.results.size(), " tensors."));
   }
   std::vector<DType> have;
   for (const FunctionResult& result : function.results) have.push_back(result.dtype);

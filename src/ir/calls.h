@@ -25,8 +25,10 @@ std::vector<Callee> CalleesOf(const Program& program, const Node& node);
 // Of a call, or a function: it stays a call.
 inline constexpr absl::string_view kNoInlineAttr = "_noinline";
 
-// The functions that a function's nodes name in whatever attribute, in order, some of them more than
-// once.
+// The functions that a node names: in whatever attribute, or, where its op is unknown, by its op's
+// name, which may be no function's. In order, some of them more than once. And those of a
+// function's nodes.
+std::vector<std::string> NamedFunctions(const Node& node);
 std::vector<std::string> NamedFunctions(const Function& function);
 
 // How many leading inputs of a calling node are not arguments of its functions: the predicate of

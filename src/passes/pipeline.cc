@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analysis/call_graph.h"
 #include "base/env.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -95,8 +96,7 @@ bool HasPrimitives(const Function& function) {
 // The functions that the main graph uses, and itself.
 std::vector<const Function*> UsedFunctions(const Program& program) {
   std::vector<const Function*> used = {&program.main()};
-  for (const std::string& name : passes::CalleesFirst(program))
-    used.push_back(program.FindFunction(name));
+  for (const std::string& name : CalleesFirst(program)) used.push_back(program.FindFunction(name));
   return used;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/call_graph.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -99,7 +100,7 @@ class Needs {
 
 Needs::Needs(const Staged& staged, const Effects& effects) : program_(*staged.program) {
   AddEntry("", program_.main(), effects, staged.signature.feeds);
-  for (const std::string& name : passes::CalleesFirst(program_))
+  for (const std::string& name : CalleesFirst(program_))
     AddEntry(name, *program_.FindFunction(name), effects, {});
   FindSites();
   FindKept(program_);
@@ -174,7 +175,7 @@ void Needs::FindKept(const Program& program) {
   for (Entry& entry : entries_) {
     if (entry.is_opaque) entry.is_kept = true;
     for (const Node& node : entry.function->nodes) {
-      const std::vector<std::string> names = passes::NamedFunctions(program, node);
+      const std::vector<std::string> names = NamedFunctions(node);
       const int site = entry.site_of[node.id];
       if (site >= 0 && names.size() == sites_[site].callees.size()) continue;  // called, no more
       for (const std::string& name : names) keep(name);

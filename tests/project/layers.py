@@ -9,6 +9,7 @@ ROWS = [
     ("tensor",),
     ("ir", "bundle"),
     ("ops",),
+    ("analysis",),
     ("graphdef", "passes", "devices"),
     ("lower",),
     ("grad",),

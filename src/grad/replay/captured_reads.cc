@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/call_graph.h"
 #include "base/status.h"
 #include "grad/replay/resources.h"
 #include "grad/saved_values.h"
@@ -50,17 +51,8 @@ bool IsLoop(const Node& site) {
 class Readers {
  public:
   explicit Readers(const Program& program) : program_(program) {
-    std::map<std::string, std::set<std::string>> callers;
-    std::set<std::string> pending;
-    for (const auto& [name, function] : program.functions()) {
-      pending.insert(name);
-      for (const std::string& callee : NamedFunctions(*function)) callers[callee].insert(name);
-    }
-    while (!pending.empty()) {
-      const std::string name = pending.extract(pending.begin()).value();
-      if (Update(*program.FindFunction(name)))
-        pending.insert(callers[name].begin(), callers[name].end());
-    }
+    CallGraph(program).UpdateUntilStable(
+        [&](const std::string& name) { return Update(*program.FindFunction(name)); });
   }
 
   // By input of a structured node behind its selectors: what its functions read of it.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/call_graph.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 
@@ -45,19 +46,19 @@ bool ResourceSet::MayMeet(const ResourceSet& other) const {
 }
 
 Resources::Resources(const Program& program) : program_(program) {
-  std::map<std::string, std::set<std::string>> callers;
+  const CallGraph calls(program);
   std::set<std::string> pending;
   const auto prepare = [&](const std::string& name, const Function& function) {
     pending.insert(name);
     for (const Node& node : function.nodes) rows_[name].emplace_back(node.num_outputs());
-    for (const std::string& callee : NamedFunctions(function)) callers[callee].insert(name);
   };
   prepare("", program.main());
   for (const auto& [name, function] : program.functions()) prepare(name, *function);
   for (const NodeId arg : program.main().arg_nodes) rows_[""][arg][0].has_any = true;
   while (!pending.empty()) {
     const std::string name = pending.extract(pending.begin()).value();
-    if (Update(name, pending)) pending.insert(callers[name].begin(), callers[name].end());
+    if (!Update(name, pending)) continue;
+    pending.insert(calls.Callers(name).begin(), calls.Callers(name).end());
   }
 }
 

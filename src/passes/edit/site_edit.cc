@@ -37,7 +37,7 @@ NameCounts CountNames(const StagedEdit& edit) {
   NameCounts counts;
   const auto count = [&](const Function& function) {
     for (const Node& node : function.nodes) {
-      for (const std::string& name : NamedFunctions(edit.program(), node)) ++counts[name];
+      for (const std::string& name : NamedFunctions(node)) ++counts[name];
     }
   };
   count(edit.main());

@@ -1,11 +1,10 @@
 #include "passes/edit/staged_edit.h"
 
 #include <utility>
-#include <variant>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/call_graph.h"
 #include "base/status.h"
 #include "ir/calls.h"
 
@@ -23,63 +22,6 @@ Staged MakeStaged(std::shared_ptr<const Program> program, RunSignature signature
 }
 
 namespace passes {
-namespace {
-
-// Depth first, without recursion.
-std::vector<std::string> Order(const Program& program, const Function& main,
-                               absl::FunctionRef<const Function*(absl::string_view)> find) {
-  std::vector<std::string> order;
-  absl::flat_hash_set<std::string> seen;
-  struct Visit {
-    std::string name;
-    std::vector<std::string> callees;
-    size_t next = 0;
-  };
-  std::vector<Visit> path;
-  const auto open = [&](std::string name, const Function& function) {
-    Visit visit{std::move(name), {}};
-    for (const Node& node : function.nodes) {
-      for (std::string& callee : NamedFunctions(program, node))
-        visit.callees.push_back(std::move(callee));
-    }
-    const auto gradient = program.gradient_functions().find(visit.name);
-    if (gradient != program.gradient_functions().end()) visit.callees.push_back(gradient->second);
-    path.push_back(std::move(visit));
-  };
-  open("", main);
-  while (!path.empty()) {
-    Visit& visit = path.back();
-    if (visit.next == visit.callees.size()) {
-      if (path.size() > 1) order.push_back(std::move(visit.name));
-      path.pop_back();
-      continue;
-    }
-    std::string callee = visit.callees[visit.next++];
-    const Function* function = find(callee);
-    if (function != nullptr && seen.insert(callee).second) open(std::move(callee), *function);
-  }
-  return order;
-}
-
-}  // namespace
-
-std::vector<std::string> NamedFunctions(const Program& program, const Node& node) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : node.attrs) {
-    if (const auto* ref = std::get_if<FunctionRef>(&value)) names.push_back(ref->name);
-    if (const auto* refs = std::get_if<std::vector<FunctionRef>>(&value)) {
-      for (const FunctionRef& each : *refs) names.push_back(each.name);
-    }
-  }
-  if (node.op == nullptr && program.FindFunction(node.op_name) != nullptr)
-    names.push_back(node.op_name);
-  return names;
-}
-
-std::vector<std::string> CalleesFirst(const Program& program) {
-  return Order(program, program.main(),
-               [&](absl::string_view name) { return program.FindFunction(name); });
-}
 
 StagedEdit::StagedEdit(const Staged& staged) : staged_(staged) {}
 
@@ -93,7 +35,8 @@ const Function* StagedEdit::Find(absl::string_view name) const {
 }
 
 std::vector<std::string> StagedEdit::CalleesFirst() const {
-  return Order(*staged_.program, main(), [&](absl::string_view name) { return Find(name); });
+  return gyre::CalleesFirst(*staged_.program, main(),
+                            [&](absl::string_view name) { return Find(name); });
 }
 
 std::string StagedEdit::UniqueFunctionName(absl::string_view wanted) {

@@ -48,12 +48,6 @@ class StagedEdit {
   std::map<std::string, std::unique_ptr<Function>> functions_;  // changed; null: erased
 };
 
-// The functions that the main graph uses, as StagedEdit::CalleesFirst gives them.
-std::vector<std::string> CalleesFirst(const Program& program);
-
-// The functions that a node's attributes name, called or not.
-std::vector<std::string> NamedFunctions(const Program& program, const Node& node);
-
 // Changes the main graph and every function that it uses, each by itself; those with primitives are
 // left alone. `edit` gets the name, "" for the main graph.
 absl::StatusOr<Staged> RewriteEach(
