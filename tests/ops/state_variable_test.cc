@@ -63,6 +63,30 @@ TEST(RefVariable, OfOneNameIsOneVariableOfTheSession) {
                         "variable w is of type float32 in this session, not int32"));
 }
 
+// What reads by one node rests on the shape that this node says.
+TEST(NamedVariable, KeepsTheShapeThatItWasMadeWith) {
+  ResourceRun run;
+  const auto make = [&](const char* op, PartialShape shape) {
+    return run
+        .Try(op, {},
+             Attrs({{"dtype", DType::kFloat},
+                    {"shape", std::move(shape)},
+                    {"shared_name", absl::StrCat("by ", op)}}))
+        .status();
+  };
+  for (const char* op : {"VarHandleOp", "VariableV2"}) {
+    EXPECT_TRUE(make(op, Partial({-1, 2})).ok());
+    EXPECT_TRUE(make(op, Partial({-1, 2})).ok());
+    EXPECT_TRUE(make(op, PartialShape::Unknown()).ok());
+    for (const PartialShape& other : {Partial({3, 2}), Partial({-1, 3}), Partial({2})}) {
+      EXPECT_TRUE(IsInvalid(make(op, other), absl::StrCat("variable by ", op,
+                                                          " was made with shape [?,2] in this "
+                                                          "session, not ",
+                                                          other.ToString())));
+    }
+  }
+}
+
 TEST(RefVariable, AddsAndSubtractsInPlaceWithoutChangingWhatWasRead) {
   ResourceRun run;
   const Tensor ref = MakeRefVariable(run, "w");

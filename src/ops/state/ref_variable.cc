@@ -20,14 +20,8 @@ struct VariableAttrs {
 };
 
 absl::Status MakeVariable(KernelContext& ctx, const VariableAttrs& attrs) {
-  RefPtr<Variable> variable = FindOrCreate<Variable>(ctx, attrs.where, [&] {
-    return MakeRef<Variable>(attrs.where.name, attrs.dtype, attrs.shape);
-  });
-  if (variable->dtype() != attrs.dtype) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variable ", attrs.where.name, " is of type ", DTypeName(variable->dtype()),
-                     " in this session, not ", DTypeName(attrs.dtype)));
-  }
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Variable> variable,
+                        NamedVariable(ctx, attrs.where, attrs.dtype, attrs.shape));
   ctx.set_output(0, Tensor::FromRef(attrs.dtype, std::move(variable)));
   return absl::OkStatus();
 }

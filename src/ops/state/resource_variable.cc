@@ -13,13 +13,7 @@ namespace {
 
 absl::StatusOr<Tensor> MakeHandle(const KernelContext& ctx, const ResourceName& where, DType dtype,
                                   const PartialShape& shape) {
-  RefPtr<Variable> variable = FindOrCreate<Variable>(
-      ctx, where, [&] { return MakeRef<Variable>(where.name, dtype, shape); });
-  if (variable->dtype() != dtype) {
-    return absl::InvalidArgumentError(absl::StrCat("variable ", where.name, " is of type ",
-                                                   DTypeName(variable->dtype()),
-                                                   " in this session, not ", DTypeName(dtype)));
-  }
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Variable> variable, NamedVariable(ctx, where, dtype, shape));
   return Tensor::FromObject(DType::kResource, std::move(variable));
 }
 

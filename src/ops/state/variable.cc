@@ -43,6 +43,25 @@ VariableLock::~VariableLock() {
   for (Variable* variable : variables_) variable->mutex_.unlock();
 }
 
+absl::StatusOr<RefPtr<Variable>> NamedVariable(const KernelContext& ctx, const ResourceName& where,
+                                               DType dtype, const PartialShape& shape) {
+  RefPtr<Variable> variable = FindOrCreate<Variable>(
+      ctx, where, [&] { return MakeRef<Variable>(where.name, dtype, shape); });
+  if (variable->dtype() != dtype) {
+    return absl::InvalidArgumentError(absl::StrCat("variable ", where.name, " is of type ",
+                                                   DTypeName(variable->dtype()),
+                                                   " in this session, not ", DTypeName(dtype)));
+  }
+  if (variable->shape() == shape) return variable;
+  // A node may say less than the one that made the variable.
+  const absl::StatusOr<PartialShape> both = shape.Intersect(variable->shape());
+  if (both.ok() && *both == variable->shape()) return variable;
+  return absl::InvalidArgumentError(
+      absl::StrCat("variable ", where.name, " was made with shape ", variable->shape().ToString(),
+                   " in this session, not ", shape.ToString(),
+                   "; all nodes that name a variable must give it the same shape"));
+}
+
 absl::Status UninitializedRef(absl::string_view name) {
   return absl::FailedPreconditionError(
       absl::StrCat("Attempting to use uninitialized value ", name));

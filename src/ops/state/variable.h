@@ -64,6 +64,11 @@ class VariableLock {
   absl::InlinedVector<Variable*, 4> variables_;
 };
 
+// The session's variable of this name, made if need be. INVALID_ARGUMENT if it is of another type,
+// or was made with another shape: programs rest on what each node that names it says of its values.
+absl::StatusOr<RefPtr<Variable>> NamedVariable(const KernelContext& ctx, const ResourceName& where,
+                                               DType dtype, const PartialShape& shape);
+
 // The value of the variable that `ref` (Tensor::is_ref) refers to: what a node that takes plain
 // values sees. FAILED_PRECONDITION when it is uninitialised; `name` is what the message calls it,
 // by default the variable's own name.
