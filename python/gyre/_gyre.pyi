@@ -95,6 +95,9 @@ def executing_eagerly() -> bool: ...
 def init_scope() -> Any:
     """Context manager: outside of all graphs while it lasts."""
 
+def hold_handlers() -> Any:
+    """Context manager: handlers of signals wait for its end."""
+
 # Gradient tapes: each active recorder is a callable record(op, inputs, attrs, outputs), called for
 # eager execution of ops when one of the inputs is among the ids it watches (outputs join them).
 class Recorder:

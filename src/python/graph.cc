@@ -8,6 +8,7 @@
 #include "ir/text/printer.h"
 #include "python/dtype.h"
 #include "python/executable.h"
+#include "python/interrupt.h"
 #include "python/lines.h"
 #include "python/tracing/nodes.h"
 #include "python/variable_store.h"
@@ -298,10 +299,16 @@ void BindGraphs(nb::module_& m) {
           nb::arg("name") = "graph", nb::arg("session_rules") = false)
       .def("__enter__",
            [](nb::handle self) {
-             Push(ToGraph(self));
+             const std::shared_ptr<GraphCore>& core = ToGraph(self);
+             if (!core->is_for_sessions()) BeginTrace();
+             Push(core);
              return nb::borrow(self);
            })
-      .def("__exit__", [](PyGraph& self, nb::args) { Pop(self.core); })
+      .def("__exit__",
+           [](PyGraph& self, nb::args) {
+             Pop(self.core);
+             if (!self.core->is_for_sessions()) EndTrace();
+           })
       .def_prop_ro("name", [](PyGraph& self) { return ToStr(self.core->name()); })
       .def_prop_ro("size", [](PyGraph& self) { return self.core->size(); })
       .def("placeholder", &Placeholder, nb::arg("dtype"), nb::arg("dims").none(),
@@ -355,6 +362,13 @@ void BindGraphs(nb::module_& m) {
     return graph != nullptr && !graph->state()->scope()->is_main();
   });
   m.def("executing_eagerly", [] { return CurrentGraph() == nullptr; });
+  m.def("hold_handlers", [] {
+    return PyScope{[] {
+                     BeginHolding();
+                     return [] { EndHolding(); };
+                   },
+                   {}};
+  });
   m.def("init_scope", [] {
     return PyScope{[] {
                      Push(nullptr);

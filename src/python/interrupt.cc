@@ -18,6 +18,7 @@
 #include "base/signals.h"
 #include "base/thread_pool.h"
 #include "python/python.h"
+#include "python/relay.h"
 
 namespace gyre::python {
 namespace {
@@ -36,6 +37,7 @@ struct InterruptState {
   uint64_t runs = 0;  // how many have begun
   bool is_watcher_asleep = false;
 
+  std::atomic_flag is_standing = ATOMIC_FLAG_INIT;   // held by who puts OnSignal before handlers
   std::atomic<int> event{-1};                        // eventfd that wakes the watcher
   std::array<struct sigaction, NSIG> previous = {};  // of each signal, what OnSignal stands before
   std::atomic<void (*)(int)> pythons{nullptr};       // what Python handles every signal by
@@ -80,6 +82,8 @@ void OnSignal(int number, siginfo_t* info, void* context) {
   const struct sigaction& previous = state.previous[number];
   if (previous.sa_flags & SA_SIGINFO) {
     previous.sa_sigaction(number, info, context);
+  } else if (previous.sa_handler == state.pythons.load() && HoldSignal(number)) {
+    // Python hears of it where it has left the graph.
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(number);
   }
@@ -121,8 +125,10 @@ bool StandBefore(InterruptState& state, int number) {
 }
 
 bool StandBeforeAll(InterruptState& state) {
+  while (state.is_standing.test_and_set(std::memory_order_acquire)) Relax();
   bool is_new = false;
   for (int number = 1; number < NSIG; ++number) is_new = StandBefore(state, number) || is_new;
+  state.is_standing.clear(std::memory_order_release);
   return is_new;
 }
 
@@ -185,6 +191,8 @@ void StartWatcher(InterruptState& state) {
 void AfterFork() {
   InterruptState& state = State();
   state.lock.clear();
+  state.is_standing.clear();
+  ForgetHeldSignals();
   state.innermost = nullptr;
   state.has_watcher = false;  // it stayed with the parent, as did its end of the eventfd
   if (state.event >= 0) close(state.event);
@@ -278,6 +286,30 @@ void Interruptible::Unregister() {
   state.Lock();
   state.innermost = outer_;
   state.Unlock();
+}
+
+void BeginTrace() {
+  InterruptState& state = State();
+  if (!IsMainThread(state)) return;
+  if (!BeginRelay(state.pythons.load())) return;
+  StandBeforeAll(state);
+  if (PyErr_CheckSignals() == 0) return;  // of signals that Python knows of already
+  EndRelay();
+  throw nb::python_error();
+}
+
+void EndTrace() {
+  if (IsMainThread(State())) EndRelay();
+}
+
+void BeginHolding() {
+  BeginTrace();
+  if (IsMainThread(State())) HoldHandlers(true);
+}
+
+void EndHolding() {
+  if (IsMainThread(State())) HoldHandlers(false);
+  EndTrace();
 }
 
 void ThrowIfInterrupted() {

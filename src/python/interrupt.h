@@ -44,6 +44,16 @@ class InterruptibleWork {
   const WorkLimit limit_;
 };
 
+// Around what Python traces into a graph; they nest. In between, Python's handlers run at once as
+// ever, but outside of the graph (relay.h). With the GIL held; BeginTrace throws what handlers
+// raise for signals that have come just before. Other threads than the main one have nothing to do.
+void BeginTrace();
+void EndTrace();
+// The same around code that would take what a handler raises for an error of its own, as the
+// standard library does when it looks for sources: handlers wait for the end. Some milliseconds.
+void BeginHolding();
+void EndHolding();
+
 // Throws what a handler raised during the run that has ended, and what one raises for a signal that
 // has come since. With the GIL held.
 void ThrowIfInterrupted();

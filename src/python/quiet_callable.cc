@@ -13,17 +13,26 @@ nb::object& Filter() {
   return *filter;
 }
 
-// Of the exception that is set. What the filter itself raises is of no use to the user.
+// Of the exception that is set. What is raised meanwhile, by a handler of a signal, takes its
+// place, as in an except clause.
 void FilterTraceback() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   if (traceback != nullptr) PyException_SetTraceback(value, traceback);
   PyObject* const done = PyObject_CallFunctionObjArgs(Filter().ptr(), value, nullptr);
-  if (done == nullptr) PyErr_WriteUnraisable(Filter().ptr());
-  Py_XDECREF(done);
   Py_XDECREF(traceback);
-  PyErr_Restore(type, value, PyException_GetTraceback(value));
+  if (done != nullptr) {
+    Py_DECREF(done);
+    PyErr_Restore(type, value, PyException_GetTraceback(value));
+    return;
+  }
+  Py_XDECREF(type);
+  PyObject *new_type = nullptr, *new_value = nullptr, *new_traceback = nullptr;
+  PyErr_Fetch(&new_type, &new_value, &new_traceback);
+  PyErr_NormalizeException(&new_type, &new_value, &new_traceback);
+  PyException_SetContext(new_value, value);  // takes the reference
+  PyErr_Restore(new_type, new_value, new_traceback);
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {

@@ -138,3 +138,49 @@ def test_recompute_grad_in_a_function_keeps_nothing_of_it(draws):
     assert peak < plain_peak / 2
     if not draws:
         assert np.array_equal(plain, recomputed)
+
+
+def test_a_functions_own_policy_counts_where_another_calls_it():
+    w = weights()
+
+    def peak(memory):
+        @gyre.function(memory=memory)
+        def inner(x):
+            for _ in gyre.range(60):
+                x = gyre.tanh(gyre.matmul(x, w) + 0.1)
+            return gyre.reduce_sum(x)
+
+        def step(x):
+            with gyre.GradientTape() as tape:
+                loss = inner(x)
+            return tape.gradient(loss, [w])
+
+        return gradients_and_peak(step, None, X)[1]
+
+    assert peak("recompute(8)") < peak("save") / 2
+
+
+def test_a_functions_policy_is_not_that_of_what_is_traced_out_of_it():
+    w = weights()
+
+    @gyre.function
+    def loss_of(x):
+        for _ in gyre.range(60):
+            x = gyre.tanh(gyre.matmul(x, w) + 0.1)
+        return gyre.reduce_sum(x)
+
+    def step(x):
+        with gyre.GradientTape() as tape:
+            loss = loss_of(x)
+        return tape.gradient(loss, [w])
+
+    @gyre.function(memory="recompute(8)")
+    def around(x):
+        with gyre.init_scope():
+            function.get_concrete_function(X)
+        return x
+
+    function = gyre.function(step)
+    around(gyre.constant(1.0))
+    _, told = function.get_concrete_function(X).run_with_options([X], trace=True)
+    assert told["peak_bytes"] > gradients_and_peak(step, "recompute(8)", X)[1] * 2

@@ -125,7 +125,7 @@ ENDLESS = {
             while x > 0.0:
                 x = x + 1.0 / x
             return x
-        forever.get_concrete_function(gyre.constant(1.0))  # handlers compute at once, not in what is traced
+        forever.get_concrete_function(gyre.constant(1.0))  # what comes is for the run
         work = lambda: forever(gyre.constant(1.0))
         """,
     "a loop of products": """
@@ -147,7 +147,7 @@ ENDLESS = {
                     with gyre.device("/cpu:1"):
                         x = x + 1.0
             return x
-        forever.get_concrete_function(gyre.constant(1.0))  # handlers compute at once, not in what is traced
+        forever.get_concrete_function(gyre.constant(1.0))  # what comes is for the run
         work = lambda: forever(gyre.constant(1.0))
         """,
     "a session": """

@@ -1,6 +1,7 @@
 """`if`, conditional expressions, `and`, `or`, `not`, chained comparisons and `assert`."""
 
 from gyre import _gyre
+from gyre._impl import handlers
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph import members, objects, raising
 from gyre._impl.autograph.effects import Watch
@@ -221,7 +222,8 @@ def merge(cond, then_fn, else_fn, names, at, before=None, refusal=_branches_of_i
             if restart.owner is not attempt:
                 raise
         except Exception as error:
-            raising.explain(error, "if", at)
+            if not handlers.raised(error):
+                raising.explain(error, "if", at)
             raise
 
 

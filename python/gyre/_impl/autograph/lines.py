@@ -12,7 +12,9 @@ _shown = {}  # file name of code -> how it is shown, or None where frames of it 
 
 
 def _show(filename):
-    ours = filename.startswith((_ROOT, "<frozen")) or _is_of_the_library(filename)
+    from gyre import _gyre
+    with _gyre.hold_handlers():
+        ours = filename.startswith((_ROOT, "<frozen")) or _is_of_the_library(filename)
     shown = _shown[filename] = None if ours else os.path.basename(filename)
     return shown
 

@@ -9,6 +9,7 @@ import functools
 import warnings
 
 from gyre import _gyre
+from gyre._impl import handlers
 from gyre._impl.autograph import conditionals, objects, raising
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.effects import Watch
@@ -156,6 +157,8 @@ class _Loop:
             if restart.owner is not self:
                 raise
         except Exception as error:
+            if handlers.raised(error):
+                raise
             if not self._guess():
                 raising.explain(error, f"{self.kind} loop", self.at)
                 raise
@@ -216,7 +219,9 @@ class _Loop:
             found = probe(attempt)
         except Restart:
             raise
-        except Exception:
+        except Exception as error:
+            if handlers.raised(error):
+                raise
             return False
         finally:
             self.set_state(fresh(self.before))

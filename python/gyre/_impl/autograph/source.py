@@ -9,6 +9,8 @@ import threading
 import types
 import weakref
 
+from gyre import _gyre
+
 
 class Unconvertible(Exception):
     """Why a function runs as it is. `args`: (what, file, line)."""
@@ -33,7 +35,8 @@ def convert(fn):
             found = _known(code)
             if found is None:
                 try:
-                    found = _make_factory(fn)
+                    with _gyre.hold_handlers():  # the library takes TimeoutError for a file that is not there
+                        found = _make_factory(fn)
                 except Unconvertible as error:
                     found = error
                 key = id(code)

@@ -1,5 +1,6 @@
 """What operators ask of the graph that is being traced."""
 
+import contextlib
 import threading
 
 from gyre import _gyre
@@ -16,6 +17,29 @@ class _State(threading.local):
 
 
 state = _State()
+
+
+@contextlib.contextmanager
+def anew(memory):
+    """Around a trace of its own, whatever is being traced around it: an init_scope may stand between, or a
+    handler of a signal. memory: what gradients keep of its loops."""
+    before = state.probing, state.memory
+    state.probing, state.memory = 0, memory or ""
+    try:
+        yield
+    finally:
+        state.probing, state.memory = before
+
+
+@contextlib.contextmanager
+def keeping(memory):
+    """Loops that are traced meanwhile keep this for gradients, where they do not say; None: as around."""
+    before = state.memory
+    state.memory = memory or before
+    try:
+        yield
+    finally:
+        state.memory = before
 
 
 class Restart(Exception):
@@ -92,5 +116,6 @@ def probe(fn):
 
 
 __all__ = [
-    "Recursion", "Restart", "condition", "is_symbolic", "place", "probe", "python_test", "shown", "state", "truth",
+    "Recursion", "Restart", "anew", "condition", "is_symbolic", "keeping", "place", "probe", "python_test", "shown",
+    "state", "truth",
 ]

@@ -1,7 +1,7 @@
 """py_function, numpy_function: Python as part of a graph."""
 
 from gyre import _gyre
-from gyre._impl import errors, nest
+from gyre._impl import errors, handlers, nest
 
 
 def _types(Tout):
@@ -48,12 +48,21 @@ def _holds_tensors(results):
     return any(isinstance(leaf, _gyre.Tensor) for leaf in nest.flatten(results))
 
 
+def _raise_for(error):
+    """In an except clause: raises what a run raises where a host function raised `error`. What a handler of a
+    signal raised meanwhile is not the function's."""
+    told = error if handlers.raised(error) else errors.of_host_function(error)
+    if told is error:
+        raise error
+    raise told from error
+
+
 def _add(op, call, leaves, dtypes):
     def guarded(tensors):
         try:
             return call(tensors)
         except Exception as error:
-            raise errors.of_host_function(error) from error
+            _raise_for(error)
 
     token = _gyre.register_host_function(guarded)
     return _gyre.execute(op, [leaves], {"token": token, "Tout": dtypes})
@@ -110,7 +119,7 @@ def py_function(func=None, inp=None, Tout=None, name=None):
         try:
             outputs = _results(label, func(*arguments), dtypes)
         except Exception as error:
-            raise errors.of_host_function(error) from error
+            _raise_for(error)
         return _pack(outputs, structure)
     inputs = nest.map_structure(_gyre.convert, list(inp))
 

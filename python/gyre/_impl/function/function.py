@@ -9,6 +9,7 @@ import weakref
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph import lines
+from gyre._impl.autograph.tracing import anew
 from gyre._impl.config import Switches
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
@@ -176,10 +177,10 @@ class Function(_gyre.QuietCallable):
     def _trace(self, leaves):
         dims = self._dims(leaves)
         retracing.note(self, leaves, self._traces)
-        with Creation(self) as creation, retracing.memory(self.memory):
+        with Creation(self) as creation, anew(self.memory):
             made = concrete.trace(self, leaves, dims, self._traced())
         if creation.variables:  # those must be the last: they are not made again
-            with Creation(self), retracing.memory(self.memory):
+            with Creation(self), anew(self.memory):
                 made = concrete.trace(self, leaves, dims, self._traced())
         leaves.forget()
         self._count += 1

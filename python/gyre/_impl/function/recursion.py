@@ -10,7 +10,7 @@ import threading
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.tracing import Recursion, probe, state
+from gyre._impl.autograph.tracing import Recursion, keeping, probe, state
 from gyre._impl.function.concrete import flat_results
 from gyre._impl.function.signature import covers, generalise, same_ranks
 
@@ -40,7 +40,8 @@ class _Entry:
         """What the graph's function does."""
         def run(tensors):
             args, kwargs = self.leaves.rebuild(tensors)
-            self.template, flat = flat_results(self.function.name, python(*args, **kwargs))
+            with keeping(self.function.memory):
+                self.template, flat = flat_results(self.function.name, python(*args, **kwargs))
             self._check(flat)
             return flat
         return run

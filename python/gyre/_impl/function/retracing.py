@@ -1,11 +1,9 @@
 """A word to those whose functions are traced again and again."""
 
-import contextlib
 import warnings
 
 from gyre._impl import nest
 from gyre._impl.autograph.lines import place, stack_level
-from gyre._impl.autograph.tracing import state
 
 _MANY = 5
 
@@ -45,14 +43,3 @@ def _short(value):
         return f"a {value.dtype.name} tensor"
     text = repr(value)
     return f"the Python {type(value).__name__} {text[:40]}"
-
-
-@contextlib.contextmanager
-def memory(policy):
-    """Loops that are traced meanwhile keep this for gradients, where they do not say."""
-    before = state.memory
-    state.memory = policy or before
-    try:
-        yield
-    finally:
-        state.memory = before
