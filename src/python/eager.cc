@@ -16,8 +16,8 @@
 #include "exec/parallel_for.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
-#include "python/interrupt.h"
 #include "python/settings.h"
+#include "python/signals/interrupt.h"
 
 namespace gyre::python {
 namespace {

@@ -8,8 +8,8 @@
 #include "ir/text/printer.h"
 #include "python/dtype.h"
 #include "python/executable.h"
-#include "python/interrupt.h"
 #include "python/lines.h"
+#include "python/signals/interrupt.h"
 #include "python/tracing/nodes.h"
 #include "python/variable_store.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "python/graph.h"
-#include "python/interrupt.h"
+#include "python/signals/interrupt.h"
 #include "python/tracing/body.h"
 
 namespace gyre::python {

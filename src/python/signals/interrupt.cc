@@ -1,4 +1,4 @@
-#include "python/interrupt.h"
+#include "python/signals/interrupt.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "base/signals.h"
 #include "base/thread_pool.h"
 #include "python/python.h"
-#include "python/relay.h"
+#include "python/signals/relay.h"
 
 namespace gyre::python {
 namespace {

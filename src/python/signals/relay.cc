@@ -1,4 +1,4 @@
-#include "python/relay.h"
+#include "python/signals/relay.h"
 
 #include <signal.h>
 
