@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -71,9 +72,11 @@ int64_t NumNodes(const Program& program) {
 
 class Inference {
  public:
-  Inference(const Program& program, const ShapeOptions& options)
+  // Shapes that a program declares of arguments and results (`output_shapes`) are believed, or not.
+  Inference(const Program& program, const ShapeOptions& options, bool believes_declared)
       : program_(program),
         options_(options),
+        believes_declared_(believes_declared),
         recursive_(RecursiveFunctions(program)),
         max_evaluations_(kMinEvaluations + kEvaluationsPerNode * NumNodes(program)) {}
 
@@ -86,6 +89,19 @@ class Inference {
   std::vector<Callee> Callees(const Node& node) const { return CalleesOf(program_, node); }
   void CountEvaluation() { ++evaluations_; }
 
+  // `found`, narrowed by what the program declares of the same value, if that is believed.
+  PartialShape Narrowed(const PartialShape& found, const PartialShape& declared) {
+    absl::StatusOr<PartialShape> both = found.Intersect(declared);
+    is_contradicted_ |= !both.ok();
+    return both.ok() && believes_declared_ ? *std::move(both) : found;
+  }
+  // To be told of values one by one, before they are joined with others, after which little is
+  // known of them: what a function is called with, and what `node` returns.
+  void CompareArguments(const FunctionRef& callee, absl::Span<const ValueInfo> arguments);
+  void CompareResults(const Node& node, const ValueInfos& results);
+  // Something was found that is not of the shape that is declared of it.
+  bool is_contradicted() const { return is_contradicted_; }
+
  private:
   Callable* Find(const FunctionRef& callee);
   Callable::Context& ContextFor(Callable& callable, std::vector<ValueInfo> arguments);
@@ -94,6 +110,8 @@ class Inference {
 
   const Program& program_;
   const ShapeOptions& options_;
+  const bool believes_declared_;
+  bool is_contradicted_ = false;
   const std::set<std::string> recursive_;
   std::map<std::string, std::unique_ptr<Callable>> callables_;  // by name and attributes
   uint64_t epoch_ = 0;  // grows whenever what is known of a shared context changes
@@ -210,26 +228,19 @@ class Look {
     return joined;
   }
 
-  absl::StatusOr<ValueInfos> Argument(const Node& node) const {
+  absl::StatusOr<ValueInfos> Argument(const Node& node) {
     GYRE_ASSIGN_OR_RETURN(ValueInfos infos, RunRule(node, {}));
     const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
     if (index < 0 || index >= static_cast<int64_t>(function_.args.size())) return infos;
-    ValueInfo promised = infos->empty() ? ValueInfo() : infos->front();
-    promised.shape = Narrowed(promised.shape, function_.args[index].shape);
+    ValueInfo declared = infos->empty() ? ValueInfo() : infos->front();
+    declared.shape = inference_.Narrowed(declared.shape, function_.args[index].shape);
     if (arguments_ == nullptr || index >= static_cast<int64_t>(arguments_->size())) {
-      return ValueInfos(std::vector<ValueInfo>{std::move(promised)});
+      return ValueInfos(std::vector<ValueInfo>{std::move(declared)});
     }
     ValueInfo argument = (*arguments_)[index];
-    argument.shape = Narrowed(argument.shape, promised.shape);
-    if (!argument.handle) argument.handle = promised.handle;
+    argument.shape = inference_.Narrowed(argument.shape, declared.shape);
+    if (!argument.handle) argument.handle = declared.handle;
     return ValueInfos(std::vector<ValueInfo>{std::move(argument)});
-  }
-
-  // `shape` narrowed by a promise; the promise counts for nothing where it contradicts what was
-  // found.
-  static PartialShape Narrowed(const PartialShape& shape, const PartialShape& promise) {
-    absl::StatusOr<PartialShape> both = shape.Intersect(promise);
-    return both.ok() ? *std::move(both) : shape;
   }
 
   absl::StatusOr<ValueInfos> RunRule(const Node& node, std::vector<ValueInfo> inputs) const {
@@ -264,15 +275,17 @@ class Look {
       results = Loop(node, callees, std::move(arguments));
     } else {
       for (const Callee& callee : callees) {
-        results = JoinInfos(
-            results, inference_.Call(callee.function, arguments, node.signature.outputs.size()));
+        ValueInfos some =
+            inference_.Call(callee.function, arguments, node.signature.outputs.size());
+        inference_.CompareResults(node, some);
+        results = JoinInfos(results, some);
       }
     }
     if (!results) return results;
     if (const auto* shapes = node.attrs.Get<std::vector<PartialShape>>("output_shapes");
         shapes != nullptr && shapes->size() == results->size()) {
       for (size_t i = 0; i < shapes->size(); ++i) {
-        (*results)[i].shape = Narrowed((*results)[i].shape, (*shapes)[i]);
+        (*results)[i].shape = inference_.Narrowed((*results)[i].shape, (*shapes)[i]);
       }
     }
     return results;
@@ -283,21 +296,28 @@ class Look {
                   std::vector<ValueInfo> variables) {
     const bool counts = node.kind() == OpKind::kFor;
     const size_t n = variables.size();
+    const auto arguments = [&](const std::vector<ValueInfo>& values) {
+      std::vector<ValueInfo> all;
+      if (counts) all.push_back({PartialShape::Scalar(), {}, {}, {}});
+      all.insert(all.end(), values.begin(), values.end());
+      return all;
+    };
     ValueInfos state = std::move(variables);
     int changes = 0;
     bool changed = true;
     while (changed) {
       ValueInfos next;
       for (const Callee& callee : callees) {
-        std::vector<ValueInfo> arguments;
-        if (counts) arguments.push_back({PartialShape::Scalar(), {}, {}, {}});
-        arguments.insert(arguments.end(), state->begin(), state->end());
         if (callee.role == "cond") {
-          (void)inference_.Call(callee.function, std::move(arguments),
+          (void)inference_.Call(callee.function, arguments(*state),
                                 1);  // for the facts about its own nodes
         } else {
-          next = inference_.Call(callee.function, std::move(arguments), n);
+          next = inference_.Call(callee.function, arguments(*state), n);
         }
+      }
+      inference_.CompareResults(node, next);
+      for (const Callee& callee : callees) {
+        if (next) inference_.CompareArguments(callee.function, arguments(*next));
       }
       changed = JoinRepeated(state, next, changes);
     }
@@ -344,11 +364,26 @@ ValueInfos Inference::Call(const FunctionRef& callee, std::vector<ValueInfo> arg
   if (function.args.size() != arguments.size() || function.results.size() != num_results) {
     return UnknownInfos(num_results);
   }
+  CompareArguments(callee, arguments);
   Callable::Context& context = ContextFor(*callable, std::move(arguments));
   // A call that is being looked at further up: its loop in RunContext goes on until its results
   // hold.
   if (!context.in_progress) RunContext(*callable, context);
   return context.results;
+}
+
+void Inference::CompareArguments(const FunctionRef& callee, absl::Span<const ValueInfo> arguments) {
+  const Function* function = program_.FindFunction(callee.name);
+  if (function == nullptr) return;
+  for (size_t i = 0; i < arguments.size() && i < function->args.size(); ++i)
+    Narrowed(arguments[i].shape, function->args[i].shape);
+}
+
+void Inference::CompareResults(const Node& node, const ValueInfos& results) {
+  const auto* shapes = node.attrs.Get<std::vector<PartialShape>>("output_shapes");
+  if (shapes == nullptr || !results) return;
+  for (size_t i = 0; i < results->size() && i < shapes->size(); ++i)
+    Narrowed((*results)[i].shape, (*shapes)[i]);
 }
 
 // The context that stands for these arguments: their own or, where contexts are shared, the one
@@ -503,14 +538,21 @@ const FunctionShapes* ShapeTable::Find(absl::string_view function) const {
 }
 
 absl::StatusOr<ShapeTable> InferShapes(const Program& program, const ShapeOptions& options) {
-  return RunStage("inferring the shapes of", [&]() { return Inference(program, options).Run(); });
+  return RunStage("inferring the shapes of", [&]() -> absl::StatusOr<ShapeTable> {
+    Inference inference(program, options, true);
+    absl::StatusOr<ShapeTable> table = inference.Run();
+    if (!inference.is_contradicted()) return table;
+    // Nothing holds a run to what is declared. Of a program in which some of it is wrong, none of
+    // it is believed: the rest may hang on what is wrong.
+    return Inference(program, options, false).Run();
+  });
 }
 
 absl::StatusOr<std::vector<ValueInfo>> InferNode(const Program& program, const Node& node,
                                                  std::vector<ValueInfo> inputs) {
   const ShapeOptions options;
   GYRE_ASSIGN_OR_RETURN(ValueInfos infos,
-                        Inference(program, options).RunNode(node, std::move(inputs)));
+                        Inference(program, options, true).RunNode(node, std::move(inputs)));
   if (!infos) infos = UnknownInfos(node.signature.outputs.size());
   return *std::move(infos);
 }

@@ -251,6 +251,41 @@ TEST(Conditions, MeanTheSameOnEveryEngineInEveryForm) {
   }
 }
 
+// The counter is [0] after one trip, in spite of what the loop and its functions declare, and so is
+// the condition, which ends the loop.
+TEST(Conditions, GoByWhatIsThereWhateverShapesAreDeclared) {
+  constexpr char kText[] = R"(
+graph {
+  %start = Const() value=int32{0}
+  %loop = While(%start) cond=@less body=@add output_shapes=[()] : int32
+  %rank = Rank(%loop) : int32
+}
+func @less(%i: int32[]) -> (go: bool) {
+  %four = Const() value=int32{4}
+  %go = Less(%i, %four)
+  return %go
+}
+func @add(%i: int32[]) -> (j: int32) {
+  %nothing = Const() value=int32[0]{}
+  %j = AddV2(%i, %nothing)
+  return %j
+}
+)";
+  for (const std::string& engine : EngineNames()) {
+    for (const char* form : {"imported", "relowered", "optimized"}) {
+      for (const int window : {0, 1}) {
+        SCOPED_TRACE(absl::StrCat(engine, ", ", form, ", window ", window));
+        auto session = SessionFor(kText, {.engine = engine, .window = window, .form = form});
+        ASSERT_NE(session, nullptr);
+        const auto result = session->Run({}, {"loop:0", "rank:0"});
+        ASSERT_TRUE(result.ok()) << result.status();
+        EXPECT_EQ((*result)[0].num_elements(), 0);
+        EXPECT_EQ((*result)[1].scalar<int32_t>(), 1);
+      }
+    }
+  }
+}
+
 TEST(For, RunsOncePerValueOfItsCounter) {
   auto session = SessionFor(R"(
 graph {

@@ -1,5 +1,6 @@
 #include "ir/shape_inference.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
@@ -148,7 +149,8 @@ TEST(InferShapes, BranchesJoin) {
       %p = Placeholder() dtype=bool
       %x = Placeholder() dtype=float32 shape=(2,3)
       %if = If(%p, %x) then_branch=@same else_branch=@double Tout=[float32]
-      %told = If(%p, %x) then_branch=@same else_branch=@double Tout=[float32] output_shapes=[(9,?)]
+      %some = Placeholder() dtype=float32 shape=(?,3)
+      %told = If(%p, %some) then_branch=@same else_branch=@double Tout=[float32] output_shapes=[(9,?)]
     }
     func @same(%x: float32) -> (y: float32) { return %x }
     func @double(%x: float32) -> (y: float32) {
@@ -158,6 +160,31 @@ TEST(InferShapes, BranchesJoin) {
     })");
   EXPECT_EQ(s.Of("if"), "[?,3]");
   EXPECT_EQ(s.Of("told"), "[9,3]");
+}
+
+TEST(InferShapes, BelievesNothingThatAProgramDeclaresWhereSomeOfItIsWrong) {
+  const std::string text = R"(
+    graph {
+      %start = Const() value=int32{0}
+      %x = Placeholder() dtype=float32
+      %loop = While(%start, %x) cond=@less body=@add output_shapes=[(), (2)]
+    }
+    func @less(%i: int32[], %x: float32[2]) -> (go: bool) {
+      %four = Const() value=int32{4}
+      %go = Less(%i, %four)
+      return %go
+    }
+    func @add(%i: int32[], %x: float32[2]) -> (j: int32, y: float32) {
+      %more = Const() value=MORE
+      %j = AddV2(%i, %more)
+      return %j, %x
+    })";
+  const Shapes right(absl::StrReplaceAll(text, {{"MORE", "int32{1}"}}));
+  EXPECT_EQ(right.Of("loop", 1), "[2]");
+  EXPECT_EQ(right.Of("go", 0, "less"), "[]");
+  const Shapes wrong(absl::StrReplaceAll(text, {{"MORE", "int32[0]{}"}}));
+  EXPECT_EQ(wrong.Of("loop", 1), "?");
+  EXPECT_EQ(wrong.Of("go", 0, "less"), "?");
 }
 
 TEST(InferShapes, EachCallHasItsOwnShapes) {
