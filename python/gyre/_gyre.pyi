@@ -95,6 +95,10 @@ def executing_eagerly() -> bool: ...
 def init_scope() -> Any:
     """Context manager: outside of all graphs while it lasts."""
 
+# InvalidArgumentError, TypeError for what is no name of a device, and no memory policy.
+def check_device(device: str) -> None: ...
+def check_memory_policy(memory: str) -> None: ...
+
 def hold_handlers() -> Any:
     """Context manager: handlers of signals wait for its end."""
 

@@ -2,7 +2,9 @@
 
 #include <iostream>
 
+#include "devices/device_name.h"
 #include "front/error.h"
+#include "grad/memory_policy.h"
 #include "gyre/graph.h"
 #include "ir/program.h"
 #include "ops/registry.h"
@@ -125,6 +127,15 @@ void BindSettings(nb::module_& m) {
         GraphCore::SizeLimit() = operations;
       },
       nb::arg("operations"), "How many operations Python may add to one graph.");
+  m.def(
+      "check_device",
+      [](nb::handle device) { ValueOf(DeviceName::Parse(TextOf(device, "a device's name"))); },
+      nb::arg("device"),
+      "InvalidArgumentError for what is no name of a device, in full or in part.");
+  m.def(
+      "check_memory_policy",
+      [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },
+      nb::arg("memory"), "InvalidArgumentError for what says nothing of what gradients keep.");
   m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });
   m.def("version", [] { return GYRE_VERSION; });
 }

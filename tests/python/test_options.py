@@ -226,6 +226,37 @@ def test_which_checkpoints_of_a_saver_stay(tmp_path):
     assert any("00000003" in name for name in padded)
 
 
+def test_what_a_saver_is_told_stands_in_its_operations(tmp_path):
+    with v1.Graph().as_default(), v1.Session() as session:
+        v1.get_variable("v", initializer=1.0)
+        saver = v1.train.Saver(sharded=True, filename=str(tmp_path / "m"))
+        session.run(v1.global_variables_initializer())
+        session.run(saver.saver_def.save_tensor_name)
+    assert saver.as_saver_def().sharded and v1.train.checkpoint_exists(str(tmp_path / "m"))
+
+
+def test_a_negative_count_of_a_graph_is_no_limit():
+    @gyre.function
+    def rows_of(n):
+        rows = data.Dataset.range(3).take(n)
+        return rows.reduce(gyre.constant(0, "int64"), lambda count, _: count + 1)
+
+    @gyre.function
+    def times(n):
+        rows = data.Dataset.range(3).repeat(n).take(10)
+        return rows.reduce(gyre.constant(0, "int64"), lambda count, _: count + 1)
+
+    assert [int(rows_of(gyre.constant(n))) for n in (-1, 0, 2)] == [3, 0, 2]
+    assert [int(times(gyre.constant(n))) for n in (-1, 0, 2)] == [10, 0, 6]
+    assert len(list(data.Dataset.range(3).take(gyre.constant(-1)))) == 3
+
+
+def test_parts_of_dataset_options_are_kept():
+    options = data.Options()
+    options.autotune.enabled = options.threading.private_threadpool_size = 4
+    assert options.autotune.enabled == 4 and options.deterministic is None
+
+
 # ---- What is refused, and what is warned of
 
 SPARSE = {"indices": [[0]], "values": [1.0], "dense_shape": [2]}
@@ -250,8 +281,89 @@ REFUSED = {
     "v1.gather_nd(bad_indices_policy)": lambda: v1.gather_nd([1, 2], [[5]], bad_indices_policy="IGNORE"),
     "Graph.as_graph_def(from_version)": lambda: v1.Graph().as_graph_def(from_version=3),
     "v1.train.Saver(builder)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, builder=object()),
+    "v1.train.Saver(filename)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, filename="m"),
     "v1.train.Saver(write_version)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, write_version=1),
 }
+
+ROW = gyre.constant([1.0, 2.0])
+
+
+def loop(**options):
+    return gyre.while_loop(lambda i: i < 3, lambda i: [i + 1], [gyre.constant(0)], **options)
+
+
+def plain_loop(window=None, trips=None, policy=None):
+    @gyre.function
+    def f(x):
+        for _ in gyre.range(3):
+            gyre.autograph.experimental.set_loop_options(
+                parallel_iterations=window, maximum_iterations=trips, memory=policy)
+            x = x + 1
+        return x
+
+    return f(gyre.constant(1.0))
+
+
+def use_device(device):
+    with gyre.device(device):
+        pass
+
+
+def use_device_of_v1(device):
+    with v1.Graph().as_default(), v1.device(device):
+        pass
+
+
+ELEMENTS = data.Dataset.range(3)
+
+# Errors that name the option: (class, use), the same in a function and out of it.
+NAMED = {
+    "while_loop(parallel_iterations)": (TypeError, lambda: loop(parallel_iterations="a")),
+    "while_loop(parallel_iterations=0)": (ValueError, lambda: loop(parallel_iterations=0)),
+    "while_loop(maximum_iterations)": (TypeError, lambda: loop(maximum_iterations="a")),
+    "while_loop(maximum_iterations=2.5)": (TypeError, lambda: loop(maximum_iterations=2.5)),
+    "while_loop(memory)": (ValueError, lambda: loop(memory="bogus")),
+    "map_fn(parallel_iterations)": (ValueError, lambda: gyre.map_fn(lambda x: x, ROW, parallel_iterations=0)),
+    "map_fn(memory)": (ValueError, lambda: gyre.map_fn(lambda x: x, ROW, memory="recompute(0)")),
+    "scan(parallel_iterations)": (ValueError, lambda: gyre.scan(add, ROW, parallel_iterations=-1)),
+    "foldl(memory)": (ValueError, lambda: gyre.foldl(add, ROW, memory="bogus")),
+    "foldr(parallel_iterations)": (TypeError, lambda: gyre.foldr(add, ROW, parallel_iterations=1.5)),
+    "set_loop_options(parallel_iterations)": (ValueError, lambda: plain_loop(window=0)),
+    "set_loop_options(maximum_iterations)": (TypeError, lambda: plain_loop(trips="a")),
+    "set_loop_options(memory)": (ValueError, lambda: plain_loop(policy="bogus")),
+    "function(memory)": (ValueError, lambda: gyre.function(add, memory="bogus")),
+    "device(device)": (ValueError, lambda: use_device("nonsense!!")),
+    "v1.device(device)": (ValueError, lambda: use_device_of_v1("nonsense!!")),
+    "name_scope(name)": (TypeError, lambda: gyre.name_scope(5).__enter__()),
+    "Dataset.batch(batch_size)": (ValueError, lambda: ELEMENTS.batch(-2)),
+    "Dataset.batch(batch_size='a')": (TypeError, lambda: ELEMENTS.batch("a")),
+    "Dataset.batch(num_parallel_calls)": (ValueError, lambda: ELEMENTS.batch(2, num_parallel_calls=-5)),
+    "Dataset.map(num_parallel_calls)": (ValueError, lambda: ELEMENTS.map(lambda x: x, num_parallel_calls=0)),
+    "Dataset.shuffle(buffer_size)": (ValueError, lambda: ELEMENTS.shuffle(-2)),
+    "Dataset.prefetch(buffer_size)": (ValueError, lambda: ELEMENTS.prefetch(-3)),
+    "Dataset.prefetch(buffer_size='a')": (TypeError, lambda: ELEMENTS.prefetch("a")),
+    "Dataset.take(count)": (TypeError, lambda: ELEMENTS.take("a")),
+    "Dataset.skip(count)": (TypeError, lambda: ELEMENTS.skip(2.5)),
+    "Dataset.repeat(count)": (TypeError, lambda: ELEMENTS.repeat("a")),
+    "Dataset.with_options(Options)": (TypeError, lambda: ELEMENTS.with_options(5)),
+    "Adam(learning_rate)": (TypeError, lambda: optimizers.Adam(lr=0.1)),
+    "Adam(learning_rate='a')": (TypeError, lambda: optimizers.Adam("a")),
+    "SGD(clipnorm)": (TypeError, lambda: optimizers.SGD(0.1, clipnorm=1.0)),
+    "Saver(max_to_keep)": (ValueError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep=-1)),
+    "Saver(max_to_keep='a')": (TypeError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep="a")),
+    "Saver(keep_checkpoint_every_n_hours)": (
+        TypeError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, keep_checkpoint_every_n_hours="a")),
+}
+
+
+@pytest.mark.parametrize("option", NAMED)
+def test_an_error_names_the_option(option):
+    kind, use = NAMED[option]
+    name = option[option.index("(") + 1:-1].split("=")[0]
+    for run in (use, gyre.function(use)):
+        with pytest.raises(kind, match=name):
+            run()
+
 
 WRONG = {
     "from_row_splits(validate)": (
@@ -261,7 +373,6 @@ WRONG = {
     "ConfigProto": (ValueError, lambda: v1.ConfigProto(allow_growth=True)),
     "make_tensor_proto(verify_shape)": (
         TypeError, lambda: v1.make_tensor_proto([1.0], shape=[2], verify_shape=True)),
-    "function(memory)": (Exception, lambda: peak(memory="recompute")),
 }
 
 

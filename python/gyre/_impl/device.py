@@ -15,7 +15,10 @@ _scopes = _Scopes()
 
 
 def device(device_name):
-    """A context: nodes of a graph made within it ask for this device. Eagerly without effect."""
+    """A context: nodes of a graph made within it ask for this device. Eagerly without effect.
+    InvalidArgumentError for what is no name of a device."""
+    if device_name is not None:
+        _gyre.check_device(device_name)
     graph = _gyre.current_graph()
     return contextlib.nullcontext() if graph is None or device_name is None \
         else graph.device_scope(device_name)
@@ -25,6 +28,8 @@ def device(device_name):
 def name_scope(name):
     """A context: names of nodes and variables made within it begin with this one. It gives the whole
     path, "outer/inner/"."""
+    if not isinstance(name, (str, type(None))):
+        raise TypeError(f"the name of a scope must be a str, not {type(name).__name__}")
     before = _scopes.path
     _scopes.path = before + name.rstrip("/") + "/" if name else ""
     graph = _gyre.current_graph()

@@ -22,8 +22,8 @@ class Adam(Optimizer):
     _slots = ("adam_m", "adam_v")
 
     def __init__(self, learning_rate=1e-3, beta_1: float = 0.9, beta_2: float = 0.999,
-                 epsilon: float = 1e-8, name: str = "adam"):
-        super().__init__(learning_rate, name)
+                 epsilon: float = 1e-8, name: str = "adam", **others):
+        super().__init__(learning_rate, name, others)
         for beta in (beta_1, beta_2):
             if not 0 <= beta < 1:
                 raise ValueError(f"Adam's betas must be in [0, 1), got {beta}.")

@@ -1,10 +1,22 @@
 """What optimizers have in common."""
 
+from collections.abc import Iterable
+
 from gyre import _gyre
 from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.tape import GradientTape
 from gyre._impl.variable import Variable
+
+
+# What programs for other optimizers ask for, and what there is.
+_CLIP = "clip the gradients before apply_gradients, with gyre.clip_by_norm, clip_by_value or clip_by_global_norm"
+_INSTEAD = {
+    "lr": "it is called learning_rate",
+    "decay": "give a schedule of gyre.optimizers as learning_rate",
+    "weight_decay": "add it to the loss",
+    "clipnorm": _CLIP, "clipvalue": _CLIP, "global_clipnorm": _CLIP,
+}
 
 
 class Optimizer:
@@ -19,14 +31,22 @@ class Optimizer:
     # Names of slots, each of the variable's dtype and shape, zeros at first.
     _slots: tuple[str, ...] = ()
 
-    def __init__(self, learning_rate, name: str):
+    def __init__(self, learning_rate, name: str, others: Iterable[str] = ()):
+        for option in others:
+            raise TypeError(f"{type(self).__name__} has no option {option!r}"
+                            + (f": {_INSTEAD[option]}" if option in _INSTEAD else ""))
         self.name = name
         self.iterations = Variable(0, trainable=False, name=f"{name}/iterations", dtype="int64")
         self._slot_variables: dict[str, dict[int, tuple[Variable, Variable]]] = {}
         if callable(learning_rate) or isinstance(learning_rate, Variable):
             self._rate = learning_rate
         else:
-            self._rate = Variable(float(learning_rate), trainable=False,
+            try:
+                rate = float(learning_rate)
+            except (TypeError, ValueError):
+                raise TypeError(f"learning_rate must be a number, a Variable or a schedule, not "
+                                f"{learning_rate!r}") from None
+            self._rate = Variable(rate, trainable=False,
                                   name=f"{name}/learning_rate", dtype="float64")
 
     @property

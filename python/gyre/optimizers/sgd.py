@@ -20,8 +20,8 @@ class SGD(Optimizer):
     """
 
     def __init__(self, learning_rate=0.01, momentum: float = 0.0, nesterov: bool = False,
-                 name: str = "sgd"):
-        super().__init__(learning_rate, name)
+                 name: str = "sgd", **others):
+        super().__init__(learning_rate, name, others)
         if not math.isfinite(momentum) or momentum < 0:
             raise ValueError(f"momentum must be at least 0, got {momentum}.")
         if nesterov and not momentum:

@@ -266,14 +266,13 @@ class _Loop:
 
 def _options(opts):
     opts = opts or {}
-    options = {}
+    from gyre._impl.control_flow import loop_options
+
+    options = loop_options.memory_option(opts.get("memory"))
     if opts.get("parallel_iterations") is not None:
-        options["window"] = int(opts["parallel_iterations"])
+        options["window"] = loop_options.window_of(opts["parallel_iterations"])
     if opts.get("maximum_iterations") is not None:
-        options["maximum_iterations"] = opts["maximum_iterations"]
-    memory = opts.get("memory") or state.memory
-    if memory:
-        options["memory"] = memory
+        options["maximum_iterations"] = loop_options.checked_trips(opts["maximum_iterations"])
     return options
 
 

@@ -3,8 +3,8 @@
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
-from gyre._impl.autograph.tracing import state
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
+from gyre._impl.control_flow.loop_options import memory_option, window_of
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
@@ -26,11 +26,10 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     signature = fn_output_signature if fn_output_signature is not None else dtype
     elems = as_tensors(elems)
     rows = rows_of(elems)
-    window = parallel_iterations or 10
+    window, options = window_of(parallel_iterations), memory_option(memory)
     if _gyre.current_graph() is None:
         return run_rows(fn, elems, rows, signature)
     body = RowBody(fn, elems, "map_fn", signature)
-    options = {"memory": memory or state.memory} if memory or state.memory else {}
     return body.pack(_gyre.trace_map(body, rows, name=name or "map", window=window, **options))
 
 

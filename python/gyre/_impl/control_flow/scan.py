@@ -3,8 +3,9 @@
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
-from gyre._impl.autograph.tracing import place, state
+from gyre._impl.autograph.tracing import place
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
+from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.control_flow.map_fn import rows_of
 from gyre._impl.control_flow.while_loop import _check, _next
 
@@ -42,8 +43,9 @@ def _handed_back(results, back_prop: bool):
     return results if back_prop else nest.map_structure(stopped, results, expand_composites=True)
 
 
-def _fold(fn, elems, initializer, keep, reverse, window, name, memory):
+def _fold(fn, elems, initializer, keep, reverse, parallel_iterations, name, memory):
     fn = callable_of(fn, "fn")
+    window, options = window_of(parallel_iterations), memory_option(memory)
     elems = as_tensors(elems)
     rows = rows_of(elems)
     first = None
@@ -56,7 +58,7 @@ def _fold(fn, elems, initializer, keep, reverse, window, name, memory):
     if _gyre.current_graph() is None:
         results = _run(fn, elems, rows, initializer, keep, reverse, name)
     else:
-        results = _trace(fn, elems, rows, initializer, keep, reverse, window, name, memory)
+        results = _trace(fn, elems, rows, initializer, keep, reverse, window, name, options)
     if keep and first is not None:
         def join(one, others):
             parts = [others, one[None]] if reverse else [one[None], others]
@@ -65,7 +67,7 @@ def _fold(fn, elems, initializer, keep, reverse, window, name, memory):
     return results
 
 
-def _trace(fn, elems, rows, initializer, keep, reverse, window, name, memory):
+def _trace(fn, elems, rows, initializer, keep, reverse, window, name, options):
     layout = layout_of(Taken(initializer))
     at = place()
 
@@ -78,7 +80,6 @@ def _trace(fn, elems, rows, initializer, keep, reverse, window, name, memory):
         except Mismatch:
             raise TypeError(f"fn of {name} at {at} returns {Taken(after).describe()}") from None
 
-    options = {"memory": memory or state.memory} if memory or state.memory else {}
     results = _gyre.trace_fold(body, rows, layout.emit(Taken(initializer)), keep=keep, reverse=reverse,
                                name=name, window=window, **options)
     return layout.pack(iter(results))[0]

@@ -5,6 +5,7 @@ from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of, with_element_shapes
 from gyre._impl.autograph.tracing import Recursion, condition, place, state
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
+from gyre._impl.control_flow.loop_options import checked_trips, memory_option, window_of
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import as_dims
 
@@ -17,7 +18,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a single
     variable, it alone will do); dtypes stay, shapes may change.
     shape_invariants: shapes that hold in all iterations, structured as loop_vars. Else found out.
-    parallel_iterations: how many iterations may be in flight at once.
+    parallel_iterations: how many iterations may be in flight at once; None: 10.
     maximum_iterations: the loop ends after this many.
     memory: what a gradient keeps of iterations: "save", "recompute(k)", "checkpoint(bytes)".
     back_prop=False: no gradient goes through.
@@ -30,8 +31,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise ValueError("while_loop needs loop_vars: a tuple or list of at least one variable")
     if not loop_vars:
         raise ValueError("while_loop needs at least one loop variable")
-    if isinstance(parallel_iterations, int) and parallel_iterations < 1:
-        raise ValueError("parallel_iterations must be positive")
+    window, maximum_iterations = window_of(parallel_iterations), checked_trips(maximum_iterations)
+    options = memory_option(memory)
     loop_vars = as_tensors(loop_vars)
     if not back_prop:
         loop_vars = nest.map_structure(stopped, loop_vars, expand_composites=True)
@@ -43,8 +44,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             return _next(loop_vars, call(body, loop_vars))
         except Recursion:
             return loop_vars
-    return _trace(cond, body, call, loop_vars, shape_invariants, parallel_iterations,
-                  maximum_iterations, name, memory, place(), back_prop)
+    return _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, options,
+                  place(), back_prop)
 
 
 def _calls(loop_vars):
@@ -89,7 +90,7 @@ def _run(cond, body, call, values, maximum_iterations):
     return values
 
 
-def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, memory, at,
+def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, options, at,
            back_prop):
     layout = layout_of(Taken(loop_vars))
     last = [loop_vars]
@@ -117,7 +118,6 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
             raise TypeError(f"a Python object among the loop variables of {name} at {at} changes: "
                             f"{Taken(after).describe()}") from None
 
-    options = {"memory": memory or state.memory} if memory or state.memory else {}
     flat = _gyre.trace_while(
         holds, step, layout.emit(Taken(loop_vars)), paths, name=name, window=window,
         maximum_iterations=maximum_iterations,

@@ -1,10 +1,33 @@
 """Dataset: a sequence of elements, to run over in Python or in a graph."""
 
+import operator
+
 from gyre import _gyre
 from gyre._impl import nest
 
 INFINITE = -1
 UNKNOWN = -2
+AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
+
+
+def whole(value, what: str):
+    """A number of elements: an int, or a tensor of the graph. TypeError for all else."""
+    if hasattr(value, "dtype") or hasattr(value, "__gyre_tensor__"):
+        tensor = _gyre.convert(value)
+        if tensor.dtype.is_integer:
+            return tensor if tensor.is_symbolic else int(tensor)
+    elif hasattr(value, "__index__"):
+        return operator.index(value)
+    raise TypeError(f"{what} must be an integer, not {value!r}")
+
+
+def _check_calls(number, what: str) -> None:
+    """Of an option that has nothing to do: whether TensorFlow would take it."""
+    if number is None:
+        return
+    number = whole(number, what)
+    if isinstance(number, int) and number < 1 and number != AUTOTUNE:
+        raise ValueError(f"{what} must be positive, but is {number}; data.AUTOTUNE leaves it open")
 
 
 class Dataset:
@@ -112,6 +135,7 @@ class Dataset:
         from gyre._impl.data.functions import ElementFunction
         from gyre._impl.data.transforms import Map
 
+        _check_calls(num_parallel_calls, "num_parallel_calls")
         return Map(self, ElementFunction(map_func, self.element_spec, "map"))
 
     def filter(self, predicate, name=None) -> "Dataset":
@@ -151,19 +175,20 @@ class Dataset:
         """The first `count` elements; all if it is negative."""
         from gyre._impl.data.transforms import Take
 
-        return self if not hasattr(count, "dtype") and count < 0 else Take(self, count)
+        count = whole(count, "the count of take")
+        return self if isinstance(count, int) and count < 0 else Take(self, count)
 
     def skip(self, count, name=None) -> "Dataset":
         """All but the first `count` elements; none if it is negative."""
         from gyre._impl.data.transforms import Skip
 
-        return Skip(self, count)
+        return Skip(self, whole(count, "the count of skip"))
 
     def repeat(self, count=None, name=None) -> "Dataset":
         """The whole `count` times; for ever without a count, or if it is negative."""
         from gyre._impl.data.transforms import Repeat
 
-        return Repeat(self, count)
+        return Repeat(self, None if count is None else whole(count, "the count of repeat"))
 
     def enumerate(self, start=0, name=None) -> "Dataset":
         """Pairs (int64 index, element)."""
@@ -184,7 +209,8 @@ class Dataset:
         have so many, and their shape is known; else the last may have fewer. The rest as of map."""
         from gyre._impl.data.transforms import Batch, WholeBatches
 
-        return (WholeBatches if drop_remainder else Batch)(self, batch_size)
+        _check_calls(num_parallel_calls, "num_parallel_calls")
+        return (WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size"))
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> "Dataset":
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
@@ -194,15 +220,24 @@ class Dataset:
         has another, unless reshuffle_each_iteration is False."""
         from gyre._impl.data.transforms import Shuffle
 
-        return Shuffle(self, buffer_size, seed,
+        return Shuffle(self, whole(buffer_size, "buffer_size"), seed,
                        reshuffle_each_iteration is None or reshuffle_each_iteration)
 
     def prefetch(self, buffer_size=None, name=None) -> "Dataset":
-        """The same elements. (Nothing is computed ahead.)"""
+        """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0, but for
+        AUTOTUNE."""
+        if buffer_size is not None:
+            size = whole(buffer_size, "buffer_size")
+            if isinstance(size, int) and size < AUTOTUNE:
+                raise ValueError(f"buffer_size must not be negative, but is {size}; data.AUTOTUNE leaves it open")
         return self
 
     def with_options(self, options, name=None) -> "Dataset":
-        """The same elements: options only concern speed."""
+        """The same elements: options only concern speed. TypeError for what are no Options."""
+        from gyre._impl.data.options import Options
+
+        if not isinstance(options, Options):
+            raise TypeError(f"with_options takes data.Options, not a {type(options).__name__}")
         return self
 
     def apply(self, transformation_func) -> "Dataset":

@@ -2,11 +2,10 @@
 
 import types
 
-from gyre._impl.data.dataset import INFINITE, UNKNOWN
+from gyre._impl.data.dataset import AUTOTUNE, INFINITE, UNKNOWN
 
 INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
-AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
 
 
 _NAMES = ("autotune", "autotune_options", "dataset_name", "deterministic", "experimental_deterministic",
@@ -27,7 +26,7 @@ class Options:
     def __getattr__(self, name):
         if name.startswith("_") or name not in _NAMES:
             raise AttributeError(f"Options has no option {name!r}")
-        if name in ("autotune_options", "experimental_distribute", "experimental_optimization",
+        if name in ("autotune", "autotune_options", "experimental_distribute", "experimental_optimization",
                     "experimental_threading", "threading"):
             value = types.SimpleNamespace()
             object.__setattr__(self, name, value)

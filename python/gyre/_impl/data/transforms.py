@@ -13,6 +13,14 @@ from gyre._impl.data.sources import INT64, int64
 from gyre._impl.spec import TensorSpec
 
 
+def _limit(count):
+    """A number of elements or times, where a negative one stands for no limit; int64."""
+    limit = int64(count)
+    if not limit.is_symbolic:
+        return limit
+    return call("SelectV2", call("Less", limit, int64(0)), int64(2**63 - 1), limit)
+
+
 def _no():
     return _gyre.convert(False)
 
@@ -35,7 +43,7 @@ class Take(Dataset):
 
     def __init__(self, source, count):
         self._source, self._count = source, count
-        known = None if _gyre.convert(count).is_symbolic else int(count)
+        known = count if isinstance(count, int) else None
         length = UNKNOWN
         if known is not None and known >= 0 and source.length != UNKNOWN:
             length = known if source.length == INFINITE else min(known, source.length)
@@ -46,7 +54,7 @@ class Take(Dataset):
 
     def advance(self, state):
         taken, inner = state
-        more, inner = cond(taken < int64(self._count), lambda: self._source.advance(inner),
+        more, inner = cond(taken < _limit(self._count), lambda: self._source.advance(inner),
                            lambda: (_no(), inner))
         return more, (taken, inner)
 
@@ -61,7 +69,7 @@ class Skip(Dataset):
 
     def __init__(self, source, count):
         self._source, self._count = source, count
-        known = None if _gyre.convert(count).is_symbolic else int(count)
+        known = count if isinstance(count, int) else None
         length = source.length
         if length >= 0:
             length = UNKNOWN if known is None else max(length - known, 0) if known >= 0 else 0
@@ -95,17 +103,17 @@ class Repeat(Dataset):
 
     def __init__(self, source, count):
         self._source = source
-        self._endless = count is None or (not hasattr(count, "dtype") and count < 0)
+        is_known = isinstance(count, int)
+        self._endless = count is None or (is_known and count < 0)
         self._count = count
-        known = self._endless or not _gyre.convert(count).is_symbolic
         length = UNKNOWN
-        if known and source.length != UNKNOWN:
+        if (self._endless or is_known) and source.length != UNKNOWN:
             if source.length == 0:
                 length = 0
             elif self._endless:
                 length = INFINITE
             else:
-                length = INFINITE if source.length == INFINITE and count else source.length * int(count)
+                length = INFINITE if source.length == INFINITE and count else source.length * count
         super().__init__(source.element_spec, length)
 
     def begin(self):
@@ -113,7 +121,7 @@ class Repeat(Dataset):
 
     def advance(self, state):
         times, inner = state
-        left = _gyre.convert(True) if self._endless else times < int64(self._count)
+        left = _gyre.convert(True) if self._endless else times < _limit(self._count)
         more, inner = cond(left, lambda: self._source.advance(inner), lambda: (_no(), inner))
 
         def again():
@@ -121,7 +129,7 @@ class Repeat(Dataset):
             more, inner = self._source.advance(inner)
             return more, times + 1, inner
 
-        restart = ~more & (_gyre.convert(True) if self._endless else times + 1 < int64(self._count))
+        restart = ~more & (_gyre.convert(True) if self._endless else times + 1 < _limit(self._count))
         more, times, inner = cond(restart, again, lambda: (more, times, inner))
         return more, (times, inner)
 
@@ -217,7 +225,7 @@ class Batch(Dataset):
     def __init__(self, source, size):
         elements.tensors_only(source.element_spec, "batch")
         self._source, self._size = source, size
-        known = None if _gyre.convert(size).is_symbolic else int(size)
+        known = size if isinstance(size, int) else None
         if known is not None and known < 1:
             raise ValueError(f"batch_size must be positive, but is {known}")
         length = source.length
@@ -258,7 +266,7 @@ class WholeBatches(Dataset):
 
     def __init__(self, source, size):
         self._batches, self._size = Batch(source, size), size
-        known = None if _gyre.convert(size).is_symbolic else int(size)
+        known = size if isinstance(size, int) else None
         spec = nest.map_structure(lambda leaf: TensorSpec(
             None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype),
             self._batches.element_spec)

@@ -11,6 +11,7 @@ from gyre._impl import nest
 from gyre._impl.autograph import lines
 from gyre._impl.autograph.tracing import anew
 from gyre._impl.config import Switches
+from gyre._impl.control_flow.loop_options import checked_memory
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
 from gyre._impl.function.variables import Creation
@@ -38,7 +39,8 @@ class Function(_gyre.QuietCallable):
         self.python_function = python_function
         self.name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
         self.input_signature = None if input_signature is None else tuple(input_signature)
-        self.autograph, self.reduce_retracing, self.memory = autograph, reduce_retracing, memory
+        self.autograph, self.reduce_retracing = autograph, reduce_retracing
+        self.memory = checked_memory(memory)
         self._owner = None if owner is None else weakref.ref(owner)
         self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
         self._lock = threading.RLock()

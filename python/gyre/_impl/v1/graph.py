@@ -201,7 +201,11 @@ class Graph(_gyre.Graph):
         if callable(given):
             given = given(_Unplaced())
         before = self._devices[-1] if self._devices else ""
-        name = "" if given is None else _merged(before, str(getattr(given, "to_string", lambda: given)()))
+        name = ""
+        if given is not None:
+            name = given.to_string() if hasattr(given, "to_string") else given
+            _gyre.check_device(name)
+            name = _merged(before, name)
         self._devices.append(name)
         try:
             with self.device_scope(name):

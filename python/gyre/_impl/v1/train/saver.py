@@ -1,5 +1,6 @@
 """Saver: the variables of a session in TensorFlow's checkpoints, and back."""
 
+import numbers
 import os
 import time
 
@@ -22,7 +23,8 @@ class Saver:
     var_list: variables, or {name in the checkpoint: variable}; by default all global variables when it is
     made. max_to_keep: how many of the checkpoints that it wrote stay (None, 0: all); of those that go, one in
     keep_checkpoint_every_n_hours stays. reshape: values of other shapes are reshaped, not refused.
-    saver_def: of a Saver whose operations are there already. In eager execution, var_list must be given.
+    filename: where the operations write and read when save() and restore() do not say. sharded: kept in the
+    saver_def; here one process writes all. saver_def: of a Saver whose operations are there already. In eager execution, var_list must be given.
     ValueError if there are no variables.
     """
 
@@ -35,6 +37,9 @@ class Saver:
         if write_version != SaverDef.V2:
             raise NotImplementedError("checkpoints are written in TensorFlow's version 2 only: leave out "
                                       "write_version")
+        if max_to_keep is not None and _number("max_to_keep", max_to_keep, numbers.Integral) < 0:
+            raise ValueError(f"max_to_keep must be at least 0 (None and 0: all stay), not {max_to_keep}")
+        hours = _number("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours)
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
                              "or var_list=None.")
@@ -42,12 +47,12 @@ class Saver:
         self._pad, self._relative = pad_step_number, save_relative_paths
         self._name, self._filename = name, filename
         self._paths: list[tuple[str, float]] = []  # with the times of saving
-        self._next_kept = time.time() + keep_checkpoint_every_n_hours * 3600
+        self._next_kept = time.time() + hours * 3600
         self._variables: dict | None = None  # in eager execution, by name
         self.saver_def = None
         self._is_built = saver_def is not None
         self._numbers = {"max_to_keep": max_to_keep or 0, "sharded": bool(sharded),
-                         "keep_checkpoint_every_n_hours": keep_checkpoint_every_n_hours}
+                         "keep_checkpoint_every_n_hours": hours}
         if saver_def is not None:
             self.saver_def = _behind_scope(saver_def, name)
             self._numbers = {key: getattr(saver_def, key) for key in self._numbers}
@@ -61,6 +66,8 @@ class Saver:
             if given is None:
                 raise RuntimeError("When eager execution is enabled, `var_list` must specify a list or dict of "
                                    "variables to save")
+            refuse(self._filename is not None, "filename", "no graph holds it in eager execution: name the file in "
+                   "save() and restore()")
             self._variables, self._is_built = _named(given), True
             return
         if self._is_built:
@@ -201,6 +208,12 @@ class Saver:
             restore_eagerly(self._variables, prefix, self._reshape)
         else:
             sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
+
+
+def _number(name: str, value, kind=numbers.Real):
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {'a number' if kind is numbers.Real else 'an integer'}, not {value!r}")
+    return value
 
 
 def _named(given) -> dict:
