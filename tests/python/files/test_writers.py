@@ -107,6 +107,31 @@ def test_safetensors(folder):
     assert files_below(folder) == ["variables.safetensors"]
 
 
+def test_checkpoint_managers(folder):
+    v = gyre.Variable(np.zeros(5000, "int32"))
+
+    def manager():
+        return gyre.train.CheckpointManager(gyre.train.Checkpoint(v=v), folder, max_to_keep=2)
+
+    kept = manager()
+
+    def write(i):
+        v.assign(np.full(5000, i, "int32"))
+        kept.save()
+
+    def check():
+        nonlocal kept
+        kept = manager()
+        assert kept.restore_or_initialize() is not None
+        assert len(set(v.numpy().tolist())) == 1
+
+    write(0)
+    kill_at_random_moments(write, check)
+    write(1)
+    left = [name for name in files_below(folder) if name.endswith(".safetensors")]
+    assert [os.path.join(folder, name) for name in left] == sorted(f"{path}.safetensors" for path in kept.checkpoints)
+
+
 class Scaled(gyre.Module):
     def __init__(self):
         self.weights = gyre.Variable(np.zeros(2000, "float32"))

@@ -51,7 +51,7 @@ def test_what_does_not_fit(tmp_path):
         "a"
     ]
     a.assign([9.0])
-    with pytest.raises(gyre.errors.InvalidArgumentError, match="b: float32"):
+    with pytest.raises(gyre.errors.InvalidArgumentError, match=r"'b' is float32 of shape \(1,\) there, .* float32 of shape \(1, 1\)"):
         gyre.restore_variables(tmp_path, {"a": a, "b": gyre.Variable([[1.0]])})
     assert float(a[0]) == 9
     with pytest.raises(gyre.errors.NotFoundError):
@@ -94,6 +94,28 @@ def test_training_goes_on_as_if_nothing_had_happened(tmp_path):
     assert int(other.iterations) == 3
     train(again, other, 3)
     np.testing.assert_array_equal(again.numpy(), w.numpy())
+
+
+def test_a_path_is_a_path(tmp_path):
+    checkpoint = gyre.train.Checkpoint(v=gyre.Variable(1.0))
+    for wrong, kind in ((None, TypeError), ("", ValueError)):
+        for use in (checkpoint.write, checkpoint.save):
+            with pytest.raises(kind, match="needs a path"):
+                use(wrong)
+    assert checkpoint.restore(None) == []
+    with pytest.raises(gyre.errors.NotFoundError, match="no checkpoint at .*nowhere"):
+        checkpoint.restore(tmp_path / "nowhere")
+
+
+def test_a_series_goes_on_in_the_next_process(tmp_path):
+    v = gyre.Variable(1.0)
+    checkpoint = gyre.train.Checkpoint(v=v)
+    assert [checkpoint.save(tmp_path / "run") for _ in range(2)] == [str(tmp_path / f"run-{i}") for i in (1, 2)]
+    assert gyre.train.latest_checkpoint(tmp_path) == str(tmp_path / "run-2")
+    again = gyre.train.Checkpoint(v=v)
+    assert again.restore(gyre.train.latest_checkpoint(tmp_path)) == ["v"]
+    assert int(again.save_counter) == 2 and again.save(tmp_path / "run") == str(tmp_path / "run-3")
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", *(f"run-{i}.safetensors" for i in (1, 2, 3))]
 
 
 # ---- TensorFlow's checkpoints

@@ -13,6 +13,9 @@ from gyre._impl.files import write_file
 from gyre._impl.v1.wire import Field, Message
 
 
+SAFETENSORS = ".safetensors"  # how files of train.Checkpoint end
+
+
 class CheckpointState(Message):
     """What the file "checkpoint" says: the last path that was saved to, and all that are still there,
     oldest first, with the times of saving in seconds."""
@@ -107,8 +110,13 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None) -> str | None:
 
 
 def checkpoint_exists(checkpoint_prefix) -> bool:
-    """Whether there is a checkpoint at a path."""
-    return os.path.isfile(os.fspath(checkpoint_prefix) + ".index")
+    """Whether there is a checkpoint at a path: TensorFlow's, or one that train.Checkpoint wrote."""
+    return bundle_exists(checkpoint_prefix) or os.path.isfile(os.fspath(checkpoint_prefix) + SAFETENSORS)
+
+
+def bundle_exists(prefix) -> bool:
+    """Whether there is a checkpoint of TensorFlow's at a path."""
+    return os.path.isfile(os.fspath(prefix) + ".index")
 
 
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta") -> None:
@@ -116,6 +124,6 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
     del checkpoint_format_version
     prefix = os.fspath(checkpoint_prefix)
     found = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
-    for path in (prefix + ".index", *found, f"{prefix}.{meta_graph_suffix}"):
+    for path in (prefix + ".index", prefix + SAFETENSORS, *found, f"{prefix}.{meta_graph_suffix}"):
         if os.path.exists(path):
             os.remove(path)

@@ -72,6 +72,7 @@ NAMES = {
     "device": _I + "device:device",
     "name_scope": _I + "device:name_scope",
     "train.Checkpoint": _I + "checkpoint:Checkpoint",
+    "train.CheckpointManager": _I + "checkpoints.manager:CheckpointManager",
     **{f"train.{name}": f"{_I}checkpoints.state:{name}" for name in (
         "latest_checkpoint", "get_checkpoint_state")},
     **{f"train.{name}": f"{_I}checkpoints.reader:{name}" for name in (

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from gyre import _gyre
-from gyre._impl.checkpoints.state import checkpoint_exists, remove_checkpoint, update_checkpoint_state
+from gyre._impl.checkpoints.state import bundle_exists, remove_checkpoint, update_checkpoint_state
 from gyre._impl.files import make_folder
 from gyre._impl.saved_model.messages import SaverDef
 from gyre._impl.unsupported import refuse
@@ -138,7 +138,7 @@ class Saver:
     def recover_last_checkpoints(self, checkpoint_paths) -> None:
         """Counts these paths as written by it, as far as they are there: after a restart."""
         self._paths = [(path, os.path.getmtime(os.fspath(path) + ".index"))
-                       for path in checkpoint_paths if checkpoint_exists(path)]
+                       for path in checkpoint_paths if bundle_exists(path)]
 
     def _record(self, path: str) -> list[str]:
         """Counts a checkpoint in; returns those that are to be removed for it."""
@@ -202,7 +202,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         prefix = os.fspath(save_path)
-        if not checkpoint_exists(prefix):
+        if not bundle_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         if self._variables is not None:
             restore_eagerly(self._variables, prefix, self._reshape)
