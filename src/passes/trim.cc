@@ -49,6 +49,7 @@ class Needs {
     bool is_kept = false;  // all arguments and results stay
     bool is_opaque = false;
     std::vector<bool> nodes, args, results;  // needed
+    std::vector<bool> before;                // by node: asked for, as What::kBefore
     std::vector<std::vector<bool>> outputs;  // needed, by node
     std::vector<int> site_of;                // by node: the site that it is; -1: none
     std::vector<int> called_from;            // sites
@@ -61,7 +62,13 @@ class Needs {
   bool NeedsOutput(const Site& site, int i) const;
 
  private:
-  enum class What { kNode, kOutput, kArg, kResult };
+  enum class What {
+    kNode,
+    kOutput,
+    kArg,
+    kResult,
+    kBefore  // of a node that may go: the effects that it comes after
+  };
   struct Need {
     What what;
     int entry;
@@ -81,6 +88,7 @@ class Needs {
   void FollowOutput(const Entry& entry, Endpoint e);
   void FollowArg(int number, int arg);
   void FollowResult(int number, int result);
+  void FollowBefore(const Entry& entry, int number, NodeId id);
   const Node& NodeOf(const Site& site) const {
     return entries_[site.caller].function->node(site.node);
   }
@@ -121,6 +129,7 @@ void Needs::AddEntry(std::string name, const Function& function, const Effects& 
   entry.is_opaque = passes::IsOpaque(function);
   if (!entry.is_opaque) entry.body = ReadBody(function, effects, feeds);
   entry.nodes.resize(function.nodes.size());
+  entry.before.resize(function.nodes.size());
   entry.args.resize(function.args.size());
   entry.results.resize(function.results.size());
   entry.outputs.resize(function.nodes.size());
@@ -229,6 +238,9 @@ void Needs::Follow(const Need& need) {
     case What::kResult:
       if (!Mark(entry.results, need.index)) return;
       return FollowResult(need.entry, need.index);
+    case What::kBefore:
+      if (!Mark(entry.before, need.index)) return;
+      return FollowBefore(entry, need.entry, need.index);
   }
 }
 
@@ -244,9 +256,14 @@ void Needs::FollowNode(const Entry& entry, int number, NodeId id) {
   }
   const Site& site = sites_[site_number];
   const int selectors = NumSelectorInputs(node);
+  const bool waits = entry.body.effects[id].IsOrdered();
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    if (i < selectors || NeedsArg(site, i - selectors))
-      Ask({What::kOutput, number, node.inputs[i].node, node.inputs[i].slot});
+    const Endpoint e = node.inputs[i];
+    if (i < selectors || NeedsArg(site, i - selectors)) {
+      Ask({What::kOutput, number, e.node, e.slot});
+    } else if (waits) {
+      Ask({What::kBefore, number, e.node});
+    }
   }
   if (node.kind() == OpKind::kFor) Ask({What::kArg, site.callees[0], 0});
   if (node.kind() == OpKind::kWhile) Ask({What::kResult, site.callees[0], 0});
@@ -287,6 +304,16 @@ void Needs::FollowResult(int number, int result) {
       Ask({What::kArg, number, result + Shift(site)});
     }
   }
+}
+
+// A node with effects waits for all its inputs before it begins, for those, too, whose values
+// nobody needs: what they come after has happened by then.
+void Needs::FollowBefore(const Entry& entry, int number, NodeId id) {
+  if (!entry.body.after_effects[id]) return;
+  if (!entry.body.effects[id].MayDrop()) return Ask({What::kNode, number, id});
+  const Node& node = entry.function->node(id);
+  for (const Endpoint& e : node.inputs) Ask({What::kBefore, number, e.node});
+  for (const NodeId control : node.control_inputs) Ask({What::kBefore, number, control});
 }
 
 bool Needs::NeedsArg(const Site& site, int i) const {

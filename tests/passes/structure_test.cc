@@ -487,6 +487,43 @@ func @reset(%v: resource) -> () {
 )");
 }
 
+TEST(Trim, AnEffectThatAnUnneededArgumentComesAfterStillHappens) {
+  EXPECT_EQ(After(TrimPass, R"(
+    graph {
+      %v = VarHandleOp() shape=() dtype=float32
+      %x = Placeholder() dtype=float32
+      %write = StatefulPartitionedCall(%v, %x) f=@store : float32
+      %after = Neg(%write)
+      %read = StatefulPartitionedCall(%v, %after) f=@load : float32
+    }
+    func @store(%v: resource, %x: float32) -> (x: float32) {
+      %write = AssignVariableOp(%v, %x) dtype=float32
+      return %x
+    }
+    func @load(%v: resource, %unused: float32) -> (x: float32) {
+      %x = ReadVariableOp(%v) : float32
+      return %x
+    })",
+                  {{"x"}, {"read"}}),
+            R"(
+graph {
+  %v = VarHandleOp() dtype=float32 shape=() : resource
+  %x = Placeholder() : float32
+  %write = StatefulPartitionedCall(%v, %x) f=@store
+  %read = StatefulPartitionedCall(%v, ^%write) f=@load : float32
+}
+
+func @load(%v: resource) -> (x: float32) {
+  %x = ReadVariableOp(%v) : float32
+  return %x
+}
+
+func @store(%v: resource, %x: float32) -> () {
+  %write = AssignVariableOp(%v, %x)
+}
+)");
+}
+
 TEST(Trim, NotWhatAnotherCallNeeds) {
   EXPECT_EQ(After(TrimPass, R"(
     graph {
