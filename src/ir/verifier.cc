@@ -271,7 +271,9 @@ std::vector<bool> ComeOnce(const Function& function) {
 }
 
 // A value that comes in every iteration would be there beside the one from the iteration before: by
-// chance, and by how many iterations are in flight, one or the other would count.
+// chance, and by how many iterations are in flight, one or the other would count. Where none comes
+// in, a loop that is inside waits in the first iteration, which ends only where others may begin
+// before it has.
 absl::Status VariablesEnterOnce(const Program&, const Function& function) {
   std::vector<bool> once;  // worked out when first needed
   for (const Node& node : function.nodes) {
@@ -281,6 +283,12 @@ absl::Status VariablesEnterOnce(const Program&, const Function& function) {
     };
     const auto next = std::find_if(node.inputs.begin(), node.inputs.end(), is_next);
     if (next == node.inputs.end()) continue;
+    if (std::all_of(node.inputs.begin(), node.inputs.end(), is_next)) {
+      return Broken(
+          "node ", node.name,
+          " (Merge) takes nothing but what NextIterations hand on, and waits in the first "
+          "iteration for ever: let an Enter bring in what it starts with");
+    }
     for (const Endpoint& e : node.inputs) {
       if (is_next(e)) continue;
       if (once.empty()) once = ComeOnce(function);
@@ -385,7 +393,7 @@ constexpr VerifierRule kRules[] = {
      .check_function = CyclesAreLoops},
     {.name = "variables-enter-once",
      .doc = "What a Merge takes beside a NextIteration's value comes from an Enter that is not "
-            "constant.",
+            "constant, and there is such a value.",
      .dialects = kAll,
      .check_function = VariablesEnterOnce},
     {.name = "no-primitives",

@@ -219,6 +219,10 @@ TEST(Verifier, VariablesEnterOnce) {
                *CountingLoop("constant = Enter(%zero) frame_name=\"loop\" is_constant=true\n"
                              "%start = Identity(%constant)"),
                "let an Enter that is not constant bring in what it starts with", Dialect::kAny);
+  ExpectBroken("variables-enter-once", *CountingLoop("start = NextIteration(%enter)"),
+               "node merge (Merge) takes nothing but what NextIterations hand on, and waits in the "
+               "first iteration for ever: let an Enter bring in what it starts with",
+               Dialect::kAny);
 }
 
 TEST(Verifier, NoPrimitives) {
