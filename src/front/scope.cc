@@ -227,7 +227,7 @@ ResourceKey Scope::KeyOf(Endpoint resource) {
   ResourceKey key = kUnknownResource;
   if (node.op->traits.forwards && node.inputs.size() == 1) {
     key = KeyOf(node.inputs[0]);
-  } else if (node.kind() == OpKind::kPlain) {
+  } else if (IsPlain(node.kind())) {
     key = KeyOfMaker(node);
   }
   resources_.emplace(resource, key);

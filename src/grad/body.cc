@@ -68,9 +68,9 @@ Expr Body::Forward(Endpoint e) {
   if (const auto known = values_.find(e); known != values_.end()) return known->second;
   const Node& node = forward_.node(e.node);
   Expr value;
-  if (node.op_name == "Const") {
+  if (node.kind() == OpKind::kConst) {
     value = back_.Constant(*node.attrs.Get<Tensor>("value"));
-  } else if (node.op_name == "Identity" && !node.signature.inputs[0].is_ref) {
+  } else if (node.kind() == OpKind::kIdentity && !node.signature.inputs[0].is_ref) {
     value = Forward(node.inputs[0]);
   } else {
     value = back_.At(own_backward_->Arg(node.name, forward_.dtype(e), PartialShape::Unknown(),
@@ -248,7 +248,8 @@ absl::Status Body::CheckFlows(const Node& node) const {
     for (const Node& other : original_.nodes) {
       const bool takes =
           std::find(other.inputs.begin(), other.inputs.end(), flow) != other.inputs.end();
-      if (other.id == node.id || !takes || !changes(other) || other.op_name == "Identity") continue;
+      if (other.id == node.id || !takes || !changes(other) || other.kind() == OpKind::kIdentity)
+        continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "the TensorArray behind flow '", original_.EndpointName(flow),
           "' could not be proved linear: both '", node.name, "' (", node.op_name, ") and '",

@@ -1,7 +1,6 @@
 #include "grad/saved_values.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace gyre::grad {
@@ -10,22 +9,12 @@ namespace {
 // Elements up to which a tensor is as good as a scalar.
 constexpr int64_t kFew = 4;
 
-constexpr absl::string_view kOnlyShapes[] = {
-    "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs", "ConcatOffset"};
-constexpr absl::string_view kOnlyViews[] = {"Reshape", "ExpandDims", "Squeeze", "Identity",
-                                            "_CapturedValue"};
-
-template <size_t n>
-bool IsOneOf(const absl::string_view (&names)[n], absl::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 bool IsCount(DType dtype) {
   return dtype == DType::kBool || dtype == DType::kInt32 || dtype == DType::kInt64;
 }
 
 Endpoint PastIdentities(const Function& function, Endpoint e) {
-  while (function.node(e.node).op_name == "Identity") e = function.node(e.node).inputs[0];
+  while (function.node(e.node).kind() == OpKind::kIdentity) e = function.node(e.node).inputs[0];
   return e;
 }
 
@@ -77,7 +66,7 @@ void SavedValues::FindCounters() {
     const auto is_step = [&](Endpoint e) {
       e = PastIdentities(body_, e);
       const int from = VarOfArg(e);
-      return body_.node(e.node).op_name == "Const" || (from >= 0 && invariant_[from]);
+      return body_.node(e.node).kind() == OpKind::kConst || (from >= 0 && invariant_[from]);
     };
     const auto is_var = [&](Endpoint e) { return VarOfArg(PastIdentities(body_, e)) == var; };
     if (is_var(node.inputs[0]) && is_step(node.inputs[1])) {
@@ -97,7 +86,7 @@ int SavedValues::CounterOf(int var) const {
 
 // There without being saved.
 bool SavedValues::IsFree(Endpoint e) const {
-  if (body_.node(e.node).op_name == "Const") return true;
+  if (body_.node(e.node).kind() == OpKind::kConst) return true;
   if (const int var = VarOfArg(e); var >= 0) return invariant_[var] || CounterOf(var) >= 0;
   const int var = VarOfResult(e);
   return var >= 0 && CounterOf(var) >= 0;
@@ -105,9 +94,9 @@ bool SavedValues::IsFree(Endpoint e) const {
 
 // Computed at least as fast as saved and fetched back.
 bool SavedValues::IsCheap(const Node& node) const {
-  if (node.op == nullptr || node.kind() != OpKind::kPlain || node.op->stateful()) return false;
+  if (node.op == nullptr || !IsPlain(node.kind()) || node.op->stateful()) return false;
   if (node.inputs.empty() || !node.control_inputs.empty()) return false;
-  if (IsOneOf(kOnlyShapes, node.op_name) || IsOneOf(kOnlyViews, node.op_name)) return true;
+  if (node.op->traits.computes_shapes || node.op->traits.is_view) return true;
   const auto& outputs = node.signature.outputs;
   const bool only_counts = std::all_of(outputs.begin(), outputs.end(),
                                        [](const auto& slot) { return IsCount(slot.dtype); });
@@ -182,7 +171,7 @@ class SavedValues::Writer {
   Expr Value(Endpoint e) {
     if (const auto known = values_.find(e); known != values_.end()) return known->second;
     const Node& node = saved_.body_.node(e.node);
-    if (node.op_name == "Const") {
+    if (node.kind() == OpKind::kConst) {
       return values_[e] = builder_.Constant(*node.attrs.Get<Tensor>("value"));
     }
     std::vector<Endpoint> inputs;

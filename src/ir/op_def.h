@@ -1,4 +1,4 @@
-// OpDef: what the IR knows of an operation: schema, shape rule, gradient rule, traits. Kernels are
+// OpDef: what the IR knows of an operation: schema, traits, rules. Kernels are
 // in ops/.
 //
 // An OpDef is immutable once registered and lives as long as its registry; it may be read from any
@@ -20,8 +20,11 @@
 
 namespace gyre {
 
-class ShapeContext;
+class BatchContext;
 class GradientContext;
+class ShapeContext;
+class SimplifyContext;
+struct Node;
 
 // One formal input or output. Its type is fixed (`dtype`), named by an attribute (`type_attr`),
 // repeated
@@ -47,9 +50,13 @@ struct AttrDef {
   std::vector<std::string> allowed_strings;
 };
 
-// How engines and passes treat a node. Everything that is kPlain runs a kernel.
+// How engines and passes treat a node. Everything that IsPlain has a kernel.
 enum class OpKind : uint8_t {
   kPlain,
+  kConst,
+  kIdentity,
+  kNoOp,
+  kToBool,
   kSwitch,  // Switch, RefSwitch
   kSwitchN,
   kMerge,  // Merge, RefMerge
@@ -69,6 +76,20 @@ enum class OpKind : uint8_t {
   kPlaceholder,
   kTransfer,  // _Send, _Recv, _HostSend, _HostRecv: run even when dead
 };
+
+// Computes its outputs from its inputs, by a kernel if need be.
+constexpr bool IsPlain(OpKind kind) {
+  switch (kind) {
+    case OpKind::kPlain:
+    case OpKind::kConst:
+    case OpKind::kIdentity:
+    case OpKind::kNoOp:
+    case OpKind::kToBool:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Moves deadness or frames: what only the dataflow dialect has.
 constexpr bool IsPrimitive(OpKind kind) {
@@ -120,10 +141,44 @@ struct OpTraits {
   // Hands its input on untouched: given a reference where a value is expected, it passes the
   // reference on, and the variable is read where the value is used.
   bool forwards = false;
+  // The output has the elements of input 0 in their order, maybe in another shape.
+  bool is_view = false;
+  // It computes shapes, from tensors of which it reads the shapes alone or from shapes: small and
+  // cheap.
+  bool computes_shapes = false;
+  // Makes variables: names them by its attributes.
+  bool makes_variable = false;
+  // Loops and branches keep by it what their gradients need: it stays where that is.
+  bool keeps_for_gradients = false;
+  // With Effect::kIo: runs code of the host, which may do anything to any resource.
+  bool calls_host = false;
 };
+
+// What may make a node's kernel fail, but for a lack of memory.
+enum class Failure : uint8_t {
+  kByValues,  // what its inputs hold
+  kByShapes,  // shapes that do not fit together
+  kNever,
+};
+// Null: kByValues for all nodes.
+using FailureFn = Failure (*)(const Node& node);
+// For registrations.
+namespace fails {
+inline Failure ByShapes(const Node&) { return Failure::kByShapes; }
+inline Failure Never(const Node&) { return Failure::kNever; }
+}  // namespace fails
 
 using ShapeFn = absl::Status (*)(ShapeContext&);
 using GradientFn = void (*)(GradientContext&);
+using BatchFn = absl::Status (*)(BatchContext&);
+using SimplifyFn = void (*)(SimplifyContext&);
+
+// How the rows of a batch go through an op together: ir/batch_context.h.
+struct Batch {
+  BatchFn rule = nullptr;    // null: one after the other, but for elementwise ops
+  bool knows_lists = false;  // inputs and outputs may be lists whose elements are stacked rows
+  bool makes_list = false;   // … which the node makes: it may come to hold what differs
+};
 
 // A gradient rule, or the reason why there is none to be had.
 struct Gradient {
@@ -151,6 +206,9 @@ struct OpDef {
   OpTraits traits;
   ShapeFn shape = nullptr;
   Gradient gradient;
+  Batch batch;
+  SimplifyFn simplify = nullptr;  // null: nothing is known
+  FailureFn failure = nullptr;
 
   bool stateful() const { return traits.effect != Effect::kNone; }
   const AttrDef* FindAttr(absl::string_view attr_name) const;

@@ -44,6 +44,12 @@ absl::StatusOr<AttrValue> Substitute(const AttrValue& value, const AttrMap& attr
 
 }  // namespace
 
+const Tensor* ConstantValue(const Node& node) {
+  if (node.kind() != OpKind::kConst || !node.control_inputs.empty()) return nullptr;
+  const Tensor* value = node.attrs.Get<Tensor>("value");
+  return value != nullptr && value->has_value() ? value : nullptr;
+}
+
 const Node* Function::FindNode(absl::string_view node_name) const {
   for (const Node& node : nodes) {
     if (node.name == node_name) return &node;

@@ -53,6 +53,9 @@ struct Node {
   int num_outputs() const { return static_cast<int>(signature.outputs.size()); }
 };
 
+// What a Const node that waits for nothing states; null for other nodes.
+const Tensor* ConstantValue(const Node& node);
+
 struct FunctionArg {
   std::string name;
   DType dtype = DType::kInvalid;

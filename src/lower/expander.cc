@@ -41,7 +41,7 @@ void Expander::ExpandNode(Body& body, const Node& node) {
   }
   if (IsStructured(node.kind())) {
     ExpandSite(body, node);
-  } else if (node.op_name == "Const" && node.control_inputs.empty() && !body.fires_at_once &&
+  } else if (node.kind() == OpKind::kConst && node.control_inputs.empty() && !body.fires_at_once &&
              !(body.facts == nullptr && fed_.contains({node.id, 0}))) {
     HoistConstant(body, node);
   } else {

@@ -258,7 +258,7 @@ class Driver {
     const std::vector<bool> used = NeededNodes(lowered.function, lowered.signature);
     for (const Node& node : lowered.function.nodes) {
       const NodeOrigin& origin = lowered.origins[node.id];
-      const bool computes = !origin.is_plumbing && node.op_name != "Const" &&
+      const bool computes = !origin.is_plumbing && node.kind() != OpKind::kConst &&
                             node.kind() != OpKind::kPlaceholder &&
                             (origin.scope > 0 || needed_[origin.node->id]);
       if (computes && !used[node.id]) lowered.signature.targets.push_back(node.id);

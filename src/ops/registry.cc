@@ -18,6 +18,9 @@ void OpRegistry::Add(OpRegistration registration) {
   def->traits = registration.traits;
   def->shape = registration.shape;
   def->gradient = std::move(registration.gradient);
+  def->batch = registration.batch;
+  def->simplify = registration.simplify;
+  def->failure = registration.failure;
   auto entry = std::make_unique<Entry>(Entry{*std::move(def), std::move(registration.kernel)});
   const std::string name = entry->def.name;
   if (!entries_.emplace(name, std::move(entry)).second && status_.ok()) {

@@ -24,6 +24,9 @@ struct OpRegistration {
   OpTraits traits = {};
   ShapeFn shape = nullptr;
   Gradient gradient = {};
+  Batch batch = {};
+  SimplifyFn simplify = nullptr;
+  FailureFn failure = nullptr;
   KernelFactory kernel = nullptr;  // null: the engines execute this op themselves
 };
 

@@ -35,7 +35,7 @@ class Folder {
     for (const NodeId id : body_.order) {
       SpendWork();
       if (!body_.IsPure(id)) continue;
-      if (const Tensor* value = passes::ConstantValue(rewrite_.node(id))) {
+      if (const Tensor* value = ConstantValue(rewrite_.node(id))) {
         values_[id] = {*value};
       } else if (auto outputs = Evaluate(rewrite_.node(id))) {
         Become(id, *std::move(outputs));
@@ -52,7 +52,7 @@ class Folder {
   }
 
   std::optional<std::vector<Tensor>> Evaluate(const Node& node) const {
-    if (node.kind() != OpKind::kPlain || node.op_name == "Const" || node.num_outputs() == 0)
+    if (!IsPlain(node.kind()) || node.kind() == OpKind::kConst || node.num_outputs() == 0)
       return std::nullopt;
     std::vector<Tensor> inputs;
     for (const Endpoint& e : node.inputs) {

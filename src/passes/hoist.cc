@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/failure.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -25,30 +26,6 @@ using passes::Effects;
 using passes::Rewrite;
 using passes::SiteEdit;
 using passes::StagedEdit;
-
-// Of any input.
-constexpr absl::string_view kNeverFail[] = {
-    "Abs",   "Ceil",   "Cos",        "Exp",     "Expm1",    "Floor", "Identity", "Invert",
-    "Log",   "Log1p",  "LogicalNot", "Neg",     "OnesLike", "Rank",  "Relu",     "Rint",
-    "Round", "Rsqrt",  "Shape",      "Sigmoid", "Sign",     "Sin",   "Size",     "Softplus",
-    "Sqrt",  "Square", "Tan",        "Tanh",    "ZerosLike"};
-// Of inputs that fit together.
-constexpr absl::string_view kFailOnShapesAlone[] = {
-    "Add",        "AddV2",        "Atan2",    "Equal",
-    "Greater",    "GreaterEqual", "Less",     "LessEqual",
-    "LogicalAnd", "LogicalOr",    "Maximum",  "Minimum",
-    "Mul",        "NotEqual",     "SelectV2", "SquaredDifference",
-    "Sub"};
-
-template <size_t n>
-bool IsIn(const absl::string_view (&names)[n], absl::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-bool IsFloat(DType type) {
-  return type == DType::kFloat || type == DType::kDouble || type == DType::kHalf ||
-         type == DType::kBfloat16;
-}
 
 // What is known of the program's shapes before the pass, by name: names stay while ids change.
 class NamedShapes {
@@ -73,31 +50,6 @@ class NamedShapes {
   const passes::KnownShapes shapes_;
   absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, NodeId>> ids_;
 };
-
-// All have one shape, but for scalars.
-bool FitTogether(const std::vector<PartialShape>& shapes) {
-  const PartialShape* first = nullptr;
-  for (const PartialShape& shape : shapes) {
-    if (!shape.IsFullyKnown()) return false;
-    if (shape.rank() == 0) continue;
-    if (first != nullptr && shape != *first) return false;
-    first = &shape;
-  }
-  return true;
-}
-
-bool CannotFail(const Node& node, const std::vector<PartialShape>& inputs) {
-  if (!Ops().MakeKernel(node).ok()) return false;
-  if (IsIn(kNeverFail, node.op_name)) return true;
-  if (node.op_name == "Cast") {
-    return node.signature.inputs[0].dtype != DType::kString &&
-           node.signature.outputs[0].dtype != DType::kString;
-  }
-  // Only integers cannot be divided by zero.
-  const bool divides = node.op_name == "RealDiv" || node.op_name == "Reciprocal";
-  if (divides && !IsFloat(node.signature.outputs[0].dtype)) return false;
-  return (divides || IsIn(kFailOnShapesAlone, node.op_name)) && FitTogether(inputs);
-}
 
 // The condition or the body of one loop: which of its nodes can go.
 class Invariants {
@@ -132,14 +84,14 @@ class Invariants {
 
  private:
   bool DependsOnInvariants(const Node& node) const {
-    if (!body_.IsPure(node.id) || node.kind() != OpKind::kPlain || !node.control_inputs.empty() ||
+    if (!body_.IsPure(node.id) || !IsPlain(node.kind()) || !node.control_inputs.empty() ||
         node.num_outputs() == 0) {
       return false;
     }
     bool reads_variable = false;  // what reads constants alone is for `fold`
     for (const Endpoint& e : node.inputs) {
       const bool is_variable = variable_of_[e.node] >= 0;
-      const bool is_constant = passes::ConstantValue(function_.node(e.node)) != nullptr;
+      const bool is_constant = ConstantValue(function_.node(e.node)) != nullptr;
       if (!is_variable && !is_constant && !goes_[e.node]) return false;
       reads_variable |= !is_constant;
     }
@@ -203,7 +155,7 @@ class Hoister {
     if (loop.kind() != OpKind::kFor) return false;
     std::vector<int64_t> bounds;
     for (int i = 0; i < 3; ++i) {
-      const Tensor* value = passes::ConstantValue(caller.node(caller.Resolve(loop.inputs[i]).node));
+      const Tensor* value = ConstantValue(caller.node(caller.Resolve(loop.inputs[i]).node));
       if (value == nullptr || value->rank() != 0 || value->dtype() != DType::kInt32) return false;
       bounds.push_back(value->scalar<int32_t>());
     }

@@ -81,8 +81,7 @@ class Inlining {
     if (has_order_) {
       for (const Endpoint& e : site_.inputs) waits.push_back(e.node);
     }
-    std::erase_if(waits,
-                  [&](NodeId id) { return passes::ConstantValue(caller_.node(id)) != nullptr; });
+    std::erase_if(waits, [&](NodeId id) { return ConstantValue(caller_.node(id)) != nullptr; });
     GYRE_ASSIGN_OR_RETURN(entry_, Join("entry", std::move(waits)));
     return absl::OkStatus();
   }
@@ -121,7 +120,7 @@ class Inlining {
     }
     const bool must_wait = has_order_ && site_.control_inputs.empty()
                                ? body_.effects[inner.id].IsOrdered()
-                               : passes::ConstantValue(inner) == nullptr;
+                               : ConstantValue(inner) == nullptr;
     if (entry_ >= 0 && must_wait && !held_up) {
       node.control_inputs.push_back(entry_);
       held_up = true;

@@ -56,7 +56,7 @@ class Resolver {
     e = rewrite_.Resolve(e);
     if (static_cast<size_t>(e.node) < body_.is_fixed.size() && body_.is_fixed[e.node])
       return nullptr;
-    return passes::ConstantValue(rewrite_.node(e.node));
+    return ConstantValue(rewrite_.node(e.node));
   }
 
   absl::Status ResolveNode(const Node& node) {

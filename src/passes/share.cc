@@ -79,7 +79,7 @@ struct Computation {
 
 bool CanShare(const Node& node, const Body& body) {
   return body.IsPure(node.id) && node.num_outputs() > 0 &&
-         (node.kind() == OpKind::kPlain || IsStructured(node.kind()));
+         (IsPlain(node.kind()) || IsStructured(node.kind()));
 }
 
 void Share(const Body& body, Rewrite& rewrite) {

@@ -101,8 +101,8 @@ class Sinking {
   // Where all readers of a node are, or will be.
   Place PlaceOf(NodeId id) const {
     const Node& node = function_.node(id);
-    const bool may_go = body_.IsPure(id) && node.kind() == OpKind::kPlain && !stays_[id] &&
-                        node.control_inputs.empty();
+    const bool may_go =
+        body_.IsPure(id) && IsPlain(node.kind()) && !stays_[id] && node.control_inputs.empty();
     Place place;
     if (!may_go) return place;
     for (const NodeId reader : readers_[id]) {
@@ -197,7 +197,7 @@ class Mover {
       Node inside = caller_.node(id);
       for (Endpoint& e : inside.inputs) {
         const Node& source = caller_.node(e.node);
-        if (passes::ConstantValue(source) != nullptr && !copies.contains(e.node))
+        if (ConstantValue(source) != nullptr && !copies.contains(e.node))
           copies[e.node] = function.Add(source, before);
         const auto copy = copies.find(e.node);
         e = copy == copies.end() ? Argument(branch, e) : Endpoint{copy->second, e.slot};

@@ -17,7 +17,8 @@ constexpr absl::string_view kColocation = "loc:@";
 
 // Hands on what it gets, a reference as a reference (docs/semantics.md).
 bool HandsOn(const Node& node) {
-  return IsPrimitive(node.kind()) || node.op_name == "Identity" || node.op_name == "RefIdentity";
+  return IsPrimitive(node.kind()) || node.kind() == OpKind::kIdentity ||
+         node.op_name == "RefIdentity";
 }
 
 class Finder {

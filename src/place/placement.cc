@@ -16,13 +16,8 @@
 namespace gyre::place {
 namespace {
 
-// Of lists and optionals, in which loops and branches save values for their gradients: these stay
-// where they are made.
 bool HoldsSavedValues(const Node& node) {
-  static const auto* const ops = new absl::flat_hash_set<std::string>{
-      "EmptyTensorList",   "TensorListPushBack", "TensorListPopBack", "TensorListLength",
-      "OptionalFromValue", "OptionalNone",       "OptionalGetValue",  "OptionalHasValue"};
-  return ops->contains(node.op_name);
+  return node.op != nullptr && node.op->traits.keeps_for_gradients;
 }
 
 // Nodes to be looked at, in the order of their ids, again and again. One owner.
@@ -88,8 +83,8 @@ class Placer {
   };
 
   bool FollowsData(const Node& node) const {
-    return IsPrimitive(node.kind()) || node.op_name == "Const" || node.op_name == "Identity" ||
-           HoldsSavedValues(node) || IsInCondition(node);
+    return IsPrimitive(node.kind()) || node.kind() == OpKind::kConst ||
+           node.kind() == OpKind::kIdentity || HoldsSavedValues(node) || IsInCondition(node);
   }
 
   // A predicate is worked out where the variables are that it looks at: everybody waits for it.
@@ -273,12 +268,12 @@ class Placer {
   // value, not the predicate.
   bool FollowInput(const Node& node, absl::FunctionRef<void(NodeId)> placed) {
     Group& group = GroupOf(node.id);
-    if (group.device >= 0 || node.op_name == "Const") return false;
+    if (group.device >= 0 || node.kind() == OpKind::kConst) return false;
     size_t size = node.inputs.size();
     if (node.kind() == OpKind::kSwitch || node.kind() == OpKind::kSwitchN) size = 1;
     for (size_t i = size; i-- > 0;) {
       const NodeId source = node.inputs[i].node;
-      if (!needed_[source] || function_.node(source).op_name == "Const") continue;
+      if (!needed_[source] || function_.node(source).kind() == OpKind::kConst) continue;
       if (colocation_.is_invariant[source] || GroupOf(source).device < 0) continue;
       if (!CanRun(node.id, GroupOf(source).device)) continue;
       group.device = GroupOf(source).device;

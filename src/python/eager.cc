@@ -66,7 +66,7 @@ bool NeedsOwnName(const OpDef& op, const AttrMap& given) {
 }
 
 EagerOp MakeEagerOp(const OpDef& op, absl::Span<const Tensor> inputs, AttrMap given) {
-  if (op.kind != OpKind::kPlain) {
+  if (!IsPlain(op.kind)) {
     ThrowStatus(absl::UnimplementedError(
         absl::StrCat(op.name, " runs only in graphs: call it in a gyre.function")));
   }

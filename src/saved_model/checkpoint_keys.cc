@@ -38,7 +38,8 @@ bool HasVariables(const MetaGraph& graph) {
 Endpoint Origin(const Function& function, Endpoint e) {
   for (size_t steps = 0; steps < function.nodes.size(); ++steps) {
     const Node& node = function.node(e.node);
-    if (node.op_name != "Identity" && node.op_name != "EnsureShape" && node.op_name != "Reshape")
+    if (node.kind() != OpKind::kIdentity && node.op_name != "EnsureShape" &&
+        node.op_name != "Reshape")
       return e;
     e = node.inputs[0];
   }
@@ -49,7 +50,8 @@ Endpoint Origin(const Function& function, Endpoint e) {
 std::vector<std::string> StringsAt(const Function& function, Endpoint e) {
   const Node& node = function.node(Origin(function, e).node);
   const Tensor* const value = node.attrs.Get<Tensor>("value");
-  if (node.op_name != "Const" || value == nullptr || value->dtype() != DType::kString) return {};
+  if (node.kind() != OpKind::kConst || value == nullptr || value->dtype() != DType::kString)
+    return {};
   const absl::Span<const std::string> strings = value->values<std::string>();
   return {strings.begin(), strings.end()};
 }

@@ -50,7 +50,7 @@ bool MakesNothing(const Firing& firing) {
   if (firing.is_plumbing || firing.is_call) return true;
   const OpDef* const op = Ops().Find(firing.op);
   if (op == nullptr) return false;
-  return op->traits.forwards || op->kind == OpKind::kArg || op->name == "Const";
+  return op->traits.forwards || op->kind == OpKind::kArg || op->kind == OpKind::kConst;
 }
 
 }  // namespace

@@ -42,11 +42,11 @@ void AddMany(const Node& node, std::map<std::string, ProgramVariable>& variables
 
 void AddAll(const Function& function, std::map<std::string, ProgramVariable>& variables) {
   for (const Node& node : function.nodes) {
-    if (node.op_name == "VarHandleOp" || node.op_name == "VariableV2" ||
-        node.op_name == "Variable") {
-      AddOne(node, variables);
-    } else if (node.op_name == "_VarHandlesOp") {
+    if (node.op == nullptr || !node.op->traits.makes_variable) continue;
+    if (node.attrs.Has("shared_names")) {
       AddMany(node, variables);
+    } else {
+      AddOne(node, variables);
     }
   }
 }

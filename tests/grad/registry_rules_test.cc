@@ -8,7 +8,7 @@ namespace {
 // Structured nodes, calls, arguments and results are differentiated by grad/ itself; primitives are
 // raised before.
 bool IsOfTheTransform(OpKind kind) {
-  return kind != OpKind::kPlain && kind != OpKind::kPlaceholder && kind != OpKind::kTransfer;
+  return !IsPlain(kind) && kind != OpKind::kPlaceholder && kind != OpKind::kTransfer;
 }
 
 TEST(RegistryRules, EveryOpHasARuleOrAReason) {

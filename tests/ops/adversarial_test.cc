@@ -2,6 +2,7 @@
 // or in a Status; and what its shape rule promised is what its kernel made.
 #include <cstdlib>
 
+#include "analysis/failure.h"
 #include "gtest/gtest.h"
 #include "ir/shape_context.h"
 #include "support/op_fuzz.h"
@@ -48,6 +49,18 @@ void CheckShapeRule(const FuzzedCall& call) {
   }
 }
 
+// What says that it cannot fail does not: passes run it where the program would not have.
+void CheckFailure(const FuzzedCall& call) {
+  std::vector<PartialShape> shapes;
+  for (const Tensor& input : call.inputs) {
+    if (input.is_ref() || !input.has_value()) return;
+    shapes.emplace_back(input.shape());
+  }
+  if (!CannotFail(call.node, shapes) || absl::IsResourceExhausted(call.outputs.status())) return;
+  EXPECT_TRUE(call.outputs.ok()) << call.ToString()
+                                 << "\nsays that it cannot fail: " << call.outputs.status();
+}
+
 class AdversarialOps : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(AdversarialOps, EndInValuesOrAStatus) {
@@ -66,6 +79,7 @@ TEST_P(AdversarialOps, EndInValuesOrAStatus) {
                                                              << call->outputs.status();
     }
     CheckShapeRule(*call);
+    CheckFailure(*call);
     if (HasFailure()) break;
   }
   RecordProperty("calls", made);

@@ -225,9 +225,38 @@ def check_file_access(root):
     return complaints
 
 
+# Ops describe themselves, in their registrations (src/ops). Where a layer still asks for an op by its name, and how
+# often: may fall, not rise. Importers' conventions are what src/graphdef and src/passes/raise are about.
+OP_NAMES = re.compile(r'\bop_name [!=]= "|(?:StartsWith|c_linear_search|contains|find)\([^;]*\bop_name\b')
+OP_NAME_FOLDERS = ("src/ops/", "src/graphdef/", "src/passes/raise/")
+OP_NAME_PLACES = {
+    "src/grad/kinds.cc": 12, "src/grad/product_sums.cc": 1, "src/grad/replay/captured_reads.cc": 4,
+    "src/grad/replay/recording.cc": 2, "src/grad/replay/resources.cc": 4, "src/grad/saved_values.cc": 3,
+    "src/grad/stacks/handles.cc": 1, "src/grad/stacks/rewrite.cc": 2, "src/ir/calls.cc": 1,
+    "src/passes/prune.cc": 1, "src/place/groups.cc": 1, "src/saved_model/checkpoint_keys.cc": 5,
+    "src/saved_model/saved_model.cc": 1,
+}
+
+
+def check_op_names(root):
+    """Ops describe themselves: no more comparisons with an op's name outside of src/ops than there were."""
+    complaints = []
+    for name in sources.source_files(root):
+        if not name.startswith("src/") or not name.endswith((".cc", ".h")) or name.startswith(OP_NAME_FOLDERS):
+            continue
+        count = sum(1 for line in sources.read(root, name).splitlines() if OP_NAMES.search(line))
+        if count > OP_NAME_PLACES.get(name, 0):
+            complaints.append(f"{name}: asks {count} times for an op by its name, at most "
+                              f"{OP_NAME_PLACES.get(name, 0)}: say it in the op's registration (kind, traits, rules)")
+        elif count < OP_NAME_PLACES.get(name, 0) and len(sources.source_files(root)) > 100:
+            complaints.append(f"{name}: asks {count} times for an op by its name now: say so in OP_NAME_PLACES")
+    return complaints
+
+
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
-          check_readmes, check_header_comments, check_nothing_local, check_file_access]
+          check_readmes, check_header_comments, check_nothing_local, check_file_access,
+          check_op_names]
 
 
 def report(results):

@@ -66,7 +66,7 @@ bool IsPlumbing(const Node& node) {
     case OpKind::kTransfer:
       return true;
     default:
-      return node.op_name == "NoOp" || (node.op != nullptr && node.op->traits.forwards);
+      return node.kind() == OpKind::kNoOp || (node.op != nullptr && node.op->traits.forwards);
   }
 }
 

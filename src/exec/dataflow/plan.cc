@@ -47,21 +47,20 @@ Step StepOf(OpKind kind) {
     case OpKind::kFor:
     case OpKind::kSymbolicGradient:
       return Step::kUnavailable;
+    case OpKind::kConst:
+      return Step::kConst;
+    case OpKind::kNoOp:
+      return Step::kNoOp;
+    case OpKind::kToBool:
+      return Step::kToBool;
+    case OpKind::kIdentity:
+      return Step::kIdentity;
     case OpKind::kPlain:
     case OpKind::kPlaceholder:
     case OpKind::kTransfer:
       return Step::kKernel;
   }
   return Step::kUnavailable;
-}
-
-// The plain ops that need no kernel call: known by what they are, not by how they are used.
-Step PlainStep(const Node& node) {
-  if (node.op_name == "Const") return Step::kConst;
-  if (node.op_name == "NoOp") return Step::kNoOp;
-  if (node.op_name == "ToBool") return Step::kToBool;
-  const bool is_one_to_one = node.inputs.size() == 1 && node.num_outputs() == 1;
-  return node.op_name == "Identity" && is_one_to_one ? Step::kIdentity : Step::kKernel;
 }
 
 // Fills in one function's plan, step by step.
@@ -140,7 +139,7 @@ class Builder {
     info.origin = plan_.lowered.origins[node.id];
     p.node = info.origin.is_plumbing ? &node : info.origin.node;
     info.frame = table_.frame_of_node[node.id];
-    p.step = node.kind() == OpKind::kPlain ? PlainStep(node) : StepOf(node.kind());
+    p.step = StepOf(node.kind());
     p.num_inputs = static_cast<uint32_t>(node.inputs.size());
     p.num_outputs = static_cast<uint32_t>(node.num_outputs());
     p.runs_dead = node.kind() == OpKind::kTransfer;
@@ -277,7 +276,7 @@ class Builder {
     }
     if (node.kind() == OpKind::kSwitch) return source(1).kind() == OpKind::kLoopCond;
     const OpKind from = source(0).kind();
-    if (node.kind() == OpKind::kLoopCond) return from == OpKind::kMerge || from == OpKind::kPlain;
+    if (node.kind() == OpKind::kLoopCond) return from == OpKind::kMerge || IsPlain(from);
     return from != OpKind::kEnter && from != OpKind::kNextIteration &&
            !is_throughway_[source(0).id];
   }

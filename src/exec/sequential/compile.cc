@@ -123,7 +123,7 @@ class Compiler {
       outputs = {args[node.attrs.GetOr<int64_t>("index", 0)]};
       return true;
     }
-    if (node.op_name == "Identity") {
+    if (node.kind() == OpKind::kIdentity) {
       outputs = {registers[node.inputs[0].node][node.inputs[0].slot]};
       return true;
     }
@@ -137,6 +137,9 @@ class Compiler {
     }
     switch (node.kind()) {
       case OpKind::kPlain:
+      case OpKind::kConst:
+      case OpKind::kNoOp:
+      case OpKind::kToBool:
         return WritePlain(node, scope, inputs, outputs);
       case OpKind::kCall:
         return WriteCall(node, scope, inputs, depth, outputs);
@@ -154,11 +157,11 @@ class Compiler {
     const uint32_t first = NewRegisters(static_cast<uint32_t>(outputs.size()));
     for (size_t slot = 0; slot < outputs.size(); ++slot)
       outputs[slot] = first + static_cast<uint32_t>(slot);
-    if (node.op_name == "Const") {
+    if (node.kind() == OpKind::kConst) {
       loop_->constants.emplace_back(first, &NodeAttr<Tensor>(node, "value"));
       return true;
     }
-    if (node.op_name == "NoOp") return true;
+    if (node.kind() == OpKind::kNoOp) return true;
     if (node.op == nullptr || node.op->stateful()) return false;
     absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
     if (!kernel.ok() || kernel->run == nullptr) return false;

@@ -64,7 +64,7 @@ bool HasReference(const OpDef& op) {
 // Control flow, constants and placeholders have an API of their own; references are for imported
 // graphs.
 bool IsWanted(const OpDef& op) {
-  return op.kind == OpKind::kPlain && op.name != "Const" && !absl::StartsWith(op.name, "_") &&
+  return IsPlain(op.kind) && op.kind != OpKind::kConst && !absl::StartsWith(op.name, "_") &&
          !HasFunctionAttr(op) && !HasReference(op);
 }
 

@@ -36,7 +36,7 @@ std::optional<DType> ReadType(const Node& node) {
 
 // The argument that the value is; -1: it is none.
 int ArgOf(const Function& function, Endpoint e) {
-  while (function.node(e.node).op_name == "Identity") e = function.node(e.node).inputs[0];
+  while (function.node(e.node).kind() == OpKind::kIdentity) e = function.node(e.node).inputs[0];
   const Node& node = function.node(e.node);
   if (node.kind() != OpKind::kArg) return -1;
   return static_cast<int>(node.attrs.GetOr<int64_t>("index", -1));

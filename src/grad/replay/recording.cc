@@ -81,7 +81,7 @@ class Recordable {
   // The gradient of an array follows the flow from op to op of all loops around, and does not see
   // that it goes through two of them.
   static bool CanRecordOp(const Node& node) {
-    return node.op != nullptr && !Brings(node) && node.kind() == OpKind::kPlain &&
+    return node.op != nullptr && !Brings(node) && IsPlain(node.kind()) &&
            !absl::StartsWith(node.op_name, "TensorArray");
   }
 

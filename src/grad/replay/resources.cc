@@ -72,7 +72,7 @@ ResourceSet Resources::Made(const std::string& function, const Node& node) const
   // Of gradients, too: no variable.
   const bool is_array = absl::StartsWith(node.op_name, "TensorArray");
   const bool is_maker =
-      node.op != nullptr && node.kind() == OpKind::kPlain && node.op_name != "Placeholder" &&
+      node.op != nullptr && IsPlain(node.kind()) && node.op_name != "Placeholder" &&
       std::none_of(node.signature.inputs.begin(), node.signature.inputs.end(),
                    [](const auto& in) { return IsHandle(in) || in.dtype == DType::kVariant; });
   const std::string name = node.attrs.GetOr<std::string>("shared_name", "");

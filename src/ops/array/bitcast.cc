@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 
@@ -70,6 +71,7 @@ void RegisterBitcast(OpRegistry& ops) {
       .doc = "The same bytes as elements of another type.",
       .shape = BitcastRule,
       .gradient = NotDifferentiable("bits are not numbers"),
+      .batch = {batch::Stacked},
       .kernel = Compute<ComputeBitcast>(),
   });
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
@@ -238,6 +239,21 @@ void ConcatGradient(GradientContext& g, ConcatInputs in) {
 void ConcatV1Gradient(GradientContext& g) { ConcatGradient(g, AxisFirst(g.num_inputs())); }
 void ConcatV2Gradient(GradientContext& g) { ConcatGradient(g, AxisLast(g.num_inputs())); }
 
+absl::Status ConcatV2Batch(BatchContext& c) {
+  const int axis = c.num_inputs() - 1;
+  GYRE_RETURN_IF_ERROR(c.NeedSame(axis));
+  std::vector<Expr> inputs = c.stacked_inputs(0, axis);
+  inputs.push_back(c.shifted_axes(axis));
+  return c.Emit(inputs);
+}
+
+absl::Status ConcatBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(0));
+  std::vector<Expr> inputs = c.stacked_inputs(1, c.num_inputs());
+  inputs.insert(inputs.begin(), c.shifted_axes(0));
+  return c.Emit(inputs);
+}
+
 }  // namespace
 
 void RegisterConcat(OpRegistry& ops) {
@@ -246,6 +262,7 @@ void RegisterConcat(OpRegistry& ops) {
       .doc = "Joins tensors along an axis (older form, axis first).",
       .shape = ConcatV1Rule,
       .gradient = {ConcatV1Gradient},
+      .batch = {ConcatBatch},
       .kernel = Compute<ComputeConcatV1>(),
   });
   ops.Add({
@@ -254,12 +271,14 @@ void RegisterConcat(OpRegistry& ops) {
       .doc = "Joins tensors along an axis.",
       .shape = ConcatV2Rule,
       .gradient = {ConcatV2Gradient},
+      .batch = {ConcatV2Batch},
       .kernel = Compute<ComputeConcatV2>(),
   });
   ops.Add({
       .schema = "ConcatOffset(concat_dim: int32, shape: N * shape_type) -> offset: N * shape_type "
                 "{N: int >= 2; shape_type: {int32, int64} = int32}",
       .doc = "Where each of the shapes begins in their concatenation.",
+      .traits = {.computes_shapes = true},
       .shape = ConcatOffsetRule,
       .gradient = NotDifferentiable("offsets are integers"),
       .kernel = Compute<ComputeConcatOffset>(),

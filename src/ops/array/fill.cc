@@ -1,6 +1,7 @@
 // Fill, ZerosLike, OnesLike: tensors of one value.
 #include <utility>
 
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
@@ -78,6 +79,16 @@ absl::Status ComputeOnesLike(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
+absl::Status FillBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(0));
+  return c.EmitAs("BroadcastTo", {c.stacked_for_output(1, c.input(0)), c.with_rows(c.input(0))});
+}
+
+Failure ZerosLikeFailure(const Node& node) {
+  const DType dtype = node.signature.inputs[0].dtype;
+  return IsTrivial(dtype) || dtype == DType::kString ? Failure::kNever : Failure::kByValues;
+}
+
 }  // namespace
 
 void RegisterFill(OpRegistry& ops) {
@@ -87,6 +98,7 @@ void RegisterFill(OpRegistry& ops) {
       .doc = "A tensor of the given shape whose elements are all one value.",
       .shape = FillRule,
       .gradient = {[](GradientContext& g) { g.Add(1, SumAll(g.grad())); }},
+      .batch = {FillBatch},
       .kernel = Compute<ComputeFill>(),
   });
   ops.Add({
@@ -95,6 +107,7 @@ void RegisterFill(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("the result is constant"),
+      .failure = ZerosLikeFailure,
       .kernel = Compute<ComputeZerosLike>(),
   });
   ops.Add({
@@ -104,6 +117,7 @@ void RegisterFill(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("the result is constant"),
+      .failure = fails::Never,
       .kernel = Compute<ComputeOnesLike>(),
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -261,6 +262,42 @@ void GatherV2Gradient(GradientContext& g) {
                          : AlongInput(g, 2, batch_dims));
 }
 
+int64_t IntegerOf(const Tensor& scalar) {
+  return scalar.dtype() == DType::kInt64 ? scalar.scalar<int64_t>() : scalar.scalar<int32_t>();
+}
+
+// Indices that differ, params that do not: their axis comes out at the front by itself, or is
+// brought there.
+absl::Status GatherFromSame(BatchContext& c, int64_t axis) {
+  const Expr gathered =
+      c.op("GatherV2", {c.input(0), c.input(1), c.builder().Int(static_cast<int32_t>(axis))});
+  std::vector<int32_t> perm(c.output_row_shape(0).rank() + 1);
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin(), perm.begin() + axis, perm.begin() + axis + 1);
+  return c.EmitAs("Transpose", {gathered, c.builder().Ints(perm)});
+}
+
+absl::Status GatherBatch(BatchContext& c) {
+  const bool has_axis = c.num_inputs() > 2;
+  if (has_axis) GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  const int64_t batch_dims = c.attr<int64_t>("batch_dims", 0);
+  if (batch_dims == 0 && !c.is_stacked(0)) {
+    int64_t axis = 0;
+    if (has_axis) {
+      if (c.constant(2) == nullptr) return batch::Refuse("its axis is not known");
+      axis = IntegerOf(*c.constant(2));
+    }
+    if (axis == 0) return c.EmitAs("GatherV2", {c.input(0), c.input(1), c.builder().Int(0)});
+    GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(0));
+    if (c.output_row_shape(0).has_rank()) return GatherFromSame(c, axis < 0 ? axis + rank : axis);
+  }
+  const Expr axis = has_axis ? c.shifted_axes(2) : c.builder().Int(1);
+  if (batch_dims == 0 && !c.is_stacked(1))
+    return c.EmitAs("GatherV2", {c.input(0), c.input(1), axis});
+  return c.EmitAs("GatherV2", {c.stacked(0), c.stacked(1), axis},
+                  {{"batch_dims", batch_dims < 0 ? batch_dims : batch_dims + 1}});
+}
+
 }  // namespace
 
 void RegisterGather(OpRegistry& ops) {
@@ -270,6 +307,7 @@ void RegisterGather(OpRegistry& ops) {
       .doc = "Rows of a tensor, by index (older form).",
       .shape = GatherV1Rule,
       .gradient = {GatherGradient},
+      .batch = {GatherBatch},
       .kernel = Compute<ComputeGather>(),
   });
   ops.Add({
@@ -279,6 +317,7 @@ void RegisterGather(OpRegistry& ops) {
       .doc = "Slices of a tensor along an axis, by index.",
       .shape = GatherV2Rule,
       .gradient = {GatherV2Gradient},
+      .batch = {GatherBatch},
       .kernel = Compute<ComputeGatherV2>(),
   });
 }

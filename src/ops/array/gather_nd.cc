@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/array/layout.h"
@@ -73,6 +74,12 @@ absl::Status GatherNdRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+absl::Status GatherNdBatch(BatchContext& c) {
+  if (!c.is_stacked(0)) return c.Emit({c.input(0), c.input(1)});
+  GYRE_RETURN_IF_ERROR(c.NeedRank(1).status());
+  return c.Emit({c.input(0), IndicesWithRow(c, 1)});
+}
+
 }  // namespace
 
 void RegisterGatherNd(OpRegistry& ops) {
@@ -82,6 +89,7 @@ void RegisterGatherNd(OpRegistry& ops) {
       .doc = "Slices of a tensor by index vectors over its leading dimensions.",
       .shape = GatherNdRule,
       .gradient = {AddGatheredNd},
+      .batch = {GatherNdBatch},
       .kernel = Compute<ComputeGatherNd>(),
   });
 }

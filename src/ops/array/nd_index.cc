@@ -85,4 +85,26 @@ absl::StatusOr<NdIndices> ResolveNdIndices(const KernelContext& ctx, const Tenso
   return result;
 }
 
+Expr IndicesWithRow(BatchContext& c, int i) {
+  const Expr indices = c.stacked(i);
+  if (!indices.ok()) return indices;
+  ExprBuilder& b = c.builder();
+  const int rank = c.row_shape(i).rank();
+  const Expr row = batch::WithOnesBehindRows(batch::CountTo(Cast(c.rows(), indices.dtype())), rank);
+  const auto known = c.row_shape(i).ToShape();
+  Expr dims;  // of one number for each index vector
+  if (known) {
+    std::vector<int32_t> row_dims(known->dims().begin(), known->dims().end());
+    row_dims.back() = 1;
+    dims = c.with_rows(b.Ints(row_dims));
+  } else {
+    const Expr vectors =
+        c.op("StridedSlice", {ShapeOf(indices), b.Ints({0}), b.Ints({-1}), b.Ints({1})},
+             {{"begin_mask", int64_t{1}}});
+    dims = batch::Joined({vectors, b.Ints({1})});
+  }
+  const Expr rows = c.op("BroadcastTo", {row, dims});
+  return c.op("ConcatV2", {rows, indices, b.Int(-1)});
+}
+
 }  // namespace gyre

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gyre/tensor.h"
+#include "ir/batch_context.h"
 #include "ops/kernel.h"
 
 namespace gyre {
@@ -33,5 +34,9 @@ struct NdIndices {
 // ignored ("indices[0] = [7] does not index into shape [4]"), or longer than the rank of `shape`.
 absl::StatusOr<NdIndices> ResolveNdIndices(const KernelContext& ctx, const Tensor& indices,
                                            const Shape& shape, BadIndices policy);
+
+// For batching rules: index vectors, input i, with the number of the row in front. Requirement: the
+// rank of input i is known.
+Expr IndicesWithRow(BatchContext& c, int i);
 
 }  // namespace gyre

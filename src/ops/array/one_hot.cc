@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -86,6 +87,12 @@ absl::Status OneHotRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+absl::Status OneHotBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  return c.Emit({c.input(0), c.input(1), c.input(2), c.input(3)},
+                {{"axis", c.shifted_axis_attr(-1)}});
+}
+
 }  // namespace
 
 void RegisterOneHot(OpRegistry& ops) {
@@ -95,6 +102,7 @@ void RegisterOneHot(OpRegistry& ops) {
       .doc = "One element per class along a new axis: `on` at the index, `off` elsewhere.",
       .shape = OneHotRule,
       .gradient = NotDifferentiable("the positions are integers"),
+      .batch = {OneHotBatch},
       .kernel = Compute<ComputeOneHot>(),
   });
 }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -150,6 +151,11 @@ void UnpackGradient(GradientContext& g) {
   g.Add(0, g.op("Pack", std::move(slices), {{"axis", g.attr<int64_t>("axis", 0)}}));
 }
 
+// Pack, Unpack.
+absl::Status AlongAxisBatch(BatchContext& c) {
+  return c.Emit(c.stacked_inputs(0, c.num_inputs()), {{"axis", c.shifted_axis_attr(0)}});
+}
+
 }  // namespace
 
 void RegisterPack(OpRegistry& ops) {
@@ -158,6 +164,7 @@ void RegisterPack(OpRegistry& ops) {
       .doc = "Stacks tensors of one shape along a new axis.",
       .shape = PackRule,
       .gradient = {PackGradient},
+      .batch = {AlongAxisBatch},
       .kernel = Compute<ComputePack>(),
   });
   ops.Add({
@@ -165,6 +172,7 @@ void RegisterPack(OpRegistry& ops) {
       .doc = "The slices of a tensor along an axis, which disappears.",
       .shape = UnpackRule,
       .gradient = {UnpackGradient},
+      .batch = {AlongAxisBatch},
       .kernel = Compute<ComputeUnpack>(),
   });
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
@@ -210,6 +211,16 @@ void MirrorPadGradient(GradientContext& g) {
   g.Add(0, Reshape(summed, dims.All()));
 }
 
+// Paddings, and a value to pad with.
+absl::Status PadBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  const Expr none = c.op("Reshape", {c.builder().Ints({0, 0}), c.builder().Ints({1, 2})});
+  std::vector<Expr> inputs = {c.input(0),
+                              batch::Joined({Cast(none, c.input_dtype(1)), c.input(1)})};
+  if (c.num_inputs() > 2) inputs.push_back(c.input(2));
+  return c.Emit(inputs);
+}
+
 }  // namespace
 
 void RegisterPad(OpRegistry& ops) {
@@ -219,6 +230,7 @@ void RegisterPad(OpRegistry& ops) {
       .doc = "A tensor with a border of zeros.",
       .shape = PadRule,
       .gradient = {PadGradient},
+      .batch = {PadBatch},
       .kernel = Compute<ComputePad>(),
   });
   ops.Add({
@@ -227,6 +239,7 @@ void RegisterPad(OpRegistry& ops) {
       .doc = "A tensor with a border of one value.",
       .shape = PadRule,
       .gradient = {PadV2Gradient},
+      .batch = {PadBatch},
       .kernel = Compute<ComputePadV2>(),
   });
   ops.Add({
@@ -235,6 +248,7 @@ void RegisterPad(OpRegistry& ops) {
       .doc = "A tensor with a border that mirrors what lies inside.",
       .shape = PadRule,
       .gradient = {MirrorPadGradient},
+      .batch = {PadBatch},
       .kernel = Compute<ComputeMirrorPad>(),
   });
 }

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
+#include "ir/simplify_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/rule_dims.h"
 #include "ops/registry.h"
@@ -242,6 +244,54 @@ void ExpandDimsGradient(GradientContext& g) {
   g.Add(0, g.op("Squeeze", {g.grad()}, {{"squeeze_dims", std::vector<int64_t>{*axis}}}));
 }
 
+// What a shape for Reshape says for a row, without a -1, which many rows, or none, would make
+// ambiguous.
+Expr ReshapeDims(BatchContext& c) {
+  if (const std::optional<Shape> known = c.output_row_shape(0).ToShape()) {
+    const std::vector<int32_t> dims(known->dims().begin(), known->dims().end());
+    return c.builder().Ints(dims);
+  }
+  const Expr dims = Cast(c.input(1), DType::kInt32);
+  const Expr axis = c.builder().Ints({0});
+  const Expr size = c.op("Prod", {c.row_dims(0), axis});
+  const Expr others = c.op("Maximum", {-c.op("Prod", {dims, axis}), c.builder().Int(1)});
+  return Where(c.op("Less", {dims, c.builder().Int(0)}), c.op("FloorDiv", {size, others}), dims);
+}
+
+absl::Status ReshapeBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), c.with_rows(ReshapeDims(c))}, {{"Tshape", DType::kInt32}});
+}
+
+absl::Status ExpandDimsBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), c.shifted_axes(1)});
+}
+
+absl::Status SqueezeBatch(BatchContext& c) {
+  std::vector<int64_t> axes = c.attr<std::vector<int64_t>>("squeeze_dims", {});
+  if (axes.empty()) {
+    const PartialShape& shape = c.row_shape(0);
+    if (!shape.IsFullyKnown()) return batch::Refuse("which axes have size 1 is not known");
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape.dim(i) == 1) axes.push_back(i);
+    }
+    if (axes.empty()) return c.EmitAs("Identity", {c.input(0)});
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? 0 : 1;
+  return c.Emit({c.input(0)}, {{"squeeze_dims", axes}});
+}
+
+// Of a chain of reshapes only the last one counts: the elements stay.
+void ReshapeSimplify(SimplifyContext& s) {
+  const Node* inner = s.Maker(0, "Reshape");
+  if (inner != nullptr && s.IsFree(s.InputOf(*inner, 1))) {
+    const Endpoint source = s.InputOf(*inner, 0);
+    s.Edit().inputs[0] = source;
+  }
+  simplify::IfShapeStays(s);
+}
+
 }  // namespace
 
 void RegisterReshape(OpRegistry& ops) {
@@ -249,23 +299,30 @@ void RegisterReshape(OpRegistry& ops) {
       .schema = "Reshape(tensor: T, shape: Tshape) -> output: T {T: type; "
                 "Tshape: {int32, int64} = int32}",
       .doc = "The same elements under another shape; one size may be -1 and is inferred.",
+      .traits = {.is_view = true},
       .shape = ReshapeRule,
       .gradient = {ReshapeGradient},
+      .batch = {ReshapeBatch},
+      .simplify = ReshapeSimplify,
       .kernel = Compute<ComputeReshape>(),
   });
   ops.Add({
       .schema = "Squeeze(input: T) -> output: T {T: type; squeeze_dims: list(int) >= 0 = []}",
       .doc = "Removes dimensions of size 1: all of them, or those listed.",
+      .traits = {.is_view = true},
       .shape = SqueezeRule,
       .gradient = {SqueezeGradient},
+      .batch = {SqueezeBatch},
       .kernel = Compute<ComputeSqueeze>(),
   });
   ops.Add({
       .schema = "ExpandDims(input: T, dim: Tdim) -> output: T {T: type; "
                 "Tdim: {int32, int64} = int32}",
       .doc = "Inserts a dimension of size 1.",
+      .traits = {.is_view = true},
       .shape = ExpandDimsRule,
       .gradient = {ExpandDimsGradient},
+      .batch = {ExpandDimsBatch},
       .kernel = Compute<ComputeExpandDims>(),
   });
   ops.Add({
@@ -273,6 +330,7 @@ void RegisterReshape(OpRegistry& ops) {
       .doc = "Its input, once that is known to have the promised shape.",
       .shape = EnsureShapeRule,
       .gradient = {gradient::PassOn},
+      .batch = {batch::ShapeAttr},
       .kernel = Compute<ComputeEnsureShape>(),
   });
 }

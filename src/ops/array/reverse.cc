@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -164,6 +165,11 @@ void ReverseSequenceGradient(GradientContext& g) {
                  {"batch_dim", g.attr<int64_t>("batch_dim", 0)}}));
 }
 
+absl::Status ReverseV2Batch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), c.shifted_axes(1)});
+}
+
 }  // namespace
 
 void RegisterReverse(OpRegistry& ops) {
@@ -174,6 +180,7 @@ void RegisterReverse(OpRegistry& ops) {
       .doc = "A tensor with some of its dimensions reversed.",
       .shape = ReverseRule,
       .gradient = {ReverseGradient},
+      .batch = {ReverseV2Batch},
       .kernel = Compute<ComputeReverse>(),
   });
   ops.Add({

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/array/nd_index.h"
@@ -246,6 +247,18 @@ void ScatterExtremumGradient(GradientContext& g) {
   if (g.wants(2)) g.Add(2, Named(g, 1, share) * is_update);
 }
 
+absl::Status ScatterNdBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  GYRE_RETURN_IF_ERROR(c.NeedRank(0).status());
+  const Expr shape = Cast(c.with_rows(c.input(2)), c.input_dtype(0));
+  return c.Emit({IndicesWithRow(c, 0), c.stacked(1), shape});
+}
+
+absl::Status TensorScatterBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedRank(1).status());
+  return c.Emit({c.stacked(0), IndicesWithRow(c, 1), c.stacked(2)});
+}
+
 }  // namespace
 
 void RegisterScatterNd(OpRegistry& ops) {
@@ -255,6 +268,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "Zeros with slices added at index vectors.",
       .shape = ScatterNdRule,
       .gradient = {ScatterNdGradient},
+      .batch = {ScatterNdBatch},
       .kernel = Compute<ComputeScatterNd>(),
   });
   ops.Add({
@@ -264,6 +278,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "A tensor with slices replaced at index vectors.",
       .shape = TensorScatterRule,
       .gradient = {ScatterUpdateGradient},
+      .batch = {TensorScatterBatch},
       .kernel = Compute<ComputeTensorScatter<Assign, Types<>>>(),
   });
   ops.Add({
@@ -272,6 +287,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "A tensor with slices added at index vectors.",
       .shape = TensorScatterRule,
       .gradient = {ScatterAddGradient},
+      .batch = {TensorScatterBatch},
       .kernel = Compute<ComputeTensorScatter<Add, AddTypes>>(),
   });
   ops.Add({
@@ -280,6 +296,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "A tensor with slices subtracted at index vectors.",
       .shape = TensorScatterRule,
       .gradient = {ScatterSubGradient},
+      .batch = {TensorScatterBatch},
       .kernel = Compute<ComputeTensorScatter<Sub, NumberTypes>>(),
   });
   ops.Add({
@@ -288,6 +305,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "A tensor with slices combined by minimum at index vectors.",
       .shape = TensorScatterRule,
       .gradient = {ScatterExtremumGradient},
+      .batch = {TensorScatterBatch},
       .kernel = Compute<ComputeTensorScatter<Min, RealTypes>>(),
   });
   ops.Add({
@@ -296,6 +314,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .doc = "A tensor with slices combined by maximum at index vectors.",
       .shape = TensorScatterRule,
       .gradient = {ScatterExtremumGradient},
+      .batch = {TensorScatterBatch},
       .kernel = Compute<ComputeTensorScatter<Max, RealTypes>>(),
   });
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/integers.h"
 #include "ops/registry.h"
 
@@ -70,36 +71,74 @@ absl::Status RankRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+absl::Status ShapeBatch(BatchContext& c) {
+  const DType dtype = c.attr<DType>("out_type", DType::kInt32);
+  for (int i = 0; i < c.num_inputs(); ++i) c.Set(i, Cast(c.row_dims(i), dtype), Rows::kSame);
+  return absl::OkStatus();
+}
+
+absl::Status RankBatch(BatchContext& c) {
+  const bool is_known = c.row_shape(0).has_rank();
+  c.Set(0, is_known ? c.builder().Int(c.row_shape(0).rank()) : c.op("Size", {c.row_dims(0)}),
+        Rows::kSame);
+  return absl::OkStatus();
+}
+
+absl::Status SizeBatch(BatchContext& c) {
+  const DType dtype = c.attr<DType>("out_type", DType::kInt32);
+  const Expr dims = Cast(c.row_dims(0), dtype);
+  c.Set(0, c.op("Prod", {dims, c.builder().Ints({0})}), Rows::kSame);
+  return absl::OkStatus();
+}
+
+// Sizes may not fit int32.
+Failure FailureOfSizes(const Node& node) {
+  return node.attrs.GetOr<DType>("out_type", DType::kInt32) == DType::kInt64 ? Failure::kNever
+                                                                             : Failure::kByValues;
+}
+
 }  // namespace
 
 void RegisterShape(OpRegistry& ops) {
   ops.Add({
       .schema = "Shape(input: T) -> output: out_type {T: type; out_type: {int32, int64} = int32}",
       .doc = "The dimensions of a tensor, as a vector.",
+      .traits = {.computes_shapes = true},
       .shape = ShapeRule,
       .gradient = NotDifferentiable("a shape does not depend on the elements"),
+      .batch = {ShapeBatch},
+      .failure = FailureOfSizes,
       .kernel = Compute<ComputeShape>(),
   });
   ops.Add({
       .schema = "ShapeN(input: N * T) -> output: N * out_type {N: int >= 1; T: type; "
                 "out_type: {int32, int64} = int32}",
       .doc = "The dimensions of each of several tensors.",
+      .traits = {.computes_shapes = true},
       .shape = ShapeRule,
       .gradient = NotDifferentiable("a shape does not depend on the elements"),
+      .batch = {ShapeBatch},
+      .failure = FailureOfSizes,
       .kernel = Compute<ComputeShape>(),
   });
   ops.Add({
       .schema = "Size(input: T) -> output: out_type {T: type; out_type: {int32, int64} = int32}",
       .doc = "The number of elements of a tensor.",
+      .traits = {.computes_shapes = true},
       .shape = SizeRule,
       .gradient = NotDifferentiable("a size does not depend on the elements"),
+      .batch = {SizeBatch},
+      .failure = FailureOfSizes,
       .kernel = Compute<ComputeSize>(),
   });
   ops.Add({
       .schema = "Rank(input: T) -> output: int32 {T: type}",
       .doc = "The number of dimensions of a tensor.",
+      .traits = {.computes_shapes = true},
       .shape = RankRule,
       .gradient = NotDifferentiable("a rank does not depend on the elements"),
+      .batch = {RankBatch},
+      .failure = fails::Never,
       .kernel = Compute<ComputeRank>(),
   });
 }

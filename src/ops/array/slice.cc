@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -135,6 +136,11 @@ void SliceGradient(GradientContext& g) {
   g.Add(0, g.op("Pad", {g.grad(), paddings}));
 }
 
+absl::Status SliceBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  return c.Emit({c.input(0), c.input_behind(0, 1), c.input_behind(-1, 2)});
+}
+
 }  // namespace
 
 void RegisterSlice(OpRegistry& ops) {
@@ -144,6 +150,7 @@ void RegisterSlice(OpRegistry& ops) {
       .doc = "The box of elements that starts at `begin`; a size of -1 means up to the end.",
       .shape = SliceRule,
       .gradient = {SliceGradient},
+      .batch = {SliceBatch},
       .kernel = Compute<ComputeSlice>(),
   });
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -171,6 +172,16 @@ void JoinPieces(GradientContext& g, int value, int axis) {
 void SplitGradient(GradientContext& g) { JoinPieces(g, 1, 0); }
 void SplitVGradient(GradientContext& g) { JoinPieces(g, 0, 2); }
 
+absl::Status SplitBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(0));
+  return c.Emit({c.shifted_axes(0), c.input(1)});
+}
+
+absl::Status SplitVBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  return c.Emit({c.input(0), c.input(1), c.shifted_axes(2)});
+}
+
 }  // namespace
 
 void RegisterSplit(OpRegistry& ops) {
@@ -180,6 +191,7 @@ void RegisterSplit(OpRegistry& ops) {
       .doc = "A tensor cut into equal pieces along an axis.",
       .shape = SplitRule,
       .gradient = {SplitGradient},
+      .batch = {SplitBatch},
       .kernel = Compute<ComputeSplit>(),
   });
   ops.Add({
@@ -188,6 +200,7 @@ void RegisterSplit(OpRegistry& ops) {
       .doc = "A tensor cut into pieces of given sizes along an axis.",
       .shape = SplitVRule,
       .gradient = {SplitVGradient},
+      .batch = {SplitVBatch},
       .kernel = Compute<ComputeSplitV>(),
   });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -201,6 +202,57 @@ void StridedSliceGradGradient(GradientContext& g) {
   g.Add(4, g.op("StridedSlice", {g.grad(), g.input(1), g.input(2), g.input(3)}, MaskAttrs(g)));
 }
 
+// The masks of a slice that begins with all rows.
+AttrMap MasksWithRows(const BatchContext& c) {
+  AttrMap masks;
+  for (const absl::string_view mask :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
+    const bool is_open = mask == "begin_mask" || mask == "end_mask";
+    masks.Set(mask, 2 * c.attr<int64_t>(mask, 0) + (is_open ? 1 : 0));
+  }
+  return masks;
+}
+
+// x[i] for an i that differs from row to row, and nothing else: a gather. False if it is not that.
+bool IsElementPerRow(const BatchContext& c) {
+  for (const absl::string_view mask :
+       {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"}) {
+    if (c.attr<int64_t>(mask, 0) != 0) return false;
+  }
+  const PartialShape& begin = c.row_shape(1);
+  return c.attr<int64_t>("shrink_axis_mask", 0) == 1 && begin.has_rank() && begin.rank() == 1 &&
+         begin.dim(0) == 1 && c.rows_of(3) == Rows::kSame;
+}
+
+absl::Status ElementPerRow(BatchContext& c) {
+  const DType dtype = c.input_dtype(1);
+  const Expr i = c.op("Squeeze", {c.stacked(1)}, {{"squeeze_dims", std::vector<int64_t>{1}}});
+  // An index counted from the end.
+  const PartialShape& shape = c.row_shape(0);
+  const Expr size =
+      shape.has_rank() && shape.dim(0) >= 0
+          ? c.builder().Scalar(dtype, static_cast<double>(shape.dim(0)))
+          : Cast(c.op("GatherV2", {c.row_dims(0), c.builder().Int(0), c.builder().Int(0)}), dtype);
+  const Expr index = Where(c.op("Less", {i, c.builder().Zero(dtype)}), i + size, i);
+  const bool is_stacked = c.is_stacked(0);
+  return c.EmitAs("GatherV2", {c.input(0), index, c.builder().Int(is_stacked ? 1 : 0)},
+                  {{"batch_dims", int64_t{is_stacked ? 1 : 0}}});
+}
+
+absl::Status StridedSliceBatch(BatchContext& c) {
+  if (c.rows_of(1) != Rows::kSame && IsElementPerRow(c)) return ElementPerRow(c);
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  return c.Emit({c.input(0), c.input_behind(0, 1), c.input_behind(0, 2), c.input_behind(1, 3)},
+                MasksWithRows(c));
+}
+
+absl::Status StridedSliceGradBatch(BatchContext& c) {
+  for (int i = 0; i < 4; ++i) GYRE_RETURN_IF_ERROR(c.NeedSame(i));
+  return c.Emit({c.with_rows(c.input(0)), c.input_behind(0, 1), c.input_behind(0, 2),
+                 c.input_behind(1, 3), c.input(4)},
+                MasksWithRows(c));
+}
+
 }  // namespace
 
 void RegisterStridedSlice(OpRegistry& ops) {
@@ -211,6 +263,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
       .doc = "A slice as Python writes it: ranges with steps, indices, new axes, an ellipsis.",
       .shape = StridedSliceRule,
       .gradient = {StridedSliceGradient},
+      .batch = {StridedSliceBatch},
       .kernel = Compute<ComputeStridedSlice>(),
   });
   ops.Add({
@@ -221,6 +274,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
       .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
       .shape = StridedSliceGradRule,
       .gradient = {StridedSliceGradGradient},
+      .batch = {StridedSliceGradBatch},
       .kernel = Compute<ComputeStridedSliceGrad>(),
   });
 }

@@ -3,7 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
+#include "ir/simplify_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/registry.h"
@@ -150,6 +152,17 @@ void TileGradient(GradientContext& g) {
 
 void BroadcastToGradient(GradientContext& g) { g.AddBroadcast(0, g.grad()); }
 
+absl::Status BroadcastToBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.stacked_for_output(0, c.input(1)), c.with_rows(c.input(1))});
+}
+
+absl::Status TileBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  const Expr one = Cast(c.builder().Ints({1}), c.input_dtype(1));
+  return c.Emit({c.input(0), batch::Joined({one, c.input(1)})});
+}
+
 }  // namespace
 
 void RegisterTile(OpRegistry& ops) {
@@ -159,6 +172,7 @@ void RegisterTile(OpRegistry& ops) {
       .doc = "Repeats a tensor along each of its dimensions.",
       .shape = TileRule,
       .gradient = {TileGradient},
+      .batch = {TileBatch},
       .kernel = Compute<ComputeTile>(),
   });
   ops.Add({
@@ -167,6 +181,8 @@ void RegisterTile(OpRegistry& ops) {
       .doc = "A tensor stretched to a shape that it broadcasts to.",
       .shape = BroadcastToRule,
       .gradient = {BroadcastToGradient},
+      .batch = {BroadcastToBatch},
+      .simplify = simplify::IfShapeStays,
       .kernel = Compute<ComputeBroadcastTo>(),
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
@@ -170,6 +171,7 @@ void RegisterTopK(OpRegistry& ops) {
       .doc = "The k largest elements of each row and where they stand, largest first.",
       .shape = TopKRule,
       .gradient = {TopKGradient},
+      .batch = {batch::FirstStacked},
       .kernel = Compute<ComputeTopK>(),
   });
 }

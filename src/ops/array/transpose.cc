@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
+#include "ir/simplify_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -143,6 +145,36 @@ void TransposeGradient(GradientContext& g) {
   g.Add(0, g.op("Transpose", {g.grad(), g.op("InvertPermutation", {g.input(1)})}));
 }
 
+absl::Status TransposeBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  const Expr perm = c.shifted_axes(1);
+  return c.Emit({c.input(0), batch::Joined({Cast(c.builder().Ints({0}), perm.dtype()), perm})});
+}
+
+bool IsInOrder(const std::vector<int64_t>& perm) {
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// Dimension i of the result is dimension outer[i] of the inner result: inner[outer[i]] of x.
+void TransposeSimplify(SimplifyContext& s) {
+  const auto outer = simplify::Integers(s.constant(1));
+  if (!outer) return;
+  if (IsInOrder(*outer)) return s.Replace(0, s.input(0));
+  const Node* inner_node = s.Maker(0, "Transpose");
+  if (inner_node == nullptr) return;
+  const auto inner = simplify::Integers(s.ConstantOf(*inner_node, 1));
+  if (!inner || inner->size() != outer->size()) return;
+  std::vector<int64_t> both;
+  for (const int64_t i : *outer) {
+    if (i < 0 || i >= static_cast<int64_t>(inner->size())) return;
+    both.push_back((*inner)[i]);
+  }
+  if (IsInOrder(both)) s.Replace(0, s.InputOf(*inner_node, 0));
+}
+
 }  // namespace
 
 void RegisterTranspose(OpRegistry& ops) {
@@ -151,6 +183,8 @@ void RegisterTranspose(OpRegistry& ops) {
       .doc = "A tensor with its dimensions in another order.",
       .shape = TransposeRule,
       .gradient = {TransposeGradient},
+      .batch = {TransposeBatch},
+      .simplify = TransposeSimplify,
       .kernel = Compute<ComputeTranspose>(),
   });
   ops.Add({

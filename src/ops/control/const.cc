@@ -35,6 +35,7 @@ absl::Status ConstShape(ShapeContext& c) {
 void RegisterConst(OpRegistry& ops) {
   ops.Add({.schema = "Const() -> output: dtype {value: tensor; dtype: type}",
            .doc = "The value of the attribute `value`.",
+           .kind = OpKind::kConst,
            .shape = ConstShape,
            .gradient = NotDifferentiable("a constant depends on nothing"),
            .kernel = Compute<Const>()});

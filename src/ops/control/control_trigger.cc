@@ -16,6 +16,7 @@ void RegisterControlTrigger(OpRegistry& ops) {
            .kernel = Compute<DoNothing>()});
   ops.Add({.schema = "NoOp() ->",
            .doc = "Does nothing; joins control edges.",
+           .kind = OpKind::kNoOp,
            .shape = shape::None,
            .gradient = NotDifferentiable("it has no value"),
            .kernel = Compute<DoNothing>()});

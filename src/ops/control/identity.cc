@@ -1,6 +1,8 @@
 // Identity, IdentityN, StopGradient, PreventGradient: values handed on.
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/control/forward.h"
 #include "ops/registry.h"
 
@@ -34,24 +36,32 @@ void PreventGradient(GradientContext& g) {
 void RegisterIdentity(OpRegistry& ops) {
   ops.Add({.schema = "Identity(input: T) -> output: T {T: type}",
            .doc = "Its input.",
-           .traits = {.forwards = true},
+           .kind = OpKind::kIdentity,
+           .traits = {.forwards = true, .is_view = true},
            .shape = IdentityShape,
            .gradient = {gradient::PassOn},
+           .batch = {.rule = batch::PassOn, .knows_lists = true},
+           .simplify = simplify::PassOn,
+           .failure = fails::Never,
            .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "IdentityN(input: T) -> output: T {T: list(type) >= 1}",
            .doc = "Its inputs, together: none is there before all are.",
            .shape = IdentityShape,
            .gradient = {gradient::PassOn},
+           .batch = {.rule = batch::PassOn, .knows_lists = true},
+           .simplify = simplify::PassOn,
            .kernel = Compute<IdentityN>()});
   ops.Add({.schema = "StopGradient(input: T) -> output: T {T: type}",
            .doc = "Its input, through which no gradient flows.",
            .shape = IdentityShape,
            .gradient = NotDifferentiable("it is there to stop gradients"),
+           .batch = {.rule = batch::PassOn, .knows_lists = true},
            .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "PreventGradient(input: T) -> output: T {T: type; message: string = ''}",
            .doc = "Its input; asking for a gradient through it is an error with `message`.",
            .shape = IdentityShape,
            .gradient = {PreventGradient},
+           .batch = {.rule = batch::PassOn, .knows_lists = true},
            .kernel = Compute<ForwardInput>()});
 }
 

@@ -1,4 +1,5 @@
 // Placeholder, PlaceholderWithDefault: values that the caller feeds.
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/control/forward.h"
@@ -55,6 +56,7 @@ void RegisterPlaceholder(OpRegistry& ops) {
            .doc = "A value that may be fed; its input otherwise.",
            .shape = DefaultShape,
            .gradient = {gradient::PassOn},
+           .batch = {batch::ShapeAttr},
            .kernel = Compute<ForwardDefault>()});
 }
 

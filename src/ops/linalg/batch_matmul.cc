@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/linalg/gemm.h"
@@ -114,6 +115,18 @@ void BatchMatMulGradient(GradientContext& g) {
   }
 }
 
+absl::Status BatchMatMulBatch(BatchContext& c) {
+  GYRE_ASSIGN_OR_RETURN(const int left, c.NeedRank(0));
+  GYRE_ASSIGN_OR_RETURN(const int right, c.NeedRank(1));
+  const int rank = std::max(left, right);
+  AttrMap attrs = {{"adj_x", c.attr<bool>("adj_x", false)},
+                   {"adj_y", c.attr<bool>("adj_y", false)}};
+  return c.EmitAs("BatchMatMulV2",
+                  {c.is_stacked(0) ? c.stacked(0, rank) : c.input(0),
+                   c.is_stacked(1) ? c.stacked(1, rank) : c.input(1)},
+                  std::move(attrs));
+}
+
 }  // namespace
 
 void RegisterBatchMatMul(OpRegistry& ops) {
@@ -124,6 +137,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
       .doc = "The products of a batch of pairs of matrices.",
       .shape = BatchMatMulShape,
       .gradient = {BatchMatMulGradient},
+      .batch = {BatchMatMulBatch},
       .kernel = Compute<&BatchMatMul>(),
   });
   ops.Add({
@@ -135,6 +149,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
              "broadcast to.",
       .shape = BatchMatMulShape,
       .gradient = {BatchMatMulGradient},
+      .batch = {BatchMatMulBatch},
       .kernel = Compute<&BatchMatMul>(),
   });
 }

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -252,6 +255,25 @@ absl::Status EinsumShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// A label of its own for the axis of rows, in front of what differs and of the result.
+absl::Status EinsumBatch(BatchContext& c) {
+  const std::string equation = c.attr<std::string>("equation", "");
+  const std::vector<std::string> sides = absl::StrSplit(equation, absl::MaxSplits("->", 1));
+  if (sides.size() != 2) return batch::Refuse("its equation names no result");
+  char label = 'A';
+  while (label <= 'Z' && absl::StrContains(equation, label)) ++label;
+  if (label > 'Z') return batch::Refuse("its equation leaves no label for the axis of rows");
+  std::vector<std::string> terms = absl::StrSplit(sides[0], ',');
+  std::vector<Expr> inputs;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.is_stacked(i)) terms[i].insert(terms[i].begin(), label);
+    inputs.push_back(c.input(i));
+  }
+  std::string all;
+  for (const std::string& term : terms) absl::StrAppend(&all, all.empty() ? "" : ",", term);
+  return c.Emit(inputs, {{"equation", absl::StrCat(all, "->", std::string(1, label), sides[1])}});
+}
+
 }  // namespace
 
 void RegisterEinsum(OpRegistry& ops) {
@@ -261,6 +283,7 @@ void RegisterEinsum(OpRegistry& ops) {
              "does not have.",
       .shape = EinsumShape,
       .gradient = {EinsumGradient},
+      .batch = {EinsumBatch},
       .kernel = Compute<&Einsum>(),
   });
 }

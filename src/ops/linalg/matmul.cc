@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/linalg/gemm.h"
@@ -128,6 +129,59 @@ void MatMulAddGradient(GradientContext& g) {
   if (g.wants(2)) g.Add(2, g.grad());
 }
 
+// With left matrices that differ and one on the right: one product of all their rows.
+absl::Status ProductOfRows(BatchContext& c) {
+  ExprBuilder& b = c.builder();
+  const auto dim = [&](Expr of, int axis) {
+    return c.op("StridedSlice", {of, b.Ints({axis}), b.Ints({axis + 1}), b.Ints({1})});
+  };
+  const PartialShape& left = c.row_shape(0);
+  Expr joined;  // the shape of all rows' matrices, one below the other
+  if (left.has_rank() && left.dim(1) > 0) {
+    joined = b.Ints({-1, static_cast<int32_t>(left.dim(1))});
+  } else {
+    const Expr dims = c.row_dims(0);
+    joined = batch::Joined({c.op("Mul", {dim(dims, 0), c.rows()}), dim(dims, 1)});
+  }
+  const Expr product = c.op("MatMul", {Reshape(c.input(0), joined), c.input(1)},
+                            {{"transpose_b", c.attr<bool>("transpose_b", false)}});
+  Expr row;  // the shape of one row's product
+  if (const std::optional<Shape> known = c.output_row_shape(0).ToShape()) {
+    row = b.Ints({static_cast<int32_t>(known->dim(0)), static_cast<int32_t>(known->dim(1))});
+  } else {
+    row = batch::Joined({dim(c.row_dims(0), 0), dim(ShapeOf(product), 1)});
+  }
+  return c.EmitAs("Reshape", {product, c.with_rows(row)});
+}
+
+// Matrix i, transposed. (What ops of batches do to complex numbers is more than that.)
+Expr Turned(BatchContext& c, int i) {
+  const Expr x = c.input(i);
+  return c.op("Transpose",
+              {x, c.is_stacked(i) ? c.builder().Ints({0, 2, 1}) : c.builder().Ints({1, 0})});
+}
+
+// The products of two matrices in each row.
+Expr ProductsOfMatrices(BatchContext& c) {
+  const bool turns[] = {c.attr<bool>("transpose_a", false), c.attr<bool>("transpose_b", false)};
+  if (!IsComplex(c.input_dtype(0))) {
+    return c.op("BatchMatMulV2", {c.input(0), c.input(1)},
+                {{"adj_x", turns[0]}, {"adj_y", turns[1]}});
+  }
+  return c.op("BatchMatMulV2",
+              {turns[0] ? Turned(c, 0) : c.input(0), turns[1] ? Turned(c, 1) : c.input(1)});
+}
+
+absl::Status MatMulBatch(BatchContext& c) {
+  if (!c.is_stacked(1) && !c.attr<bool>("transpose_a", false)) return ProductOfRows(c);
+  c.Set(0, ProductsOfMatrices(c));
+  return absl::OkStatus();
+}
+
+absl::Status MatMulAddBatch(BatchContext& c) {
+  return c.EmitAs("AddV2", {c.input(2), ProductsOfMatrices(c)});
+}
+
 }  // namespace
 
 void RegisterMatMul(OpRegistry& ops) {
@@ -139,6 +193,7 @@ void RegisterMatMul(OpRegistry& ops) {
       .doc = "The product of two matrices, each transposed first if asked for.",
       .shape = MatMulShape,
       .gradient = {MatMulGradient},
+      .batch = {MatMulBatch},
       .kernel = Compute<&MatMul>(),
   });
   ops.Add({
@@ -149,6 +204,7 @@ void RegisterMatMul(OpRegistry& ops) {
              "to it.",
       .shape = MatMulAddShape,
       .gradient = {MatMulAddGradient},
+      .batch = {MatMulAddBatch},
       .kernel = Compute<&MatMulAdd>(),
   });
 }

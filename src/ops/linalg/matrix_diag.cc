@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -207,6 +208,7 @@ void RegisterMatrixDiagV3(OpRegistry& ops) {
       .doc = "Matrices with the given diagonals, and padding elsewhere.",
       .shape = MatrixDiagShape,
       .gradient = {MatrixDiagGradient},
+      .batch = {batch::FirstStacked},
       .kernel = Compute<&MatrixDiag>(),
   });
 }

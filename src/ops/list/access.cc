@@ -1,5 +1,6 @@
 // TensorListPushBack, PopBack, GetItem, SetItem, Resize, Length, ElementShape: lists element by
 // element.
+#include "ops/list/list_batch.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -216,20 +217,70 @@ void SetItemGradient(GradientContext& g) {
 
 void ResizeGradient(GradientContext& g) { g.Add(0, ResizedLike(g, g.grad(), 0)); }
 
+absl::Status LengthOfListBatch(BatchContext& c) { return c.Emit({c.input(0)}, {}, {Rows::kSame}); }
+
+absl::Status GetItemBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  const AttrMap dtype = {{"element_dtype", c.node().signature.outputs[0].dtype}};
+  if (c.rows_of(1) == Rows::kSame)
+    return c.Emit({c.input(0), c.input(1), list_batch::ElementShape(c, 2)}, {},
+                  {list_batch::RowsOfElements(c)});
+  GYRE_RETURN_IF_ERROR(list_batch::NeedTensors(c));
+  // From one list each row takes another element.
+  if (c.rows_of(0) == Rows::kSame) {
+    return c.EmitAs("TensorListGather", {c.input(0), c.input(1), Cast(c.input(2), DType::kInt32)},
+                    dtype);
+  }
+  const Expr stack = c.op("TensorListStack",
+                          {c.input(0), Cast(list_batch::ElementShape(c, 2), DType::kInt32)}, dtype);
+  const Expr lists = batch::FirstAxesSwapped(
+      stack, c.output_row_shape(0).has_rank() ? c.output_row_shape(0).rank() + 2 : -1);
+  return c.EmitAs("GatherV2", {lists, c.input(1), c.builder().Int(1)},
+                  {{"batch_dims", int64_t{1}}});
+}
+
+absl::Status SetItemBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedElements(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  GYRE_ASSIGN_OR_RETURN(const Expr item, list_batch::Element(c, 2));
+  return c.Emit({c.input(0), c.input(1), item}, {}, {Rows::kElements});
+}
+
+absl::Status PushBackBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedElements(c));
+  GYRE_ASSIGN_OR_RETURN(const Expr item, list_batch::Element(c, 1));
+  return c.Emit({c.input(0), item}, {}, {Rows::kElements});
+}
+
+absl::Status PopBackBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), list_batch::ElementShape(c, 1)}, {},
+                {Rows::kElements, list_batch::RowsOfElements(c)});
+}
+
+absl::Status ResizeBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), c.input(1)}, {}, {Rows::kElements});
+}
+
 void RegisterChanges(OpRegistry& ops) {
   ops.Add({.schema = "TensorListPushBack(input_handle: variant, tensor: element_dtype) -> "
                      "output_handle: variant "
                      "{element_dtype: type}",
            .doc = "The list with one more element at its end.",
+           .traits = {.keeps_for_gradients = true},
            .shape = PushShape,
            .gradient = {PushBackGradient},
+           .batch = {.rule = PushBackBatch, .knows_lists = true},
            .kernel = Compute<PushBack>()});
   ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
                      "output_handle: variant, "
                      "tensor: element_dtype {element_dtype: type}",
            .doc = "The list without its last element, and that element.",
+           .traits = {.keeps_for_gradients = true},
            .shape = PopShape,
            .gradient = {PopBackGradient},
+           .batch = {.rule = PopBackBatch, .knows_lists = true},
            .kernel = Compute<PopBack>()});
   ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
                      "-> output_handle: "
@@ -237,12 +288,14 @@ void RegisterChanges(OpRegistry& ops) {
            .doc = "The list with another element at `index`.",
            .shape = SetShape,
            .gradient = {SetItemGradient},
+           .batch = {.rule = SetItemBatch, .knows_lists = true},
            .kernel = Compute<SetItem>()});
   ops.Add(
       {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
        .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",
        .shape = ResizeShape,
        .gradient = {ResizeGradient},
+       .batch = {.rule = ResizeBatch, .knows_lists = true},
        .kernel = Compute<Resize>()});
 }
 
@@ -257,11 +310,14 @@ void RegisterListAccess(OpRegistry& ops) {
        .doc = "The list's element at `index`; one that is uninitialised reads as zeros.",
        .shape = GetShape,
        .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
+       .batch = {.rule = GetItemBatch, .knows_lists = true},
        .kernel = Compute<GetItem>()});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",
+           .traits = {.keeps_for_gradients = true},
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is an integer"),
+           .batch = {.rule = LengthOfListBatch, .knows_lists = true},
            .kernel = Compute<Length>()});
   ops.Add({.schema = "TensorListElementShape(input_handle: variant) -> element_shape: shape_type "
                      "{shape_type: "

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/array/layout.h"
+#include "ops/list/list_batch.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -239,6 +240,51 @@ void SumGradient(GradientContext& g) {
   }
 }
 
+// What is added to elements: to one, or to several, whose rows go in front.
+absl::Status AddAtBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedElements(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  if (c.input_dtype(2) == DType::kVariant) {
+    if (c.rows_of(2) != Rows::kElements) return batch::Refuse("a list for all rows is added to it");
+    return c.Emit({c.input(0), c.input(1), c.input(2)}, {}, {Rows::kElements});
+  }
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(1));
+  const Expr values = c.stacked(2);
+  return c.Emit(
+      {c.input(0), c.input(1),
+       rank == 0 ? values : batch::FirstAxesSwapped(values, batch::RankWithRows(c.row_shape(2)))},
+      {}, {Rows::kElements});
+}
+
+absl::Status ClearAtBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  return c.Emit({c.input(0), c.input(1)}, {}, {Rows::kElements});
+}
+
+absl::Status ItemsOrZerosBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  if (c.node().signature.outputs[0].dtype == DType::kVariant)
+    return batch::Refuse("it is a list of lists");
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(1));
+  if (rank == 0) return c.Emit({c.input(0), c.input(1), c.with_rows(c.input(2))});
+  const Expr count = c.op("Size", {c.input(1)});
+  const Expr dims = batch::Joined(
+      {c.op("ExpandDims", {count, c.builder().Int(0)}), c.with_rows(batch::Behind(c.input(2)))});
+  const Expr items = c.op("_TensorListItemsOrZeros", {c.input(0), c.input(1), dims},
+                          {{"T", c.node().signature.outputs[0].dtype}});
+  c.Set(0, batch::FirstAxesSwapped(items, batch::RankWithRows(c.output_row_shape(0))));
+  return absl::OkStatus();
+}
+
+absl::Status SumOfListsBatch(BatchContext& c) {
+  std::vector<Expr> lists;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.rows_of(i) != Rows::kElements) return batch::Refuse("a list for all rows is added to it");
+    lists.push_back(c.input(i));
+  }
+  return c.Emit(lists, {}, {Rows::kElements});
+}
+
 }  // namespace
 
 void RegisterListAdjoint(OpRegistry& ops) {
@@ -250,6 +296,7 @@ void RegisterListAdjoint(OpRegistry& ops) {
                   "scalar or a vector; elements that are not there are zero.",
            .shape = AddAtShape,
            .gradient = {AddAtGradient},
+           .batch = {.rule = AddAtBatch, .knows_lists = true},
            .kernel = Compute<AddAt>()});
   ops.Add({.schema = "_TensorListClearAt(list: variant, indices: int32) -> output: variant",
            .doc = "The list without its elements at `indices`, a scalar or a vector: it stays as "
@@ -258,6 +305,7 @@ void RegisterListAdjoint(OpRegistry& ops) {
            .gradient = {[](GradientContext& g) {
              g.Add(0, g.op("_TensorListClearAt", {g.grad(), g.input(1)}));
            }},
+           .batch = {.rule = ClearAtBatch, .knows_lists = true},
            .kernel = Compute<ClearAt>()});
   ops.Add({.schema = "_TensorListItemsOrZeros(list: variant, indices: int32, dims: int32) -> "
                      "values: T {T: type}",
@@ -265,12 +313,14 @@ void RegisterListAdjoint(OpRegistry& ops) {
                   "`dims`; elements that are not there are zero.",
            .shape = ItemsShape,
            .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
+           .batch = {.rule = ItemsOrZerosBatch, .knows_lists = true},
            .kernel = Compute<ItemsOrZeros>()});
   ops.Add({.schema = "_TensorListSum(lists: N * variant) -> sum: variant {N: int >= 1}",
            .doc = "The lists added element by element, as long as the longest; elements that are "
                   "not there are zero.",
            .shape = SumShape,
            .gradient = {SumGradient},
+           .batch = {.rule = SumOfListsBatch, .knows_lists = true},
            .kernel = Compute<SumLists>()});
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "ops/dispatch.h"
+#include "ops/list/list_batch.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -286,6 +287,26 @@ void ConcatGradient(GradientContext& g) {
   g.Add(0, g.op("TensorListSplit", {g.grad(), g.builder().Int(-1), g.output(1)}));
 }
 
+absl::Status StackListBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedTensors(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  const Expr stack = c.op("TensorListStack", {c.input(0), list_batch::ElementShape(c, 1)},
+                          {{"element_dtype", c.node().signature.outputs[0].dtype},
+                           {"num_elements", c.attr<int64_t>("num_elements", -1)}});
+  c.Set(0, batch::FirstAxesSwapped(stack, batch::RankWithRows(c.output_row_shape(0))));
+  return absl::OkStatus();
+}
+
+absl::Status GatherListBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedTensors(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  const Expr elements =
+      c.op("TensorListGather", {c.input(0), c.input(1), list_batch::ElementShape(c, 2)},
+           {{"element_dtype", c.node().signature.outputs[0].dtype}});
+  c.Set(0, batch::FirstAxesSwapped(elements, batch::RankWithRows(c.output_row_shape(0))));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterListJoin(OpRegistry& ops) {
@@ -296,6 +317,7 @@ void RegisterListJoin(OpRegistry& ops) {
        .doc = "The list's elements as the rows of one tensor; uninitialised ones are zeros.",
        .shape = StackShape,
        .gradient = {StackGradient},
+       .batch = {.rule = StackListBatch, .knows_lists = true},
        .kernel = Compute<Stack>()});
   ops.Add({.schema = "TensorListGather(input_handle: variant, indices: int32, element_shape: "
                      "int32) -> values: "
@@ -304,6 +326,7 @@ void RegisterListJoin(OpRegistry& ops) {
                   "are zeros.",
            .shape = GatherShape,
            .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
+           .batch = {.rule = GatherListBatch, .knows_lists = true},
            .kernel = Compute<Gather>()});
   ops.Add({.schema =
                "TensorListConcat(input_handle: variant) -> tensor: element_dtype, lengths: int64 "

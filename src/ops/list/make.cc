@@ -2,6 +2,7 @@
 #include "base/checked_math.h"
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
+#include "ops/list/list_batch.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -135,6 +136,19 @@ void FromTensorGradient(GradientContext& g) {
                  {"num_elements", int64_t{rows && !rows->empty() ? (*rows)[0] : -1}}}));
 }
 
+// EmptyTensorList, TensorListReserve.
+absl::Status MakeListBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(0));
+  return c.Emit({list_batch::ElementShape(c, 0), c.input(1)}, {}, {Rows::kElements});
+}
+
+absl::Status ListFromTensorBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedTensors(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  const Expr elements = batch::FirstAxesSwapped(c.input(0), batch::RankWithRows(c.row_shape(0)));
+  return c.Emit({elements, list_batch::ElementShape(c, 1)}, {}, {Rows::kElements});
+}
+
 }  // namespace
 
 void RegisterMakeList(OpRegistry& ops) {
@@ -143,8 +157,10 @@ void RegisterMakeList(OpRegistry& ops) {
            "EmptyTensorList(element_shape: shape_type, max_num_elements: int32) -> handle: variant "
            "{element_dtype: type; shape_type: indextype}",
        .doc = "A list without elements, which may grow to `max_num_elements` (-1: without limit).",
+       .traits = {.keeps_for_gradients = true},
        .shape = NewListShape,
        .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
+       .batch = {.rule = MakeListBatch, .knows_lists = true, .makes_list = true},
        .kernel = Compute<MakeEmpty>()});
   ops.Add(
       {.schema =
@@ -153,6 +169,7 @@ void RegisterMakeList(OpRegistry& ops) {
        .doc = "A list of `num_elements` uninitialised elements.",
        .shape = NewListShape,
        .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
+       .batch = {.rule = MakeListBatch, .knows_lists = true, .makes_list = true},
        .kernel = Compute<Reserve>()});
   ops.Add({.schema = "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> "
                      "output_handle: variant "
@@ -160,6 +177,7 @@ void RegisterMakeList(OpRegistry& ops) {
            .doc = "A list of the tensor's rows.",
            .shape = FromTensorShape,
            .gradient = {FromTensorGradient},
+           .batch = {.rule = ListFromTensorBatch, .knows_lists = true},
            .kernel = Compute<FromTensor>()});
   ops.Add(
       {.schema =

@@ -1,6 +1,7 @@
 // OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: some tensors, or none; and,
 // for their gradients, _OptionalZero and _OptionalGetOrZeros.
 #include "absl/algorithm/container.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/list/list_rules.h"
@@ -278,6 +279,34 @@ void RegisterGradients(OpRegistry& ops) {
            .kernel = Compute<GetOrZeros>()});
 }
 
+absl::Status OptionalNoneBatch(BatchContext& c) { return c.Emit({}, {}, {Rows::kElements}); }
+
+absl::Status OptionalFromValueBatch(BatchContext& c) {
+  std::vector<Expr> components;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const bool is_list = c.rows_of(i) == Rows::kElements;
+    if (!is_list && c.input_dtype(i) == DType::kVariant)
+      return batch::Refuse("a list that is the same for all rows is kept for the gradient");
+    components.push_back(is_list ? c.input(i) : c.stacked(i));
+  }
+  return c.Emit(components, {}, {Rows::kElements});
+}
+
+absl::Status OptionalGetValueBatch(BatchContext& c) {
+  auto shapes = c.attr<std::vector<PartialShape>>("output_shapes", {});
+  std::vector<Rows> rows;
+  for (size_t i = 0; i < c.node().signature.outputs.size(); ++i) {
+    const bool is_list = c.node().signature.outputs[i].dtype == DType::kVariant;
+    rows.push_back(is_list ? Rows::kElements : Rows::kStacked);
+    if (!is_list && i < shapes.size()) shapes[i] = batch::WithRowAxis(shapes[i], -1);
+  }
+  return c.Emit({c.input(0)}, {{"output_shapes", shapes}}, rows);
+}
+
+absl::Status OptionalHasValueBatch(BatchContext& c) {
+  return c.Emit({c.input(0)}, {}, {Rows::kSame});
+}
+
 }  // namespace
 
 absl::StatusOr<RefPtr<Object>> MakeOptional(VariantParts parts, Tensor::Alloc alloc) {
@@ -294,25 +323,33 @@ void RegisterOptional(OpRegistry& ops) {
                      "{Toutput_types: list(type) >= "
                      "1}",
            .doc = "An optional that holds the components.",
+           .traits = {.keeps_for_gradients = true},
            .shape = shape::Scalar,
            .gradient = {FromValueGradient},
+           .batch = {.rule = OptionalFromValueBatch, .knows_lists = true, .makes_list = true},
            .kernel = Compute<FromValue>()});
   ops.Add({.schema = "OptionalNone() -> optional: variant",
            .doc = "An optional that holds nothing.",
+           .traits = {.keeps_for_gradients = true},
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("it has no inputs"),
+           .batch = {.rule = OptionalNoneBatch, .knows_lists = true, .makes_list = true},
            .kernel = Compute<WithoutComponents<Optional::State::kNone>>()});
   ops.Add({.schema = "OptionalHasValue(optional: variant) -> has_value: bool",
            .doc = "Whether an optional holds something.",
+           .traits = {.keeps_for_gradients = true},
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is a bool"),
+           .batch = {.rule = OptionalHasValueBatch, .knows_lists = true},
            .kernel = Compute<HasValue>()});
   ops.Add({.schema = "OptionalGetValue(optional: variant) -> components: output_types "
                      "{output_types: list(type) >= 1; "
                      "output_shapes: list(shape) >= 1}",
            .doc = "What an optional holds; an error if that is nothing.",
+           .traits = {.keeps_for_gradients = true},
            .shape = GetValueShape,
            .gradient = {GetValueGradient},
+           .batch = {.rule = OptionalGetValueBatch, .knows_lists = true},
            .kernel = Compute<GetValue>()});
   RegisterGradients(ops);
 }

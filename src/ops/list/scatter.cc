@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/array/rule_dims.h"
+#include "ops/list/list_batch.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -118,6 +119,22 @@ void ScatterIntoGradient(GradientContext& g) {
   g.Add(0, ResizedLike(g, others, 0));
 }
 
+// Tensors that become elements `indices`, an input: their rows go in front.
+absl::Status ScatterIntoExistingBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedElements(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  const Expr elements = batch::FirstAxesSwapped(c.stacked(1), batch::RankWithRows(c.row_shape(1)));
+  return c.Emit({c.input(0), elements, c.input(2)}, {}, {Rows::kElements});
+}
+
+absl::Status ScatterIntoNewBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(list_batch::NeedTensors(c));
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  const Expr elements = batch::FirstAxesSwapped(c.input(0), batch::RankWithRows(c.row_shape(0)));
+  return c.Emit({elements, c.input(1), list_batch::ElementShape(c, 2), c.input(3)}, {},
+                {Rows::kElements});
+}
+
 }  // namespace
 
 void RegisterListScatter(OpRegistry& ops) {
@@ -138,6 +155,7 @@ void RegisterListScatter(OpRegistry& ops) {
               "the tensor's rows.",
        .shape = ScatterShape,
        .gradient = {ScatterGradient},
+       .batch = {.rule = ScatterIntoNewBatch, .knows_lists = true},
        .kernel = Compute<Scatter>()});
   ops.Add({.schema = "TensorListScatterIntoExistingList(input_handle: variant, tensor: "
                      "element_dtype, indices: int32) "
@@ -145,6 +163,7 @@ void RegisterListScatter(OpRegistry& ops) {
            .doc = "The list with the tensor's rows as its elements at `indices`.",
            .shape = ScatterIntoShape,
            .gradient = {ScatterIntoGradient},
+           .batch = {.rule = ScatterIntoExistingBatch, .knows_lists = true},
            .kernel = Compute<ScatterInto>()});
 }
 

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 #include "ops/variant_ops.h"
 
@@ -153,6 +155,10 @@ absl::Status AddElements(KernelContext& ctx, const void* a, const Tensor& b, voi
   });
 }
 
+void AddNSimplify(SimplifyContext& s) {
+  if (s.num_inputs() == 1) s.Replace(0, s.input(0));
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> AddTensors(KernelContext& ctx, const Tensor& a, const Tensor& b) {
@@ -182,6 +188,8 @@ void RegisterAddN(OpRegistry& ops) {
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = AddNShape,
            .gradient = {SumOfAllGradient},
+           .batch = {batch::Stacked},
+           .simplify = AddNSimplify,
            .kernel = MakeAddN});
   ops.Add({.schema =
                "AccumulateNV2(inputs: N * T) -> sum: T {N: int >= 1; T: numbertype; shape: shape}",
@@ -189,6 +197,7 @@ void RegisterAddN(OpRegistry& ops) {
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = AccumulateShape,
            .gradient = {SumOfAllGradient},
+           .batch = {batch::ShapeAttr},
            .kernel = Compute<&Accumulate>()});
 }
 

@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
 
@@ -157,6 +158,17 @@ void SquaredDifferenceGradient(GradientContext& g) {
   if (g.wants(1)) g.AddBroadcast(1, -to_x);
 }
 
+void AddSimplify(SimplifyContext& s) {
+  const double zero = IsFloating(s.output_dtype(0)) ? -0.0 : 0.0;
+  if (!simplify::IfNeutral(s, 1, zero)) simplify::IfNeutral(s, 0, zero);
+}
+
+void SubSimplify(SimplifyContext& s) { simplify::IfNeutral(s, 1, 0.0); }
+
+void MulSimplify(SimplifyContext& s) {
+  if (!simplify::IfNeutral(s, 1, 1.0)) simplify::IfNeutral(s, 0, 1.0);
+}
+
 }  // namespace
 
 BinaryRow AddRow(DType dtype) {
@@ -176,24 +188,28 @@ void RegisterArithmetic(OpRegistry& ops) {
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
            .gradient = {AddGradient},
+           .simplify = AddSimplify,
+           .failure = fails::ByShapes,
            .kernel = MakeAdd});
   ops.Add({.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
            .doc = "x + y.",
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = shape::Broadcast,
            .gradient = {AddGradient},
+           .simplify = AddSimplify,
+           .failure = fails::ByShapes,
            .kernel = ForTypes<AddKernel, NumberTypes>("T")});
   AddBinaryOp(ops, "Sub", kAnyNumberTypes, "x - y.", ForTypes<SubKernel, NumberTypes>("T"),
-              {SubGradient});
+              {SubGradient}, {.simplify = SubSimplify});
   AddBinaryOp(ops, "Mul", kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"),
-              {MulGradient}, true);
+              {MulGradient}, {.commutative = true, .simplify = MulSimplify});
   AddBinaryOp(
       ops, "SquaredDifference",
       "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
       "(x - y)², of complex numbers |x - y|².",
       ForTypes<SquaredDifferenceKernel,
                Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>>("T"),
-      {SquaredDifferenceGradient}, true);
+      {SquaredDifferenceGradient}, {.commutative = true});
   AddUnaryOp(ops, "Square",
              "{bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "
              "uint64, complex64, "

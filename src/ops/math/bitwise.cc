@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -80,13 +81,13 @@ using RightShiftKernel = Binary<RightShiftFn, T>;
 void RegisterBitwise(OpRegistry& ops) {
   const Gradient none = NotDifferentiable("the operands are integers");
   AddBinaryOp(ops, "BitwiseAnd", kIntTypes, "The bits that are set in x and in y.",
-              ForTypes<BitwiseAndKernel, IntTypes>("T"), none, true);
+              ForTypes<BitwiseAndKernel, IntTypes>("T"), none, {.commutative = true});
   AddBinaryOp(ops, "BitwiseOr", kIntTypes, "The bits that are set in x or in y.",
-              ForTypes<BitwiseOrKernel, IntTypes>("T"), none, true);
+              ForTypes<BitwiseOrKernel, IntTypes>("T"), none, {.commutative = true});
   AddBinaryOp(ops, "BitwiseXor", kIntTypes, "The bits that are set in either x or y.",
-              ForTypes<BitwiseXorKernel, IntTypes>("T"), none, true);
+              ForTypes<BitwiseXorKernel, IntTypes>("T"), none, {.commutative = true});
   AddUnaryOp(ops, "Invert", kIntTypes, "The bits that are not set in x.",
-             ForTypes<InvertKernel, IntTypes>("T"), none);
+             ForTypes<InvertKernel, IntTypes>("T"), none, simplify::Involution);
   AddBinaryOp(ops, "LeftShift", kIntTypes,
               "x shifted left by y bits; y is clamped to [0, width - 1].",
               ForTypes<LeftShiftKernel, IntTypes>("T"), none);

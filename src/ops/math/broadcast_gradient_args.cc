@@ -94,6 +94,7 @@ void RegisterBroadcastGradientArgs(OpRegistry& ops) {
       {.schema = "BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T {T: {int32, int64} = int32}",
        .doc = "The axes over which the gradients of operands of shapes s0 and s1, broadcast "
               "together, are summed.",
+       .traits = {.computes_shapes = true},
        .shape = TwoVectors,
        .gradient = NotDifferentiable("the operands are integers"),
        .kernel = Compute<&BroadcastGradientArgs>()});

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -263,6 +264,69 @@ void CastGradient(GradientContext& g) {
   g.Add(0, Cast(g.grad(), g.input_dtype(0)));
 }
 
+// How many bits of magnitude an integer type has, sign apart; 0 for what is none.
+int IntegerBits(DType type) {
+  switch (type) {
+    case DType::kInt8:
+      return 7;
+    case DType::kUint8:
+      return 8;
+    case DType::kInt16:
+      return 15;
+    case DType::kUint16:
+      return 16;
+    case DType::kInt32:
+      return 31;
+    case DType::kUint32:
+      return 32;
+    case DType::kInt64:
+      return 63;
+    case DType::kUint64:
+      return 64;
+    default:
+      return 0;
+  }
+}
+
+bool IsSigned(DType type) { return IntegerBits(type) % 2 == 1; }
+
+// Every value of `from` is one of `to`, and comes back from there.
+bool Widens(DType from, DType to) {
+  if (from == to) return true;
+  const int from_bits = IntegerBits(from);
+  const int to_bits = IntegerBits(to);
+  if (from_bits > 0 && to_bits > 0)
+    return from_bits <= to_bits && (IsSigned(to) || !IsSigned(from));
+  if (from_bits > 0) return to == DType::kDouble && from_bits <= 32;
+  if (to == DType::kDouble) return IsFloating(from);
+  return to == DType::kFloat && (from == DType::kHalf || from == DType::kBfloat16);
+}
+
+// Through a wider type and back, or on: the detour changes nothing.
+void CastSimplify(SimplifyContext& s) {
+  const Endpoint x = s.input(0);
+  const DType to = s.output_dtype(0);
+  if (s.TypeOf(x) == to) return s.Replace(0, x);
+  const Node* inner = s.Maker(0, "Cast");
+  if (inner == nullptr) return;
+  const Endpoint source = s.InputOf(*inner, 0);
+  const DType from = s.TypeOf(source);
+  if (!Widens(from, s.TypeOf(x))) return;
+  if (from == to) return s.Replace(0, source);
+  if (IntegerBits(from) == 0 || IntegerBits(s.TypeOf(x)) == 0) return;
+  Node& direct = s.Edit();
+  direct.inputs[0] = source;
+  direct.attrs.Set("SrcT", from);
+  direct.signature.inputs[0].dtype = from;
+}
+
+// Of text by what it says.
+Failure CastFailure(const Node& node) {
+  const bool has_text = node.signature.inputs[0].dtype == DType::kString ||
+                        node.signature.outputs[0].dtype == DType::kString;
+  return has_text ? Failure::kByValues : Failure::kNever;
+}
+
 }  // namespace
 
 void RegisterCast(OpRegistry& ops) {
@@ -273,6 +337,8 @@ void RegisterCast(OpRegistry& ops) {
            .traits = {.elementwise = true},
            .shape = CastShape,
            .gradient = {CastGradient},
+           .simplify = CastSimplify,
+           .failure = CastFailure,
            .kernel = Compute<&CastTensor>()});
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/elementwise.h"
@@ -51,6 +52,10 @@ void CheckNumericsGradient(GradientContext& g) {
   g.Add(0, g.op("CheckNumerics", {g.grad()}, {{"message", message}}));
 }
 
+absl::Status CheckNumericsBatch(BatchContext& c) {
+  return c.Emit({c.input(0)}, {}, {c.rows_of(0)});
+}
+
 }  // namespace
 
 void RegisterCheckNumerics(OpRegistry& ops) {
@@ -61,6 +66,7 @@ void RegisterCheckNumerics(OpRegistry& ops) {
            .traits = {.effect = Effect::kIo, .elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = {CheckNumericsGradient},
+           .batch = {CheckNumericsBatch},
            .kernel = ForTypes<CheckNumericsKernel, FloatTypes>("T")});
 }
 

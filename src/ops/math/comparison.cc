@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
@@ -137,7 +138,15 @@ void AddOrder(OpRegistry& ops, absl::string_view name, absl::string_view doc,
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
+           .failure = fails::ByShapes,
            .kernel = std::move(kernel)});
+}
+
+// Tensors that cannot be broadcast together may be asked for, too.
+absl::Status EqualityBatch(BatchContext& c) {
+  if (!c.attr<bool>("incompatible_shape_error", true))
+    return batch::Refuse("its inputs may be of different shapes");
+  return batch::Elementwise(c);
 }
 
 void AddEquality(OpRegistry& ops, absl::string_view name, absl::string_view doc,
@@ -148,6 +157,8 @@ void AddEquality(OpRegistry& ops, absl::string_view name, absl::string_view doc,
            .traits = {.elementwise = true, .commutative = true},
            .shape = EqualityShape,
            .gradient = NotDifferentiable("the result is bool"),
+           .batch = {EqualityBatch},
+           .failure = fails::ByShapes,
            .kernel = std::move(kernel)});
 }
 

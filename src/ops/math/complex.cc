@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -123,6 +124,8 @@ void RegisterComplex(OpRegistry& ops) {
        .traits = {.elementwise = true},
        .shape = shape::SameAsInput,
        .gradient = {[](GradientContext& g) { g.Add(0, Conj(g.grad())); }},
+       .simplify = simplify::Involution,
+       .failure = fails::Never,
        .kernel = ForTypes<ConjKernel, ComplexTypes>("T")});
   ops.Add(
       {.schema =

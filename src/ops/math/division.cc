@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ir/gradient_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -156,37 +157,53 @@ void RemainderGradient(GradientContext& g, absl::string_view division) {
 void FloorModGradient(GradientContext& g) { RemainderGradient(g, "FloorDiv"); }
 void TruncateModGradient(GradientContext& g) { RemainderGradient(g, "TruncateDiv"); }
 
+// Only integers cannot be divided by zero.
+Failure DivisionFailure(const Node& node) {
+  return IsInteger(node.signature.outputs[0].dtype) ? Failure::kByValues : Failure::kByShapes;
+}
+
+void DivSimplify(SimplifyContext& s) { simplify::IfNeutral(s, 1, 1.0); }
+
+// Of floats these round: x / 1 is x only for integers.
+void IntegerDivSimplify(SimplifyContext& s) {
+  if (IsInteger(s.output_dtype(0))) simplify::IfNeutral(s, 1, 1.0);
+}
+
 }  // namespace
 
 void RegisterDivision(OpRegistry& ops) {
   AddBinaryOp(ops, "Div", kAnyNumberTypes, "x / y; of integers rounded toward zero.",
-              ForTypes<DivKernel, NumberTypes>("T"), {DivGradient});
+              ForTypes<DivKernel, NumberTypes>("T"), {DivGradient},
+              {.simplify = DivSimplify, .failure = DivisionFailure});
   AddBinaryOp(ops, "RealDiv", kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
-              ForTypes<DivKernel, FloatAndComplexTypes>("T"), {DivGradient});
+              ForTypes<DivKernel, FloatAndComplexTypes>("T"), {DivGradient},
+              {.simplify = DivSimplify});
   AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero.",
               ForTypes<TruncateDivKernel, RealTypes>("T"),
-              NotDifferentiable("a quotient rounded toward zero is constant between its steps"));
+              NotDifferentiable("a quotient rounded toward zero is constant between its steps"),
+              {.simplify = IntegerDivSimplify, .failure = DivisionFailure});
   AddBinaryOp(ops, "DivNoNan", "{half, float, bfloat16, double, complex64, complex128}",
               "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"),
               {DivNoNanGradient});
   AddBinaryOp(ops, "FloorDiv", kAnyNumberTypes, "x / y rounded down.",
               ForTypes<FloorDivKernel, RealTypes>("T"),
-              NotDifferentiable("a quotient rounded down is constant between its steps"));
+              NotDifferentiable("a quotient rounded down is constant between its steps"),
+              {.simplify = IntegerDivSimplify, .failure = DivisionFailure});
   AddBinaryOp(
       ops, "FloorMod",
       "{int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
       "The remainder of x / y rounded down; it has the sign of y.",
-      ForTypes<FloorModKernel, RealTypes>("T"), {FloorModGradient});
+      ForTypes<FloorModKernel, RealTypes>("T"), {FloorModGradient}, {.failure = DivisionFailure});
   AddBinaryOp(
       ops, "TruncateMod", "{int32, int64, bfloat16, half, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
       ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
-      {TruncateModGradient});
+      {TruncateModGradient}, {.failure = DivisionFailure});
   AddBinaryOp(
       ops, "Mod", "{int32, int64, half, bfloat16, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
       ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
-      {TruncateModGradient});
+      {TruncateModGradient}, {.failure = DivisionFailure});
 }
 
 }  // namespace gyre

@@ -122,22 +122,28 @@ absl::Status CheckTextFits(const KernelContext& ctx, std::optional<int64_t> byte
 }
 
 void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                absl::string_view doc, KernelFactory kernel, Gradient gradient) {
+                absl::string_view doc, KernelFactory kernel, Gradient gradient,
+                SimplifyFn simplify) {
   ops.Add({.schema = absl::StrCat(name, "(x: T) -> y: T {T: ", types, "}"),
            .doc = doc,
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = std::move(gradient),
+           .simplify = simplify,
+           .failure = fails::Never,
            .kernel = std::move(kernel)});
 }
 
 void AddBinaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                 absl::string_view doc, KernelFactory kernel, Gradient gradient, bool commutative) {
+                 absl::string_view doc, KernelFactory kernel, Gradient gradient,
+                 BinaryRules rules) {
   ops.Add({.schema = absl::StrCat(name, "(x: T, y: T) -> z: T {T: ", types, "}"),
            .doc = doc,
-           .traits = {.elementwise = true, .commutative = commutative},
+           .traits = {.elementwise = true, .commutative = rules.commutative},
            .shape = shape::Broadcast,
            .gradient = std::move(gradient),
+           .simplify = rules.simplify,
+           .failure = rules.failure,
            .kernel = std::move(kernel)});
 }
 

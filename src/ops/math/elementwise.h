@@ -240,12 +240,20 @@ using FloatAndComplexTypes = Types<float, double, Half, BFloat16, complex64, com
 using SignedTypes =
     Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, complex64, complex128>;
 
-// `name(x: T) -> y: T {T: types}`, pure and elementwise.
+// `name(x: T) -> y: T {T: types}`, pure and elementwise; its kernel never fails.
 void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                absl::string_view doc, KernelFactory kernel, Gradient gradient = {});
-// `name(x: T, y: T) -> z: T {T: types}`, or `z: bool`; pure and elementwise, broadcasting.
+                absl::string_view doc, KernelFactory kernel, Gradient gradient = {},
+                SimplifyFn simplify = nullptr);
+
+// Further rules of a binary op.
+struct BinaryRules {
+  bool commutative = false;
+  SimplifyFn simplify = nullptr;
+  FailureFn failure = fails::ByShapes;
+};
+// `name(x: T, y: T) -> z: T {T: types}`, pure and elementwise, broadcasting.
 void AddBinaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
                  absl::string_view doc, KernelFactory kernel, Gradient gradient = {},
-                 bool commutative = false);
+                 BinaryRules rules = {});
 
 }  // namespace gyre

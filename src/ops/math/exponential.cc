@@ -198,6 +198,7 @@ void RegisterExponential(OpRegistry& ops) {
            .gradient = {[](GradientContext& g) {
              g.Add(0, g.op("SoftplusGrad", {g.grad(), g.input(0)}));
            }},
+           .failure = fails::Never,
            .kernel = ForTypes<SoftplusKernel, FloatTypes>("T")});
   ops.Add({.schema = "SoftplusGrad(gradients: T, features: T) -> backprops: T {T: {half, bfloat16, "
                      "float, double}}",

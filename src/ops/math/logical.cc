@@ -1,5 +1,6 @@
 // Truth values. They are stored as bytes and read as such: any byte but 0 is true.
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -17,6 +18,21 @@ struct NotFn {
   static bool Apply(uint8_t x) { return x == 0; }
 };
 
+// `neutral` and x is x; the other value wins, where it has the result's shape.
+void Logical(SimplifyContext& s, bool neutral) {
+  for (const int i : {0, 1}) {
+    const Tensor* constant = s.constant(i);
+    const Endpoint other = s.input(1 - i);
+    if (constant == nullptr || !constant->shape().IsScalar()) continue;
+    if (constant->scalar<bool>() == neutral) return s.Replace(0, other);
+    const PartialShape shape = s.ShapeOf(other);
+    if (shape.has_rank() && shape.rank() == 0 && s.IsFree(other)) return s.Replace(0, s.input(i));
+  }
+}
+
+void AndSimplify(SimplifyContext& s) { Logical(s, true); }
+void OrSimplify(SimplifyContext& s) { Logical(s, false); }
+
 }  // namespace
 
 void RegisterLogical(OpRegistry& ops) {
@@ -25,18 +41,24 @@ void RegisterLogical(OpRegistry& ops) {
            .traits = {.elementwise = true, .commutative = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
+           .simplify = AndSimplify,
+           .failure = fails::ByShapes,
            .kernel = Compute<&Binary<AndFn, uint8_t>::Run>()});
   ops.Add({.schema = "LogicalOr(x: bool, y: bool) -> z: bool",
            .doc = "x or y.",
            .traits = {.elementwise = true, .commutative = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
+           .simplify = OrSimplify,
+           .failure = fails::ByShapes,
            .kernel = Compute<&Binary<OrFn, uint8_t>::Run>()});
   ops.Add({.schema = "LogicalNot(x: bool) -> y: bool",
            .doc = "not x.",
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = NotDifferentiable("the result is bool"),
+           .simplify = simplify::Involution,
+           .failure = fails::Never,
            .kernel = Compute<&Unary<NotFn, uint8_t>::Run>()});
 }
 

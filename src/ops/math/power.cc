@@ -81,12 +81,14 @@ void Atan2Gradient(GradientContext& g) {
 void RegisterPower(OpRegistry& ops) {
   AddBinaryOp(ops, "Pow",
               "{bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}",
-              "x to the power y.", ForTypes<PowKernel, SignedTypes>("T"), {PowGradient});
+              "x to the power y.", ForTypes<PowKernel, SignedTypes>("T"), {PowGradient},
+              {.failure = nullptr});
   ops.Add({.schema = "Atan2(y: T, x: T) -> z: T {T: {bfloat16, half, float, double}}",
            .doc = "The angle of the point (x, y), in radians from -π to π.",
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
            .gradient = {Atan2Gradient},
+           .failure = fails::ByShapes,
            .kernel = ForTypes<Atan2Kernel, FloatTypes>("T")});
 }
 

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ir/simplify_context.h"
 #include "ops/dispatch.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
@@ -154,6 +156,24 @@ void SelectV2Gradient(GradientContext& g) {
   if (g.wants(kElse)) g.AddBroadcast(kElse, Where(g.input(0), zero, g.grad()));
 }
 
+// The condition of Select: for all elements, for each row of them, or for each element.
+absl::Status SelectBatch(BatchContext& c) {
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(1));
+  GYRE_ASSIGN_OR_RETURN(const int condition_rank, c.NeedRank(0));
+  Expr condition = c.stacked(0);
+  for (int i = condition_rank; i < rank; ++i)
+    condition = c.op("ExpandDims", {condition, c.builder().Int(-1)});
+  return c.EmitAs("SelectV2", {condition, c.stacked(1), c.stacked(2)});
+}
+
+void SelectSimplify(SimplifyContext& s) {
+  const Tensor* condition = s.constant(0);
+  if (condition == nullptr || !condition->shape().IsScalar()) return;
+  const int taken = condition->scalar<bool>() ? 1 : 2;
+  if (s.IsFree(s.input(3 - taken)) && s.HaveSameShape(s.input(1), s.input(2)))
+    s.Replace(0, s.input(taken));
+}
+
 }  // namespace
 
 void RegisterSelect(OpRegistry& ops) {
@@ -163,6 +183,8 @@ void RegisterSelect(OpRegistry& ops) {
                   "of t, or holds one value for each row of t.",
            .shape = SelectShape,
            .gradient = {SelectGradient},
+           .batch = {SelectBatch},
+           .simplify = SelectSimplify,
            .kernel = Compute<&Select>()});
   ops.Add({.schema = "SelectV2(condition: bool, t: T, e: T) -> output: T {T: type}",
            .doc = "Elements of t where the condition holds and of e elsewhere, all three broadcast "
@@ -170,6 +192,8 @@ void RegisterSelect(OpRegistry& ops) {
            .traits = {.elementwise = true},
            .shape = SelectV2Shape,
            .gradient = {SelectV2Gradient},
+           .simplify = SelectSimplify,
+           .failure = fails::ByShapes,
            .kernel = Compute<&SelectV2>()});
 }
 

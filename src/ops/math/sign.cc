@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ir/gradient_context.h"
+#include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
 namespace gyre {
@@ -66,7 +67,7 @@ void SignGradient(GradientContext& g) {
 
 void RegisterSign(OpRegistry& ops) {
   AddUnaryOp(ops, "Neg", kSignedTypes, "-x.", ForTypes<NegKernel, SignedTypes>("T"),
-             {[](GradientContext& g) { g.Add(0, -g.grad()); }});
+             {[](GradientContext& g) { g.Add(0, -g.grad()); }}, simplify::Involution);
   AddUnaryOp(
       ops, "Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", "|x|.",
       ForTypes<AbsKernel, Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t>>(

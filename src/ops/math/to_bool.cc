@@ -21,6 +21,7 @@ void RegisterToBool(OpRegistry& ops) {
   ops.Add({.schema = "ToBool(input: T) -> output: bool {T: type}",
            .doc = "Whether the input, if it is a scalar, is neither zero nor empty; otherwise "
                   "whether it has elements.",
+           .kind = OpKind::kToBool,
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("the result is bool"),
            .kernel = Compute<&ToBool>()});

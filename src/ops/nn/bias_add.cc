@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -112,6 +113,23 @@ void BiasAddGradGradient(GradientContext& g) {
   g.Add(0, g.op("BroadcastTo", {grad, g.input_dims(0)}));
 }
 
+absl::Status BiasAddBatch(BatchContext& c) {
+  if (c.attr<std::string>("data_format", "NHWC") != "NHWC")
+    return batch::Refuse("its data_format is not NHWC");
+  if (!c.is_stacked(1)) return c.Emit({c.input(0), c.input(1)});
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(0));
+  return c.EmitAs("AddV2", {c.input(0), c.stacked(1, rank)});
+}
+
+absl::Status BiasAddGradBatch(BatchContext& c) {
+  if (c.attr<std::string>("data_format", "NHWC") != "NHWC")
+    return batch::Refuse("its data_format is not NHWC");
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(0));
+  std::vector<int32_t> axes(rank - 1);
+  std::iota(axes.begin(), axes.end(), 1);
+  return c.EmitAs("Sum", {c.input(0), c.builder().Ints(axes)});
+}
+
 }  // namespace
 
 void RegisterBiasAdd(OpRegistry& ops) {
@@ -121,6 +139,7 @@ void RegisterBiasAdd(OpRegistry& ops) {
       .doc = "Adds an element of bias to each channel: the last dimension, or (NCHW) the second.",
       .shape = BiasAddShape,
       .gradient = {BiasAddGradient},
+      .batch = {BiasAddBatch},
       .kernel = ForTypes<BiasAddKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -129,6 +148,7 @@ void RegisterBiasAdd(OpRegistry& ops) {
       .doc = "The gradient of BiasAdd by its bias: the sum over all dimensions but the channels.",
       .shape = BiasAddGradShape,
       .gradient = {BiasAddGradGradient},
+      .batch = {BiasAddGradBatch},
       .kernel = Compute<&BiasAddGrad>(),
   });
 }

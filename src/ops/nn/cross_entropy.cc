@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -185,6 +186,34 @@ void CrossEntropyGradient(GradientContext& g) {
   if (g.has_grad(1)) g.AddBroadcast(1, -g.grad(1), 1);
 }
 
+// Logits and labels: the op takes many examples, and so those of all rows.
+absl::Status CrossEntropyBatch(BatchContext& c) {
+  GYRE_ASSIGN_OR_RETURN(const int logits_rank, c.NeedRank(0));
+  GYRE_ASSIGN_OR_RETURN(const int labels_rank, c.NeedRank(1));
+  const bool is_sparse = c.input_dtype(1) != c.input_dtype(0);
+  if (logits_rank != 2 || labels_rank != (is_sparse ? 1 : 2)) return batch::Refuse("it broadcasts");
+  ExprBuilder& b = c.builder();
+  // In rows of unequal shape one is broadcast to the other.
+  if (!is_sparse && (!c.row_shape(0).IsFullyKnown() || c.row_shape(0) != c.row_shape(1)))
+    return batch::Refuse("its logits and labels may differ in shape");
+  const auto joined = [&](Expr x, int rank) {
+    if (!x.ok()) return x;
+    const Expr dims = ShapeOf(x);
+    const auto part = [&](int begin, int end) {
+      return c.op("StridedSlice", {dims, b.Ints({begin}), b.Ints({end}), b.Ints({1})});
+    };
+    const Expr examples = c.op("Prod", {part(0, 2), b.Ints({0})}, {{"keep_dims", true}});
+    return Reshape(x, rank == 2 ? batch::Joined({examples, part(2, 3)}) : examples);
+  };
+  const std::vector<Expr> outputs =
+      b.Ops(c.node().op_name, {joined(c.stacked(0), 2), joined(c.stacked(1), labels_rank)}, {}, 2);
+  const Expr dims = c.row_dims(0);
+  const Expr examples = c.op("StridedSlice", {dims, b.Ints({0}), b.Ints({1}), b.Ints({1})});
+  c.Set(0, Reshape(outputs[0], c.with_rows(examples)));
+  c.Set(1, Reshape(outputs[1], c.with_rows(dims)));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void RegisterCrossEntropy(OpRegistry& ops) {
@@ -195,6 +224,7 @@ void RegisterCrossEntropy(OpRegistry& ops) {
              "gradient by features.",
       .shape = CrossEntropyShape,
       .gradient = {CrossEntropyGradient},
+      .batch = {CrossEntropyBatch},
       .kernel = ForTypes<CrossEntropyKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -204,6 +234,7 @@ void RegisterCrossEntropy(OpRegistry& ops) {
              "gradient by features.",
       .shape = SparseCrossEntropyShape,
       .gradient = {SparseCrossEntropyGradient},
+      .batch = {CrossEntropyBatch},
       .kernel = ForTypes<SparseCrossEntropyKernel, FloatTypes>("T"),
   });
 }

@@ -1,3 +1,4 @@
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -29,6 +30,21 @@ struct L2LossKernel {
   }
 };
 
+absl::Status L2LossBatch(BatchContext& c) {
+  const Expr x = c.input(0);
+  if (!x.ok()) return c.builder().status();
+  ExprBuilder& b = c.builder();
+  Expr axes;
+  if (c.row_shape(0).has_rank()) {
+    std::vector<int32_t> known(c.row_shape(0).rank());
+    std::iota(known.begin(), known.end(), 1);
+    axes = b.Ints(known);
+  } else {
+    axes = c.op("Range", {b.Int(1), c.op("Rank", {x}), b.Int(1)});
+  }
+  return c.EmitAs("Mul", {Sum(c.op("Square", {x}), axes), b.Scalar(x.dtype(), 0.5)});
+}
+
 }  // namespace
 
 void RegisterL2Loss(OpRegistry& ops) {
@@ -37,6 +53,7 @@ void RegisterL2Loss(OpRegistry& ops) {
       .doc = "Half the sum of the squares of all elements.",
       .shape = shape::Scalar,
       .gradient = {[](GradientContext& g) { g.Add(0, g.input(0) * g.grad()); }},
+      .batch = {L2LossBatch},
       .kernel = ForTypes<L2LossKernel, FloatTypes>("T"),
   });
 }

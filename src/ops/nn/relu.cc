@@ -106,6 +106,7 @@ void RegisterRelu(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {ReluGradient},
+      .failure = fails::Never,
       .kernel = ForTypes<ReluKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -122,6 +123,7 @@ void RegisterRelu(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {Relu6Gradient},
+      .failure = fails::Never,
       .kernel = ForTypes<Relu6Kernel, RealTypes>("T"),
   });
   ops.Add({
@@ -139,6 +141,7 @@ void RegisterRelu(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {LeakyReluGradient},
+      .failure = fails::Never,
       .kernel = ForTypes<LeakyReluKernel, FloatTypes>("T"),
   });
   ops.Add({

@@ -73,6 +73,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {[](GradientContext& g) { g.Add(0, g.op("EluGrad", {g.grad(), g.output(0)})); }},
+      .failure = fails::Never,
       .kernel = ForTypes<EluKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -89,6 +90,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {[](GradientContext& g) { g.Add(0, g.op("SeluGrad", {g.grad(), g.output(0)})); }},
+      .failure = fails::Never,
       .kernel = ForTypes<SeluKernel, FloatTypes>("T"),
   });
   ops.Add({

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -92,6 +93,7 @@ void RegisterSoftmax(OpRegistry& ops) {
       .doc = "exp(logits) divided by its sum along the last dimension.",
       .shape = SoftmaxShape,
       .gradient = {SoftmaxGradient},
+      .batch = {batch::Stacked},
       .kernel = ForTypes<SoftmaxKernel, FloatTypes>("T"),
   });
   ops.Add({
@@ -99,6 +101,7 @@ void RegisterSoftmax(OpRegistry& ops) {
       .doc = "The logarithm of softmax along the last dimension.",
       .shape = SoftmaxShape,
       .gradient = {LogSoftmaxGradient},
+      .batch = {batch::Stacked},
       .kernel = ForTypes<LogSoftmaxKernel, FloatTypes>("T"),
   });
 }

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/random/distributions.h"
 #include "ops/random/seeding.h"
@@ -30,6 +31,14 @@ absl::Status IntegersShape(ShapeContext& c) {
   return ShapedByInput(c);
 }
 
+// Other numbers for each row.
+absl::Status RandomBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(0));
+  std::vector<Expr> inputs = {c.with_rows(c.input(0))};
+  for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(c.input(i));
+  return c.Emit(inputs);
+}
+
 template <Distribution kDistribution>
 void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   const std::string schema =
@@ -42,6 +51,7 @@ void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
       .traits = {.effect = Effect::kRandom},
       .shape = ShapedByInput,
       .gradient = NotDifferentiable("random numbers do not depend on differentiable inputs"),
+      .batch = {RandomBatch},
       .kernel = Compute<&Floats<kDistribution>>(),
   });
 }
@@ -63,6 +73,7 @@ void RegisterStatefulRandom(OpRegistry& ops) {
       .traits = {.effect = Effect::kRandom},
       .shape = IntegersShape,
       .gradient = NotDifferentiable("its result is integers"),
+      .batch = {RandomBatch},
       .kernel = Compute<&IntegersInRange>(),
   });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/axis_view.h"
@@ -156,6 +157,7 @@ void RegisterArgExtrema(OpRegistry& ops) {
       .doc = "The position of the largest element along a dimension; the first of several.",
       .shape = ArgShape,
       .gradient = NotDifferentiable("its result is a position"),
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<ArgMaxKernel, ArgTypes>("T"),
   });
   ops.Add({
@@ -165,6 +167,7 @@ void RegisterArgExtrema(OpRegistry& ops) {
       .doc = "The position of the smallest element along a dimension; the first of several.",
       .shape = ArgShape,
       .gradient = NotDifferentiable("its result is a position"),
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<ArgMinKernel, ArgTypes>("T"),
   });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
@@ -128,6 +129,7 @@ void RegisterCumulative(OpRegistry& ops) {
           "Running sums along an axis: of the elements up to each one, or (exclusive) before it.",
       .shape = ScanShape,
       .gradient = {[](GradientContext& g) { g.Add(0, SumBack(g, g.grad())); }},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<CumsumKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -137,6 +139,7 @@ void RegisterCumulative(OpRegistry& ops) {
              "before it.",
       .shape = ScanShape,
       .gradient = {CumprodGradient},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<CumprodKernel, NumberTypes>("T"),
   });
 }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "ir/batch_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/reduction/reduce.h"
@@ -60,6 +61,7 @@ void RegisterExtrema(OpRegistry& ops) {
           "The largest element along the given dimensions; of none, the smallest value there is.",
       .shape = ReductionShape,
       .gradient = {ExtremumGradient},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<MaxKernel, RealTypes>("T"),
   });
   ops.Add({
@@ -69,6 +71,7 @@ void RegisterExtrema(OpRegistry& ops) {
           "The smallest element along the given dimensions; of none, the largest value there is.",
       .shape = ReductionShape,
       .gradient = {ExtremumGradient},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<MinKernel, RealTypes>("T"),
   });
 }

@@ -1,3 +1,4 @@
+#include "ir/batch_context.h"
 #include "ops/reduction/reduce.h"
 #include "ops/registry.h"
 
@@ -29,6 +30,7 @@ void RegisterLogicalReductions(OpRegistry& ops) {
       .doc = "Whether all elements along the given dimensions are true.",
       .shape = ReductionShape,
       .gradient = NotDifferentiable("its result is boolean"),
+      .batch = {batch::AlongAxes},
       .kernel = Compute<&ReduceLogical<true>>(),
   });
   ops.Add({
@@ -37,6 +39,7 @@ void RegisterLogicalReductions(OpRegistry& ops) {
       .doc = "Whether an element along the given dimensions is true.",
       .shape = ReductionShape,
       .gradient = NotDifferentiable("its result is boolean"),
+      .batch = {batch::AlongAxes},
       .kernel = Compute<&ReduceLogical<false>>(),
   });
 }

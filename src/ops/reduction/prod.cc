@@ -1,3 +1,4 @@
+#include "ir/batch_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/reduction/reduce.h"
@@ -79,6 +80,7 @@ void RegisterProd(OpRegistry& ops) {
       .doc = "Multiplies the elements along the given dimensions.",
       .shape = ReductionShape,
       .gradient = {ProdGradient},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<ProdKernel, NumberTypes>("T"),
   });
 }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/segment_combine.h"
@@ -166,6 +167,16 @@ absl::Status SegmentShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// The same segments in all rows: rows are what the tensors are summed along with.
+absl::Status SegmentBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(1));
+  const auto rank = [](const PartialShape& row) { return row.has_rank() ? row.rank() + 1 : -1; };
+  const Expr sums = c.op(c.node().op_name,
+                         {batch::FirstAxesSwapped(c.input(0), rank(c.row_shape(0))), c.input(1)});
+  c.Set(0, batch::FirstAxesSwapped(sums, rank(c.output_row_shape(0))));
+  return absl::OkStatus();
+}
+
 template <SegmentCombine kCombine, typename Set>
 void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
   ops.Add({
@@ -173,6 +184,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, Gradi
       .doc = doc,
       .shape = SegmentShape,
       .gradient = {gradient},
+      .batch = {SegmentBatch},
       .kernel = ForTypes<SegmentKernels<kCombine>::template For, Set>("T"),
   });
 }

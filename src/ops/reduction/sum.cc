@@ -1,5 +1,6 @@
 #include "ops/reduction/sum.h"
 
+#include "ir/batch_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/reduction/reduce.h"
@@ -69,6 +70,7 @@ void RegisterSum(OpRegistry& ops) {
       .doc = "Adds up the elements along the given dimensions.",
       .shape = ReductionShape,
       .gradient = {[](GradientContext& g) { g.Add(0, SpreadToInput(g, g.grad())); }},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<SumKernel, NumberTypes>("T"),
   });
   ops.Add({
@@ -79,6 +81,7 @@ void RegisterSum(OpRegistry& ops) {
       .gradient = {[](GradientContext& g) {
         g.Add(0, SpreadToInput(g, g.grad() / ReducedCount(g)));
       }},
+      .batch = {batch::AlongAxes},
       .kernel = ForTypes<MeanKernel, NumberTypes>("T"),
   });
 }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/segment_combine.h"
@@ -156,6 +157,29 @@ absl::Status UnsortedSegmentShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Each row has segments of its own, one behind the other. Numbers below zero are left out, as
+// before; those that are too large stay too large.
+absl::Status UnsortedSegmentBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  GYRE_ASSIGN_OR_RETURN(const int rank, c.NeedRank(1));
+  const Expr given = c.stacked(1);
+  if (!given.ok()) return c.builder().status();
+  const DType dtype = given.dtype();
+  const Expr count = Cast(c.input(2), dtype);
+  const Expr all = count * Cast(c.rows(), dtype);
+  const Expr row = batch::WithOnesBehindRows(batch::CountTo(Cast(c.rows(), dtype)), rank);
+  const Expr ids = Where(c.op("Less", {given, c.builder().Zero(dtype)}), given,
+                         Where(c.op("Less", {given, count}), given + row * count, all));
+  const Expr sums = c.op(c.node().op_name, {c.stacked(0), ids, Cast(all, c.input_dtype(2))});
+  if (const auto known = c.output_row_shape(0).ToShape()) {
+    const std::vector<int32_t> dims(known->dims().begin(), known->dims().end());
+    return c.EmitAs("Reshape", {sums, c.with_rows(c.builder().Ints(dims))});
+  }
+  const Expr own = c.op("ExpandDims", {Cast(c.input(2), DType::kInt32), c.builder().Int(0)});
+  return c.EmitAs("Reshape",
+                  {sums, c.with_rows(batch::Joined({own, batch::Behind(ShapeOf(sums))}))});
+}
+
 template <SegmentCombine kCombine, typename Set>
 void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
   ops.Add({
@@ -163,6 +187,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, Gradi
       .doc = doc,
       .shape = UnsortedSegmentShape,
       .gradient = {gradient},
+      .batch = {UnsortedSegmentBatch},
       .kernel = ForTypes<UnsortedSegmentKernels<kCombine>::template For, Set>("T"),
   });
 }

@@ -153,6 +153,7 @@ void RegisterCaptured(OpRegistry& ops) {
   ops.Add({.schema = "_CapturedValue(resource: resource, captured: dtype) -> value: dtype "
                      "{dtype: type}",
            .doc = "What ReadVariableOp gave of a variable when it was captured.",
+           .traits = {.is_view = true},
            .shape = CapturedShape,
            .gradient = {CapturedGradient},
            .kernel = Compute<CapturedValue>()});

@@ -1,6 +1,7 @@
 // ResourceGather, ResourceGatherNd: read rows or slices of a variable without copying the rest.
 #include <algorithm>
 
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/dispatch.h"
@@ -194,6 +195,13 @@ void ResourceGatherGradient(GradientContext& g) {
                     GatheredDims::Along(RuleDims::OfInput(g, 0), batch_dims, batch_dims));
 }
 
+// Of a variable, which is the same for all rows.
+absl::Status ResourceGatherBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(0));
+  if (c.attr<int64_t>("batch_dims", 0) != 0) return batch::Refuse("it has batch_dims");
+  return c.Emit({c.input(0), c.input(1)});
+}
+
 }  // namespace
 
 void RegisterResourceGather(OpRegistry& ops) {
@@ -204,6 +212,7 @@ void RegisterResourceGather(OpRegistry& ops) {
            .traits = {.effect = Effect::kRead},
            .shape = GatherShape,
            .gradient = {ResourceGatherGradient},
+           .batch = {ResourceGatherBatch},
            .kernel = Compute<ResourceGather>()});
   ops.Add(
       {.schema =

@@ -172,7 +172,7 @@ void RegisterMakers(OpRegistry& ops) {
            "VariableV2() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
            "shared_name: string = ''}",
        .doc = "A reference to the session's variable of this name.",
-       .traits = {.effect = Effect::kRead},
+       .traits = {.effect = Effect::kRead, .makes_variable = true},
        .shape = shape::ByAttr,
        .gradient = NotDifferentiable("it has no inputs"),
        .kernel = Compute<MakeVariable>()});
@@ -181,7 +181,7 @@ void RegisterMakers(OpRegistry& ops) {
            "Variable() -> ref: Ref(dtype) {shape: shape; dtype: type; container: string = ''; "
            "shared_name: string = ''}",
        .doc = "A reference to the session's variable of this name (the older form of VariableV2).",
-       .traits = {.effect = Effect::kRead},
+       .traits = {.effect = Effect::kRead, .makes_variable = true},
        .shape = OldVariableShape,
        .gradient = NotDifferentiable("it has no inputs"),
        .kernel = Compute<MakeVariable>()});

@@ -227,7 +227,7 @@ void RegisterHandles(OpRegistry& ops) {
            "debug_name: string = ''; dtype: type; shape: shape; allowed_devices: list(string) = "
            "[]}",
        .doc = "A handle of the session's variable of this name.",
-       .traits = {.effect = Effect::kRead},
+       .traits = {.effect = Effect::kRead, .makes_variable = true},
        .shape = HandleShape,
        .gradient = NotDifferentiable("it has no inputs"),
        .kernel = Compute<VarHandle>()});
@@ -235,7 +235,7 @@ void RegisterHandles(OpRegistry& ops) {
                "_VarHandlesOp() -> resources: N * resource {containers: list(string); "
                "shared_names: list(string); N: int >= 0; dtypes: list(type); shapes: list(shape)}",
            .doc = "Handles of N variables of the session.",
-           .traits = {.effect = Effect::kRead},
+           .traits = {.effect = Effect::kRead, .makes_variable = true},
            .shape = HandlesShape,
            .gradient = NotDifferentiable("it has no inputs"),
            .kernel = Compute<VarHandles>()});

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "tensor/format.h"
@@ -27,6 +28,14 @@ absl::Status Assert(KernelContext& ctx, const AssertAttrs& attrs) {
 
 absl::Status AssertShape(ShapeContext& c) { return c.RequireScalar(0); }
 
+// Holds if it holds in all rows; what is shown are the values of all.
+absl::Status AssertBatch(BatchContext& c) {
+  std::vector<Expr> inputs = {c.input(0)};
+  if (c.is_stacked(0)) inputs[0] = c.op("All", {c.input(0), c.builder().Ints({0})});
+  for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(c.input(i));
+  return c.Emit(inputs);
+}
+
 }  // namespace
 
 void RegisterAssert(OpRegistry& ops) {
@@ -36,6 +45,7 @@ void RegisterAssert(OpRegistry& ops) {
       .traits = {.effect = Effect::kIo},
       .shape = AssertShape,
       .gradient = NotDifferentiable("it has no outputs"),
+      .batch = {AssertBatch},
       .kernel = Compute<&Assert>(),
   });
 }

@@ -1,5 +1,6 @@
 // StaticRegexFullMatch, whose pattern is an attribute, and RegexFullMatch, whose pattern is an
 // input.
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "ops/text/regex.h"
@@ -60,6 +61,7 @@ void RegisterRegexFullMatch(OpRegistry& ops) {
       .doc = "Whether each string as a whole matches a regular expression, which is an input.",
       .shape = MatchShape,
       .gradient = NotDifferentiable("its result is no number"),
+      .batch = {batch::FirstStacked},
       .kernel = Compute<&FullMatch>(),
   });
 }

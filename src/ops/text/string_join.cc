@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 #include "ops/text/string_bytes.h"
@@ -76,6 +77,26 @@ absl::Status StringJoinShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
+// Strings of one shape, and scalars.
+absl::Status StringJoinBatch(BatchContext& c) {
+  int rank = 0;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(const int own, c.NeedRank(i));
+    rank = std::max(rank, own);
+  }
+  std::vector<Expr> inputs;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.row_shape(i).rank() == rank) {
+      inputs.push_back(c.stacked(i));
+    } else if (!c.is_stacked(i)) {
+      inputs.push_back(c.input(i));
+    } else {
+      return batch::Refuse("a scalar that differs from row to row is joined to tensors");
+    }
+  }
+  return c.Emit(inputs);
+}
+
 }  // namespace
 
 void RegisterStringJoin(OpRegistry& ops) {
@@ -86,6 +107,7 @@ void RegisterStringJoin(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = StringJoinShape,
       .gradient = NotDifferentiable("its result is a string"),
+      .batch = {StringJoinBatch},
       .kernel = Compute<&StringJoin>(),
   });
 }

@@ -43,6 +43,7 @@ void RegisterStringLength(OpRegistry& ops) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("strings have no derivative"),
+      .failure = fails::Never,
       .kernel = Compute<&StringLength>(),
   });
 }

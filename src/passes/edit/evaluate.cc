@@ -19,7 +19,7 @@ bool IsPlainType(DType dtype) {
 }
 
 bool CanEvaluate(const Node& node) {
-  if (node.op == nullptr || node.kind() != OpKind::kPlain || node.op->stateful()) return false;
+  if (node.op == nullptr || !IsPlain(node.kind()) || node.op->stateful()) return false;
   if (node.signature.outputs.empty() || !Ops().HasKernel(node.op_name)) return false;
   const auto is_plain = [](const NodeSignature::Slot& slot) {
     return IsPlainType(slot.dtype) && !slot.is_ref;

@@ -29,12 +29,6 @@ void SortUnique(std::vector<NodeId>& ids) {
 
 }  // namespace
 
-const Tensor* ConstantValue(const Node& node) {
-  if (node.op == nullptr || node.op_name != "Const" || !node.control_inputs.empty()) return nullptr;
-  const Tensor* value = node.attrs.Get<Tensor>("value");
-  return value != nullptr && value->has_value() ? value : nullptr;
-}
-
 void MakeConstant(const OpLookup& ops, const Tensor& value, std::vector<NodeId> control_inputs,
                   Node& node) {
   node.op_name = "Const";

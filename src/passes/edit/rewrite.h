@@ -87,8 +87,6 @@ class Rewrite {
   absl::flat_hash_map<NodeId, std::vector<NodeId>> waits_;
 };
 
-// A Const node has the value that it states and nothing to wait for; null otherwise.
-const Tensor* ConstantValue(const Node& node);
 // Turns `node`, of one output, into a Const, which waits for `control_inputs`.
 void MakeConstant(const OpLookup& ops, const Tensor& value, std::vector<NodeId> control_inputs,
                   Node& node);

@@ -23,7 +23,7 @@ std::optional<Endpoint> ComparedWith(const Function& function, Endpoint e, int32
   if (node.op_name != "Equal" || !IsEffectless(node)) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
     const Node& constant = function.node(node.inputs[i].node);
-    if (constant.op_name != "Const" || !constant.control_inputs.empty()) continue;
+    if (constant.kind() != OpKind::kConst || !constant.control_inputs.empty()) continue;
     const auto* value = constant.attrs.Get<Tensor>("value");
     const bool is_key = value != nullptr && value->dtype() == DType::kInt32 && value->rank() == 0 &&
                         value->scalar<int32_t>() == key;

@@ -84,7 +84,7 @@ Endpoint FlowBuilder::Root(Endpoint e) const {
   while (!IsFed(e)) {
     const Node& node = function_.node(e.node);
     const bool hands_on = node.kind() == OpKind::kSwitch || node.kind() == OpKind::kSwitchN ||
-                          node.kind() == OpKind::kLoopCond || node.op_name == "Identity" ||
+                          node.kind() == OpKind::kLoopCond || node.kind() == OpKind::kIdentity ||
                           (node.kind() == OpKind::kEnter && IsConstant(node));
     if (!hands_on || node.signature.inputs[0].is_ref) return e;
     e = node.inputs[0];

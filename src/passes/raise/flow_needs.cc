@@ -37,7 +37,8 @@ const std::vector<int>& FlowBuilder::WaitsForNode(NodeId id) {
       passes_on = !IsLoopMerge(node) && own < 0;
       break;
     default:
-      passes_on = node.op_name == "Const" || (node.op_name == "Identity" && !HasEffects(own));
+      passes_on =
+          node.kind() == OpKind::kConst || (node.kind() == OpKind::kIdentity && !HasEffects(own));
       break;
   }
   if (!passes_on) {

@@ -72,7 +72,7 @@ void FlowBuilder::Mark(Endpoint e, Unit& unit) const {
       const Endpoint by = is_pivot ? Endpoint{node.id, -1} : node.inputs[1];
       const auto symbol = symbols_.find(std::pair(Root(node.inputs[1]), node.num_outputs()));
       unit.marks.emplace_back(symbol->second, (int64_t{by.node} << 32) + by.slot + 1);
-    } else if (node.op_name != "Identity" && node.kind() != OpKind::kLoopCond) {
+    } else if (node.kind() != OpKind::kIdentity && node.kind() != OpKind::kLoopCond) {
       return;
     }
     e = node.inputs[0];

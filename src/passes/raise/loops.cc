@@ -29,7 +29,7 @@ const Unit* MakerOf(const Flow& flow, Endpoint& value) {
     const int maker = flow.Maker(value);
     if (maker < 0 || flow.unit(maker).kind != Unit::Kind::kNode) return nullptr;
     const Unit& unit = flow.unit(maker);
-    if (flow.function().node(unit.node).op_name != "Identity") return &unit;
+    if (flow.function().node(unit.node).kind() != OpKind::kIdentity) return &unit;
     value = unit.reads[0];
   }
 }

@@ -9,7 +9,6 @@
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
 #include "passes/prune.h"
-#include "passes/vectorize/dims.h"
 #include "passes/vectorize/row_context.h"
 
 namespace gyre::vectorize {
@@ -42,7 +41,7 @@ Body::Body(Transform& transform, const Function& function, const std::vector<Row
   for (size_t i = 0; i < function.args.size(); ++i) {
     const FunctionArg& arg = function.args[i];
     const PartialShape shape = args[i].rows == Rows::kStacked
-                                   ? WithRowAxis(args[i].info.shape, transform.num_rows())
+                                   ? batch::WithRowAxis(args[i].info.shape, transform.num_rows())
                                    : args[i].info.shape;
     const Endpoint e = builder_.Arg(arg.name, arg.dtype, shape);
     const Endpoint old = {function.arg_nodes[i], 0};
@@ -71,7 +70,7 @@ absl::StatusOr<RowsFunction> Body::Write(const ResultRequest& request) {
     Expr expr = value.expr;
     if (!request.rows.empty() && request.rows[i] != rows) {
       if (request.rows[i] != Rows::kStacked)
-        return NotBatched(absl::StrCat("'", result.name, "' is a list in some places only"));
+        return batch::Refuse(absl::StrCat("'", result.name, "' is a list in some places only"));
       GYRE_ASSIGN_OR_RETURN(expr, Stacked(value));
       rows = Rows::kStacked;
     }
@@ -114,7 +113,7 @@ bool Body::IsSameInAllRows(const Node& node) const {
   return !transform_.effects().Of(node).Has(
              passes::EffectSet::kWrite | passes::EffectSet::kTalk | passes::EffectSet::kAllocate |
              passes::EffectSet::kRandom | passes::EffectSet::kUnclear) &&
-         !MakesList(node);
+         (node.op == nullptr || !node.op->batch.makes_list);
 }
 
 void Body::Copy(const Node& node) {
@@ -126,22 +125,24 @@ void Body::Copy(const Node& node) {
 }
 
 absl::Status Body::Batch(const Node& node) {
-  if (node.op == nullptr) return NotBatched("the op is not known");
-  if (node.attrs.Has("_gradient_op_type")) return NotBatched("it has a gradient of its own");
+  if (node.op == nullptr) return batch::Refuse("the op is not known");
+  if (node.attrs.Has("_gradient_op_type")) return batch::Refuse("it has a gradient of its own");
   if (IsStructured(node.kind())) return VectorizeSite(*this, node);
-  const Rule* const rule = FindRule(node);
-  if (rule == nullptr) return NotBatched("there is no rule for this op");
+  gyre::Batch rule = node.op->batch;
+  if (rule.rule == nullptr && node.op->traits.elementwise && !node.op->stateful())
+    rule.rule = batch::Elementwise;
+  if (rule.rule == nullptr) return batch::Refuse("there is no rule for this op");
   RowContext context(*this, node);
-  if (!rule->knows_lists) {
+  if (!rule.knows_lists) {
     for (const Endpoint& input : node.inputs) {
-      if (At(input).rows == Rows::kElements) return NotBatched("one of its inputs is a list");
+      if (At(input).rows == Rows::kElements) return batch::Refuse("one of its inputs is a list");
     }
     for (const NodeSignature::Slot& output : node.signature.outputs) {
       if (output.dtype == DType::kVariant || output.dtype == DType::kResource)
-        return NotBatched(absl::StrCat("it makes a ", DTypeName(output.dtype), " for each row"));
+        return batch::Refuse(absl::StrCat("it makes a ", DTypeName(output.dtype), " for each row"));
     }
   }
-  return rule->apply(context);
+  return rule.rule(context);
 }
 
 absl::Status Body::Convert(const Node& node) {
@@ -178,7 +179,7 @@ absl::Status Body::FallBack(const Node& node, const absl::Status& why) {
 }
 
 absl::Status Body::Refuse(const Node& node, absl::string_view reason) const {
-  absl::Status refused = NotBatched(absl::StrCat(
+  absl::Status refused = batch::Refuse(absl::StrCat(
       "'", node.name, "' (", node.op_name, ") cannot be computed for all rows at once: ", reason,
       node.source.empty() ? "" : "\n  at ", node.source));
   refused.SetPayload(kNamesNode, absl::Cord());
@@ -202,10 +203,10 @@ void Body::NoteDone(const Node& node, NodeId first_new) {
 
 absl::StatusOr<Expr> Body::Stacked(const Value& value) {
   if (value.rows == Rows::kStacked) return value.expr;
-  if (value.rows == Rows::kElements) return NotBatched("a list is wanted as a tensor");
+  if (value.rows == Rows::kElements) return batch::Refuse("a list is wanted as a tensor");
   if (!value.expr.ok()) return value.expr;
   if (value.expr.dtype() == DType::kVariant || value.expr.dtype() == DType::kResource)
-    return NotBatched(absl::StrCat("a ", DTypeName(value.expr.dtype()), " is one for all rows"));
+    return batch::Refuse(absl::StrCat("a ", DTypeName(value.expr.dtype()), " is one for all rows"));
   return exprs_.Op("BroadcastTo", {value.expr, WithRows(RowDims(value))});
 }
 
@@ -215,7 +216,7 @@ Expr Body::RowDims(const Value& value) {
     return exprs_.Ints(dims);
   }
   const Expr dims = ShapeOf(value.expr);
-  return value.rows == Rows::kStacked ? Behind(dims) : dims;
+  return value.rows == Rows::kStacked ? batch::Behind(dims) : dims;
 }
 
 Expr Body::WithRows(Expr dims) {
@@ -223,7 +224,7 @@ Expr Body::WithRows(Expr dims) {
   const int64_t known = transform_.num_rows();
   const Expr rows = known >= 0 ? exprs_.Ints({static_cast<int32_t>(known)})
                                : exprs_.Op("ExpandDims", {rows_, exprs_.Int(0)});
-  return Joined({Cast(rows, dims.dtype()), dims});
+  return batch::Joined({Cast(rows, dims.dtype()), dims});
 }
 
 std::vector<Expr> Body::AddLike(const Node& like, absl::string_view op,

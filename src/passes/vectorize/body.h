@@ -38,7 +38,7 @@ class Body {
 
   const Value& At(Endpoint e) const { return values_.at(e); }
   void Set(Endpoint e, Expr expr, Rows rows) { values_[e] = {expr, rows, InfoOf(e)}; }
-  // The value with the axis of rows, repeated if it is the same in all of them. NotBatched where a
+  // The value with the axis of rows, repeated if it is the same in all of them. A refusal where a
   // value cannot be.
   absl::StatusOr<Expr> Stacked(const Value& value);
   // The dimensions of a value in one row: an int32 vector, constant where that is known.

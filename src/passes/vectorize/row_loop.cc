@@ -56,14 +56,14 @@ class RowLoop {
   absl::Status CheckValues() const {
     for (const Endpoint& input : node_.inputs) {
       const Body::Value& value = body_.At(input);
-      if (value.rows == Rows::kElements) return NotBatched("one of its inputs is a list");
+      if (value.rows == Rows::kElements) return batch::Refuse("one of its inputs is a list");
     }
     for (int slot = 0; slot < node_.num_outputs(); ++slot) {
       const NodeSignature::Slot& output = node_.signature.outputs[slot];
       if (!IsTensor(output.dtype) || output.is_ref)
-        return NotBatched(absl::StrCat("it makes a ", DTypeName(output.dtype), " for each row"));
+        return batch::Refuse(absl::StrCat("it makes a ", DTypeName(output.dtype), " for each row"));
       if (!body_.OutputInfo(node_, slot).shape.IsFullyKnown())
-        return NotBatched("its results may be of another size in each row");
+        return batch::Refuse("its results may be of another size in each row");
     }
     return absl::OkStatus();
   }

@@ -26,8 +26,8 @@ std::vector<RowValue> ArgumentsOf(const Body& body, const Node& site) {
 absl::Status NeedSameSelectors(const Body& body, const Node& site) {
   for (int i = 0; i < NumSelectorInputs(site); ++i) {
     if (body.At(site.inputs[i]).rows != Rows::kSame)
-      return NotBatched(site.kind() == OpKind::kCase ? "its index differs from row to row"
-                                                     : "its condition differs from row to row");
+      return batch::Refuse(site.kind() == OpKind::kCase ? "its index differs from row to row"
+                                                        : "its condition differs from row to row");
   }
   return absl::OkStatus();
 }
@@ -37,7 +37,7 @@ absl::StatusOr<bool> JoinRows(const std::vector<RowValue>& more, std::vector<Row
   bool is_news = false;
   for (size_t i = 0; i < rows.size(); ++i) {
     const std::optional<Rows> joined = Join(rows[i], more[i].rows);
-    if (!joined) return NotBatched("a list differs from row to row in some places only");
+    if (!joined) return batch::Refuse("a list differs from row to row in some places only");
     is_news |= *joined != rows[i];
     rows[i] = *joined;
   }
@@ -105,7 +105,7 @@ absl::StatusOr<std::string> VectorizeGradient(Transform& transform, const std::s
                                               const std::vector<RowValue>& results) {
   const Function* const row = transform.program().FindFunction(name);
   if (row == nullptr || row->results.size() != args.size())
-    return NotBatched(absl::StrCat("'", name, "' does not return a gradient for each argument"));
+    return batch::Refuse(absl::StrCat("'", name, "' does not return a gradient for each argument"));
   std::vector<RowValue> all = args;
   for (const RowValue& result : results) all.push_back(ArgumentOf(result.rows, result.info));
   GYRE_ASSIGN_OR_RETURN(
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> VectorizeGradient(Transform& transform, const std::s
 absl::Status VectorizeCall(Body& body, const Node& site) {
   Transform& transform = body.transform();
   const std::vector<Callee> callees = CalleesOf(transform.program(), site);
-  if (callees.size() != 1 || !site.attrs.Has("f")) return NotBatched("it is no plain call");
+  if (callees.size() != 1 || !site.attrs.Has("f")) return batch::Refuse("it is no plain call");
   GYRE_RETURN_IF_ERROR(NeedSameSelectors(body, site));
   const std::vector<RowValue> args = ArgumentsOf(body, site);
   const auto& gradients = transform.program().gradient_functions();
@@ -169,7 +169,7 @@ absl::Status VectorizeWhile(Body& body, const Node& site) {
   Transform& transform = body.transform();
   const auto* cond = site.attrs.Get<FunctionRef>("cond");
   const auto* step = site.attrs.Get<FunctionRef>("body");
-  if (cond == nullptr || step == nullptr) return NotBatched("it names no functions");
+  if (cond == nullptr || step == nullptr) return batch::Refuse("it names no functions");
   std::vector<RowValue> state = ArgumentsOf(body, site);
   std::vector<Rows> rows;
   for (size_t i = 0; i < state.size(); ++i) {
@@ -183,7 +183,7 @@ absl::Status VectorizeWhile(Body& body, const Node& site) {
   }
   GYRE_ASSIGN_OR_RETURN(const RowsFunction condition, transform.Vectorize(*cond, state, {}));
   if (condition.results[0].rows != Rows::kSame)
-    return NotBatched("its condition differs from row to row");
+    return batch::Refuse("its condition differs from row to row");
   GYRE_ASSIGN_OR_RETURN(const RowsFunction made,
                         transform.Vectorize(*step, state, {.rows = rows, .returns_rows = true}));
   std::vector<Expr> inputs;
@@ -215,7 +215,7 @@ absl::Status VectorizeSite(Body& body, const Node& node) {
     case OpKind::kCall:
       return VectorizeCall(body, node);
     default:
-      return NotBatched("there is no rule for this op");
+      return batch::Refuse("there is no rule for this op");
   }
 }
 

@@ -34,8 +34,6 @@ std::optional<Rows> Join(Rows a, Rows b) {
   return Rows::kStacked;
 }
 
-absl::Status NotBatched(absl::string_view reason) { return absl::UnimplementedError(reason); }
-
 Transform::Transform(const Program& program, bool fall_back, int64_t num_rows)
     : program_(program), effects_(program), fall_back_(fall_back), num_rows_(num_rows) {}
 
@@ -44,7 +42,7 @@ absl::StatusOr<RowsFunction> Transform::Vectorize(const Function& function,
                                                   const ResultRequest& request,
                                                   absl::string_view name) {
   if (passes::IsOpaque(function))
-    return NotBatched(absl::StrCat("'", function.name, "' is a graph of primitives"));
+    return batch::Refuse(absl::StrCat("'", function.name, "' is a graph of primitives"));
   return Body(*this, function, args, UniqueName(name)).Write(request);
 }
 
@@ -55,7 +53,7 @@ absl::StatusOr<RowsFunction> Transform::Vectorize(const FunctionRef& function,
   if (body == nullptr)
     return absl::NotFoundError(absl::StrCat("there is no function '", function.name, "'"));
   if (function.attrs != nullptr && !function.attrs->empty())
-    return NotBatched(absl::StrCat("'", function.name, "' is generic"));
+    return batch::Refuse(absl::StrCat("'", function.name, "' is generic"));
   if (body->args.size() != args.size()) {
     return absl::InvalidArgumentError(absl::StrCat("'", function.name, "' has ", body->args.size(),
                                                    " arguments, not ", args.size()));
@@ -63,7 +61,7 @@ absl::StatusOr<RowsFunction> Transform::Vectorize(const FunctionRef& function,
   const std::string key = KeyOf(function.name, args, request);
   if (const auto made = made_.find(key); made != made_.end()) return made->second;
   if (!being_made_.insert(key).second)
-    return NotBatched(absl::StrCat("'", function.name, "' calls itself"));
+    return batch::Refuse(absl::StrCat("'", function.name, "' calls itself"));
   absl::StatusOr<RowsFunction> made =
       Vectorize(*body, args, request, absl::StrCat(function.name, "_rows"));
   being_made_.erase(key);
@@ -129,10 +127,10 @@ absl::StatusOr<VectorizeResult> Vectorize(const std::shared_ptr<const Program>& 
   std::vector<vectorize::RowValue> args;
   for (size_t i = 0; i < row.args.size(); ++i) {
     args.push_back(
-        {request.stacked[i] ? vectorize::Rows::kStacked : vectorize::Rows::kSame, request.args[i]});
+        {request.stacked[i] ? Rows::kStacked : Rows::kSame, request.args[i]});
   }
   const vectorize::ResultRequest results{
-      .rows = std::vector<vectorize::Rows>(row.results.size(), vectorize::Rows::kStacked)};
+      .rows = std::vector<Rows>(row.results.size(), Rows::kStacked)};
   vectorize::Transform transform(*program, request.fall_back, request.num_rows);
   GYRE_ASSIGN_OR_RETURN(const vectorize::RowsFunction all,
                         transform.Vectorize(row, args, results, request.name));

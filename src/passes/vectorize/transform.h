@@ -11,19 +11,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/batch_context.h"
 #include "ir/program.h"
 #include "ir/shape_context.h"
 #include "passes/edit/effects.h"
 #include "passes/vectorize/vectorize.h"
 
 namespace gyre::vectorize {
-
-// How the values that the rows have are held.
-enum class Rows : uint8_t {
-  kSame,      // one value, the same in all rows
-  kStacked,   // a tensor: the rows' values along an axis in front
-  kElements,  // a list: each of its elements is the rows' elements, stacked
-};
 
 // What holds the values that either may hold; nullopt where there is nothing.
 std::optional<Rows> Join(Rows a, Rows b);
@@ -46,9 +40,6 @@ struct ResultRequest {
   bool returns_rows = false;  // also how many rows there are, behind the others
 };
 
-// "cannot be batched", for this reason: who can run a loop instead does.
-absl::Status NotBatched(absl::string_view reason);
-
 class Transform {
  public:
   Transform(const Program& program, bool fall_back, int64_t num_rows);
@@ -59,7 +50,7 @@ class Transform {
   bool falls_back() const { return fall_back_; }
   int64_t num_rows() const { return num_rows_; }
 
-  // UNIMPLEMENTED, as NotBatched, where it is not to be had.
+  // UNIMPLEMENTED, as batch::Refuse, where it is not to be had.
   absl::StatusOr<RowsFunction> Vectorize(const Function& function,
                                          const std::vector<RowValue>& args,
                                          const ResultRequest& request, absl::string_view name);
