@@ -1,7 +1,9 @@
 """gyre.function of what is callable, but no function."""
 
 import functools
+import inspect
 import operator
+import pydoc
 
 import pytest
 
@@ -62,3 +64,49 @@ def test_gradients():
 def test_what_is_not_callable():
     with pytest.raises(TypeError, match="callable"):
         gyre.function(3)
+
+
+# ---- As functools.update_wrapper
+
+
+class Scaler:
+    @gyre.function
+    def scaled(self, x: float, shift=0.0):
+        """By two."""
+        return x * 2.0 + shift
+
+
+def documented(x: float, shift=0.0):
+    """What it is for."""
+    return x + shift
+
+
+documented.flag, documented.name, documented.parameters = "mine", "not the function's", ()
+
+
+def test_a_function_looks_like_what_it_was_made_of():
+    f = gyre.function(documented)
+    assert (f.__name__, f.__qualname__, f.__module__) == ("documented", "documented", documented.__module__)
+    assert f.__doc__ == "What it is for." and f.__wrapped__ is documented and f.flag == "mine"
+    assert f.__annotations__ == {"x": float} and inspect.signature(f) == inspect.signature(documented)
+    assert f.name == "documented" and float(f(ONE, shift=2.0)) == 3.0  # what a Function has is its own
+
+
+def test_so_does_a_method():
+    method = Scaler().scaled
+    assert (method.__name__, method.__qualname__, method.__doc__) == ("scaled", "Scaler.scaled", "By two.")
+    assert method.__module__ == __name__ and method.__func__ is Scaler.scaled.python_function
+    assert str(inspect.signature(method)) == "(x: float, shift=0.0)"
+
+
+def test_what_has_no_name_gets_one():
+    assert gyre.function(functools.partial(scaled, 3.0)).__name__ == "function"
+
+
+def test_decorators_take_it_for_the_function():
+    @functools.wraps(gyre.function(documented))
+    def around(*args):
+        return args
+
+    assert (around.__name__, around.__doc__, around.flag) == ("documented", "What it is for.", "mine")
+    assert "What it is for." in pydoc.render_doc(gyre.function(documented))

@@ -12,6 +12,7 @@ from gyre._impl.autograph import lines
 from gyre._impl.autograph.tracing import anew
 from gyre._impl.config import Switches
 from gyre._impl.control_flow.loop_options import checked_memory
+from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
 from gyre._impl.function.variables import Creation
@@ -36,8 +37,10 @@ class Function(_gyre.QuietCallable):
 
     def __init__(self, python_function, name=None, input_signature=None, autograph=True,
                  reduce_retracing=True, memory=None, owner=None):
+        _wrap(self, python_function)
         self.python_function = python_function
         self.name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self.__name__ = getattr(python_function, "__name__", self.name)
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.memory = checked_memory(memory)
@@ -49,9 +52,6 @@ class Function(_gyre.QuietCallable):
         self._fast = {}    # key of tensors -> runs
         self._created = False  # whether the first trace is over
         self._count = 0
-        for attribute in ("__module__", "__qualname__", "__doc__"):
-            setattr(self, attribute, getattr(python_function, attribute, None))
-        self.__wrapped__ = python_function
         if inspect.iscoroutinefunction(python_function) or inspect.isasyncgenfunction(python_function):
             code = python_function.__code__
             raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is async: a graph "
@@ -150,7 +150,7 @@ class Function(_gyre.QuietCallable):
             tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(
                 value, spec.dtype)
             if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
-                raise TypeError(f"{self.name} was given a {tensor.dtype.name} tensor of shape "
+                raise TypeError(f"{self.name} was given {with_article(tensor.dtype)} tensor of shape "
                                 f"{tensor.shape} where its input_signature says {spec}")
             return tensor
 
@@ -291,14 +291,32 @@ class Function(_gyre.QuietCallable):
         return f"<gyre.function {self.name}>"
 
 
+def _wrap(function, python_function):
+    """As functools.update_wrapper: tools and decorators take the one for the other. Attributes of a function come
+    along, but for names that mean something of a Function."""
+    functools.update_wrapper(function, python_function, updated=())
+    if isinstance(python_function, types.FunctionType):
+        vars(function).update({name: value for name, value in vars(python_function).items()
+                               if name != "__wrapped__" and not hasattr(Function, name)})
+
+
 class Method(_gyre.QuietCallable):
     """A function of an instance: what `instance.name` gives, as Python's bound methods. Keeps the
     instance; everything else is the function's, traces and all, which are there as long as it is."""
 
-    __slots__ = ("function", "__self__")
-
     def __init__(self, function, instance):
         self.function, self.__self__ = function, instance
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
+
+    @property
+    def __func__(self):
+        """The Python function."""
+        return self.function.python_function
+
+    @property
+    def __signature__(self):
+        """Without the instance."""
+        return inspect.signature(types.MethodType(self.__func__, self.__self__))
 
     def _call(self, args, kwargs):
         return self.function._call(args, kwargs)
