@@ -245,8 +245,8 @@ std::shared_ptr<GraphCore> GraphFor(const Inputs& inputs) {
   for (const Input& input : inputs) {
     if (input.tensor == nullptr || !input.tensor->is_symbolic()) continue;
     // By the rules of sessions, a graph's tensors may be used while another graph is current.
-    if (CurrentGraph() == nullptr || input.tensor->follows_session_rules())
-      return input.tensor->graph;
+    if (CurrentGraph() == nullptr) return GraphLeftOpen(*input.tensor);
+    if (input.tensor->follows_session_rules()) return input.tensor->graph;
   }
   return CurrentGraph() == nullptr ? nullptr : SharedCurrentGraph();
 }

@@ -249,6 +249,16 @@ const std::shared_ptr<GraphCore>& ToGraph(nb::handle graph) {
   return nb::inst_ptr<PyGraph>(graph)->core;
 }
 
+const std::shared_ptr<GraphCore>& GraphLeftOpen(const PyTensor& tensor) {
+  if (!tensor.graph->is_for_sessions()) {
+    ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+        "'", tensor.symbolic.name(), "' belongs to graph '", tensor.graph->name(),
+        "', whose trace is not current, and cannot be used in what runs at once: return it from "
+        "the function that it was made in")));
+  }
+  return tensor.graph;
+}
+
 Value ValueIn(GraphCore& graph, nb::handle object) {
   const PyTensor& tensor = RequireTensor(object, "a value of the graph");
   if (!tensor.is_symbolic() || tensor.graph.get() != &graph) {

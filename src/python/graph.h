@@ -87,6 +87,9 @@ nb::object ToPython(const std::shared_ptr<GraphCore>& graph);
 // TypeError for all else.
 const std::shared_ptr<GraphCore>& ToGraph(nb::handle graph);
 
+// The graph of a symbolic tensor that is used while none is current: ops are added to those of
+// sessions then. Throws for one that has been traced: its values are those of its runs.
+const std::shared_ptr<GraphCore>& GraphLeftOpen(const PyTensor& tensor);
 // `tensor` as a value that can be used in `graph`.
 Value ValueIn(GraphCore& graph, nb::handle tensor);
 // New objects for values of the graph.

@@ -197,7 +197,7 @@ nb::object GetItem(nb::handle self, nb::handle key) {
   // With constants in the graph that the tensor is in.
   std::optional<CurrentGraphScope> scope;
   if (CurrentGraph() == nullptr && AsTensor(self)->is_symbolic())
-    scope.emplace(AsTensor(self)->graph);
+    scope.emplace(GraphLeftOpen(*AsTensor(self)));
   return Execute1("StridedSlice",
                   {self, Vector(spec.begin), Vector(spec.end), Vector(spec.strides)},
                   {{"begin_mask", spec.begin_mask},

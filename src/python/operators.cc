@@ -227,7 +227,7 @@ nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
   if (IsForOthers(other)) return nb::borrow(Py_NotImplemented);
   // An operand that becomes a constant belongs to the graph of the symbolic one.
   std::optional<CurrentGraphScope> scope;
-  if (IsElsewhere(tensor)) scope.emplace(tensor.graph);
+  if (IsElsewhere(tensor)) scope.emplace(GraphLeftOpen(tensor));
   const nb::object converted = OperandOf(other, tensor.dtype());
   return x == nullptr ? ApplyAny(which, converted, b) : ApplyAny(which, a, converted);
 }

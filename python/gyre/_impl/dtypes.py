@@ -9,3 +9,8 @@ globals().update(_gyre.all_dtypes())
 half = _gyre.as_dtype("float16")
 double = _gyre.as_dtype("float64")
 
+
+def with_article(dtype: DType) -> str:
+    """ "an int32", "a float32": for messages."""
+    return f"{'an' if dtype.name.startswith('i') else 'a'} {dtype.name}"
+

@@ -164,7 +164,7 @@ def test_init_scope_and_context():
     assert _gyre.current_graph() is None
 
 
-def test_symbolic_tensors_say_what_to_do():
+def test_symbolic_tensors_say_what_to_do(core_error):
     graph = _gyre.Graph()
     with graph:
         x = graph.placeholder("float32", (None, 2), name="x")
@@ -174,7 +174,10 @@ def test_symbolic_tensors_say_what_to_do():
     assert "'x'" in repr(x) and x.name == "x" and x.graph is graph and x._dims == (None, 2)
     with pytest.raises(BufferError):
         memoryview(x)
-    assert (x + 1.0).is_symbolic  # also when its graph is not current
+    with pytest.raises(core_error, match="belongs to graph"):
+        x + 1.0  # its graph is not current any more
+    with graph:
+        assert (x + 1.0).is_symbolic
 
 
 def test_variables():

@@ -15,6 +15,7 @@ from gyre._impl.autograph.layout import Refusal, Taken
 from gyre._impl.autograph.lists import CONTAINERS, TracedList, make_list_of_graph
 from gyre._impl.autograph.tracing import condition, is_symbolic, place
 from gyre._impl.autograph.undefined import Undefined, ld
+from gyre._impl.dtypes import with_article
 
 _Tensor = _gyre.Tensor
 _MISSING = (KeyError, AttributeError, NameError, IndexError, TypeError)
@@ -193,7 +194,7 @@ def _as_dtype_of(tensor, value):
         return _gyre.convert(value, tensor.dtype)
     if value.dtype != tensor.dtype:
         raise TypeError(
-            f"an item of a {tensor.dtype.name} tensor is assigned a {value.dtype.name} tensor at {place()}. "
+            f"an item of {with_article(tensor.dtype)} tensor is assigned {with_article(value.dtype)} tensor at {place()}. "
             f"Cast it, with gyre.cast")
     return value
 

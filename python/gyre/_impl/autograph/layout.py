@@ -9,6 +9,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autograph.lists import TracedList
 from gyre._impl.autograph.undefined import PartlyDefined, is_undefined
+from gyre._impl.dtypes import with_article
 
 _NUMBERS = (bool, int, float, complex, str, bytes)
 
@@ -80,7 +81,7 @@ def describe(value):
     if value is None:
         return "None"
     if isinstance(value, _gyre.Tensor):
-        return f"a {value.dtype.name} tensor of shape {show_dims(value._dims)}"
+        return f"{with_article(value.dtype)} tensor of shape {show_dims(value._dims)}"
     if _is_number(value):
         return f"the Python {type(value).__name__} {value!r}"
     if nest.is_nested(value):

@@ -2,6 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.dtypes import with_article
 
 
 def _truth(value):
@@ -56,7 +57,7 @@ def _names(x, y):
 
 
 def _label(value):
-    return f"a {value.dtype.name} tensor:"
+    return f"{with_article(value.dtype)} tensor:"
 
 
 def _check(what, holds, x, y, message, data, summarize, name):
@@ -220,7 +221,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     for tensor in nest.flatten(tensors or []):
         found = _gyre.convert(tensor).dtype
         if dtype is not None and found != dtype:
-            raise ValueError(f"expected {dtype.name} tensors, got a {found.name} one")
+            raise ValueError(f"expected {dtype.name} tensors, got {with_article(found)} one")
         dtype = found
     dtype = dtype or _gyre.as_dtype("float32")
     if not dtype.is_floating:

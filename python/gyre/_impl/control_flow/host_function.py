@@ -2,6 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import errors, handlers, nest
+from gyre._impl.dtypes import with_article
 
 
 def _types(Tout):
@@ -39,7 +40,7 @@ def _results(name, results, dtypes):
         tensor = leaf if isinstance(leaf, _gyre.Tensor) else _gyre.convert(
             leaf, None if hasattr(leaf, "dtype") else dtype)
         if tensor.dtype != dtype:
-            raise TypeError(f"{name} returned a {tensor.dtype.name} tensor where Tout promises {dtype.name}")
+            raise TypeError(f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises {dtype.name}")
         tensors.append(tensor)
     return tensors
 

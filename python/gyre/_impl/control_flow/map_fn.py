@@ -5,6 +5,7 @@ from gyre._impl import nest
 from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
+from gyre._impl.dtypes import with_article
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
@@ -80,7 +81,7 @@ def _typed(result, signature):
     if len(wanted) == len(leaves):
         for want, leaf in zip(wanted, leaves):
             if want != leaf.dtype:
-                raise TypeError(f"fn returns a {leaf.dtype.name} tensor where fn_output_signature says "
+                raise TypeError(f"fn returns {with_article(leaf.dtype)} tensor where fn_output_signature says "
                                 f"{want.name}")
     return result
 

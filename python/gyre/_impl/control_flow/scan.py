@@ -8,6 +8,7 @@ from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.control_flow.map_fn import rows_of
 from gyre._impl.control_flow.while_loop import _check, _next
+from gyre._impl.errors import StructureError
 
 
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
@@ -85,6 +86,15 @@ def _trace(fn, elems, rows, initializer, keep, reverse, window, name, options):
     return layout.pack(iter(results))[0]
 
 
+def _check_stacked(first, value, name):
+    """Whether the states can be rows of one tensor."""
+    for one, other in zip(nest.flatten(first, True), nest.flatten(value, True), strict=True):
+        if one._dims != other._dims:
+            raise StructureError(
+                f"fn of {name} returns a state of shape {list(other._dims)} after one of shape {list(one._dims)}: the "
+                f"states are stacked, so all have one shape. Where they grow, use foldl, or a TensorArray in a loop")
+
+
 def _run(fn, elems, rows, value, keep, reverse, name):
     count = rows[0]._dims[0]
     kept = []
@@ -92,6 +102,8 @@ def _run(fn, elems, rows, value, keep, reverse, name):
         after = _next(value, fn(value, nest.pack_sequence_as(elems, [row[i] for row in rows], True)))
         _check(value, after, name, None)
         value = after
+        if keep and kept:
+            _check_stacked(kept[0], value, name)
         kept.append(value)
     if not keep:
         return value

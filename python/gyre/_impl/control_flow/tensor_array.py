@@ -2,6 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.dtypes import with_article
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.unsupported import refuse
 
@@ -105,7 +106,7 @@ class TensorArray:
         if tensor.dtype != self._dtype:
             raise errors.InvalidArgumentError(
                 None, None,
-                f"a TensorArray of {self._dtype.name} cannot hold a {tensor.dtype.name} tensor")
+                f"a TensorArray of {self._dtype.name} cannot hold {with_article(tensor.dtype)} tensor")
         return tensor
 
     def _check_shape(self, dims):
@@ -183,9 +184,8 @@ class TensorArray:
                 f"(perhaps try setting clear_after_read = false?)")
         if self._dims is None or None in self._dims:
             raise errors.InvalidArgumentError(
-                    None, None,
-                f"Could not read index {index} of a TensorArray: nothing was written there, and the "
-                f"element shape is not known")
+                None, None, f"index {index} of a TensorArray is read before it is written, and its element shape is not "
+                            f"known: write it first, or give the array an element_shape, for zeros")
         zero = _gyre.convert(0 if self._dtype.is_numeric else ("" if self._dtype.name == "string" else False),
                             self._dtype)
         if not self._dims:

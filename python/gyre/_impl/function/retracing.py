@@ -4,6 +4,7 @@ import warnings
 
 from gyre._impl import nest
 from gyre._impl.autograph.lines import place, stack_level
+from gyre._impl.dtypes import with_article
 
 _MANY = 5
 
@@ -40,6 +41,6 @@ def _difference(function, leaves, last):
 
 def _short(value):
     if hasattr(value, "_dims"):
-        return f"a {value.dtype.name} tensor"
+        return f"{with_article(value.dtype)} tensor"
     text = repr(value)
     return f"the Python {type(value).__name__} {text[:40]}"

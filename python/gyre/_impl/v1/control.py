@@ -183,21 +183,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     else:
         loop_vars = nest.map_structure(as_tensor, loop_vars, expand_composites=True)
         results = named_results(loops.while_loop(
-            called(cond), _checked(body, loop_vars), loop_vars, shape_invariants or _shapes(loop_vars),
+            called(cond), called(body), loop_vars, shape_invariants or _shapes(loop_vars),
             name=name or "while", **options), first=2)
     if not return_same_structure and isinstance(results, (list, tuple)) and len(results) == 1:
         return results[0]
     return results
-
-
-def _checked(body, loop_vars):
-    """The body, whose results must be structured as the loop variables: ValueError, TypeError."""
-    def call(*values):
-        after = loops._next(loop_vars, body(*values))
-        nest.assert_same_structure(loop_vars, after, expand_composites=True)
-        return after
-
-    return call
 
 
 def _shapes(loop_vars):

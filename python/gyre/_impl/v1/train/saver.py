@@ -7,6 +7,8 @@ import time
 import numpy as np
 
 from gyre import _gyre
+from gyre._impl import errors
+from gyre._impl.checkpoints.reader import load_checkpoint
 from gyre._impl.checkpoints.state import bundle_exists, remove_checkpoint, update_checkpoint_state
 from gyre._impl.files import make_folder
 from gyre._impl.saved_model.messages import SaverDef
@@ -49,6 +51,7 @@ class Saver:
         self._paths: list[tuple[str, float]] = []  # with the times of saving
         self._next_kept = time.time() + hours * 3600
         self._variables: dict | None = None  # in eager execution, by name
+        self._shapes: dict = {}  # of the variables, by name, where it added the operations
         self.saver_def = None
         self._is_built = saver_def is not None
         self._numbers = {"max_to_keep": max_to_keep or 0, "sharded": bool(sharded),
@@ -78,6 +81,7 @@ class Saver:
                 GraphKeys.SAVEABLE_OBJECTS)
         variables = _named(given)
         if variables:
+            self._shapes = {name: variable.shape for name, variable in variables.items()}
             self.saver_def = SaverDef(version=SaverDef.V2, **self._numbers)
             for field, name in add_saver_ops(variables, self._reshape, self._name, self._filename).items():
                 setattr(self.saver_def, field, name)
@@ -206,8 +210,11 @@ class Saver:
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         if self._variables is not None:
             restore_eagerly(self._variables, prefix, self._reshape)
-        else:
+            return
+        try:
             sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
+        except errors.InvalidArgumentError as error:
+            raise _with_shapes(error, self._shapes, prefix) from error
 
 
 def _number(name: str, value, kind=numbers.Real):
@@ -234,6 +241,16 @@ def _number_of(global_step, sess) -> int:
     tensor = getattr(global_step, "handle", global_step)
     is_eager = isinstance(tensor, _gyre.Tensor) and not tensor.is_symbolic
     return int(global_step) if is_eager else int(sess.run(global_step))
+
+
+def _with_shapes(error, shapes: dict, prefix: str):
+    """An error of restoring: the same, with the variables whose shapes are others in the checkpoint."""
+    found = load_checkpoint(prefix).get_variable_to_shape_map()
+    wrong = [f"{name!r} has shape {found[name]} there, but the variable has {shape.as_list()}"
+             for name, shape in shapes.items() if name in found and not shape.is_compatible_with(found[name])]
+    if not wrong:
+        return error
+    return errors.InvalidArgumentError(error.node_def, error.op, f"{prefix} does not fit: {'; '.join(wrong)}")
 
 
 _NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
