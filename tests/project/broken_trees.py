@@ -77,6 +77,8 @@ BROKEN = [
     ("a file renamed past tensor/io", "check_file_access", {"src/ir/dump.cc": "if (::rename(a, b) != 0) return;\n"}),
     ("a file written past the core", "check_file_access",
      {"python/gyre/_impl/dump.py": "with open(path, \"wb\") as out:\n    out.write(b'')\n"}),
+    ("a link to nowhere", "check_pages", {"docs/page.md": "# P\n\nSee [that](../src/gone.md).\n"}),
+    ("a long README", "check_pages", {"README.md": "# G\n" + "\n" * 200}),
     ("an op asked for by its name", "check_op_names", {"src/ir/dump.cc": 'if (node.op_name == "Neg") return;\n'}),
     ("a list of ops' names", "check_op_names", {"src/ir/dump.cc": "return absl::c_linear_search(kAll, n.op_name);\n"}),
     ("a registry's host", "check_nothing_local", {"dev": "pip install -i https://py" + "pi.org/simple\n"}),

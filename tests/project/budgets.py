@@ -181,6 +181,26 @@ def check_readmes(root):
                       if name.endswith("README.md") and not sources.read(root, name).startswith(("# ", "<"))]
 
 
+README_MAX = 120
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.M | re.S)
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+
+
+def check_pages(root):
+    """README.md is short; relative links of pages lead to files of the checkout."""
+    complaints = []
+    for name in sources.tracked_files(root):
+        if not name.endswith(".md"):
+            continue
+        text = sources.read(root, name)
+        if name == "README.md" and text.count("\n") > README_MAX:
+            complaints.append(f"{name}: {text.count(chr(10))} lines, at most {README_MAX}: the guides are in docs/guide")
+        for target in LINK.findall(CODE.sub("", text)):
+            if not (Path(root) / name).parent.joinpath(target).exists():
+                complaints.append(f"{name}: there is no {target}")
+    return complaints
+
+
 def check_header_comments(root):
     """Every header begins with a comment: what it is, owned by whom, which threads."""
     return [f"{name}: begins without a comment" for name in sources.source_files(root)
@@ -256,7 +276,7 @@ def check_op_names(root):
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
           check_readmes, check_header_comments, check_nothing_local, check_file_access,
-          check_op_names]
+          check_op_names, check_pages]
 
 
 def report(results):

@@ -1,4 +1,4 @@
-"""The programs in README.md and docs/distribution.md run."""
+"""The programs in README.md and in the guides run."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = {page: re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
-            for page in ("README.md", "docs/distribution.md")}
+            for page in ("README.md", "docs/guide/python.md", "docs/distribution.md")}
 
 
 def test_pages_have_programs():
