@@ -23,9 +23,8 @@ uint32_t ChecksumOf(const std::string& text) { return Crc32c(text.data(), text.s
 // A whole number in [0, most], or nullopt.
 std::optional<int64_t> Number(const Json& object, const char* name,
                               int64_t most = std::numeric_limits<int64_t>::max()) {
-  const auto found = object.find(name);
-  if (found == object.end()) return std::nullopt;
-  const uint64_t* value = found->get_ptr<const Json::number_unsigned_t*>();
+  const Json* const found = object.Find(name);
+  const uint64_t* const value = found == nullptr ? nullptr : found->As<uint64_t>();
   if (value == nullptr || *value > static_cast<uint64_t>(most)) return std::nullopt;
   return static_cast<int64_t>(*value);
 }
@@ -38,8 +37,8 @@ std::optional<uint32_t> Checksum(const Json& object) {
 
 // Empty when there is none.
 std::string Text(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  const std::string* text = found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+  const Json* const found = object.Find(name);
+  const std::string* const text = found == nullptr ? nullptr : found->As<std::string>();
   return text == nullptr ? "" : *text;
 }
 
@@ -47,16 +46,16 @@ absl::StatusOr<Manifest::Entry> ParseEntry(const std::string& name, const Json& 
   const auto refuse = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("its tensor '", name, "' has no sound ", what));
   };
-  if (!json.is_object()) return refuse("description");
+  if (json.As<JsonObject>() == nullptr) return refuse("description");
   Manifest::Entry entry;
   const std::optional<DType> dtype = ParseDType(Text(json, "dtype"));
   if (!dtype) return refuse("dtype");
   entry.dtype = *dtype;
-  const auto shape = json.find("shape");
-  if (shape == json.end() || !shape->is_array()) return refuse("shape");
+  const Json* const shape = json.Find("shape");
+  if (shape == nullptr || shape->As<JsonArray>() == nullptr) return refuse("shape");
   Dims dims;
-  for (const Json& item : *shape) {
-    const uint64_t* dim = item.get_ptr<const Json::number_unsigned_t*>();
+  for (const Json& item : *shape->As<JsonArray>()) {
+    const uint64_t* const dim = item.As<uint64_t>();
     if (dim == nullptr || *dim > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
       return refuse("shape");
     dims.push_back(static_cast<int64_t>(*dim));
@@ -87,9 +86,9 @@ int64_t NumberOfValuesFile(absl::string_view name) {
 
 absl::StatusOr<Manifest> ParseManifest(absl::string_view text) {
   GYRE_ASSIGN_OR_RETURN(const Json outer, ParseJsonObject(text, "the manifest"));
-  const auto json = outer.find("checkpoint");
+  const Json* const json = outer.Find("checkpoint");
   const std::optional<uint32_t> crc32c = Checksum(outer);
-  if (json == outer.end() || !json->is_object() || !crc32c)
+  if (json == nullptr || json->As<JsonObject>() == nullptr || !crc32c)
     return absl::InvalidArgumentError("the manifest is not one of a checkpoint");
   if (Number(*json, "format") != kFormat) {
     return absl::InvalidArgumentError(absl::StrCat("the manifest is of another format than ",
@@ -101,13 +100,13 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text) {
   Manifest manifest;
   manifest.file = Text(*json, "file");
   const std::optional<int64_t> bytes = Number(*json, "bytes");
-  const auto tensors = json->find("tensors");
-  if (NumberOfValuesFile(manifest.file) < 0 || !bytes || tensors == json->end() ||
-      !tensors->is_object()) {
+  const Json* const tensors = json->Find("tensors");
+  if (NumberOfValuesFile(manifest.file) < 0 || !bytes || tensors == nullptr ||
+      tensors->As<JsonObject>() == nullptr) {
     return absl::InvalidArgumentError("the manifest has no sound file, bytes and tensors");
   }
   manifest.bytes = *bytes;
-  for (const auto& [name, tensor] : tensors->items()) {
+  for (const auto& [name, tensor] : *tensors->As<JsonObject>()) {
     absl::StatusOr<Manifest::Entry> entry = ParseEntry(name, tensor);
     if (!entry.ok()) return Annotate(entry.status(), "the manifest");
     manifest.tensors.emplace(name, *std::move(entry));
@@ -116,21 +115,22 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> PrintManifest(const Manifest& manifest) {
-  Json tensors = Json::object();
+  JsonObject tensors;
   for (const auto& [name, entry] : manifest.tensors) {
-    tensors[name] = {
-        {"dtype", std::string(DTypeName(entry.dtype))},
-        {"shape", std::vector<int64_t>(entry.shape.dims().begin(), entry.shape.dims().end())},
-        {"crc32c", entry.crc32c}};
+    JsonArray dims;
+    for (const int64_t dim : entry.shape.dims()) dims.push_back({dim});
+    tensors[name] = {JsonObject{{"dtype", {std::string(DTypeName(entry.dtype))}},
+                                {"shape", {std::move(dims)}},
+                                {"crc32c", {uint64_t{entry.crc32c}}}}};
   }
-  const Json json = {{"format", kFormat},
-                     {"file", manifest.file},
-                     {"bytes", manifest.bytes},
-                     {"tensors", std::move(tensors)}};
+  Json json = {JsonObject{{"format", {kFormat}},
+                          {"file", {manifest.file}},
+                          {"bytes", {manifest.bytes}},
+                          {"tensors", {std::move(tensors)}}}};
   GYRE_ASSIGN_OR_RETURN(const std::string inner, PrintJson(json, "a variable's name"));
-  GYRE_ASSIGN_OR_RETURN(std::string text,
-                        PrintJson({{"checkpoint", json}, {"crc32c", ChecksumOf(inner)}},
-                                  "a variable's name", /*indent=*/1));
+  const Json outer = {
+      JsonObject{{"checkpoint", std::move(json)}, {"crc32c", {uint64_t{ChecksumOf(inner)}}}}};
+  GYRE_ASSIGN_OR_RETURN(std::string text, PrintJson(outer, "a variable's name", /*indent=*/1));
   text += '\n';
   if (text.size() > static_cast<size_t>(kMaxJsonBytes))
     return absl::InvalidArgumentError("there are too many variables for one manifest");

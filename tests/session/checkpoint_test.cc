@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -23,12 +24,12 @@
 #include "support/run_text.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
-#include "tensor/io/json.h"
 #include "tensor/io/safetensors.h"
 
 namespace gyre::testing {
 namespace {
 
+using Json = nlohmann::json;
 using test::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

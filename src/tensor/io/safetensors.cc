@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "base/checked_math.h"
@@ -35,11 +36,12 @@ constexpr std::array<std::pair<absl::string_view, DType>, 14> kCodes = {{
 
 // The integers of the array `name` in a tensor's description; nullopt unless it is that.
 std::optional<std::vector<int64_t>> Integers(const Json& description, const char* name) {
-  const auto found = description.find(name);
-  if (found == description.end() || !found->is_array()) return std::nullopt;
+  const Json* const found = description.Find(name);
+  const JsonArray* const items = found == nullptr ? nullptr : found->As<JsonArray>();
+  if (items == nullptr) return std::nullopt;
   std::vector<int64_t> result;
-  for (const Json& item : *found) {
-    const uint64_t* value = item.get_ptr<const Json::number_unsigned_t*>();
+  for (const Json& item : *items) {
+    const uint64_t* const value = item.As<uint64_t>();
     if (value == nullptr || *value > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
     result.push_back(static_cast<int64_t>(*value));
   }
@@ -75,9 +77,8 @@ absl::string_view CodeOf(DType dtype) {
 }
 
 std::optional<DType> ElementType(const Json& description) {
-  const auto found = description.find("dtype");
-  if (found == description.end()) return std::nullopt;
-  const std::string* code = found->get_ptr<const std::string*>();
+  const Json* const found = description.Find("dtype");
+  const std::string* const code = found == nullptr ? nullptr : found->As<std::string>();
   if (code == nullptr) return std::nullopt;
   for (const auto& [name, dtype] : kCodes) {
     if (name == *code) return dtype;
@@ -87,7 +88,7 @@ std::optional<DType> ElementType(const Json& description) {
 
 // One tensor of a header; `data` is where the file's elements begin.
 absl::StatusOr<SafetensorsFile::Entry> ParseEntry(const Json& description, int64_t data) {
-  if (!description.is_object())
+  if (description.As<JsonObject>() == nullptr)
     return absl::InvalidArgumentError("it is not described by an object");
   const std::optional<DType> dtype = ElementType(description);
   if (!dtype) return absl::InvalidArgumentError("it has no dtype that Gyre knows");
@@ -105,11 +106,15 @@ absl::StatusOr<SafetensorsFile::Entry> ParseEntry(const Json& description, int64
   return SafetensorsFile::Entry{*dtype, std::move(shape), begin, bytes};
 }
 
+// The header's entry that holds names and texts.
+using Metadata = std::map<std::string, std::string>;
+
 // Turns the carrier that `entry` describes into what it carries, according to the metadata.
-absl::Status Unload(const std::string& name, const Json& metadata, SafetensorsFile::Entry& entry) {
+absl::Status Unload(const std::string& name, const Metadata& metadata,
+                    SafetensorsFile::Entry& entry) {
   const auto found = metadata.find(absl::StrCat(kCarriedEntry, name));
   if (found == metadata.end()) return absl::OkStatus();
-  const std::string& carried = *found->get_ptr<const std::string*>();
+  const std::string& carried = found->second;
   const DType dtype = ParseDType(carried).value_or(DType::kInvalid);
   Dims dims(entry.shape.dims().begin(), entry.shape.dims().end());
   const bool is_pair = IsComplex(dtype) && !dims.empty() && dims.back() == 2;
@@ -124,15 +129,20 @@ absl::Status Unload(const std::string& name, const Json& metadata, SafetensorsFi
   return absl::OkStatus();
 }
 
-// The header's metadata, of the sort that the format allows: names and texts.
-absl::StatusOr<Json> MetadataOf(const Json& header) {
-  const auto found = header.find(kMetadata);
-  if (found == header.end()) return Json::object();
-  const bool is_sound =
-      found->is_object() && std::all_of(found->begin(), found->end(),
-                                        [](const Json& value) { return value.is_string(); });
-  if (!is_sound) return absl::InvalidArgumentError("its __metadata__ must consist of strings");
-  return *found;
+absl::StatusOr<Metadata> MetadataOf(const Json& header) {
+  Metadata metadata;
+  const Json* const found = header.Find(kMetadata);
+  if (found == nullptr) return metadata;
+  const absl::Status unsound =
+      absl::InvalidArgumentError("its __metadata__ must consist of strings");
+  const JsonObject* const entries = found->As<JsonObject>();
+  if (entries == nullptr) return unsound;
+  for (const auto& [name, value] : *entries) {
+    const std::string* const text = value.As<std::string>();
+    if (text == nullptr) return unsound;
+    metadata.emplace(name, *text);
+  }
+  return metadata;
 }
 
 // The tensors in the order in which they stand in a file: where all are aligned, without padding.
@@ -149,11 +159,14 @@ std::vector<const std::pair<std::string, Tensor>*> InFileOrder(
 
 Json Description(DType dtype, const Shape& shape, uint64_t begin, uint64_t end) {
   const DType carrier = CarrierOf(dtype);
-  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  if (IsComplex(dtype) && carrier != DType::kInvalid) dims.push_back(2);
-  return {{"dtype", std::string(CodeOf(carrier != DType::kInvalid ? carrier : dtype))},
-          {"shape", dims},
-          {"data_offsets", {begin, end}}};
+  JsonArray dims;
+  for (const int64_t dim : shape.dims()) dims.push_back({dim});
+  if (IsComplex(dtype) && carrier != DType::kInvalid) dims.push_back({int64_t{2}});
+  JsonObject description;
+  description["dtype"] = {std::string(CodeOf(carrier != DType::kInvalid ? carrier : dtype))};
+  description["shape"] = {std::move(dims)};
+  description["data_offsets"] = {JsonArray{{begin}, {end}}};
+  return {std::move(description)};
 }
 
 }  // namespace
@@ -183,9 +196,9 @@ absl::Status SafetensorsFile::ReadHeader() {
   if (text.empty() || text[0] != '{')
     return absl::InvalidArgumentError("its header is not a JSON object");
   GYRE_ASSIGN_OR_RETURN(const Json header, ParseJsonObject(text, "its header"));
-  GYRE_ASSIGN_OR_RETURN(const Json metadata, MetadataOf(header));
+  GYRE_ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(header));
   const int64_t data = 8 + static_cast<int64_t>(length);
-  for (const auto& [name, description] : header.items()) {
+  for (const auto& [name, description] : *header.As<JsonObject>()) {
     if (name == kMetadata) continue;
     absl::StatusOr<Entry> entry = ParseEntry(description, data);
     const absl::Status status = entry.ok() ? Unload(name, metadata, *entry) : entry.status();
@@ -239,8 +252,7 @@ bool IsSafetensorsType(DType dtype) {
 
 absl::Status WriteSafetensors(OutputFile& file, const std::string& path,
                               absl::Span<const std::pair<std::string, Tensor>> tensors) {
-  Json header = Json::object();
-  Json metadata = Json::object();
+  JsonObject header, metadata;
   std::vector<absl::string_view> pieces(2);  // the header comes here
   uint64_t end = 0;
   for (const auto* entry : InFileOrder(tensors)) {
@@ -255,14 +267,14 @@ absl::Status WriteSafetensors(OutputFile& file, const std::string& path,
     if (header.contains(name) || name == kMetadata)
       return absl::InvalidArgumentError(absl::StrCat(path, ": the name '", name, "' is taken"));
     if (CarrierOf(tensor.dtype()) != DType::kInvalid)
-      metadata[absl::StrCat(kCarriedEntry, name)] = std::string(DTypeName(tensor.dtype()));
+      metadata[absl::StrCat(kCarriedEntry, name)] = {std::string(DTypeName(tensor.dtype()))};
     pieces.push_back(ElementBytes(tensor));
     const uint64_t begin = end;
     end += pieces.back().size();
     header[name] = Description(tensor.dtype(), tensor.shape(), begin, end);
   }
-  if (!metadata.empty()) header[kMetadata] = std::move(metadata);
-  absl::StatusOr<std::string> text = PrintJson(header, "a tensor's name");
+  if (!metadata.empty()) header[kMetadata] = {std::move(metadata)};
+  absl::StatusOr<std::string> text = PrintJson({std::move(header)}, "a tensor's name");
   if (!text.ok()) return Annotate(text.status(), path);
   text->append((8 - text->size() % 8) % 8, ' ');  // elements begin aligned
   const uint64_t length = text->size();
