@@ -2,7 +2,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/checked_math.h"
 #include "base/crc32c.h"
 #include "base/status.h"
@@ -196,7 +195,8 @@ std::string WriteHeader(int32_t num_shards) {
 std::string IndexFile(absl::string_view prefix) { return absl::StrCat(prefix, ".index"); }
 
 std::string DataFile(absl::string_view prefix, int32_t shard, int32_t num_shards) {
-  return absl::StrFormat("%s.data-%05d-of-%05d", prefix, shard, num_shards);
+  return absl::StrCat(prefix, ".data-", absl::Dec(shard, absl::kZeroPad5), "-of-",
+                      absl::Dec(num_shards, absl::kZeroPad5));
 }
 
 absl::StatusOr<BundleIndex> ParseBundleIndex(absl::string_view bytes) {

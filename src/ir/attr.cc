@@ -49,7 +49,9 @@ bool MapEquals(const AttrMap& a, const AttrMap& b) {
 std::string ToText(const std::string& s) { return absl::StrCat("\"", absl::CHexEscape(s), "\""); }
 std::string ToText(int64_t i) { return absl::StrCat(i); }
 std::string ToText(float f) {
-  const std::string text = absl::StrFormat("%.9g", f);
+  char digits[32];
+  absl::SNPrintF(digits, sizeof(digits), "%.9g", f);
+  const std::string text = digits;
   return std::isfinite(f) && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 std::string ToText(bool b) { return b ? "true" : "false"; }

@@ -1,4 +1,4 @@
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/io/files.h"
 #include "ops/registry.h"
@@ -10,8 +10,8 @@ absl::Status ShardedFilename(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const std::string basename, FileNameInput(ctx, 0, "basename"));
   GYRE_ASSIGN_OR_RETURN(const int64_t shard, ctx.IntScalar(1, "shard"));
   GYRE_ASSIGN_OR_RETURN(const int64_t num_shards, ctx.IntScalar(2, "num_shards"));
-  ctx.set_output(0,
-                 Tensor::Scalar(absl::StrFormat("%s-%05d-of-%05d", basename, shard, num_shards)));
+  ctx.set_output(0, Tensor::Scalar(absl::StrCat(basename, "-", absl::Dec(shard, absl::kZeroPad5),
+                                                "-of-", absl::Dec(num_shards, absl::kZeroPad5))));
   return absl::OkStatus();
 }
 

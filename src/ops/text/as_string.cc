@@ -73,13 +73,25 @@ absl::StatusOr<AsStringAttrs> AsStringAttrs::Make(const Node& node) {
   return attrs;
 }
 
+// Where Abseil writes a number. Not into a string: what is left it writes in a destructor, which
+// cannot say that there is no memory.
+struct Characters {
+  char text[AsStringAttrs::kMaxWidth + 512];  // the digits before the point of a double, and more
+  size_t size = 0;
+
+  friend void AbslFormatFlush(Characters* out, absl::string_view part) {
+    part = part.substr(0, sizeof(out->text) - out->size);
+    out->size += part.copy(out->text + out->size, part.size());
+  }
+};
+
 template <typename N>
 std::string FormatNumber(const AsStringAttrs& attrs, N number) {
-  std::string text;
+  Characters characters;
   // Cannot fail: Make built the format for this kind of number.
-  (void)absl::FormatUntyped(&text, absl::UntypedFormatSpec(attrs.format),
+  (void)absl::FormatUntyped(&characters, absl::UntypedFormatSpec(attrs.format),
                             {absl::FormatArg(number)});
-  return text;
+  return {characters.text, characters.size};
 }
 
 std::string ToText(const AsStringAttrs& attrs, const std::string& value) {

@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "tensor/io/file.h"
@@ -83,7 +82,7 @@ std::string UnfinishedName(const std::string& path, int number) {
   std::string folder = path.substr(0, path.size() - name.size());
   if (name.size() > NAME_MAX - kRoom) {
     const uint32_t crc = Crc32c(name.data(), name.size());
-    name = absl::StrFormat("%s-%08x", name.substr(0, NAME_MAX - 2 * kRoom), crc);
+    name = absl::StrCat(name.substr(0, NAME_MAX - 2 * kRoom), "-", absl::Hex(crc, absl::kZeroPad8));
   }
   return absl::StrCat(folder, name, ".unfinished", number == 0 ? "" : absl::StrCat("-", number));
 }
