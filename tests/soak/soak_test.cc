@@ -79,14 +79,9 @@ std::vector<Tensor> ValuesOf(const Feeds& feeds) {
 }
 
 std::vector<Subject> Subjects(std::mt19937_64& random) {
-  std::vector<LoadedCase> cases = LoadCases(
-      {"arrays", "autodiff", "cond_v1", "cond_v2", "devices", "errors", "functions", "fuzz",
-       "gradgraphs_v1", "gradgraphs_v2", "models", "primitives", "while_v1", "while_v2"});
-  std::shuffle(cases.begin(), cases.end(), random);
   const SessionOptions options = Settings().front().options;
   std::vector<Subject> subjects;
-  for (LoadedCase& loaded : cases) {
-    if (subjects.size() == kPrograms) break;
+  for (LoadedCase& loaded : SampleCases(kPrograms, random)) {
     std::vector<RunResult> want = RunCase(loaded, options);
     Subject subject = {std::move(loaded), std::move(want)};
     if (subject.loaded.golden.init.empty()) {

@@ -1,7 +1,9 @@
 #include "support/transcript.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -52,6 +54,27 @@ std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups) {
     }
   }
   return cases;
+}
+
+std::vector<LoadedCase> SampleCases(size_t most, std::mt19937_64& random) {
+  std::vector<std::vector<LoadedCase>> groups;
+  for (const char* group :
+       {"arrays", "autodiff", "cond_v1", "cond_v2", "devices", "errors", "functions", "fuzz",
+        "gradgraphs_v1", "gradgraphs_v2", "models", "primitives", "while_v1", "while_v2"}) {
+    groups.push_back(LoadCases({group}));
+    std::shuffle(groups.back().begin(), groups.back().end(), random);
+  }
+  std::vector<LoadedCase> cases;
+  for (size_t i = 0;; ++i) {
+    bool has_any = false;
+    for (std::vector<LoadedCase>& group : groups) {
+      if (cases.size() == most) return cases;
+      if (i >= group.size()) continue;
+      has_any = true;
+      cases.push_back(std::move(group[i]));
+    }
+    if (!has_any) return cases;
+  }
 }
 
 std::vector<RunResult> RunCase(const LoadedCase& one, const SessionOptions& options) {

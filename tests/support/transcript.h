@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct LoadedCase {
 
 // The cases of these groups that hold runs which can be repeated: no gradients alone, no deadlines.
 std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups);
+
+// Up to `most` such cases of all groups that hold any, of each group in turn, drawn by `random`.
+std::vector<LoadedCase> SampleCases(size_t most, std::mt19937_64& random);
 
 // The results of a case's init ops and steps, in a session of its own.
 std::vector<RunResult> RunCase(const LoadedCase& one, const SessionOptions& options);
