@@ -41,6 +41,12 @@ Operand OperandOf(nb::handle given, GraphCore& graph) {
   return Operand(ValueIn(graph, AsTensor(value) != nullptr ? value : Convert(value)), kNowhere);
 }
 
+// The same, where an int takes the dtype of the others, and is known to the loop.
+Operand BoundOf(nb::handle given, GraphCore& graph) {
+  if (PyLong_CheckExact(given.ptr()) != 0) return Operand(nb::cast<int64_t>(given), kNowhere);
+  return OperandOf(given, graph);
+}
+
 struct Options {
   nb::handle name;
   nb::handle maximum_iterations;
@@ -118,7 +124,7 @@ nb::list ForRange(nb::handle start, nb::handle limit, nb::handle step, nb::calla
   };
   const LoopOptions options =
       ToOptions({name, maximum_iterations, window, memory, invariants}, *graph);
-  const Range range(OperandOf(start, *graph), OperandOf(limit, *graph), OperandOf(step, *graph));
+  const Range range(BoundOf(start, *graph), BoundOf(limit, *graph), BoundOf(step, *graph));
   return WrapAll(gyre::internal::ForRange(range, LeavesOf(ValuesOf(initial, "initial"), paths),
                                           body, options, kNowhere),
                  graph);

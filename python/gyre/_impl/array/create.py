@@ -3,6 +3,7 @@
 import builtins
 
 from gyre import _gyre
+from gyre._impl.autograph import ranges
 from gyre._impl.convert import (call, convert_to_tensor, dims_tensor, is_value, same_dtype,
                                 static_value)
 from gyre._impl.math.elementwise import cast
@@ -54,13 +55,15 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
     """
     if limit is None:
         start, limit = 0, start
-    numbers = [start, limit, delta]
+    given = numbers = [start, limit, delta]
     if dtype is not None:
         numbers = [cast(n, dtype) if is_value(n) else _gyre.convert(n, _gyre.as_dtype(dtype))
                    for n in numbers]
     else:
         numbers = _widest(numbers)
-    return call("Range", *numbers, name=name)
+    values = call("Range", *numbers, name=name)
+    ranges.note(values, *(n if type(n) is int else number for n, number in zip(given, numbers)))
+    return values
 
 
 def _widest(numbers):

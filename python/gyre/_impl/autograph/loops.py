@@ -10,7 +10,7 @@ import warnings
 
 from gyre import _gyre
 from gyre._impl import handlers
-from gyre._impl.autograph import conditionals, objects, raising
+from gyre._impl.autograph import conditionals, objects, raising, ranges
 from gyre._impl.autograph import layout as layouts
 from gyre._impl.autograph.effects import Watch
 from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
@@ -339,7 +339,7 @@ def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opt
     if _gyre.current_graph() is not None and hasattr(iterable, "pull"):
         _for_dataset(iterable, extra_test, body, get_state, set_state, symbol_names, opts)
         return
-    rows = rows_of(iterable) if _gyre.current_graph() is not None else None
+    rows = _rows(iterable) if _gyre.current_graph() is not None else None
     if rows is None:
         _for_python(iterable, extra_test, body, get_state, set_state, symbol_names)
         return
@@ -365,8 +365,12 @@ def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opt
     loop.trace(build, body, *([extra_test] if extra_test else []))
 
 
+def _rows(iterable):
+    return ranges.counted(iterable) if is_symbolic(iterable) else rows_of(iterable)
+
+
 def _for_rows(rows, step, loop):
-    if isinstance(rows, Rows):
+    if type(rows) is Rows:
         return lambda initial, paths, dims: _gyre.trace_fold(
             lambda values, row: step(row[0], values), [rows.tensor], initial, paths, keep=False, name="for",
             **loop.options) if initial else _for_indices(rows, step, loop)(initial, paths, dims)
@@ -380,9 +384,8 @@ def _for_indices(rows, step, loop):
             return _gyre.trace_range(start, limit, stride, step, initial, paths, name="for",
                                      invariants=dims, **loop.options)
         return _gyre.trace_range(
-            _gyre.convert(0), rows.length(), _gyre.convert(1),
-            lambda i, tensors: step(rows.at(i), tensors), initial, paths, name="for", invariants=dims,
-            **loop.options)
+            0, rows.length(), 1, lambda i, tensors: step(rows.at(i), tensors), initial, paths, name="for",
+            invariants=dims, **loop.options)
     return build
 
 
