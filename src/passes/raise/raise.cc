@@ -119,6 +119,10 @@ class Raiser {
     };
     if (flow.FrameOf(e.node) != 0) return refuse("runs within a loop");
     if (flow.ContextOf(e) == kNever) return refuse("never runs");
+    // Its variable is read when the node fires; nothing would stand for that in the raised program.
+    const bool is_ref = e.slot < node.num_outputs() && node.signature.outputs[e.slot].is_ref;
+    if (is_ref && IsPrimitive(node.kind()) && node.kind() != OpKind::kMerge)
+      return refuse("hands on a reference");
     return absl::OkStatus();
   }
 

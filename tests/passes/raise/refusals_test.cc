@@ -75,6 +75,22 @@ TEST(RaiseRefusals, RandomNumbersOfAConditionThatTheBodyReads) {
             "loop's condition, and its value is read in the body");
 }
 
+// As the graph says, it has the value of before the assignment.
+TEST(RaiseRefusals, AFetchOfAReferenceThatASwitchHandsOn) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %v = VariableV2() dtype=float32 shape=()
+      %p = Placeholder() dtype=bool shape=()
+      %one = Const() value=float32{1}
+      %switch = RefSwitch(%v, %p)
+      %write = AssignAdd(%switch, %one)
+      %merge = RefMerge(%write, %switch:1)
+    })",
+                       {{"p:0"}, {"switch:0", "merge:0"}}),
+            "the graph has no structured form: node switch (RefSwitch) is asked for, but hands on "
+            "a reference");
+}
+
 TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
   EXPECT_EQ(
       RaisedText(R"(
