@@ -1,21 +1,16 @@
 // Every op, called with what files and fuzzers come up with, ends in values of the declared types
 // or in a Status; and what its shape rule promised is what its kernel made.
-#include <cstdlib>
 
 #include "analysis/failure.h"
 #include "gtest/gtest.h"
 #include "ir/shape_context.h"
 #include "support/op_fuzz.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {
 
-uint64_t Seed() {
-  const char* seed = std::getenv("GYRE_TEST_SEED");
-  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
-}
-
-int CallsPerOp() { return std::getenv("GYRE_TEST_LONG") != nullptr ? 20'000 : 2'000; }
+int CallsPerOp() { return IsLongTest() ? 20'000 : 2'000; }
 
 void CheckOutputs(const FuzzedCall& call) {
   for (size_t i = 0; i < call.outputs->size(); ++i) {
@@ -65,7 +60,7 @@ class AdversarialOps : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(AdversarialOps, EndInValuesOrAStatus) {
   const OpDef& op = *Ops().Find(GetParam());
-  OpFuzzer fuzzer(Seed() ^ std::hash<std::string>()(op.name));
+  OpFuzzer fuzzer(TestSeed() ^ std::hash<std::string>()(op.name));
   int made = 0, succeeded = 0;
   for (int i = 0; i < CallsPerOp() * 4 && made < CallsPerOp(); ++i) {
     const absl::StatusOr<FuzzedCall> call = fuzzer.Call(op);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 
 #include "support/recursion.h"
 #include "support/run_text.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {
@@ -24,8 +24,6 @@ int64_t ResidentBytes() {
   statm >> total >> resident;
   return resident * sysconf(_SC_PAGESIZE);
 }
-
-bool Long() { return std::getenv("GYRE_TEST_LONG") != nullptr; }
 
 constexpr char kTokenLoop[] = R"(
 graph {
@@ -77,7 +75,7 @@ TEST_P(Memory, LongLoopGrowsNothing) {
   };
   run(1000);
   const int64_t before = ResidentBytes();
-  const int32_t trips = Long() ? 10'000'000 : 1'000'000;
+  const int32_t trips = IsLongTest() ? 10'000'000 : 1'000'000;
   EXPECT_EQ(run(trips), 0.5f * static_cast<float>(trips));
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
@@ -108,7 +106,7 @@ func @step(%i: int32, %x: float32) -> (i: int32, x: float32) {
   };
   run(1000);
   const int64_t before = ResidentBytes();
-  const int32_t trips = Long() ? 10'000'000 : 500'000;
+  const int32_t trips = IsLongTest() ? 10'000'000 : 500'000;
   EXPECT_EQ(run(trips), 0.5f * static_cast<float>(trips));
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
@@ -198,7 +196,7 @@ TEST_P(Memory, LoopsFiveDeepGrowNothing) {
   };
   // How many frames are open at once, and stay in the pools, hangs on how busy the machine is; what
   // leaks, leaks in each run.
-  const int32_t trips = Long() ? 25 : 12;  // to the power of five
+  const int32_t trips = IsLongTest() ? 25 : 12;  // to the power of five
   run(trips);
   int64_t growth = INT64_MAX;
   for (int i = 0; i < 3 && growth > kSlackBytes; ++i) {
@@ -241,7 +239,7 @@ func @step(%i: int32, %n: int32, %x: float32, %s: float32) -> (i: int32, n: int3
                             options);
   ASSERT_NE(session, nullptr);
   const std::vector<float> values(64 * 64, 0.01f);
-  const Feeds feeds = {{"n:0", Tensor::Scalar<int32_t>(Long() ? 500'000 : 20'000)},
+  const Feeds feeds = {{"n:0", Tensor::Scalar<int32_t>(IsLongTest() ? 500'000 : 20'000)},
                        {"x:0", Tensor::FromValues<float>(values, *Shape::Make({64, 64}))}};
   RunOptions run;
   run.budget_bytes = 4 << 20;
