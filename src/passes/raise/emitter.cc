@@ -94,8 +94,9 @@ absl::Status Emitter::EmitNode(Scope& scope, int id) {
     FunctionBuilder::NodeOptions options;
     options.name = node.name;
     options.control_inputs = std::move(controls);
-    GYRE_ASSIGN_OR_RETURN(const NodeId made,
-                          scope.builder.Add("Identity", inputs, {}, std::move(options)));
+    const bool is_ref = node.signature.outputs[0].is_ref;  // stays one
+    GYRE_ASSIGN_OR_RETURN(const NodeId made, scope.builder.Add(is_ref ? "RefIdentity" : "Identity",
+                                                               inputs, {}, std::move(options)));
     scope.nodes.emplace(id, made);
     scope.values[{static_cast<NodeId>(flow_.function().nodes.size()) + id, 0}] = {made, 0};
     return absl::OkStatus();

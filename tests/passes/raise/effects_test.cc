@@ -47,6 +47,44 @@ func @y/then(%v: resource, %two: float32) -> (y: float32) {
 }
 
 // The variable is read where its reader fires.
+TEST(RaiseEffects, AReferenceThatWaitsStaysOne) {
+  EXPECT_EQ(RaisedText(R"(
+    graph {
+      %p = Placeholder() dtype=bool shape=()
+      %v = VariableV2() dtype=float32 shape=()
+      %old = Identity(%v)
+      %ref = RefSwitch(%v, %p, ^%old) : (float32&, float32&)
+      %one = Const() value=float32{1}
+      %add = AssignAdd(%ref:1, %one) : float32&
+      %other = Identity(%ref)
+      %new = Identity(%add)
+      %y = Merge(%other, %new)
+    })",
+                       {{}, {"y:0", "old:0"}}),
+            R"(
+graph {
+  %p = Placeholder() shape=() : bool
+  %v = VariableV2() shape=() : float32&
+  %old = Identity(%v) : float32
+  %ref = RefIdentity(%v, ^%old) : float32&
+  %one = Const() value=float32{1} : float32
+  %y = If(%p, %ref, %one) else_branch=@y/else then_branch=@y/then : float32
+}
+
+func @y/else(%ref: float32&, %one: float32) -> (y: float32) {
+  %other = Identity(%ref) : float32
+  return %other
+}
+
+func @y/then(%ref: float32&, %one: float32) -> (y: float32) {
+  stateful
+  %add = AssignAdd(%ref, %one) : float32&
+  %new = Identity(%add) : float32
+  return %new, ^%add
+}
+)");
+}
+
 TEST(RaiseEffects, ReferencesAreCapturedAsReferences) {
   EXPECT_EQ(RaisedText(R"(
     graph {
