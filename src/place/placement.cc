@@ -177,10 +177,10 @@ class Placer {
         if (lacks.empty()) lacks = kernels_.Why(colocation_.groups.Of(node.id), d, node.id);
       }
       if (lacks.empty())
-        lacks =
-            absl::StrCat("there are only ", DeviceNames(),
-                         ": name one of these, run it on more (--devices cpu:4, "
-                         "SessionOptions::devices), or let nodes run elsewhere (soft placement)");
+        lacks = absl::StrCat(
+            "there are only ", DeviceNames(),
+            ": name one of these, run it on more (--devices cpu:4, also of "
+            "workers; SessionOptions::devices), or let nodes run elsewhere (soft placement)");
       if (group.device >= 0) {
         group.why = absl::StrCat("asks for ", group.request.ToString());
       } else if (!options_.soft) {

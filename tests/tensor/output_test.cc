@@ -140,6 +140,9 @@ TEST(OutputFile, ErrorsSayWhatToDo) {
   EXPECT_EQ(error(folder.Path("no/file")).code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(error(folder.Path("no/file")).message()),
               HasSubstr("there is no folder " + folder.Path("no")));
+  fs::create_symlink(folder.Path("gone/file"), folder.Path("link"));
+  EXPECT_THAT(std::string(error(folder.Path("link")).message()),
+              HasSubstr("there is no folder " + folder.Path("gone")));
   EXPECT_EQ(error(folder.Path("file/x")).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(error(folder.Path("inner")).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(error("").code(), absl::StatusCode::kNotFound);

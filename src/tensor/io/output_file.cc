@@ -24,9 +24,10 @@ constexpr size_t kBufferBytes = 1 << 16;
 constexpr int kMostLinks = 40;
 constexpr mode_t kPermissions = 07777;
 
-absl::Status CannotWrite(int error, const std::string& path) {
+// `target`: where links at `path` lead; empty: nowhere else.
+absl::Status CannotWrite(int error, const std::string& path, const std::string& target = "") {
   struct stat info;
-  const std::string folder = FolderOf(path);
+  const std::string folder = FolderOf(target.empty() ? path : target);
   if (error == ENOENT && file_calls::Stat(folder, &info) != 0) {
     return Annotate(SystemError(error, "there is no folder", folder),
                     absl::StrCat("cannot write ", path));
@@ -91,7 +92,8 @@ absl::StatusOr<OutputTarget> FollowLinks(const std::string& path) {
   std::string current = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     std::string folder;
-    if (file_calls::RealPath(FolderOf(current), &folder) != 0) return CannotWrite(errno, path);
+    if (file_calls::RealPath(FolderOf(current), &folder) != 0)
+      return CannotWrite(errno, path, current);
     const std::string full = absl::StrCat(folder, "/", NameOf(current));
     // Descriptors that others have open (/dev/stdout leads there).
     if (absl::StartsWith(full, "/proc/")) return OutputTarget{current, true, true};
@@ -120,7 +122,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
   GYRE_ASSIGN_OR_RETURN(const OutputTarget target, FollowLinks(path));
   if (target.direct) {
     const int fd = file_calls::Open(target.path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) return CannotWrite(errno, path);
+    if (fd < 0) return CannotWrite(errno, path, target.path);
     OutputFile file(path, target.path, "", FileLock::Unlocked(fd));
     file.is_direct_ = true;
     return file;
@@ -135,7 +137,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
     const std::string unfinished = UnfinishedName(target.path, i);
     const int fd = file_calls::Open(unfinished, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0) return CannotWrite(errno, path);
+    if (fd < 0) return CannotWrite(errno, path, target.path);
     if (auto lock = FileLock::OfNew(fd, unfinished))
       return OutputFile(path, target.path, unfinished, std::move(lock));
   }
@@ -148,7 +150,7 @@ absl::StatusOr<OutputFile> OutputFile::New(const std::string& path) {
   const int fd = file_calls::Open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (fd < 0 && errno == EEXIST)
     return absl::AlreadyExistsError(absl::StrCat("there is a file ", path));
-  if (fd < 0) return CannotWrite(errno, path);
+  if (fd < 0) return CannotWrite(errno, path, target.path);
   auto lock = FileLock::OfNew(fd, path);
   if (lock == nullptr) return absl::AlreadyExistsError(absl::StrCat(path, " was removed"));
   return OutputFile(path, path, path, std::move(lock));
