@@ -150,7 +150,7 @@ absl::StatusOr<OutputFile> OutputFile::New(const std::string& path) {
   const int fd = file_calls::Open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (fd < 0 && errno == EEXIST)
     return absl::AlreadyExistsError(absl::StrCat("there is a file ", path));
-  if (fd < 0) return CannotWrite(errno, path, target.path);
+  if (fd < 0) return CannotWrite(errno, path);
   auto lock = FileLock::OfNew(fd, path);
   if (lock == nullptr) return absl::AlreadyExistsError(absl::StrCat(path, " was removed"));
   return OutputFile(path, path, path, std::move(lock));
