@@ -292,13 +292,14 @@ class Effects {
   }
 
   // A Merge waits for one of its inputs; for `from` only if all do that may be alive beside it. A
-  // loop's waits for what enters in the first iteration, and for what is handed on in others.
-  bool Waits(const Node& merge, const Way& by, const Way& way, NodeId from,
+  // loop's waits for what enters in the first iteration, and for what is handed on in others. From
+  // one iteration to the next all must, since `from` need not be alive in all that are between.
+  bool Waits(const Node& merge, const Way& by, const Way& way, NodeId from, int by_frame,
              const std::vector<bool>& seen) const {
     const bool is_next = IsNext(by.node);
     const bool waits = std::all_of(merge.inputs.begin(), merge.inputs.end(), [&](Endpoint e) {
       if (IsNext(e.node) != is_next || seen[Index({e.node, by.is_later, by.is_next})]) return true;
-      return !way.is_next && sides_->AreOpposite(from, e);
+      return by_frame < 0 && !way.is_next && sides_->AreOpposite(from, e);
     });
     return waits &&
            (is_next || IsWithin(frames_.frame_of_node[merge.id], from) || IsCarried(merge));
@@ -341,7 +342,8 @@ class Effects {
       for (const NodeId reader : readers_[way.node]) {
         next.node = reader;
         const Node& node = function_.node(reader);
-        if (node.kind() == OpKind::kMerge && !Waits(node, way, next, from, seen)) continue;
+        if (node.kind() == OpKind::kMerge && !Waits(node, way, next, from, by_frame, seen))
+          continue;
         if (always && IsLoopMerge(node) && !IsWithin(frames_.frame_of_node[reader], from)) continue;
         if (reader == to && next.is_later == (by_frame >= 0)) return true;
         if (seen[Index(next)]) continue;
