@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "gyre/trace.h"
@@ -15,8 +16,8 @@ int32_t* PlaceTable::Slot(PlaceEntry::Kind kind, int32_t parent, uint64_t key) {
 int32_t PlaceTable::Intern(PlaceEntry place) {
   int32_t* const slot = Slot(place.kind, place.parent, place.key);
   if (*slot < 0) {
-    *slot = static_cast<int32_t>(places_.size());
     places_.push_back(std::move(place));
+    *slot = static_cast<int32_t>(places_.size() - 1);
   }
   return *slot;
 }
@@ -27,8 +28,8 @@ int32_t PlaceTable::Child(int32_t parent, absl::Span<const Surrounding> around, 
   const auto intern = [&](PlaceEntry::Kind kind, int32_t within, uint64_t key, int64_t number) {
     int32_t* const slot = Slot(kind, within, key);
     if (*slot < 0) {
-      *slot = static_cast<int32_t>(places_.size());
       places_.push_back({kind, within, std::string(s.name), std::string(s.function), key, number});
+      *slot = static_cast<int32_t>(places_.size() - 1);
     }
     return *slot;
   };
@@ -56,6 +57,9 @@ int32_t PlaceTable::Find(absl::Span<const Surrounding> around) {
   return place;
 }
 
+// Stands for a node that is not there: not yet, or because there was no memory for it.
+constexpr uint32_t kNoNode = std::numeric_limits<uint32_t>::max();
+
 uint32_t Log::NodeOf(Shard& shard, const Firing& firing) {
   const absl::string_view function =
       firing.is_plumbing ? "" : FunctionAt(firing.around, firing.around.size());
@@ -75,15 +79,16 @@ uint32_t Log::NodeOf(Shard& shard, const Firing& firing) {
     return static_cast<uint32_t>(shard.nodes.size() - 1);
   };
   if (firing.site != nullptr) {
-    const auto [it, is_new] =
-        shard.by_number.try_emplace({firing.site->graph, firing.site->node}, 0);
-    if (is_new) it->second = make();
-    return it->second;
+    uint32_t& number =
+        shard.by_number.try_emplace({firing.site->graph, firing.site->node}, kNoNode).first->second;
+    if (number == kNoNode) number = make();
+    return number;
   }
-  const auto [it, is_new] =
-      shard.by_name.try_emplace(absl::StrCat(function, "\n", firing.node, "\n", firing.op), 0);
-  if (is_new) it->second = make();
-  return it->second;
+  uint32_t& number =
+      shard.by_name.try_emplace(absl::StrCat(function, "\n", firing.node, "\n", firing.op), kNoNode)
+          .first->second;
+  if (number == kNoNode) number = make();
+  return number;
 }
 
 void Log::Add(const Firing& firing) {

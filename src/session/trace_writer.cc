@@ -7,8 +7,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "gyre/trace.h"
 #include "session/trace_dependencies.h"
@@ -50,10 +50,10 @@ class RunWriter {
     WriteFirings();
     WritePlaces();
     for (const JoinEntry& join : timeline_.joins) {
-      Event(absl::StrFormat(R"({"ph":"i","s":"t","name":"woken","cat":"waking","pid":%d,"tid":%d,)"
-                            R"("ts":%s,"args":{"latency_us":%s}})",
-                            pid_of_thread_.at(join.thread), join.thread,
-                            Micros(join.joined - base_), Micros(join.joined - join.asked)));
+      Event(absl::StrCat(R"({"ph":"i","s":"t","name":"woken","cat":"waking","pid":)",
+                         pid_of_thread_.at(join.thread), R"(,"tid":)", join.thread, R"(,"ts":)",
+                         Micros(join.joined - base_), R"(,"args":{"latency_us":)",
+                         Micros(join.joined - join.asked), "}}"));
     }
   }
 
@@ -83,11 +83,11 @@ class RunWriter {
   // `what`: "process" or "thread"; `more`: further arguments.
   void Name(absl::string_view what, int pid, int tid, const std::string& name, int order,
             absl::string_view more = "") {
-    Event(absl::StrFormat(R"({"ph":"M","name":"%s_name","pid":%d,"tid":%d,"args":{"name":%s%s}})",
-                          what, pid, tid, Quoted(name), more));
-    Event(absl::StrFormat(
-        R"({"ph":"M","name":"%s_sort_index","pid":%d,"tid":%d,"args":{"sort_index":%d}})", what,
-        pid, tid, order));
+    const std::string track = absl::StrCat(R"(,"pid":)", pid, R"(,"tid":)", tid, R"(,"args":{)");
+    Event(absl::StrCat(R"({"ph":"M","name":")", what, R"(_name")", track, R"("name":)",
+                       Quoted(name), more, "}}"));
+    Event(absl::StrCat(R"({"ph":"M","name":")", what, R"(_sort_index")", track, R"("sort_index":)",
+                       order, "}}"));
   }
 
   // The parts of a firing's event that its node tells.
@@ -112,7 +112,7 @@ class RunWriter {
     return texts;
   }
 
-  // There may be a million: no format strings here.
+  // There may be a million: what their nodes tell is put together once.
   void WriteFirings() {
     NameProcesses();
     const std::vector<NodeText> texts = NodeTexts();
@@ -180,12 +180,12 @@ class RunWriter {
       std::string name = PlaceName(place);
       if (place.kind == PlaceEntry::Kind::kIteration)
         absl::StrAppend(&name, "[", place.number, "]");
-      Event(absl::StrFormat(
-          R"({"ph":"X","name":%s,"cat":"%s","pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":)"
-          R"({"name":%s,"function":%s,"number":%d,"place":%d,"parent":%d}})",
-          Quoted(name), KindName(place.kind), pid, slice.track, Micros(slice.time.begin - base_),
-          Micros(slice.time.end - slice.time.begin), Quoted(place.name), Quoted(place.function),
-          place.number, slice.place, place.parent));
+      Event(absl::StrCat(
+          R"({"ph":"X","name":)", Quoted(name), R"(,"cat":")", KindName(place.kind), R"(","pid":)",
+          pid, R"(,"tid":)", slice.track, R"(,"ts":)", Micros(slice.time.begin - base_),
+          R"(,"dur":)", Micros(slice.time.end - slice.time.begin), R"(,"args":{"name":)",
+          Quoted(place.name), R"(,"function":)", Quoted(place.function), R"(,"number":)",
+          place.number, R"(,"place":)", slice.place, R"(,"parent":)", place.parent, "}}"));
     }
   }
 
@@ -219,7 +219,9 @@ class RunWriter {
 }  // namespace
 }  // namespace trace
 
-absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder* const> runs) {
+namespace {
+
+absl::Status Write(const std::string& path, absl::Span<const TraceRecorder* const> runs) {
   std::vector<trace::Timeline> timelines;
   int64_t base = INT64_MAX;
   int64_t left_out = 0;
@@ -230,9 +232,9 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder*
     left_out += timeline.left_out;
   }
   GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path));
-  GYRE_RETURN_IF_ERROR(file.Write(absl::StrFormat(
-      R"({"displayTimeUnit":"ns","otherData":{"producer":"gyre","left_out":%d},"traceEvents":[)",
-      left_out)));
+  GYRE_RETURN_IF_ERROR(file.Write(
+      absl::StrCat(R"({"displayTimeUnit":"ns","otherData":{"producer":"gyre","left_out":)",
+                   left_out, R"(},"traceEvents":[)")));
   bool is_first = true;
   int next_pid = static_cast<int>(2 * timelines.size() + 1);
   for (size_t i = 0; i < timelines.size(); ++i) {
@@ -243,6 +245,12 @@ absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder*
   }
   GYRE_RETURN_IF_ERROR(file.Write("\n]}\n"));
   return file.Commit();
+}
+
+}  // namespace
+
+absl::Status WriteTrace(const std::string& path, absl::Span<const TraceRecorder* const> runs) {
+  return CatchOutOfMemory("this timeline", [&] { return Write(path, runs); });
 }
 
 }  // namespace gyre
