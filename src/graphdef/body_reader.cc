@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "google/protobuf/arena.h"
 #include "graphdef/names.h"
 #include "graphdef/wire_format.h"
 
@@ -409,7 +410,8 @@ absl::Status BodyReader::ReadControlResults() {
 absl::StatusOr<std::string> FunctionExtra(const FunctionInstance& instance, WireAttrs kept,
                                           DecodeLimits& limits) {
   const wire::FunctionDef& def = *instance.def;
-  wire::FunctionDef extra;
+  google::protobuf::Arena arena;
+  auto& extra = *google::protobuf::Arena::CreateMessage<wire::FunctionDef>(&arena);
   wire::OpDef& signature = *extra.mutable_signature();
   signature = def.signature();
   signature.clear_name();

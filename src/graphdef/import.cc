@@ -33,20 +33,22 @@ absl::Status CheckVersions(const wire::VersionDef& versions) {
 // The parts of the file that no member of Program holds: debug information, generic functions,
 // registered gradients, unknown fields.
 std::string ProgramExtra(const wire::GraphDef& graph) {
-  wire::GraphDef extra;
+  google::protobuf::Arena arena;
+  auto& extra = *google::protobuf::Arena::CreateMessage<wire::GraphDef>(&arena);
   if (graph.has_debug_info()) *extra.mutable_debug_info() = graph.debug_info();
   extra.set_version(graph.version());
-  wire::VersionDef versions = graph.versions();
+  wire::VersionDef& versions = *extra.mutable_versions();
+  versions = graph.versions();
   versions.clear_producer();
   versions.clear_min_consumer();
-  if (versions.ByteSizeLong() > 0) extra.mutable_versions()->Swap(&versions);
-  wire::FunctionDefLibrary library;
+  if (versions.ByteSizeLong() == 0) extra.clear_versions();
+  wire::FunctionDefLibrary& library = *extra.mutable_library();
   for (const wire::FunctionDef& function : graph.library().function()) {
     if (function.signature().attr_size() > 0) *library.add_function() = function;
   }
   *library.mutable_registered_gradients() = graph.library().registered_gradients();
   CopyUnknownFields(graph.library(), &library);
-  if (library.ByteSizeLong() > 0) extra.mutable_library()->Swap(&library);
+  if (library.ByteSizeLong() == 0) extra.clear_library();
   CopyUnknownFields(graph, &extra);
   return SerializeExtra(extra);
 }

@@ -13,7 +13,8 @@ namespace {
 
 // What of `def` is neither a member of Node nor decoded into one.
 std::string NodeExtra(const wire::NodeDef& def, WireAttrs kept) {
-  wire::NodeDef extra;
+  google::protobuf::Arena arena;
+  auto& extra = *google::protobuf::Arena::CreateMessage<wire::NodeDef>(&arena);
   if (def.has_experimental_debug_info()) {
     *extra.mutable_experimental_debug_info() = def.experimental_debug_info();
   }

@@ -38,16 +38,19 @@ absl::Status Malformed(absl::string_view where, int position) {
 
 // Why field `number`, of `size` bytes at `position`, does not parse.
 absl::Status DescribeBadField(int number, absl::string_view field, int node, int position) {
+  google::protobuf::Arena arena;
   const int size = static_cast<int>(field.size());
   if (number == wire::GraphDef::kNodeFieldNumber) {
-    wire::NodeDef def;
+    auto& def = *google::protobuf::Arena::CreateMessage<wire::NodeDef>(&arena);
     if (def.ParseFromArray(field.data(), size)) return absl::OkStatus();
     return Malformed(absl::StrCat("node ", node, " '", absl::Utf8SafeCHexEscape(def.name()),
                                   "' is malformed, or nested more than ", kMaxDepth, " deep"),
                      position);
   }
-  const bool sound = number != wire::GraphDef::kLibraryFieldNumber ||
-                     wire::FunctionDefLibrary().ParseFromArray(field.data(), size);
+  const bool sound =
+      number != wire::GraphDef::kLibraryFieldNumber ||
+      google::protobuf::Arena::CreateMessage<wire::FunctionDefLibrary>(&arena)->ParseFromArray(
+          field.data(), size);
   if (sound) return absl::OkStatus();
   return Malformed(
       absl::StrCat("the function library is malformed, or nested more than ", kMaxDepth, " deep"),
