@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "devices/device_name.h"
 #include "dist/cluster.h"
 #include "dist/control_link.h"
@@ -139,7 +139,7 @@ struct Membership : std::enable_shared_from_this<Membership> {
   uint64_t next_program = 1;
   uint64_t next_step;
   uint64_t next_ping = 1;
-  absl::flat_hash_map<uint64_t, Compiling> compiling;
+  HashMap<uint64_t, Compiling> compiling;
   std::map<uint64_t, Underway*> steps;
 };
 

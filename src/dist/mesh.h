@@ -20,8 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "dist/host.h"
 #include "dist/peer.h"
 #include "dist/step_rendezvous.h"
@@ -141,7 +140,7 @@ class Mesh final : public Courier {
   // Callers that have not said hello among them. Replaced when it changes.
   std::shared_ptr<const PeerList> everybody_ = std::make_shared<const PeerList>();
   std::map<uint64_t, std::shared_ptr<StepRendezvous>> steps_;
-  absl::flat_hash_set<uint64_t> ended_;  // the last steps that ended
+  HashSet<uint64_t> ended_;  // the last steps that ended
   std::deque<uint64_t> ended_order_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "dist/mesh.h"
 #include "dist/wire/tensor_codec.h"
@@ -260,7 +261,7 @@ void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
 void StepRendezvous::Abort(const absl::Status& why) {
   decltype(pulls_) pulls;
   std::vector<RecvCallback> waiters;
-  absl::flat_hash_map<uint64_t, Tensor> offers;
+  HashMap<uint64_t, Tensor> offers;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "dist/peer.h"
 #include "dist/wire/frame.h"
 #include "ops/rendezvous.h"
@@ -76,7 +76,7 @@ class StepRendezvous final : public Rendezvous {
   absl::Status status_;
   bool is_draining_ = false;
   uint64_t next_offer_ = 1;
-  absl::flat_hash_map<uint64_t, Tensor> offers_;  // values that others may ask for
+  HashMap<uint64_t, Tensor> offers_;  // values that others may ask for
   // Values asked for, by peer and offer.
   std::map<std::pair<uint64_t, uint64_t>, Pull> pulls_;
   TransferTable arrived_;  // from others

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
+#include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -128,9 +128,9 @@ struct Worker::State {
   std::function<void()> attended;              // guarded by mutex: its next task
   std::vector<std::weak_ptr<Client>> clients;  // guarded by mutex
   // guarded by mutex: those that may call, by their incarnation
-  absl::flat_hash_map<uint64_t, std::weak_ptr<Client>> callers;
+  HashMap<uint64_t, std::weak_ptr<Client>> callers;
   // guarded by mutex: variables that clients share, by the name they give
-  absl::flat_hash_map<std::string, std::shared_ptr<ResourceStore>> shared;
+  HashMap<std::string, std::shared_ptr<ResourceStore>> shared;
 };
 
 // One client's programs and steps.
@@ -192,12 +192,12 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   uint64_t caller_ = 0;  // the client's incarnation
   std::vector<Member> members_;
   int self_ = -1;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
+  HashMap<uint64_t, std::shared_ptr<CompiledProgram>> programs_;
   // By program: ends what is done for one that the client, or its time, gives up.
-  absl::flat_hash_map<uint64_t, std::shared_ptr<Cancellation>> compiling_;
+  HashMap<uint64_t, std::shared_ptr<Cancellation>> compiling_;
   std::map<uint64_t, Step> steps_;
-  std::deque<std::pair<uint64_t, absl::Status>> cancelled_;  // steps that have not come yet
-  absl::flat_hash_map<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
+  std::deque<std::pair<uint64_t, absl::Status>> cancelled_;      // steps that have not come yet
+  HashMap<uint64_t, std::shared_ptr<ResourceStore>> own_state_;  // by session
 };
 
 void Worker::Client::OnMessage(absl::string_view bytes) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/hash_map.h"
 #include "front/graph_state.h"
 
 namespace gyre::internal {
@@ -30,7 +30,7 @@ Body TraceBody(const ScopePtr& parent, const std::string& function_name,
 }
 
 std::vector<Value> JoinCaptures(const std::vector<Body>& bodies) {
-  absl::flat_hash_set<Endpoint> seen;
+  HashSet<Endpoint> seen;
   std::vector<Value> joined;
   for (const Body& body : bodies) {
     for (const Value& capture : body.scope->captures()) {

@@ -1,8 +1,8 @@
 #include <mutex>
 #include <set>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "front/error.h"
 #include "front/graph_state.h"
 #include "gyre/graph.h"
@@ -55,7 +55,7 @@ Feeds NamedFeeds(const FeedList& feeds, const GraphState& graph) {
 
 // Whether what computes a node's outputs reads variables, or calls functions that may.
 bool ReadsState(const Function& main, NodeId node) {
-  absl::flat_hash_set<NodeId> seen = {node};
+  HashSet<NodeId> seen = {node};
   std::vector<NodeId> pending = {node};
   while (!pending.empty()) {
     const Node& next = main.node(pending.back());

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "front/error.h"
 #include "front/graph_state.h"
@@ -250,10 +250,10 @@ class Importer {
   const RunSignature& signature_;
   const ScopePtr scope_;
   const std::source_location where_;
-  absl::flat_hash_map<Endpoint, Endpoint> replaced_;  // of the file → of the scope
-  std::vector<NodeId> nodes_;  // by node of the file: of the scope; -1: not imported
-  struct Open {                // an input that has a stand-in
-    NodeId node;               // of the file
+  HashMap<Endpoint, Endpoint> replaced_;  // of the file → of the scope
+  std::vector<NodeId> nodes_;             // by node of the file: of the scope; -1: not imported
+  struct Open {                           // an input that has a stand-in
+    NodeId node;                          // of the file
     int slot;
     Endpoint source;  // of the file
   };

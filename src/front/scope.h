@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "front/effect_order.h"
 #include "gyre/value.h"
 #include "ir/builder.h"
@@ -151,11 +151,11 @@ class Scope : public std::enable_shared_from_this<Scope> {
   std::shared_ptr<const Function> finished_;
   std::vector<std::vector<ValueInfo>> infos_;  // by node, then by output
   EffectOrder effects_;
-  absl::flat_hash_map<Endpoint, ResourceKey> resources_;
+  HashMap<Endpoint, ResourceKey> resources_;
   std::set<ResourceKey> own_resources_;  // of one run of the body
   size_t num_own_args_ = 0;
   std::vector<Value> captures_;
-  absl::flat_hash_map<OuterValue, Endpoint> imported_;
+  HashMap<OuterValue, Endpoint> imported_;
   std::vector<Operation> awaited_;
   std::vector<std::string> parts_;  // functions that bodies within it became
 };

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 
 namespace gyre::internal {
 
@@ -30,7 +30,7 @@ class SessionNames {
 
  private:
   std::string scope_;
-  absl::flat_hash_map<std::string, int> taken_;  // in lower case; how many asked for each
+  HashMap<std::string, int> taken_;  // in lower case; how many asked for each
 };
 
 }  // namespace gyre::internal

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <map>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/hash_map.h"
 #include "front/body.h"
 #include "front/error.h"
 #include "front/graph_state.h"
@@ -187,7 +187,7 @@ Body TracedFunction::TraceOnce(const Trace& trace, const std::vector<BodyArg>& a
 bool TracedFunction::Learn(Trace& trace, const Scope& scope) {
   bool is_news = scope.is_stateful() && !trace.is_stateful;
   trace.is_stateful |= scope.is_stateful();
-  absl::flat_hash_set<Endpoint> known;
+  HashSet<Endpoint> known;
   for (const Value& capture : trace.captures) known.insert({capture.node(), capture.slot()});
   for (const Value& capture : scope.captures()) {
     if (!known.insert({capture.node(), capture.slot()}).second) continue;

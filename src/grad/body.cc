@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "grad/rule_context.h"
 #include "grad/slices.h"
@@ -203,7 +204,7 @@ bool Body::HasAny(const Node& node) const {
 }
 
 absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
-  absl::flat_hash_map<Endpoint, Adjoint> stopped;
+  HashMap<Endpoint, Adjoint> stopped;
   const std::vector<NodeId> order = OrderByData(original_).order;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& node = original_.node(*id);

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "grad/slices.h"
 #include "grad/transform.h"
 #include "ir/expr.h"
@@ -100,11 +99,11 @@ class Body {
   FunctionBuilder forward_;
   std::unique_ptr<FunctionBuilder> own_backward_;  // null: the main graph
   ExprBuilder back_;
-  absl::flat_hash_map<Endpoint, Adjoint> adjoints_;
-  absl::flat_hash_map<Endpoint, Expr> values_;  // forward values on the backward side
+  HashMap<Endpoint, Adjoint> adjoints_;
+  HashMap<Endpoint, Expr> values_;  // forward values on the backward side
   std::vector<Endpoint> saved_;
-  absl::flat_hash_set<Endpoint> threaded_;
-  absl::flat_hash_map<Endpoint, Endpoint> dims_;  // forward nodes that compute shapes
+  HashSet<Endpoint> threaded_;
+  HashMap<Endpoint, Endpoint> dims_;  // forward nodes that compute shapes
 };
 
 // How structured nodes are differentiated: they are extended on the forward side, and their

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
@@ -277,7 +278,7 @@ class Branches {
   int tape_ = -1;  // which input
   std::vector<Expr> inputs_;
   size_t num_adjoints_ = 0;  // the first inputs: adjoints and seeds
-  absl::flat_hash_map<Endpoint, int> outer_;
+  HashMap<Endpoint, int> outer_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash_map.h"
+
 namespace gyre::grad {
 namespace {
 
@@ -110,8 +112,7 @@ bool SavedValues::IsCheap(const Node& node) const {
   return only_counts || node.op->traits.elementwise || node.op_name == "Cast";
 }
 
-bool SavedValues::IsAvailable(Endpoint e, const Set& listed,
-                              absl::flat_hash_map<Endpoint, bool>& known) const {
+bool SavedValues::IsAvailable(Endpoint e, const Set& listed, HashMap<Endpoint, bool>& known) const {
   if (listed.contains(e) || IsFree(e)) return true;
   const Node& node = body_.node(e.node);
   if (node.kind() == OpKind::kArg || !IsCheap(node)) return false;
@@ -133,7 +134,7 @@ void SavedValues::ChooseListed(const std::vector<Endpoint>& needed) {
             [](Endpoint a, Endpoint b) { return a.node > b.node; });
   for (const Endpoint& e : candidates) {
     listed.erase(e);
-    absl::flat_hash_map<Endpoint, bool> known;
+    HashMap<Endpoint, bool> known;
     if (!IsAvailable(e, listed, known)) listed.insert(e);
   }
   std::erase_if(listed_, [&](Endpoint e) { return !listed.contains(e); });
@@ -185,7 +186,7 @@ class SavedValues::Writer {
  private:
   const SavedValues& saved_;
   ExprBuilder& builder_;
-  absl::flat_hash_map<Endpoint, Expr> values_;
+  HashMap<Endpoint, Expr> values_;
 };
 
 void SavedValues::FindUses(const std::vector<Endpoint>& needed) {

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "ir/expr.h"
 #include "ir/shape_inference.h"
 
@@ -59,7 +58,7 @@ class SavedValues {
 
  private:
   class Writer;
-  using Set = absl::flat_hash_set<Endpoint>;
+  using Set = HashSet<Endpoint>;
 
   void FindCounters();
   void ChooseListed(const std::vector<Endpoint>& needed);
@@ -69,14 +68,14 @@ class SavedValues {
   int VarOfResult(Endpoint e) const;  // a variable that has the value behind the trip; -1: none
   bool IsFree(Endpoint e) const;
   bool IsCheap(const Node& node) const;
-  bool IsAvailable(Endpoint e, const Set& listed, absl::flat_hash_map<Endpoint, bool>& known) const;
+  bool IsAvailable(Endpoint e, const Set& listed, HashMap<Endpoint, bool>& known) const;
   int CounterOf(int var) const;
 
   const Function& body_;
   const int first_arg_;
   const FunctionShapes& shapes_;
-  absl::flat_hash_map<Endpoint, int> args_;
-  absl::flat_hash_map<Endpoint, int> results_;
+  HashMap<Endpoint, int> args_;
+  HashMap<Endpoint, int> results_;
   std::vector<bool> invariant_;
   std::vector<Counter> counters_;
   std::vector<Counter> counters_used_;

@@ -3,8 +3,8 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/splice.h"
@@ -83,7 +83,7 @@ std::string Transform::Add(Function function) {
 }
 
 std::vector<Function> Transform::TakeFunctions(const std::vector<const Function*>& roots) {
-  absl::flat_hash_map<std::string, size_t> index;
+  HashMap<std::string, size_t> index;
   for (size_t i = 0; i < functions_.size(); ++i) index[functions_[i].name] = i;
   std::vector<bool> needed(functions_.size());
   std::vector<const Function*> pending = roots;

@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
-#include "google/protobuf/arena.h"
 #include "graphdef/names.h"
 #include "graphdef/wire_format.h"
 
@@ -75,7 +73,7 @@ class BodyReader {
   absl::StatusOr<Outputs> Resolve(const InputName& name);
   absl::StatusOr<Outputs> ResolveInBody(const InputName& name);
   absl::StatusOr<Outputs> OutputOfKnown(const Node& node, const InputName& name);
-  absl::Status ListOutputs(const Node& node, absl::flat_hash_map<std::string, Outputs>& list) const;
+  absl::Status ListOutputs(const Node& node, HashMap<std::string, Outputs>& list) const;
   absl::StatusOr<Outputs> OutputOfUnknown(Node& node, const InputName& name);
 
   absl::Status ReadResults();
@@ -87,16 +85,16 @@ class BodyReader {
   const FunctionInstance* instance_;
   Function body_;
   size_t first_ = 0;  // of the nodes that the file lists; arguments stand before
-  absl::flat_hash_map<std::string, NodeId> ids_;
-  absl::flat_hash_map<std::string, Outputs> arguments_;  // begin and end count nodes here
-  std::vector<const FunctionInstance*> callees_;         // by node
+  HashMap<std::string, NodeId> ids_;
+  HashMap<std::string, Outputs> arguments_;       // begin and end count nodes here
+  std::vector<const FunctionInstance*> callees_;  // by node
   // Of known ops, as asked for.
-  absl::flat_hash_map<NodeId, absl::flat_hash_map<std::string, Outputs>> named_outputs_;
+  HashMap<NodeId, HashMap<std::string, Outputs>> named_outputs_;
   struct UnknownOutputs {
     std::vector<std::string> names;  // by slot
-    absl::flat_hash_map<std::string, int> slots;
+    HashMap<std::string, int> slots;
   };
-  absl::flat_hash_map<NodeId, UnknownOutputs> unknown_outputs_;
+  HashMap<NodeId, UnknownOutputs> unknown_outputs_;
 };
 
 // The type that the file promises of what a resource argument holds, as attributes of its node.
@@ -182,7 +180,7 @@ absl::Status BodyReader::AddNode(Node node, const FunctionInstance* callee) {
 }
 
 absl::Status BodyReader::Connect(const wire::NodeDef& def, Node& node) {
-  absl::flat_hash_set<NodeId> control_inputs;
+  HashSet<NodeId> control_inputs;
   for (const std::string& text : def.input()) {
     const std::optional<InputName> name =
         instance_ == nullptr ? ParseGraphInput(text) : ParseFunctionInput(text);
@@ -307,8 +305,7 @@ absl::StatusOr<Outputs> BodyReader::OutputOfKnown(const Node& node, const InputN
                                                  absl::Utf8SafeCHexEscape(name.output), "'"));
 }
 
-absl::Status BodyReader::ListOutputs(const Node& node,
-                                     absl::flat_hash_map<std::string, Outputs>& list) const {
+absl::Status BodyReader::ListOutputs(const Node& node, HashMap<std::string, Outputs>& list) const {
   if (const FunctionInstance* callee = callees_[node.id]; callee != nullptr) {
     int begin = 0;
     for (const FormalArg& formal : callee->outputs) {

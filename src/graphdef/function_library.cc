@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "graphdef/wire_format.h"
 
@@ -168,7 +169,7 @@ absl::Status FunctionLibrary::AddDefs(const wire::FunctionDefLibrary& proto) {
 // A function has effects when it says so, when one of its nodes has, or when it calls by name a
 // function that has: found by walking from callees to callers.
 void FunctionLibrary::FindStateful(const wire::FunctionDefLibrary& proto) {
-  absl::flat_hash_map<absl::string_view, std::vector<const wire::FunctionDef*>> callers;
+  HashMap<absl::string_view, std::vector<const wire::FunctionDef*>> callers;
   std::vector<const wire::FunctionDef*> work;
   for (const wire::FunctionDef& def : proto.function()) {
     bool stateful = def.signature().is_stateful();

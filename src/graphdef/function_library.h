@@ -14,11 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "graphdef/attr_proto.h"
 #include "graphdef/names.h"
 #include "graphdef/proto/graph.pb.h"
@@ -79,8 +78,8 @@ class FunctionLibrary {
 
   const OpLookup& ops_;
   DecodeLimits& limits_;
-  absl::flat_hash_map<std::string, const wire::FunctionDef*> defs_;
-  absl::flat_hash_set<const wire::FunctionDef*> stateful_;
+  HashMap<std::string, const wire::FunctionDef*> defs_;
+  HashSet<const wire::FunctionDef*> stateful_;
   std::map<std::string, std::vector<const FunctionInstance*>, std::less<>>
       instances_;  // by definition
   std::deque<std::unique_ptr<FunctionInstance>> all_;

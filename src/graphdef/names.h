@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 
 namespace gyre {
 
@@ -36,7 +36,7 @@ class NameTable {
   bool Reserve(absl::string_view name) { return taken_.insert(std::string(name)).second; }
 
  private:
-  absl::flat_hash_set<std::string> taken_;
+  HashSet<std::string> taken_;
 };
 
 }  // namespace gyre

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "ir/data_order.h"
 
 namespace gyre {
@@ -81,7 +81,7 @@ class BranchAnalysis {
 
   const Function& function_;
   BranchTable table_;
-  absl::flat_hash_map<std::pair<std::pair<int, int>, Endpoint>, int> index_;
+  HashMap<std::pair<std::pair<int, int>, Endpoint>, int> index_;
 };
 
 }  // namespace

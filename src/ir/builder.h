@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -86,8 +85,8 @@ class FunctionBuilder {
   std::string UniqueName(absl::string_view wanted);
   const OpLookup& ops_;
   Function function_;
-  absl::flat_hash_map<std::string, int> names_;  // and the last number given to each
-  absl::flat_hash_set<std::string> result_names_;
+  HashMap<std::string, int> names_;  // and the last number given to each
+  HashSet<std::string> result_names_;
 };
 
 }  // namespace gyre

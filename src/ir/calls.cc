@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 
 namespace gyre {
 namespace {
@@ -93,7 +93,7 @@ class CallCycles {
   }
 
   std::vector<std::string> names_;
-  absl::flat_hash_map<std::string, int> index_of_;
+  HashMap<std::string, int> index_of_;
   std::vector<std::vector<int>> callees_;
   std::vector<int> order_, low_;
   std::vector<bool> on_stack_;

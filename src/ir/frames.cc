@@ -4,9 +4,9 @@
 #include <deque>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/data_order.h"
@@ -340,7 +340,7 @@ class FrameAnalysis {
   const FrameScope scope_;
   const bool strict_;
   FrameTable table_;
-  absl::flat_hash_map<std::string, int> by_name_;
+  HashMap<std::string, int> by_name_;
   Consumers consumers_;
   std::vector<NodeId> reached_from_;  // the source of the edge that first led to a node
   std::deque<NodeId> ready_;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -48,7 +48,7 @@ struct FrameScope {
   const std::vector<bool>* nodes = nullptr;
   // Outputs that are fed: a fed value suits any frame, so the edges that carry it constrain
   // nothing. A node whose inputs are all fed runs in the frame it has in the whole function.
-  const absl::flat_hash_set<Endpoint>* fed = nullptr;
+  const HashSet<Endpoint>* fed = nullptr;
 };
 
 // Linear in nodes and edges. INVALID_ARGUMENT, naming the nodes, for an Enter without a frame name

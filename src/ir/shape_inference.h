@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 #include "ir/shape_context.h"
 #include "ir/value_info.h"
@@ -62,7 +62,7 @@ struct ShapeTable {
 struct ShapeOptions {
   // Outputs of the main graph that are fed, with the shapes of the feeds: what computes them is of
   // no interest.
-  absl::flat_hash_map<Endpoint, PartialShape> fed;
+  HashMap<Endpoint, PartialShape> fed;
   // What cannot succeed counts as making something of which nothing is known: the result holds even
   // where such a node is taken out. Without this, what runs behind it counts as never run, such as
   // all iterations of a loop but the first.

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -62,7 +62,7 @@ absl::Status EdgesInRange(const Program&, const Function& function, const Node& 
 }
 
 absl::Status UniqueNames(const Program&, const Function& function) {
-  absl::flat_hash_set<absl::string_view> names;
+  HashSet<absl::string_view> names;
   for (const Node& node : function.nodes) {
     if (node.name.empty())
       return Broken("node number ", node.id, " (", node.op_name, ") has no name");
@@ -183,7 +183,7 @@ absl::Status EdgeTypesAgree(const Program&, const Function& function, const Node
 // Follows edges backwards from `start`, a node that can never run, until a node comes up again.
 std::string CycleText(const Function& function, const std::vector<int>& pending, NodeId start) {
   std::vector<NodeId> path;
-  absl::flat_hash_set<NodeId> seen;
+  HashSet<NodeId> seen;
   NodeId id = start;
   while (seen.insert(id).second) {
     path.push_back(id);

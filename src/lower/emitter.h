@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 #include "lower/lower.h"
 
@@ -68,7 +68,7 @@ class Emitter {
   const OpLookup& ops_;
   std::vector<Node> nodes_;
   std::vector<NodeOrigin> origins_;
-  absl::flat_hash_map<std::string, int> names_;  // with the number of the last suffix given
+  HashMap<std::string, int> names_;  // with the number of the last suffix given
   absl::Status status_;
 };
 

@@ -16,9 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "base/hash_map.h"
 #include "ir/calls.h"
 #include "lower/emitter.h"
 #include "lower/facts.h"
@@ -194,11 +193,11 @@ class Expander {
   Emitter emitter_;
   std::vector<LoweredScope> scopes_;
   std::vector<Loop> loops_;
-  absl::flat_hash_map<std::pair<Endpoint, int>, Endpoint> entered_;  // (value, loop) → its Enter
-  absl::flat_hash_map<Endpoint, NodeId> anchors_;
-  absl::flat_hash_set<Endpoint> fed_;
-  absl::flat_hash_set<std::string> frame_names_;
-  absl::flat_hash_set<const Function*> stack_;  // functions being expanded
+  HashMap<std::pair<Endpoint, int>, Endpoint> entered_;  // (value, loop) → its Enter
+  HashMap<Endpoint, NodeId> anchors_;
+  HashSet<Endpoint> fed_;
+  HashSet<std::string> frame_names_;
+  HashSet<const Function*> stack_;  // functions being expanded
   std::vector<OpenInput> open_inputs_;
 };
 

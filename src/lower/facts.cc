@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/data_order.h"
@@ -109,7 +110,7 @@ const FunctionFacts& ProgramFacts::Of(const Function& function) {
 // Effects spread from callees to callers until nothing changes, so that functions which call each
 // other share theirs.
 void ProgramFacts::CollectEffects(const Function& root) {
-  absl::flat_hash_map<const Function*, std::vector<const Function*>> callers;
+  HashMap<const Function*, std::vector<const Function*>> callers;
   std::vector<const Function*> found = {&root};
   std::vector<const Function*> finishing;
   facts_.emplace(&root, std::make_unique<FunctionFacts>(Examine(root)));

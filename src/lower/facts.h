@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "base/hash_map.h"
 #include "ir/calls.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
@@ -92,9 +92,9 @@ class ProgramFacts {
   const Program& program_;
   std::vector<Endpoint> scalars_;
   std::set<std::string> recursive_;
-  absl::flat_hash_map<const Function*, std::unique_ptr<FunctionFacts>> facts_;
-  absl::flat_hash_map<std::pair<const Function*, int>, int> passed_;
-  absl::flat_hash_map<const Function*, int64_t> expanded_sizes_;
+  HashMap<const Function*, std::unique_ptr<FunctionFacts>> facts_;
+  HashMap<std::pair<const Function*, int>, int> passed_;
+  HashMap<const Function*, int64_t> expanded_sizes_;
   int64_t program_size_ = 0;
   int64_t num_inlined_ = 0;
   std::unique_ptr<ShapeTable> shapes_;  // null: nothing is known

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/frames.h"
@@ -307,7 +308,7 @@ class Driver {
   Expander expander_;
   const std::vector<bool> needed_;
   std::vector<bool> kept_;  // needed_, and what tells where feeds stand
-  const absl::flat_hash_set<Endpoint> fed_;
+  const HashSet<Endpoint> fed_;
   Place root_;
   Body body_;
   bool is_dataflow_ = false;

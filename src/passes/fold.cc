@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ops/registry.h"
@@ -101,7 +101,7 @@ class Folder {
   Rewrite& rewrite_;
   const Body body_;
   std::vector<std::vector<Tensor>> values_;  // by node: its outputs, if known
-  absl::flat_hash_set<Endpoint> read_;
+  HashSet<Endpoint> read_;
 };
 
 }  // namespace

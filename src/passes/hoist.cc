@@ -6,10 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/failure.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -48,7 +47,7 @@ class NamedShapes {
  private:
   const Program& program_;
   const passes::KnownShapes shapes_;
-  absl::flat_hash_map<std::string, absl::flat_hash_map<std::string, NodeId>> ids_;
+  HashMap<std::string, HashMap<std::string, NodeId>> ids_;
 };
 
 // The condition or the body of one loop: which of its nodes can go.
@@ -99,7 +98,7 @@ class Invariants {
   }
 
   void FindFrontier() {
-    absl::flat_hash_set<Endpoint> seen;
+    HashSet<Endpoint> seen;
     const auto read = [&](Endpoint e) {
       if (goes_[e.node] && seen.insert(e).second) frontier_.push_back(e);
     };
@@ -188,7 +187,7 @@ class Hoister {
     passes::SiteInterface wanted = passes::InterfaceOf(loop);
     for (size_t i = 0; i < found.size(); ++i) {
       const Function function = site.callees()[i].function();
-      const absl::flat_hash_map<NodeId, NodeId> copies = CopyOut(loop, function, *found[i], caller);
+      const HashMap<NodeId, NodeId> copies = CopyOut(loop, function, *found[i], caller);
       for (const Endpoint& e : found[i]->frontier()) {
         const Node& node = function.node(e.node);
         const DType type = node.signature.outputs[e.slot].dtype;
@@ -204,9 +203,9 @@ class Hoister {
   }
 
   // What is to go from `function`, as nodes before the loop.
-  absl::flat_hash_map<NodeId, NodeId> CopyOut(const Node& loop, const Function& function,
-                                              const Invariants& invariants, Rewrite& caller) {
-    absl::flat_hash_map<NodeId, NodeId> copies;
+  HashMap<NodeId, NodeId> CopyOut(const Node& loop, const Function& function,
+                                  const Invariants& invariants, Rewrite& caller) {
+    HashMap<NodeId, NodeId> copies;
     const auto copy = [&](const Node& node) {
       Node outside = node;
       outside.name = absl::StrCat(loop.name, "/", node.name);

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -42,9 +42,9 @@ int PassedInput(const StagedEdit& edit, const Node& site, int slot) {
 }
 
 // Values that somebody reads, or may want to have later.
-absl::flat_hash_set<Endpoint> WantedValues(const Rewrite& rewrite, const Staged& staged) {
+HashSet<Endpoint> WantedValues(const Rewrite& rewrite, const Staged& staged) {
   const Function& function = rewrite.function();
-  absl::flat_hash_set<Endpoint> wanted;
+  HashSet<Endpoint> wanted;
   for (const Node& node : function.nodes) wanted.insert(node.inputs.begin(), node.inputs.end());
   for (const FunctionResult& result : function.results) wanted.insert(result.value);
   if (!function.name.empty()) return wanted;
@@ -54,7 +54,7 @@ absl::flat_hash_set<Endpoint> WantedValues(const Rewrite& rewrite, const Staged&
 }
 
 void PassThrough(const StagedEdit& edit, const Staged& staged, const Body& body, Rewrite& rewrite) {
-  const absl::flat_hash_set<Endpoint> wanted = WantedValues(rewrite, staged);
+  const HashSet<Endpoint> wanted = WantedValues(rewrite, staged);
   for (const NodeId id : body.order) {
     SpendWork();
     const Node& node = rewrite.node(id);

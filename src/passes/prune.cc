@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "passes/edit/effects.h"
@@ -85,7 +85,7 @@ absl::Status PruneFunction(RunSignature signature, Rewrite& rewrite) {
 }  // namespace
 
 std::vector<bool> NeededNodes(const Function& function, const RunSignature& signature) {
-  const absl::flat_hash_set<Endpoint> fed(signature.feeds.begin(), signature.feeds.end());
+  const HashSet<Endpoint> fed(signature.feeds.begin(), signature.feeds.end());
   std::vector<bool> needed(function.nodes.size(), false);
   std::vector<NodeId> work;
   const auto need = [&](NodeId id) {

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "base/hash_map.h"
 #include "base/work.h"
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
@@ -83,7 +83,7 @@ bool CanShare(const Node& node, const Body& body) {
 }
 
 void Share(const Body& body, Rewrite& rewrite) {
-  absl::flat_hash_map<size_t, std::vector<Computation>> found;
+  HashMap<size_t, std::vector<Computation>> found;
   for (const NodeId id : body.order) {
     SpendWork();
     const Node& node = rewrite.node(id);

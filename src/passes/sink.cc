@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -73,8 +73,8 @@ class Sinking {
   }
 
   // What goes to a branch of a site, producers first.
-  absl::flat_hash_map<NodeId, std::vector<std::vector<NodeId>>> Moves() const {
-    absl::flat_hash_map<NodeId, std::vector<std::vector<NodeId>>> moves;
+  HashMap<NodeId, std::vector<std::vector<NodeId>>> Moves() const {
+    HashMap<NodeId, std::vector<std::vector<NodeId>>> moves;
     for (const NodeId id : body_.order) {
       SpendWork();
       const Place& place = places_[id];
@@ -133,7 +133,7 @@ class Sinking {
   std::vector<Place> places_;
   std::vector<bool> stays_;
   const std::vector<std::vector<NodeId>> readers_;
-  absl::flat_hash_map<NodeId, std::vector<int>> users_;  // of sites
+  HashMap<NodeId, std::vector<int>> users_;  // of sites
 };
 
 // One If or Case while nodes move into its branches.
@@ -190,7 +190,7 @@ class Mover {
 
   void CopyIn(size_t branch, const std::vector<NodeId>& nodes) {
     Rewrite& function = site_edit_.callees()[branch];
-    absl::flat_hash_map<NodeId, NodeId> copies;
+    HashMap<NodeId, NodeId> copies;
     // In front of the old body, behind its arguments.
     const NodeId before = old_args_[branch].empty() ? 0 : old_args_[branch].back() + 1;
     for (const NodeId id : nodes) {
@@ -218,9 +218,9 @@ class Mover {
   const passes::SiteInterface old_;
   passes::SiteInterface wanted_;
   SiteEdit site_edit_;
-  absl::flat_hash_map<NodeId, int> moved_to_;          // branch
-  absl::flat_hash_map<Endpoint, size_t> position_of_;  // in wanted_.args
-  std::vector<std::vector<NodeId>> old_args_;          // by branch
+  HashMap<NodeId, int> moved_to_;              // branch
+  HashMap<Endpoint, size_t> position_of_;      // in wanted_.args
+  std::vector<std::vector<NodeId>> old_args_;  // by branch
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 #include "passes/prune.h"
 
@@ -16,7 +16,7 @@ struct Staged {
   RunSignature signature;  // of program->main()
   // Tensors of the imported main graph → tensors of program->main() with the same value. What is
   // not listed is not to be had any more.
-  absl::flat_hash_map<Endpoint, Endpoint> values;
+  HashMap<Endpoint, Endpoint> values;
 };
 
 // The program as it is, before any pass: every tensor is where it was.

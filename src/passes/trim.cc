@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "analysis/call_graph.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -101,7 +101,7 @@ class Needs {
 
   const Program& program_;
   std::vector<Entry> entries_;
-  absl::flat_hash_map<std::string, int> number_of_;
+  HashMap<std::string, int> number_of_;
   std::vector<Site> sites_;
   std::vector<Need> work_;
 };

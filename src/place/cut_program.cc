@@ -1,6 +1,6 @@
 #include "place/cut_program.h"
 
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 
@@ -12,8 +12,7 @@ absl::StatusOr<CutProgram> Cut(const Program& program, const RunSignature& signa
     CutProgram cut;
     GYRE_ASSIGN_OR_RETURN(cut.whole, Lower(program, program.main(), signature));
     cut.needed = NeededNodes(cut.whole.function, cut.whole.signature);
-    const absl::flat_hash_set<Endpoint> fed(cut.whole.signature.feeds.begin(),
-                                            cut.whole.signature.feeds.end());
+    const HashSet<Endpoint> fed(cut.whole.signature.feeds.begin(), cut.whole.signature.feeds.end());
     GYRE_ASSIGN_OR_RETURN(cut.frames,
                           AnalyzeFrames(cut.whole.function, {.nodes = &cut.needed, .fed = &fed}));
     GYRE_ASSIGN_OR_RETURN(cut.placement,

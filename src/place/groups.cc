@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/hash_map.h"
 #include "base/work.h"
 #include "place/state_homes.h"
 
@@ -146,7 +146,7 @@ class Finder {
   const std::vector<bool>& needed_;
   Colocation found_;
   std::map<std::pair<int, std::string>, NodeId> names_;  // by scope and name
-  absl::flat_hash_map<std::string, NodeId> shared_;
+  HashMap<std::string, NodeId> shared_;
 };
 
 }  // namespace

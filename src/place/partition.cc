@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "lower/emitter.h"
@@ -25,14 +25,14 @@ struct Draft {
 
   Emitter emitter;
   std::vector<NodeId> local;  // by node of the whole: its copy here, or -1
-  absl::flat_hash_map<Endpoint, Endpoint> received;
+  HashMap<Endpoint, Endpoint> received;
   // By value: what decides whether it is sent here, since all that use it here wait for that; -1
   // where they do not.
-  absl::flat_hash_map<Endpoint, NodeId> gates;
-  absl::flat_hash_map<NodeId, NodeId> received_controls;
-  absl::flat_hash_map<NodeId, NodeId> entered_controls;  // by Enter: see EnteredControl
-  absl::flat_hash_map<Endpoint, NodeId> there;           // by value: see There
-  absl::flat_hash_map<Endpoint, Endpoint> fed;
+  HashMap<Endpoint, NodeId> gates;
+  HashMap<NodeId, NodeId> received_controls;
+  HashMap<NodeId, NodeId> entered_controls;  // by Enter: see EnteredControl
+  HashMap<Endpoint, NodeId> there;           // by value: see There
+  HashMap<Endpoint, Endpoint> fed;
   std::vector<NodeId> pivots;  // by frame: what fires once in each iteration, or -1
   RunSignature signature;
   std::vector<int> feeds, fetches;
@@ -428,7 +428,7 @@ class Cutter {
   const std::vector<bool>& needed_;
   const std::vector<int>& device_of_;
   std::vector<std::string> device_names_;
-  absl::flat_hash_map<Endpoint, int> feed_of_;
+  HashMap<Endpoint, int> feed_of_;
   std::vector<std::unique_ptr<Draft>> drafts_;  // by device
   std::vector<Copy> copies_;
   absl::Status status_;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 
 namespace gyre::python {
 namespace {
@@ -22,7 +22,7 @@ std::array<std::array<nb::object, 2>, kNumTypes>& Objects() {
 }
 
 std::optional<PyDType> FromName(absl::string_view name) {
-  static const auto* const other_names = new absl::flat_hash_map<std::string, DType>{
+  static const auto* const other_names = new HashMap<std::string, DType>{
       {"float", DType::kFloat},   {"int", DType::kInt32},      {"complex", DType::kComplex128},
       {"str", DType::kString},    {"bytes", DType::kString},   {"str_", DType::kString},
       {"bytes_", DType::kString}, {"object", DType::kString},  {"object_", DType::kString},

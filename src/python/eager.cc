@@ -7,10 +7,10 @@
 #include <mutex>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/attention.h"
 #include "base/cancellation.h"
 #include "base/env.h"
+#include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
 #include "exec/parallel_for.h"
@@ -53,7 +53,7 @@ struct Key {
 };
 
 // With the GIL held.
-using Cache = absl::flat_hash_map<Key, std::vector<std::shared_ptr<EagerOp>>>;
+using Cache = HashMap<Key, std::vector<std::shared_ptr<EagerOp>>>;
 Cache& TheCache() {
   static Cache* const cache = new Cache;
   return *cache;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "gyre/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
@@ -67,7 +67,7 @@ class GraphCore {
   int64_t size_ = 0;  // how often RequireGrowing was called
   std::vector<Captured> captures_;
   std::vector<Captured> variables_;
-  absl::flat_hash_map<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside
+  HashMap<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside
 };
 
 // The graph that is current on this thread; null: ops run at once.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "python/attrs.h"
 #include "python/tensor.h"
 
@@ -14,8 +14,8 @@ struct PyRecorder {
   nb::list entries;
   nb::list variables;  // handles that were read
   bool watches_variables = true;
-  absl::flat_hash_set<uint64_t> watched;
-  absl::flat_hash_set<uint64_t> seen_variables;
+  HashSet<uint64_t> watched;
+  HashSet<uint64_t> seen_variables;
 
   bool Watches(absl::Span<const nb::handle> inputs) const {
     return std::any_of(inputs.begin(), inputs.end(), [this](nb::handle input) {

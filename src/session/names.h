@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -22,7 +22,7 @@ class MainNames {
 
  private:
   const Function& main_;
-  absl::flat_hash_map<std::string, NodeId> ids_;
+  HashMap<std::string, NodeId> ids_;
 };
 
 }  // namespace gyre

@@ -6,9 +6,9 @@
 #include <random>
 #include <unordered_map>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "base/env.h"
+#include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
 #include "base/work.h"
@@ -169,7 +169,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     const std::vector<std::string>& targets) const {
   auto result = std::make_shared<Prepared>();
   result->feed_names = feeds;
-  absl::flat_hash_set<Endpoint> seen;
+  HashSet<Endpoint> seen;
   for (const std::string& name : feeds) {
     GYRE_ASSIGN_OR_RETURN(const Endpoint endpoint, names->FindEndpoint(name));
     if (!seen.insert(endpoint).second)

@@ -2,8 +2,8 @@
 #include <mutex>
 #include <tuple>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "gyre/debug.h"
 #include "session/surroundings.h"
 
@@ -20,7 +20,7 @@ struct Progress {
 
 struct Loop {
   LoopStatistics statistics;
-  absl::flat_hash_map<uint64_t, Progress> entered;  // by LoopInstance
+  HashMap<uint64_t, Progress> entered;  // by LoopInstance
 };
 
 std::string Key(absl::string_view function, absl::string_view name, absl::string_view op) {
@@ -31,9 +31,9 @@ std::string Key(absl::string_view function, absl::string_view name, absl::string
 
 struct StepStatistics::State {
   mutable std::mutex mutex;  // guards all
-  absl::flat_hash_map<std::string, NodeStatistics> nodes;
-  absl::flat_hash_map<std::string, Loop> loops;
-  absl::flat_hash_map<std::pair<std::string, std::string>, SavedStatistics> saved;
+  HashMap<std::string, NodeStatistics> nodes;
+  HashMap<std::string, Loop> loops;
+  HashMap<std::pair<std::string, std::string>, SavedStatistics> saved;
   int64_t peak_bytes = 0;
 
   void AddNode(const Firing& firing);

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "base/hash_map.h"
+
 namespace gyre::trace {
 namespace {
 
@@ -26,12 +28,12 @@ std::pair<uint64_t, int64_t> OuterOf(const Timeline& timeline, uint64_t frame) {
 }  // namespace
 
 std::vector<std::vector<int32_t>> FindDependencies(const Timeline& timeline) {
-  absl::flat_hash_map<std::pair<const void*, int>, Travel> travels;
+  HashMap<std::pair<const void*, int>, Travel> travels;
   for (const NodeEntry& node : timeline.nodes)
     if (node.graph != nullptr) travels[{node.graph, node.number}] = TravelOf(node.op);
 
   // What leaves a loop is found outside; what enters one and what goes on, where it fired.
-  absl::flat_hash_map<Found, int32_t> fired;
+  HashMap<Found, int32_t> fired;
   for (size_t i = 0; i < timeline.firings.size(); ++i) {
     const FiringEntry& firing = timeline.firings[i];
     const NodeEntry& node = timeline.nodes[firing.node];

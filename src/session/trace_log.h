@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "gyre/observer.h"
 
 namespace gyre::trace {
@@ -79,7 +79,7 @@ class PlaceTable {
   int32_t Child(int32_t parent, absl::Span<const Surrounding> around, size_t i);
 
   std::vector<PlaceEntry> places_;  // each after its parent
-  absl::flat_hash_map<Key, int32_t> ids_;
+  HashMap<Key, int32_t> ids_;
   // Where the last firing was: the next one is likely to be there, too.
   Surrounding last_;
   size_t last_depth_ = 0;
@@ -87,7 +87,7 @@ class PlaceTable {
 };
 
 // Where frames were entered from: (frame, iteration).
-using Outers = absl::flat_hash_map<uint64_t, std::pair<uint64_t, int64_t>>;
+using Outers = HashMap<uint64_t, std::pair<uint64_t, int64_t>>;
 
 // The firings of a run, in the order in which they began.
 struct Timeline {
@@ -117,8 +117,8 @@ class Log {
   struct alignas(64) Shard {
     mutable std::mutex mutex;  // guards all of it
     std::vector<NodeEntry> nodes;
-    absl::flat_hash_map<std::pair<const void*, int>, uint32_t> by_number;
-    absl::flat_hash_map<std::string, uint32_t> by_name;
+    HashMap<std::pair<const void*, int>, uint32_t> by_number;
+    HashMap<std::string, uint32_t> by_name;
     PlaceTable places;
     std::vector<FiringEntry> firings;
     std::vector<JoinEntry> joins;

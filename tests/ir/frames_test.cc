@@ -1,6 +1,7 @@
 #include "ir/frames.h"
 
 #include "absl/strings/str_replace.h"
+#include "base/hash_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
@@ -213,7 +214,7 @@ TEST(Frames, FedNodesStayInTheirFrame) {
       %z = Exit(%y)
     })");
   const std::vector<bool> needed = {true, false, true, true, true, true};
-  const absl::flat_hash_set<Endpoint> fed = {Endpoint{1, 0}};
+  const HashSet<Endpoint> fed = {Endpoint{1, 0}};
   const auto table = AnalyzeFrames(program->main(), {&needed, &fed});
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->frame_of_node, ElementsAre(0, 0, 1, 0, 1, 1));

@@ -81,6 +81,10 @@ BROKEN = [
     ("a long README", "check_pages", {"README.md": "# G\n" + "\n" * 200}),
     ("an op asked for by its name", "check_op_names", {"src/ir/dump.cc": 'if (node.op_name == "Neg") return;\n'}),
     ("a list of ops' names", "check_op_names", {"src/ir/dump.cc": "return absl::c_linear_search(kAll, n.op_name);\n"}),
+    ("a hash table of Abseil's", "check_allocation_failures",
+     {"src/ir/names.cc": "absl::flat_hash_map<int, int> names;\n"}),
+    ("formats of Abseil's", "check_allocation_failures",
+     {"src/ir/names.cc": "return absl::StrFormat(\"%d\", 1);\n"}),
     ("a registry's host", "check_nothing_local", {"dev": "pip install -i https://py" + "pi.org/simple\n"}),
 ]
 

@@ -273,10 +273,29 @@ def check_op_names(root):
     return complaints
 
 
+# What of libraries ends the process, or cannot be destroyed, once an allocation has failed in it, and where it may be:
+# in what prints for people, and in what is filled when the process starts.
+UNSAFE_WITHOUT_MEMORY = re.compile(r"\babsl::(?:flat|node)_hash_(?:map|set)<|\babsl::(?:StrFormat|StrAppendFormat)\(")
+FILLED_AT_THE_START = {"src/ops/registry.h"}
+
+
+def check_allocation_failures(root):
+    """The core uses nothing that an allocation which fails leaves unusable (docs/decisions.md)."""
+    complaints = []
+    for name in sources.source_files(root):
+        if not name.startswith(("src/", "include/")) or name.startswith("src/cli/") or name in FILLED_AT_THE_START:
+            continue
+        for number, line in enumerate(sources.read(root, name).splitlines(), 1):
+            if match := UNSAFE_WITHOUT_MEMORY.search(line.partition("//")[0]):
+                instead = "HashMap or HashSet" if "hash" in match.group(0) else "absl::StrCat or absl::SNPrintF"
+                complaints.append(f"{name}:{number}: {match.group(0)!r}: use {instead}")
+    return complaints
+
+
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
           check_readmes, check_header_comments, check_nothing_local, check_file_access,
-          check_op_names, check_pages]
+          check_op_names, check_pages, check_allocation_failures]
 
 
 def report(results):

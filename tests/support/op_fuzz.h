@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "ops/evaluate.h"
 
 namespace gyre::testing {
@@ -62,7 +62,7 @@ class OpFuzzer {
   Shape base_shape_;  // shared by most inputs of one call, so that some calls make sense
   ResourceStore resources_;
   std::vector<Tensor> resources_pool_, variants_pool_, handles_pool_;
-  absl::flat_hash_map<std::string, std::vector<Model>> models_;  // by op
+  HashMap<std::string, std::vector<Model>> models_;  // by op
 };
 
 }  // namespace gyre::testing

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 
 namespace gyre::cli {
 namespace {
@@ -65,11 +65,11 @@ class Chains {
   }
 
   const TraceRun& run_;
-  absl::flat_hash_map<int64_t, Loops> loops_;   // by place
-  absl::flat_hash_map<int64_t, size_t> index_;  // by id, of the firings seen
-  std::vector<size_t> begins_;                  // by firing: where its chains begin
-  std::vector<TraceChain> chains_;              // one per firing and loop around it
-  std::map<int64_t, TraceChain> longest_;       // by loop
+  HashMap<int64_t, Loops> loops_;          // by place
+  HashMap<int64_t, size_t> index_;         // by id, of the firings seen
+  std::vector<size_t> begins_;             // by firing: where its chains begin
+  std::vector<TraceChain> chains_;         // one per firing and loop around it
+  std::map<int64_t, TraceChain> longest_;  // by loop
 };
 
 }  // namespace

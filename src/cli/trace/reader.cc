@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <streambuf>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "tensor/io/file.h"
 
@@ -131,7 +131,7 @@ class Collector {
 
   static inline const Json kNothing = Json::object();
   TraceFile file_;
-  absl::flat_hash_map<std::string, int> ids_;
+  HashMap<std::string, int> ids_;
   std::map<int64_t, int64_t> first_;                         // by process: the run's first
   std::map<int64_t, std::string> names_;                     // by first process
   std::map<int64_t, TraceRun> runs_;                         // likewise

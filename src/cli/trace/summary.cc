@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "cli/trace/chain.h"
 
 namespace gyre::cli {
@@ -16,7 +16,7 @@ constexpr int64_t kLaneStride = 10'000'000;
 constexpr int kMostNames = 8;  // of loops around a loop
 
 std::vector<TraceCost> Costs(const TraceFile& file, const TraceRun& run, bool by_node) {
-  absl::flat_hash_map<std::pair<int, int>, TraceCost> costs;
+  HashMap<std::pair<int, int>, TraceCost> costs;
   for (const TraceFiring& firing : run.firings) {
     TraceCost& cost = costs[{by_node ? firing.name : -1, firing.op}];
     const auto time = static_cast<double>(firing.end - firing.begin);
@@ -93,7 +93,7 @@ class Loops {
   }
 
   void AddIterations() {
-    absl::flat_hash_map<int64_t, Events> of_loop;
+    HashMap<int64_t, Events> of_loop;
     for (const auto& [id, place] : run_.places) {
       const auto it = of_place_.find(place.parent);
       if (place.kind != TracePlace::Kind::kIteration || it == of_place_.end()) continue;
@@ -140,7 +140,7 @@ class Loops {
   const TraceRun& run_;
   std::vector<TraceLoop> loops_;
   std::map<std::string, size_t> by_path_;
-  absl::flat_hash_map<int64_t, size_t> of_place_;  // of a loop's place: which of loops_
+  HashMap<int64_t, size_t> of_place_;  // of a loop's place: which of loops_
 };
 
 }  // namespace

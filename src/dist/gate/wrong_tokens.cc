@@ -46,7 +46,13 @@ int64_t WrongTokens::Add(const std::string& name, int64_t now) {
 
 // Those that have been quiet for long, or at least the one that was quiet for longest.
 void WrongTokens::Forget(int64_t now) {
-  absl::erase_if(hosts_, [&](const auto& host) { return now - host.second.last > kForgetNanos; });
+  for (auto it = hosts_.begin(); it != hosts_.end();) {
+    if (now - it->second.last > kForgetNanos) {
+      hosts_.erase(it);  // here comes the last one, or the end
+    } else {
+      ++it;
+    }
+  }
   if (hosts_.size() < kMostHosts) return;
   hosts_.erase(std::min_element(hosts_.begin(), hosts_.end(), [](const auto& a, const auto& b) {
     return a.second.last < b.second.last;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 
 namespace gyre::dist {
 
@@ -39,7 +39,7 @@ class WrongTokens {
   };
   void Forget(int64_t now);
 
-  absl::flat_hash_map<std::string, Host> hosts_;
+  HashMap<std::string, Host> hosts_;
   int64_t second_ = 0;  // when it began
   int tries_ = 0;       // of all hosts, since then
   int untold_ = 0;

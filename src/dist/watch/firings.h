@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "dist/proto/control.pb.h"
 #include "gyre/observer.h"
 
@@ -37,11 +37,11 @@ class FiringsWriter {
 
   proto::Firings out_;
   size_t size_ = 0;
-  absl::flat_hash_map<std::string, uint32_t> texts_;
-  absl::flat_hash_map<std::pair<const void*, int>, uint32_t> nodes_;
+  HashMap<std::string, uint32_t> texts_;
+  HashMap<std::pair<const void*, int>, uint32_t> nodes_;
   // By outer place, kind, instance, iteration and name.
-  absl::flat_hash_map<std::tuple<uint32_t, int, uint64_t, int64_t, uint32_t>, uint32_t> places_;
-  absl::flat_hash_map<const void*, uint32_t> graphs_;  // of all pieces
+  HashMap<std::tuple<uint32_t, int, uint64_t, int64_t, uint32_t>, uint32_t> places_;
+  HashMap<const void*, uint32_t> graphs_;  // of all pieces
 };
 
 // How a reader makes the times and numbers of a worker those of its client.

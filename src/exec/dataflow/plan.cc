@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "exec/dataflow/counts.h"
@@ -80,7 +80,7 @@ class Builder {
 
   absl::Status Build() {
     plan_.num_results = static_cast<int>(signature_.fetches.size());
-    absl::flat_hash_set<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
+    HashSet<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
     GYRE_ASSIGN_OR_RETURN(table_, AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
     const size_t size = function_.nodes.size();
     plan_.nodes = std::vector<PlanNode>(size);
@@ -367,8 +367,8 @@ class Builder {
   }
 
   // The nodes of one frame from which its LoopCond can be reached.
-  absl::flat_hash_set<NodeId> Deciding(const FramePlan& frame) const {
-    absl::flat_hash_set<NodeId> seen;
+  HashSet<NodeId> Deciding(const FramePlan& frame) const {
+    HashSet<NodeId> seen;
     std::vector<NodeId> work;
     const auto visit = [&](NodeId id) {
       if (!needed_[id] || plan_.infos[id].frame != frame.index) return;
@@ -395,8 +395,7 @@ class Builder {
     for (FramePlan& frame : plan_.frames) {
       const std::vector<NodeId>& nodes = idle[frame.index];
       const bool in_loop = frame.index > 0 && frame.frame.loop_cond >= 0;
-      const auto deciding =
-          in_loop && !nodes.empty() ? Deciding(frame) : absl::flat_hash_set<NodeId>();
+      const auto deciding = in_loop && !nodes.empty() ? Deciding(frame) : HashSet<NodeId>();
       for (const NodeId id : nodes) {
         const bool gated = in_loop && !deciding.contains(id);
         (gated ? frame.gated_roots : frame.roots).push_back(static_cast<uint32_t>(id));
@@ -439,7 +438,7 @@ class Builder {
   FrameTable table_;
   std::vector<Waits> waits_;
   std::vector<bool> is_throughway_;
-  absl::flat_hash_map<Endpoint, int> feed_of_;
+  HashMap<Endpoint, int> feed_of_;
 };
 
 // References travel from outputs that are declared as such, through nodes that hand them on, and

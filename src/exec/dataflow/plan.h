@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "exec/sequential/loop.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
@@ -26,7 +26,7 @@ namespace gyre::dataflow {
 struct FunctionPlan;
 
 // Loops that are nodes, compiled; null: those that are not.
-using KeptLoops = absl::flat_hash_map<const Node*, std::shared_ptr<const sequential::Loop>>;
+using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::Loop>>;
 
 // What firing a node means. Those above kKernel are done in place where their inputs are as usual,
 // and by the op's kernel where they are not.
@@ -210,7 +210,7 @@ class Plan {
   KeptLoops loops_;
   const FunctionPlan* main_ = nullptr;
   std::deque<FunctionPlan> plans_;
-  absl::flat_hash_map<std::string, FunctionPlan*> by_name_;
+  HashMap<std::string, FunctionPlan*> by_name_;
   std::deque<FunctionPlan*> to_build_;
   int num_pools_ = 0;
   uint32_t max_outputs_ = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "base/work.h"
 #include "ir/calls.h"
 
@@ -14,8 +14,8 @@ std::string NodeText(const Node& node) {
 }
 
 // The nodes of one frame from which its LoopCond can be reached.
-absl::flat_hash_set<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FramePlan& frame) {
-  absl::flat_hash_set<NodeId> seen;
+HashSet<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FramePlan& frame) {
+  HashSet<NodeId> seen;
   std::vector<NodeId> work;
   const auto visit = [&](NodeId id) {
     const NodePlan& p = plan.nodes[id];
@@ -48,7 +48,7 @@ class Builder {
   absl::Status Build() {
     plan_.function = &function_;
     plan_.num_results = static_cast<int>(signature_.fetches.size());
-    absl::flat_hash_set<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
+    HashSet<Endpoint> fed(signature_.feeds.begin(), signature_.feeds.end());
     GYRE_ASSIGN_OR_RETURN(const FrameTable table,
                           AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed}));
     MakeFrames(table);
@@ -148,7 +148,7 @@ class Builder {
   void FindRoots() {
     for (FramePlan& frame : plan_.frames) {
       const bool in_loop = &frame != &plan_.frames[0] && frame.frame.loop_cond >= 0;
-      const auto decides = in_loop ? FeedsLoopCond(plan_, frame) : absl::flat_hash_set<NodeId>();
+      const auto decides = in_loop ? FeedsLoopCond(plan_, frame) : HashSet<NodeId>();
       for (const NodeId id : frame.nodes) {
         if (plan_.nodes[id].pending > 0) continue;
         (in_loop && !decides.contains(id) ? frame.gated_roots : frame.roots).push_back(id);
@@ -164,7 +164,7 @@ class Builder {
   const RunSignature& signature_;
   FunctionPlan& plan_;
   const std::vector<bool> needed_;
-  absl::flat_hash_map<Endpoint, int> feed_of_;
+  HashMap<Endpoint, int> feed_of_;
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/frames.h"
 #include "ops/registry.h"
 #include "passes/prune.h"
@@ -102,7 +102,7 @@ class ReferencePlan {
   std::shared_ptr<const Program> program_;
   const FunctionPlan* main_ = nullptr;
   std::deque<FunctionPlan> plans_;
-  absl::flat_hash_map<std::string, FunctionPlan*> by_name_;
+  HashMap<std::string, FunctionPlan*> by_name_;
   std::deque<FunctionPlan*> to_build_;
 };
 

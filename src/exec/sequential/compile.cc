@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "exec/sequential/loop.h"
 #include "ir/calls.h"
 #include "ops/registry.h"
@@ -334,7 +334,7 @@ class Compiler {
   const Node& node_;
   const std::shared_ptr<Loop> loop_;
   uint32_t num_variables_ = 0;
-  absl::flat_hash_set<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
+  HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
   std::vector<bool> is_constant_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "grad/sites.h"
 #include "grad/stacks/flow.h"
@@ -24,7 +24,7 @@ bool Any(const Function& function, bool (*is)(const Node&)) {
 bool ComesBefore(const Function& function, const std::vector<size_t>& position, NodeId from,
                  NodeId to) {
   std::vector<NodeId> open{to};
-  absl::flat_hash_set<NodeId> seen;
+  HashSet<NodeId> seen;
   const auto look = [&](NodeId id) {
     if (position[id] >= position[from] && seen.insert(id).second) open.push_back(id);
   };

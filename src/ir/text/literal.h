@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "gyre/dtype.h"
 #include "ir/attr.h"
 #include "ir/text/reader.h"
@@ -41,7 +41,7 @@ class AttrTexts {
 
  private:
   std::vector<AttrMap::Entry> entries_;
-  absl::flat_hash_set<std::string> names_;
+  HashSet<std::string> names_;
 };
 
 // `{name=value, …}`; the opening brace has been consumed.

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -378,7 +378,7 @@ class FunctionParser {
   std::vector<NodeText> texts_;        // by node
   std::vector<Mention> arg_mentions_;  // of the nodes of arguments, unless these are plain
   std::vector<std::pair<std::string, Mention>> returned_;
-  absl::flat_hash_map<std::string, NodeId> by_name_;
+  HashMap<std::string, NodeId> by_name_;
 };
 
 class ProgramParser {
@@ -504,7 +504,7 @@ class ProgramParser {
   const OpLookup& ops_;
   ProgramBuilder builder_;
   bool has_graph_ = false;
-  absl::flat_hash_set<std::string> functions_;
+  HashSet<std::string> functions_;
 };
 
 }  // namespace

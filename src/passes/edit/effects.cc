@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "base/work.h"
 #include "ir/calls.h"
 #include "ir/type_attrs.h"
@@ -90,7 +91,7 @@ bool IsOpaque(const Function& function) {
 // other share theirs.
 Effects::Effects(const Program& program) : program_(program) {
   for (const std::string& name : RecursiveFunctions(program)) recursive_.insert(name);
-  absl::flat_hash_map<std::string, std::vector<std::string>> callers;
+  HashMap<std::string, std::vector<std::string>> callers;
   std::vector<std::string> work;
   for (const auto& [name, function] : program.functions()) {
     EffectSet effects = IsOpaque(*function) ? EffectSet::kUnclear : EffectSet();

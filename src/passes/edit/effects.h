@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 
 namespace gyre::passes {
@@ -59,7 +59,7 @@ class Effects {
  private:
   const Program& program_;
   std::set<std::string, std::less<>> recursive_;
-  absl::flat_hash_map<std::string, EffectSet> of_;  // by function
+  HashMap<std::string, EffectSet> of_;  // by function
 };
 
 // Holds primitives, or what else moves deadness, or types that are not known yet: passes leave such

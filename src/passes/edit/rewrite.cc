@@ -4,8 +4,8 @@
 #include <compare>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/type_attrs.h"
@@ -14,7 +14,7 @@ namespace gyre::passes {
 namespace {
 
 // What a node waits for. What is fed is there without the node that would make it.
-std::vector<NodeId> WaitsOf(const Node& node, const absl::flat_hash_set<Endpoint>& fed) {
+std::vector<NodeId> WaitsOf(const Node& node, const HashSet<Endpoint>& fed) {
   std::vector<NodeId> waits = node.control_inputs;
   for (const Endpoint& e : node.inputs) {
     if (!fed.contains(e)) waits.push_back(e.node);
@@ -157,8 +157,8 @@ void Rewrite::FindWaits() {
   }
   for (const NodeId target : run_.targets) want(target);
   for (const auto& [name, id] : function_.control_results) want(id);
-  const absl::flat_hash_set<Endpoint> fed(run_.feeds.begin(), run_.feeds.end());
-  absl::flat_hash_set<NodeId> done, open;
+  const HashSet<Endpoint> fed(run_.feeds.begin(), run_.feeds.end());
+  HashSet<NodeId> done, open;
   while (!work.empty()) {
     const NodeId id = work.back();
     if (!dropped_[id] || done.contains(id)) {
@@ -229,7 +229,7 @@ std::vector<NodeId> Rewrite::NewOrder() const {
 }
 
 void Rewrite::MakeNamesUnique(const std::vector<NodeId>& order) {
-  absl::flat_hash_map<std::string, int> taken;  // and the last number given to each
+  HashMap<std::string, int> taken;  // and the last number given to each
   for (const NodeId id : order) {
     if (id < num_old_) taken.emplace(node(id).name, 0);
   }

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 #include "passes/prune.h"
 
@@ -82,9 +82,9 @@ class Rewrite {
   NodeId num_old_;
   std::vector<bool> dropped_;
   std::vector<NodeId> before_;  // of added nodes, by id - num_old_
-  absl::flat_hash_map<Endpoint, Endpoint> replaced_;
+  HashMap<Endpoint, Endpoint> replaced_;
   // Of dropped nodes: what to wait for instead.
-  absl::flat_hash_map<NodeId, std::vector<NodeId>> waits_;
+  HashMap<NodeId, std::vector<NodeId>> waits_;
 };
 
 // Turns `node`, of one output, into a Const, which waits for `control_inputs`.

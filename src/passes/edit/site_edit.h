@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "passes/edit/effects.h"
 #include "passes/edit/interface.h"
 #include "passes/edit/rewrite.h"
@@ -16,7 +16,7 @@
 namespace gyre::passes {
 
 // How often each function that the main graph uses is named, by calls or otherwise.
-using NameCounts = absl::flat_hash_map<std::string, int>;
+using NameCounts = HashMap<std::string, int>;
 NameCounts CountNames(const StagedEdit& edit);
 
 class SiteEdit {

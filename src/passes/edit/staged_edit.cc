@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/call_graph.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "ir/calls.h"
 
@@ -61,7 +61,7 @@ absl::Status StagedEdit::Take(absl::string_view name, Rewrite rewrite) {
     SetFunction(std::move(finished.function));
     return absl::OkStatus();
   }
-  absl::flat_hash_map<Endpoint, Endpoint> values;
+  HashMap<Endpoint, Endpoint> values;
   for (const auto& [imported, now] : staged_.values) values.emplace(imported, rewrite.Resolve(now));
   GYRE_ASSIGN_OR_RETURN(Rewrite::Finished finished, std::move(rewrite).Finish());
   staged_.values.clear();
@@ -82,7 +82,7 @@ void StagedEdit::SetFunction(Function function) {
 
 void StagedEdit::EraseUnused() {
   const std::vector<std::string> names = CalleesFirst();
-  const absl::flat_hash_set<std::string> used(names.begin(), names.end());
+  const HashSet<std::string> used(names.begin(), names.end());
   for (const auto& [name, function] : staged_.program->functions()) {
     if (!used.contains(name)) functions_[name] = nullptr;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "passes/edit/effects.h"
 #include "passes/edit/rewrite.h"
 #include "passes/staged.h"
@@ -43,8 +44,8 @@ class StagedEdit {
 
  private:
   Staged staged_;
-  absl::flat_hash_map<std::string, int> numbers_;  // the last one given to each wanted name
-  std::unique_ptr<Function> main_;                 // null: not changed
+  HashMap<std::string, int> numbers_;  // the last one given to each wanted name
+  std::unique_ptr<Function> main_;     // null: not changed
   std::map<std::string, std::unique_ptr<Function>> functions_;  // changed; null: erased
 };
 

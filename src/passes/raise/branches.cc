@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "passes/raise/emitter.h"
 
@@ -21,8 +22,8 @@ absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, Endpoint value) {
 // The function of one side: what runs there, and what of it, or for it, comes out.
 absl::Status Emitter::EmitSide(Scope& inner, const ChoicePiece& piece, int side) {
   std::vector<Member> within;
-  absl::flat_hash_map<int, int> side_of;
-  absl::flat_hash_set<Endpoint> wanted;
+  HashMap<int, int> side_of;
+  HashSet<Endpoint> wanted;
   for (const Member& member : piece.members) {
     side_of.emplace(member.unit, member.side);
     const Unit& unit = flow_.unit(member.unit);

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "ir/builder.h"
 
@@ -99,7 +99,7 @@ class Chain {
   // `outer` with the body of `inner`, a branch of `site`, in place of `site`.
   Function Compose(const Function& outer, const Node& site, const Function& inner) {
     FunctionBuilder builder(ops_, inner.name);
-    absl::flat_hash_map<NodeId, NodeId> outer_ids;
+    HashMap<NodeId, NodeId> outer_ids;
     for (const FunctionArg& arg : outer.args) {
       const Endpoint made = builder.Arg(arg.name, arg.dtype, arg.shape, arg.is_ref);
       outer_ids.emplace(outer.arg_nodes[outer_ids.size()], made.node);
@@ -109,8 +109,8 @@ class Chain {
       if (needed[node.id] && node.kind() != OpKind::kArg)
         outer_ids.emplace(node.id, CopyNode(builder, node, outer_ids));
     }
-    absl::flat_hash_map<NodeId, NodeId> ids;
-    absl::flat_hash_map<NodeId, Endpoint> args;
+    HashMap<NodeId, NodeId> ids;
+    HashMap<NodeId, Endpoint> args;
     for (size_t i = 0; i < inner.arg_nodes.size(); ++i) {
       const Endpoint input = site.inputs[i + 1];
       args.emplace(inner.arg_nodes[i], Endpoint{outer_ids.at(input.node), input.slot});
@@ -142,15 +142,15 @@ class Chain {
     return needed;
   }
 
-  static Endpoint Translate(Endpoint e, const absl::flat_hash_map<NodeId, NodeId>& ids,
-                            const absl::flat_hash_map<NodeId, Endpoint>& args) {
+  static Endpoint Translate(Endpoint e, const HashMap<NodeId, NodeId>& ids,
+                            const HashMap<NodeId, Endpoint>& args) {
     const auto arg = args.find(e.node);
     return arg != args.end() ? arg->second : Endpoint{ids.at(e.node), e.slot};
   }
 
   static NodeId CopyNode(FunctionBuilder& builder, const Node& node,
-                         const absl::flat_hash_map<NodeId, NodeId>& ids,
-                         const absl::flat_hash_map<NodeId, Endpoint>& args = {}) {
+                         const HashMap<NodeId, NodeId>& ids,
+                         const HashMap<NodeId, Endpoint>& args = {}) {
     std::vector<Endpoint> inputs;
     for (const Endpoint& e : node.inputs) inputs.push_back(Translate(e, ids, args));
     std::vector<NodeId> controls;

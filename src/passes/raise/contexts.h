@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 
 namespace gyre::raise {
 
@@ -86,7 +86,7 @@ class Contexts {
 
   std::vector<Node> nodes_;  // [0]: kAlways
   std::vector<Symbol> symbols_;
-  absl::flat_hash_map<std::pair<ContextId, std::pair<SymbolId, int>>, ContextId> children_;
+  HashMap<std::pair<ContextId, std::pair<SymbolId, int>>, ContextId> children_;
   mutable int64_t work_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 
 namespace gyre::raise {
@@ -143,7 +144,7 @@ void Emitter::Close(Scope& scope) {
 
 std::vector<Endpoint> Emitter::ShareCaptures(const std::vector<Scope*>& scopes, size_t fixed) {
   std::vector<Endpoint> all;
-  absl::flat_hash_set<Endpoint> seen;
+  HashSet<Endpoint> seen;
   for (const Scope* scope : scopes) {
     for (const Endpoint& value : scope->captures) {
       if (seen.insert(value).second) all.push_back(value);

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/builder.h"
 #include "passes/raise/flow.h"
 
@@ -27,12 +26,12 @@ struct Scope {
   Scope* parent = nullptr;
   int depth = 0;
   int loop = 0;  // whose condition or body it is: invariants have another name outside
-  absl::flat_hash_map<Endpoint, Endpoint> values;  // what the Flow calls it → what it is here
-  absl::flat_hash_map<int, NodeId> nodes;          // unit → the node that does it
-  std::vector<Endpoint> captures;                  // as the Flow calls them outside, in the order
-  absl::flat_hash_map<Endpoint, Endpoint> args;    // … of these arguments
-  std::vector<int> waits;                          // units outside that something in here waits for
-  std::vector<NodeId> effects;                     // nodes that must run
+  HashMap<Endpoint, Endpoint> values;  // what the Flow calls it → what it is here
+  HashMap<int, NodeId> nodes;          // unit → the node that does it
+  std::vector<Endpoint> captures;      // as the Flow calls them outside, in the order
+  HashMap<Endpoint, Endpoint> args;    // … of these arguments
+  std::vector<int> waits;              // units outside that something in here waits for
+  std::vector<NodeId> effects;         // nodes that must run
 };
 
 // A unit and where it runs, told from inside the region that is written.
@@ -67,7 +66,7 @@ class Emitter {
   // The units of the frame `f` that nothing is chosen for, and all that they need, in `scope`.
   // `wanted`: values that are read afterwards.
   absl::Status EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
-                          const absl::flat_hash_set<Endpoint>& wanted);
+                          const HashSet<Endpoint>& wanted);
 
   // What the value is called in `scope`: there already, or an argument that brings it in.
   absl::StatusOr<Endpoint> Find(Scope& scope, Endpoint value);

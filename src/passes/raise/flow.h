@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/frames.h"
 #include "ir/program.h"
 #include "passes/prune.h"
@@ -64,8 +63,8 @@ struct Loop {
   int goes_on = 1;       // the outcome with which they do
   Endpoint predicate;
   std::vector<LoopVariable> variables;
-  absl::flat_hash_map<NodeId, Endpoint> exits;         // Exit → what it lets out
-  absl::flat_hash_map<Endpoint, Endpoint> invariants;  // in the frame → in the frame around
+  HashMap<NodeId, Endpoint> exits;         // Exit → what it lets out
+  HashMap<Endpoint, Endpoint> invariants;  // in the frame → in the frame around
   std::vector<NodeId> live_exits;
   int unit = -1;
 };
@@ -107,7 +106,7 @@ class Flow {
  private:
   friend class FlowBuilder;
   const Function* function_ = nullptr;
-  absl::flat_hash_set<Endpoint> fed_;
+  HashSet<Endpoint> fed_;
   Contexts contexts_;
   FrameTable frames_;
   std::vector<Loop> loops_;  // by frame
@@ -120,7 +119,7 @@ class Flow {
   std::vector<std::vector<ContextId>> sides_;  // of a Switch, by slot; of others empty
   std::vector<std::vector<Endpoint>> values_;  // by node and slot; empty: each is its own
   std::vector<Endpoint> predicates_;           // by symbol
-  absl::flat_hash_map<Endpoint, Endpoint> alive_flags_;
+  HashMap<Endpoint, Endpoint> alive_flags_;
 };
 
 }  // namespace gyre::raise

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "ir/data_order.h"
 #include "passes/raise/flow.h"
@@ -87,25 +87,25 @@ class FlowBuilder {
 
   const Function& function_;
   const RunSignature& signature_;
-  const absl::flat_hash_set<Endpoint> fed_;
+  const HashSet<Endpoint> fed_;
   Flow flow_;
   std::vector<bool> needed_;
   std::vector<bool> is_loop_;  // by frame
   std::vector<bool> touches_;  // by frame: something in it has effects or reads the world
-  absl::flat_hash_set<Endpoint> loop_roots_;
-  absl::flat_hash_map<std::pair<Endpoint, int>, SymbolId> symbols_;  // by root and outcomes
-  std::vector<int> symbol_frames_;  // by symbol: where its predicate is made
-  absl::flat_hash_map<NodeId, ContextId> enter_contexts_;
-  absl::flat_hash_map<int, ContextId> entries_;  // by frame: where it is entered
-  absl::flat_hash_map<std::pair<int, Endpoint>, Endpoint> constants_;
-  absl::flat_hash_map<NodeId, size_t> variable_of_;  // by Merge
-  absl::flat_hash_map<NodeId, Choice> exit_choices_;
-  absl::flat_hash_map<SymbolId, std::vector<ContextId>> any_of_;  // choices made up: when they hold
-  absl::flat_hash_map<NodeId, Endpoint> next_;  // NextIteration → the value that goes on
+  HashSet<Endpoint> loop_roots_;
+  HashMap<std::pair<Endpoint, int>, SymbolId> symbols_;  // by root and outcomes
+  std::vector<int> symbol_frames_;                       // by symbol: where its predicate is made
+  HashMap<NodeId, ContextId> enter_contexts_;
+  HashMap<int, ContextId> entries_;  // by frame: where it is entered
+  HashMap<std::pair<int, Endpoint>, Endpoint> constants_;
+  HashMap<NodeId, size_t> variable_of_;  // by Merge
+  HashMap<NodeId, Choice> exit_choices_;
+  HashMap<SymbolId, std::vector<ContextId>> any_of_;  // choices made up: when they hold
+  HashMap<NodeId, Endpoint> next_;                    // NextIteration → the value that goes on
   std::vector<bool> has_effects_;
   std::vector<std::vector<int>> waits_for_;
   std::vector<bool> waits_known_;
-  absl::flat_hash_set<Endpoint> seen_;  // values from outside that are needed
+  HashSet<Endpoint> seen_;  // values from outside that are needed
   std::vector<Endpoint> to_mark_;
 };
 

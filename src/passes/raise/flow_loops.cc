@@ -1,6 +1,7 @@
 // Loops: where they are entered, their variables, what they go on by and let out.
 #include <algorithm>
 
+#include "base/hash_map.h"
 #include "passes/raise/flow_builder.h"
 
 namespace gyre::raise {
@@ -148,7 +149,7 @@ absl::Status FlowBuilder::FinishLoop(int f) {
 // alive elsewhere as well, such as a counter, comes to nothing there.)
 absl::Status FlowBuilder::CheckEntry(int f) {
   const Loop& loop = flow_.loops_[f];
-  absl::flat_hash_set<Endpoint> seen;
+  HashSet<Endpoint> seen;
   std::vector<Endpoint> work = {loop.predicate};
   ContextId decided = kAlways;
   const auto read_entry = [&](NodeId enter) {

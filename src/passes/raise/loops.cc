@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "passes/raise/emitter.h"
 
@@ -92,7 +93,7 @@ absl::StatusOr<std::vector<Member>> Emitter::MembersOfLoop(int frame, ContextId 
                                                            const std::vector<Endpoint>& wanted,
                                                            bool with_effects) const {
   const Loop& loop = flow_.loop(frame);
-  absl::flat_hash_set<int> taken;
+  HashSet<int> taken;
   std::vector<int> work;
   const auto take = [&](int unit) {
     const bool is_here = unit >= 0 && flow_.unit(unit).frame == frame;
@@ -170,7 +171,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
   const ContextId within = contexts_.With(kAlways, {loop.symbol, loop.goes_on});
   GYRE_ASSIGN_OR_RETURN(members, MembersOfLoop(frame, within, next, false));
   GYRE_RETURN_IF_ERROR(
-      EmitRegion(*body, within, members, absl::flat_hash_set<Endpoint>(next.begin(), next.end())));
+      EmitRegion(*body, within, members, HashSet<Endpoint>(next.begin(), next.end())));
   for (const LoopVariable* variable : variables) {
     GYRE_ASSIGN_OR_RETURN(const Endpoint value, Find(*body, variable->next));
     body->builder.Return(flow_.NameOf({variable->merge, 0}), value);
@@ -233,7 +234,7 @@ absl::Status Emitter::EmitExits(Scope& scope, const Loop& loop, int frame, NodeI
     scope.values.insert_or_assign(value, outside);
   }
   GYRE_RETURN_IF_ERROR(
-      EmitRegion(scope, after, members, absl::flat_hash_set<Endpoint>(exits.begin(), exits.end())));
+      EmitRegion(scope, after, members, HashSet<Endpoint>(exits.begin(), exits.end())));
   std::erase_if(scope.waits, [&](int other) { return flow_.unit(other).frame == frame; });
   for (const NodeId exit : loop.live_exits) {
     GYRE_ASSIGN_OR_RETURN(const Endpoint out, Find(scope, loop.exits.at(exit)));

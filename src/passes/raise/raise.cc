@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/shape_inference.h"
@@ -94,7 +95,7 @@ class Raiser {
     std::vector<Member> members;
     for (const int unit : flow.units_of_frame(0))
       members.push_back({unit, flow.unit(unit).context});
-    absl::flat_hash_set<Endpoint> wanted;
+    HashSet<Endpoint> wanted;
     for (const Endpoint& fetch : signature.fetches) {
       wanted.insert(Named(flow, signature, fetch));
       if (const auto flag = flow.AliveFlag(fetch)) wanted.insert(*flag);

@@ -3,9 +3,10 @@
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <unordered_map>
 
-#include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "passes/raise/emitter.h"
 
@@ -20,7 +21,7 @@ namespace gyre::raise {
 class Region {
  public:
   Region(Emitter& emitter, Scope& scope, ContextId around, const std::vector<Member>& members,
-         const absl::flat_hash_set<Endpoint>& wanted)
+         const HashSet<Endpoint>& wanted)
       : emitter_(emitter),
         flow_(emitter.flow_),
         contexts_(emitter.contexts_),
@@ -147,7 +148,7 @@ class Region {
         symbol_of[i] = UnitAt(static_cast<int>(i)).symbol;
       }
     }
-    absl::flat_hash_map<std::pair<SymbolId, int64_t>, int> first_with;
+    HashMap<std::pair<SymbolId, int64_t>, int> first_with;
     for (size_t n = 0; n < members_.size(); ++n) {
       const int i = static_cast<int>(n);
       if (symbol_of[i] < 0) continue;
@@ -160,7 +161,7 @@ class Region {
         if (!is_new) Unite(i, first->second);
       }
     }
-    absl::flat_hash_map<int, int> numbers;
+    HashMap<int, int> numbers;
     for (size_t n = 0; n < members_.size(); ++n) {
       const int i = static_cast<int>(n);
       if (symbol_of[i] < 0) continue;
@@ -229,7 +230,7 @@ class Region {
     groups_[g].ready.clear();
     groups_[g].left -= static_cast<int>(piece.size());
     std::sort(piece.begin(), piece.end());
-    const absl::flat_hash_set<int> inside(piece.begin(), piece.end());
+    const HashSet<int> inside(piece.begin(), piece.end());
     ChoicePiece choice{around_, groups_[g].symbol, {}, {}};
     for (const int i : piece) {
       const bool is_here = members_[i].context == around_;
@@ -264,11 +265,11 @@ class Region {
   Scope& scope_;
   const ContextId around_;
   const std::vector<Member>& members_;
-  const absl::flat_hash_set<Endpoint>& wanted_;
-  absl::flat_hash_map<int, int> index_of_;  // by unit; all below are by index in members_
+  const HashSet<Endpoint>& wanted_;
+  HashMap<int, int> index_of_;  // by unit; all below are by index in members_
   std::vector<std::vector<int>> readers_;
-  absl::flat_hash_map<Endpoint, std::vector<int>> value_readers_;
-  absl::node_hash_map<ContextId, Path> paths_;
+  HashMap<Endpoint, std::vector<int>> value_readers_;
+  std::unordered_map<ContextId, Path> paths_;
   std::vector<int> waiting_;
   std::vector<int> parent_;
   std::vector<int> group_of_;
@@ -280,7 +281,7 @@ class Region {
 };
 
 absl::Status Emitter::EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
-                                 const absl::flat_hash_set<Endpoint>& wanted) {
+                                 const HashSet<Endpoint>& wanted) {
   if (scope.depth > kMaxDepth) {  // written by recursion, which must not depend on data
     return absl::UnimplementedError(absl::StrCat("function ", scope.builder.name(),
                                                  " would stand in more than ", kMaxDepth,

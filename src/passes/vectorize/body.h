@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/hash_map.h"
 #include "ir/expr.h"
 #include "passes/vectorize/transform.h"
 
@@ -72,8 +72,8 @@ class Body {
   FunctionBuilder builder_;
   ExprBuilder exprs_;
   Expr rows_;
-  absl::flat_hash_map<Endpoint, Value> values_;
-  absl::flat_hash_map<Endpoint, ValueInfo> infos_;
+  HashMap<Endpoint, Value> values_;
+  HashMap<Endpoint, ValueInfo> infos_;
   std::vector<std::vector<NodeId>> done_;  // by node: the new ones after which it has run
 };
 
