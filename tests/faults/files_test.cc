@@ -1,16 +1,22 @@
-// Every allocation fails once while checkpoints and bundles are written and read: an error of the
-// user's grammar or what would have come anyway, old or new in the files, and nothing left behind.
+// Every allocation fails once while models are loaded, checkpoints and bundles are written and
+// read, and timelines are written: an error of the user's grammar or what would have come anyway,
+// old or new in the files, and nothing left behind.
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/out_of_memory.h"
 #include "bundle/reader.h"
 #include "bundle/writer.h"
 #include "faults/experiment.h"
 #include "gyre/checkpoint.h"
+#include "gyre/saved_model.h"
+#include "gyre/trace.h"
+#include "support/paths.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
 
@@ -25,8 +31,55 @@ class AllocationFaultsOfFiles : public AllocationFaults {
     LeavesNothing(experiment.what, [&](int64_t n) { Try(experiment, n); }, {}, most);
   }
 
+  // Of the first step of a case, in one session.
+  void TryTimelines(const std::string& what, const testing::LoadedCase& one, const Setting& setting,
+                    int64_t most) {
+    const std::string path = folder_.Path("timeline.json");
+    const auto session = Session::Create(one.program, setting.options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    const cli::GoldenStep& step = one.golden.steps[0];
+    std::optional<TraceRecorder> recorder;
+    RunOptions watched;
+    const auto begin = [&] {
+      recorder.emplace();
+      watched.observer = &*recorder;
+    };
+    const auto run = [&](Results& results) {
+      results.push_back((*session)->Run(step.feeds, step.fetches, step.targets, watched));
+      results.push_back(ResultOf(WriteTrace(path, {&*recorder})));
+    };
+    Try({what, run, begin, [&] { recorder.reset(); }}, most);
+  }
+
   const TempFolder folder_{TempFolder::kInMemory};
 };
+
+TEST_F(AllocationFaultsOfFiles, ModelsAreLoaded) {
+  for (const char* name : {"counter/model", "train_step/model", "asset_text/model",
+                           "v1_meta_partitioned/v1/model.meta"}) {
+    const std::string path = test::SourcePath(absl::StrCat("tests/saved_models/", name));
+    ASSERT_TRUE(SavedModel::IsAt(path)) << path;
+    const auto load = [&](Results& results) {
+      results.push_back(ResultOf(SavedModel::Load(path).status()));
+    };
+    TryAndLeaveNothing({absl::StrCat("loads of ", name), load}, Most(60));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(AllocationFaultsOfFiles, ModelsAreSaved) {
+  const auto model = SavedModel::Load(test::SourcePath("tests/saved_models/counter/model"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string path = folder_.Path("model");
+  const absl::Status first = (*model)->Save(path);
+  ASSERT_TRUE(first.ok()) << first;
+  const auto save = [&](Results& results) { results.push_back(ResultOf((*model)->Save(path))); };
+  const auto can_be_loaded = [&] {
+    const absl::Status status = SavedModel::Load(path).status();
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  TryAndLeaveNothing({"models saved", save, [] {}, can_be_loaded}, Most(60));
+}
 
 // Two variables, of one value.
 class AllocationFaultsOfCheckpoints : public AllocationFaultsOfFiles {
@@ -134,6 +187,20 @@ TEST_F(AllocationFaultsOfFiles, BundlesAreOldOrNew) {
     }
   };
   TryAndLeaveNothing({"bundles written and read", write, begin, old_or_new}, Most(300));
+}
+
+TEST_F(AllocationFaultsOfFiles, TimelinesOfRuns) {
+  for (const testing::LoadedCase& one : testing::SampleCases(8, random_)) {
+    if (!one.golden.init.empty()) continue;
+    for (const Setting& setting : Settings()) {
+      if (setting.options.threads > 1 || !setting.options.devices.empty()) continue;
+      const std::string what = absl::StrCat("timelines of ", one.golden.id(), " on ", setting.name);
+      LeavesNothing(
+          what, [&](int64_t most) { TryTimelines(what, one, setting, most); }, setting.options,
+          Most(20));
+      if (HasFailure()) return;
+    }
+  }
 }
 
 }  // namespace
