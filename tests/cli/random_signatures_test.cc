@@ -3,9 +3,9 @@
 #include <iostream>
 #include <random>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/hash_map.h"
 #include "cli/check/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"

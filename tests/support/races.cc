@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "ir/calls.h"
 #include "ir/frames.h"
 
@@ -29,14 +28,14 @@ bool IsHandle(const Node& node, size_t input) {
 }
 
 bool OnlyReads(const Node& node) {
-  static const absl::flat_hash_set<std::string> kReads = {
+  static const HashSet<std::string> kReads = {
       "ReadVariableOp",      "VariableShape",     "VarIsInitializedOp", "IsVariableInitialized",
       "ResourceGather",      "TensorArrayReadV3", "TensorArraySizeV3",  "TensorArrayGatherV3",
       "TensorArrayConcatV3", "StackCloseV2",      "QueueSizeV2"};
   return kReads.contains(node.op_name);
 }
 
-using Fed = absl::flat_hash_set<Endpoint>;
+using Fed = HashSet<Endpoint>;
 
 // "NODE" or "NODE:SLOT" of the main graph; nothing for a name that it lacks.
 std::optional<Endpoint> ParseEndpoint(const Function& main, const std::string& text) {
@@ -198,7 +197,7 @@ class Effects {
   struct Effect {
     NodeId node;
     bool writes;
-    absl::flat_hash_set<std::string> resources;
+    HashSet<std::string> resources;
   };
 
   void AddEffect(const Node& node) {
@@ -223,8 +222,8 @@ class Effects {
   }
 
   // What the functions that the node calls hold of their own; false if nothing.
-  bool AddCalled(const Node& node, absl::flat_hash_set<std::string>& resources) const {
-    absl::flat_hash_set<std::string> seen;
+  bool AddCalled(const Node& node, HashSet<std::string>& resources) const {
+    HashSet<std::string> seen;
     std::vector<const Node*> work = {&node};
     const size_t before = resources.size();
     while (!work.empty()) {
@@ -242,8 +241,8 @@ class Effects {
     return resources.size() > before;
   }
 
-  void FindResources(NodeId from, absl::flat_hash_set<std::string>& resources) const {
-    absl::flat_hash_set<NodeId> seen;
+  void FindResources(NodeId from, HashSet<std::string>& resources) const {
+    HashSet<NodeId> seen;
     std::vector<NodeId> work = {from};
     while (!work.empty()) {
       const Node& node = function_.node(work.back());
@@ -398,7 +397,7 @@ class Effects {
   std::vector<bool> has_fed_;  // by node: one of its outputs is
   FrameTable frames_;
   std::optional<Sides> sides_;
-  mutable absl::flat_hash_map<NodeId, bool> carried_;  // by Merge
+  mutable HashMap<NodeId, bool> carried_;  // by Merge
   std::vector<std::vector<NodeId>> readers_;
   std::vector<Effect> effects_;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "ir/program.h"
 
 namespace gyre::test {
@@ -57,7 +57,7 @@ class StructureMutator {
 
   const std::shared_ptr<const Program> program_;
   // Outputs by type, in each function.
-  absl::flat_hash_map<const Function*, absl::flat_hash_map<DType, std::vector<Endpoint>>> outputs_;
+  HashMap<const Function*, HashMap<DType, std::vector<Endpoint>>> outputs_;
   std::vector<Mutation> mutations_;  // in order of `change`
   std::vector<size_t> starts_;       // where each kind begins that there is
 };
