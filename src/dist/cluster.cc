@@ -12,6 +12,7 @@
 #include "dist/membership.h"
 #include "dist/step_failure.h"
 #include "graphdef/export.h"
+#include "passes/prune.h"
 #include "passes/staged.h"
 #include "place/state_homes.h"
 

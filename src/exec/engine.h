@@ -15,10 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "analysis/run_signature.h"
 #include "devices/device_name.h"
 #include "gyre/observer.h"
 #include "ops/kernel.h"
-#include "passes/prune.h"
 #include "place/placement.h"
 
 namespace gyre {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "front/error.h"
@@ -15,7 +16,6 @@
 #include "ir/data_order.h"
 #include "ir/shape_inference.h"
 #include "ops/registry.h"
-#include "passes/edit/effects.h"
 #include "passes/raise/raise.h"
 #include "session/names.h"
 #include "session/program_file.h"
@@ -227,7 +227,6 @@ class Importer {
 
   // What the functions of a structured node touch.
   std::vector<internal::Access> AccessesOf(const Node& node, absl::Span<const Endpoint> inputs) {
-    using passes::EffectSet;
     const EffectSet effects = effects_.Of(node);
     if (effects.Has(EffectSet::kUnclear)) return {{internal::kUnknownResource, true}};
     return scope_->AccessesThrough(inputs, node.signature.inputs,
@@ -246,7 +245,7 @@ class Importer {
 
   const Program& program_;
   const Function& main_;
-  const passes::Effects effects_;
+  const Effects effects_;
   const RunSignature& signature_;
   const ScopePtr scope_;
   const std::source_location where_;

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
 #include "base/status.h"
 #include "grad/memory_policy.h"
 #include "grad/sites.h"
 #include "grad/splice.h"
-#include "passes/edit/effects.h"
 
 namespace gyre::grad {
 namespace {
@@ -46,8 +46,7 @@ class Call {
   // What has effects happens once.
   bool RunsAgain(const Function& function) const {
     if (!site_.attrs.GetOr<bool>(kRecomputeAttr, false)) return false;
-    return !function.stateful ||
-           passes::Effects(transform_.program()).OfFunction(function.name).IsPure();
+    return !function.stateful || Effects(transform_.program()).OfFunction(function.name).IsPure();
   }
 
   std::vector<Expr> Adjoints() {

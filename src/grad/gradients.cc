@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/body.h"
@@ -10,7 +11,6 @@
 #include "grad/stacks/to_lists.h"
 #include "grad/symbolic_gradient.h"
 #include "grad/why_not.h"
-#include "passes/edit/effects.h"
 
 namespace gyre {
 namespace {

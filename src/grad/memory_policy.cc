@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/call_graph.h"
+#include "analysis/effects.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/replay/captured_reads.h"
@@ -19,7 +20,6 @@
 #include "grad/sites.h"
 #include "ir/builder.h"
 #include "ir/calls.h"
-#include "passes/edit/effects.h"
 
 namespace gyre::grad {
 namespace {
@@ -173,7 +173,7 @@ class Cutter {
 
   const Program& program_;
   const absl::string_view other_;
-  const passes::Effects effects_;
+  const Effects effects_;
   Transform transform_;
   std::vector<Choice> chosen_;
   std::map<std::tuple<std::vector<std::string>, MemoryPolicy::Kind, int64_t>, std::string> made_;

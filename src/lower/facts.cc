@@ -18,12 +18,6 @@ namespace {
 // How far a value is followed through calls: C++ recursion must not depend on data.
 constexpr int kMaxCallsFollowed = 16;
 
-bool HasReferences(const Node& node) {
-  const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
-  return std::any_of(node.signature.inputs.begin(), node.signature.inputs.end(), is_ref) ||
-         std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(), is_ref);
-}
-
 bool HasOwnEffect(const Node& node) {
   if (node.op == nullptr || node.kind() == OpKind::kTransfer) return true;
   if (IsStructured(node.kind())) return false;
@@ -36,11 +30,6 @@ std::string NodeText(const Node& node) {
 }
 
 }  // namespace
-
-bool NeedsDeadness(const Node& node) {
-  return IsPrimitive(node.kind()) || node.kind() == OpKind::kControlTrigger ||
-         node.kind() == OpKind::kTransfer;
-}
 
 std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed) {
   const size_t n = function.nodes.size();
@@ -172,7 +161,7 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
       }
     }
     facts.has_references |= HasReferences(node);
-    if (node.op == nullptr || NeedsDeadness(node) || IsGeneric(node) || !CalleesFit(node)) {
+    if (node.op == nullptr || MovesDeadness(node) || IsGeneric(node) || !CalleesFit(node)) {
       facts.inlinable = false;
     }
   }

@@ -11,20 +11,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "analysis/effects.h"
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "ir/calls.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
-#include "passes/prune.h"
 
 namespace gyre::lower {
 
 // The nodes that `needed` counts, producers first: by data and by control edges, the back edges of
 // loops left out. Shorter than it should be if nodes wait for each other.
 std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed);
-
-// An op that moves deadness or joins frames: Switch … LoopCond, ControlTrigger, sends and receives.
-bool NeedsDeadness(const Node& node);
 
 struct FunctionFacts {
   // Its body may stand in place of its call: it has known ops, no primitives and no references, and

@@ -64,7 +64,7 @@ class Driver {
       expander_.emitter().UniqueName(node.name);
       if (!needed_[node.id]) continue;
       has_structure |= IsStructured(node.kind());
-      is_dataflow_ |= NeedsDeadness(node);
+      is_dataflow_ |= MovesDeadness(node);
       for (const NodeSignature::Slot& slot : node.signature.outputs) has_refs_ |= slot.is_ref;
       if (node.kind() == OpKind::kEnter) {
         expander_.ReserveFrameName(node.attrs.GetOr<std::string>("frame_name", ""));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/run_signature.h"
 #include "ir/program.h"
-#include "passes/prune.h"
 
 namespace gyre {
 

@@ -24,10 +24,10 @@ using passes::Rewrite;
 // One function's constants as they are found.
 class Folder {
  public:
-  Folder(const passes::Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
+  Folder(const Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
       : shapes_(shapes),
         rewrite_(rewrite),
-        body_(ReadBody(rewrite.function(), effects, rewrite.run().feeds)),
+        body_(passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds)),
         values_(rewrite.function().nodes.size()) {}
 
   void Fold() {
@@ -107,7 +107,7 @@ class Folder {
 }  // namespace
 
 absl::StatusOr<Staged> FoldPass(const Staged& staged) {
-  const passes::Effects effects(*staged.program);
+  const Effects effects(*staged.program);
   const passes::KnownShapes shapes(staged);
   return passes::RewriteEach(staged, [&](absl::string_view name, Rewrite& rewrite) {
     Folder(effects, shapes.Of(name), rewrite).Fold();

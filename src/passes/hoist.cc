@@ -21,7 +21,6 @@ namespace gyre {
 namespace {
 
 using passes::Body;
-using passes::Effects;
 using passes::Rewrite;
 using passes::SiteEdit;
 using passes::StagedEdit;
@@ -57,7 +56,7 @@ class Invariants {
   Invariants(const Function& function, const Effects& effects, const std::string& shapes_of,
              const std::vector<int>& args, bool is_certain, NamedShapes& shapes)
       : function_(function),
-        body_(ReadBody(function, effects)),
+        body_(passes::ReadBody(function, effects)),
         variable_of_(function.nodes.size(), -1) {
     for (size_t i = 0; i < args.size(); ++i) variable_of_[function.arg_nodes[i]] = args[i];
     const std::vector<bool> runs = NeededNodes(function, CallSignature(function));
@@ -128,8 +127,8 @@ class Hoister {
     names.push_back("");
     for (const std::string& name : names) {
       Rewrite rewrite = edit_.Change(name);
-      if (passes::IsOpaque(rewrite.function())) continue;
-      const Body body = ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
+      if (IsOpaque(rewrite.function())) continue;
+      const Body body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
       for (const NodeId id : body.order) {
         const OpKind kind = rewrite.node(id).kind();
         const bool is_loop = kind == OpKind::kWhile || kind == OpKind::kFor;

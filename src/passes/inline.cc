@@ -17,8 +17,6 @@ namespace gyre {
 namespace {
 
 using passes::Body;
-using passes::Effects;
-using passes::EffectSet;
 using passes::Rewrite;
 using passes::StagedEdit;
 
@@ -38,7 +36,7 @@ class Inlining {
  public:
   Inlining(const Function& callee, const Effects& effects, NodeId site, Rewrite& caller)
       : callee_(callee),
-        body_(ReadBody(callee, effects)),
+        body_(passes::ReadBody(callee, effects)),
         site_(caller.node(site)),
         caller_(caller),
         copies_(callee.nodes.size(), -1),
@@ -213,7 +211,7 @@ class Inliner {
     bool changed = false;
     for (const std::string& name : names) {
       Rewrite rewrite = edit_.Change(name);
-      if (passes::IsOpaque(rewrite.function())) continue;
+      if (IsOpaque(rewrite.function())) continue;
       GYRE_RETURN_IF_ERROR(InlineCallsOf(rewrite));
       changed |= rewrite.changed();
       GYRE_RETURN_IF_ERROR(edit_.Take(name, std::move(rewrite)));
@@ -224,7 +222,7 @@ class Inliner {
 
  private:
   absl::Status InlineCallsOf(Rewrite& rewrite) {
-    const Body body = ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
+    const Body body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
     for (const NodeId id : body.order) {
       SpendWork();
       const Node& node = rewrite.node(id);
@@ -255,7 +253,7 @@ class Inliner {
     if (callees.size() != 1) return nullptr;
     const std::string& name = callees[0].function.name;
     const Function* callee = edit_.Find(name);
-    if (callee == nullptr || passes::IsOpaque(*callee) || IsMarked(callee->attrs) ||
+    if (callee == nullptr || IsOpaque(*callee) || IsMarked(callee->attrs) ||
         effects_.IsRecursive(name) || program_.gradient_functions().contains(name) ||
         effects_.OfFunction(name).Has(EffectSet::kByName | EffectSet::kUnclear)) {
       return nullptr;

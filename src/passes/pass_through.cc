@@ -73,15 +73,15 @@ void PassThrough(const StagedEdit& edit, const Staged& staged, const Body& body,
 }  // namespace
 
 absl::StatusOr<Staged> PassThroughPass(const Staged& staged) {
-  const passes::Effects effects(*staged.program);
+  const Effects effects(*staged.program);
   StagedEdit edit(staged);
   // Callees first: what they pass through, their callers may.
   std::vector<std::string> names = edit.CalleesFirst();
   names.push_back("");
   for (const std::string& name : names) {
     Rewrite rewrite = edit.Change(name);
-    if (passes::IsOpaque(rewrite.function())) continue;
-    const Body body = ReadBody(rewrite.function(), effects, rewrite.run().feeds);
+    if (IsOpaque(rewrite.function())) continue;
+    const Body body = passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds);
     PassThrough(edit, staged, body, rewrite);
     GYRE_RETURN_IF_ERROR(edit.Take(name, std::move(rewrite)));
   }

@@ -20,8 +20,6 @@ namespace gyre {
 namespace {
 
 using passes::Body;
-using passes::Effects;
-using passes::EffectSet;
 using passes::Rewrite;
 
 std::optional<int64_t> IntScalar(const Tensor* tensor) {
@@ -36,7 +34,7 @@ class Resolver {
       : effects_(effects),
         program_(effects.program()),
         rewrite_(rewrite),
-        body_(ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
+        body_(passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
 
   absl::Status Resolve() {
     for (const NodeId id : body_.order) {
@@ -104,13 +102,13 @@ class Resolver {
       values.push_back(constant == nullptr ? Tensor() : *constant);
     }
     for (const int trips : {0, 1}) {
-      const Tensor result = EvaluateCall(effects_, cond, values)[0];
+      const Tensor result = passes::EvaluateCall(effects_, cond, values)[0];
       if (!result.has_value()) return std::nullopt;
       const absl::StatusOr<bool> goes_on = Truth(result);
       if (!goes_on.ok()) return std::nullopt;
       if (!*goes_on) return trips;
       const Function& body = *program_.FindFunction(callees[1].function.name);
-      if (trips == 0) values = EvaluateCall(effects_, body, values);
+      if (trips == 0) values = passes::EvaluateCall(effects_, body, values);
     }
     return std::nullopt;
   }

@@ -106,9 +106,9 @@ void Share(const Body& body, Rewrite& rewrite) {
 }  // namespace
 
 absl::StatusOr<Staged> SharePass(const Staged& staged) {
-  const passes::Effects effects(*staged.program);
+  const Effects effects(*staged.program);
   return passes::RewriteEach(staged, [&](absl::string_view, Rewrite& rewrite) {
-    Share(ReadBody(rewrite.function(), effects, rewrite.run().feeds), rewrite);
+    Share(passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds), rewrite);
     return absl::OkStatus();
   });
 }

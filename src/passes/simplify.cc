@@ -20,10 +20,10 @@ constexpr absl::string_view kOwnGradient = "_gradient_op_type";
 // One function while its nodes are looked at, producers first.
 class Simplifier final : public SimplifyContext {
  public:
-  Simplifier(const passes::Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
+  Simplifier(const Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
       : shapes_(shapes),
         rewrite_(rewrite),
-        body_(ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
+        body_(passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
 
   void Simplify();
 
@@ -88,7 +88,7 @@ void Simplifier::Simplify() {
 }  // namespace
 
 absl::StatusOr<Staged> SimplifyPass(const Staged& staged) {
-  const passes::Effects effects(*staged.program);
+  const Effects effects(*staged.program);
   const passes::KnownShapes shapes(staged);
   return passes::RewriteEach(staged, [&](absl::string_view name, Rewrite& rewrite) {
     Simplifier(effects, shapes.Of(name), rewrite).Simplify();

@@ -16,7 +16,6 @@ namespace gyre {
 namespace {
 
 using passes::Body;
-using passes::Effects;
 using passes::Rewrite;
 using passes::SiteEdit;
 using passes::StagedEdit;
@@ -56,7 +55,7 @@ class Sinking {
   Sinking(const StagedEdit& edit, const Effects& effects, const passes::NameCounts& counts,
           const Rewrite& rewrite)
       : function_(rewrite.function()),
-        body_(ReadBody(function_, effects, rewrite.run().feeds)),
+        body_(passes::ReadBody(function_, effects, rewrite.run().feeds)),
         places_(function_.nodes.size()),
         stays_(function_.nodes.size()),
         readers_(passes::Readers(function_)) {
@@ -235,7 +234,7 @@ absl::StatusOr<Staged> SinkPass(const Staged& staged) {
   std::reverse(names.begin(), names.end());
   for (const std::string& name : names) {
     Rewrite rewrite = edit.Change(name);
-    if (passes::IsOpaque(rewrite.function())) continue;
+    if (IsOpaque(rewrite.function())) continue;
     const Sinking sinking(edit, effects, counts, rewrite);
     const auto moves = sinking.Moves();
     for (const NodeId id : sinking.order()) {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "ir/program.h"
-#include "passes/prune.h"
 
 namespace gyre {
 

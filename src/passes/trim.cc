@@ -18,7 +18,6 @@ namespace gyre {
 namespace {
 
 using passes::Body;
-using passes::Effects;
 using passes::Rewrite;
 
 // False if it was marked before.
@@ -126,8 +125,8 @@ void Needs::AddEntry(std::string name, const Function& function, const Effects& 
   Entry entry;
   entry.name = std::move(name);
   entry.function = &function;
-  entry.is_opaque = passes::IsOpaque(function);
-  if (!entry.is_opaque) entry.body = ReadBody(function, effects, feeds);
+  entry.is_opaque = IsOpaque(function);
+  if (!entry.is_opaque) entry.body = passes::ReadBody(function, effects, feeds);
   entry.nodes.resize(function.nodes.size());
   entry.before.resize(function.nodes.size());
   entry.args.resize(function.args.size());
@@ -146,7 +145,7 @@ void Needs::FindSites() {
     if (entry.is_opaque) continue;
     for (const Node& node : entry.function->nodes) {
       if (!IsStructured(node.kind()) || entry.body.is_fixed[node.id] ||
-          entry.body.effects[node.id].Has(passes::EffectSet::kUnclear)) {
+          entry.body.effects[node.id].Has(EffectSet::kUnclear)) {
         continue;
       }
       Site site{.caller = static_cast<int>(i), .node = node.id};

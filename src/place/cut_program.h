@@ -5,10 +5,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "analysis/run_signature.h"
 #include "devices/device_name.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
-#include "passes/prune.h"
 #include "place/partition.h"
 #include "place/placement.h"
 

@@ -20,8 +20,9 @@ constexpr int64_t kSlower = 30;
 constexpr int64_t kSlower = 1;
 #endif
 constexpr int64_t kLimitNanos = 10'000'000 * kSlower;
-// The machine may be busy with something else: the best of some tries counts.
-constexpr int kTries = 20;
+// The machine may be busy with something else: the best of some tries counts, and the first that is
+// good enough is the last.
+constexpr int kTries = 100;
 
 constexpr char kCounting[] = R"(
 func @more(%i: int64) -> (p: bool) {

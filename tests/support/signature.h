@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "passes/prune.h"
+#include "analysis/run_signature.h"
 
 namespace gyre::testing {
 

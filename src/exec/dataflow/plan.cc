@@ -443,14 +443,7 @@ class Builder {
 
 // References travel from outputs that are declared as such, through nodes that hand them on, and
 // through calls. Where a program has none, no node needs to look.
-bool HasRefs(const Function& function) {
-  for (const Node& node : function.nodes) {
-    const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
-    if (absl::c_any_of(node.signature.outputs, is_ref)) return true;
-    if (absl::c_any_of(node.signature.inputs, is_ref)) return true;
-  }
-  return false;
-}
+bool HasRefs(const Function& function) { return absl::c_any_of(function.nodes, HasReferences); }
 
 }  // namespace
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "ir/frames.h"
 #include "ops/registry.h"
-#include "passes/prune.h"
 
 namespace gyre::reference {
 

@@ -9,6 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
+#include "analysis/run_signature.h"
 #include "base/status.h"
 #include "grad/dependence.h"
 #include "grad/memory_policy.h"
@@ -19,9 +21,7 @@
 #include "ir/expr.h"
 #include "ir/shape_inference.h"
 #include "ops/state/captured.h"
-#include "passes/edit/effects.h"
 #include "passes/edit/interface.h"
-#include "passes/prune.h"
 
 namespace gyre::grad {
 namespace {
@@ -62,7 +62,7 @@ class Recordable {
         if (!CanRecordOp(node)) return false;
         continue;
       }
-      if (effects_.Of(node).Has(passes::EffectSet::kUnclear) || Brings(node)) return false;
+      if (effects_.Of(node).Has(EffectSet::kUnclear) || Brings(node)) return false;
       for (const Callee& callee : CalleesOf(program_, node)) {
         if (program_.gradient_functions().contains(callee.function.name)) return false;
         if (callee.function.attrs != nullptr && !callee.function.attrs->empty()) return false;
@@ -86,7 +86,7 @@ class Recordable {
   }
 
   const Program& program_;
-  const passes::Effects effects_;
+  const Effects effects_;
 };
 
 class Recorder {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "grad/sites.h"
@@ -10,7 +11,6 @@
 #include "ir/calls.h"
 #include "ir/type_attrs.h"
 #include "passes/edit/body.h"
-#include "passes/edit/effects.h"
 #include "passes/edit/interface.h"
 
 namespace gyre::grad {
@@ -46,7 +46,7 @@ const OpDef* WithoutEffects(const OpLookup& ops, const Node& site) {
 }
 
 // Where only stacks were effects there are none now: structured nodes and functions say so.
-Function WithoutIdleEffects(const passes::Effects& effects, Function function) {
+Function WithoutIdleEffects(const Effects& effects, Function function) {
   for (Node& node : function.nodes) {
     if (!IsStructured(node.kind()) || !effects.Of(node).IsPure()) continue;
     const OpDef* op = WithoutEffects(effects.program().ops(), node);
@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<const Program>> StackRewrite::Run() {
   }
   builder.SetMain(std::move(main));
   const std::shared_ptr<const Program> program = builder.Build();
-  const passes::Effects effects(*program);
+  const Effects effects(*program);
   ProgramBuilder last(*program);
   for (const std::string& name : names)
     last.SetFunction(WithoutIdleEffects(effects, *program->FindFunction(name)));

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "analysis/effects.h"
+#include "analysis/run_signature.h"
 #include "ir/program.h"
-#include "passes/edit/effects.h"
-#include "passes/prune.h"
 
 namespace gyre::passes {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/effects.h"
 #include "gyre/tensor.h"
 #include "ir/program.h"
-#include "passes/edit/effects.h"
 
 namespace gyre::passes {
 

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "ir/program.h"
-#include "passes/prune.h"
 
 namespace gyre::passes {
 

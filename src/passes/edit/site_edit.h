@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/effects.h"
 #include "base/hash_map.h"
-#include "passes/edit/effects.h"
 #include "passes/edit/interface.h"
 #include "passes/edit/rewrite.h"
 #include "passes/edit/staged_edit.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/effects.h"
 #include "base/hash_map.h"
-#include "passes/edit/effects.h"
 #include "passes/edit/rewrite.h"
 #include "passes/staged.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "ir/frames.h"
 #include "ir/program.h"
-#include "passes/prune.h"
 #include "passes/raise/contexts.h"
 
 namespace gyre::raise {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/run_signature.h"
 #include "base/status.h"
 #include "ir/shape_inference.h"
 #include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
-#include "passes/prune.h"
 #include "passes/vectorize/row_context.h"
 
 namespace gyre::vectorize {
@@ -110,9 +110,9 @@ bool Body::IsSameInAllRows(const Node& node) const {
   for (const Endpoint& input : node.inputs) {
     if (At(input).rows != Rows::kSame) return false;
   }
-  return !transform_.effects().Of(node).Has(
-             passes::EffectSet::kWrite | passes::EffectSet::kTalk | passes::EffectSet::kAllocate |
-             passes::EffectSet::kRandom | passes::EffectSet::kUnclear) &&
+  return !transform_.effects().Of(node).Has(EffectSet::kWrite | EffectSet::kTalk |
+                                            EffectSet::kAllocate | EffectSet::kRandom |
+                                            EffectSet::kUnclear) &&
          (node.op == nullptr || !node.op->batch.makes_list);
 }
 

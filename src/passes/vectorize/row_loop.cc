@@ -5,8 +5,8 @@
 //     while i < rows:  out[i] = node(in[i], same)
 //   outputs = stacked out'
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
 #include "base/status.h"
-#include "passes/edit/effects.h"
 #include "passes/vectorize/body.h"
 
 namespace gyre::vectorize {

@@ -41,7 +41,7 @@ absl::StatusOr<RowsFunction> Transform::Vectorize(const Function& function,
                                                   const std::vector<RowValue>& args,
                                                   const ResultRequest& request,
                                                   absl::string_view name) {
-  if (passes::IsOpaque(function))
+  if (IsOpaque(function))
     return batch::Refuse(absl::StrCat("'", function.name, "' is a graph of primitives"));
   return Body(*this, function, args, UniqueName(name)).Write(request);
 }
@@ -126,11 +126,10 @@ absl::StatusOr<VectorizeResult> Vectorize(const std::shared_ptr<const Program>& 
   }
   std::vector<vectorize::RowValue> args;
   for (size_t i = 0; i < row.args.size(); ++i) {
-    args.push_back(
-        {request.stacked[i] ? Rows::kStacked : Rows::kSame, request.args[i]});
+    args.push_back({request.stacked[i] ? Rows::kStacked : Rows::kSame, request.args[i]});
   }
-  const vectorize::ResultRequest results{
-      .rows = std::vector<Rows>(row.results.size(), Rows::kStacked)};
+  const vectorize::ResultRequest results{.rows =
+                                             std::vector<Rows>(row.results.size(), Rows::kStacked)};
   vectorize::Transform transform(*program, request.fall_back, request.num_rows);
   GYRE_ASSIGN_OR_RETURN(const vectorize::RowsFunction all,
                         transform.Vectorize(row, args, results, request.name));

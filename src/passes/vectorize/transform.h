@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/effects.h"
 #include "ir/batch_context.h"
 #include "ir/program.h"
 #include "ir/shape_context.h"
-#include "passes/edit/effects.h"
 #include "passes/vectorize/vectorize.h"
 
 namespace gyre::vectorize {
@@ -46,7 +46,7 @@ class Transform {
 
   const Program& program() const { return program_; }
   const OpLookup& ops() const { return program_.ops(); }
-  const passes::Effects& effects() const { return effects_; }
+  const Effects& effects() const { return effects_; }
   bool falls_back() const { return fall_back_; }
   int64_t num_rows() const { return num_rows_; }
 
@@ -72,7 +72,7 @@ class Transform {
 
  private:
   const Program& program_;
-  const passes::Effects effects_;
+  const Effects effects_;
   const bool fall_back_;
   const int64_t num_rows_;
   std::map<std::string, Function> functions_;

@@ -10,7 +10,7 @@
 #include "base/hash_map.h"
 #include "ir/program.h"
 
-namespace gyre::passes {
+namespace gyre {
 
 // A set of things that a node or a call of a function may do.
 class EffectSet {
@@ -62,8 +62,13 @@ class Effects {
   HashMap<std::string, EffectSet> of_;  // by function
 };
 
+// Takes or makes references.
+bool HasReferences(const Node& node);
+// Hands deadness on, joins frames, or comes out of nowhere: Switch … LoopCond, ControlTrigger,
+// sends and receives.
+bool MovesDeadness(const Node& node);
 // Holds primitives, or what else moves deadness, or types that are not known yet: passes leave such
 // a function as it is.
 bool IsOpaque(const Function& function);
 
-}  // namespace gyre::passes
+}  // namespace gyre

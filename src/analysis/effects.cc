@@ -1,29 +1,17 @@
-#include "passes/edit/effects.h"
+#include "analysis/effects.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "base/work.h"
 #include "ir/calls.h"
 #include "ir/type_attrs.h"
-#include "passes/prune.h"
 
-namespace gyre::passes {
+namespace gyre {
 namespace {
-
-bool HasReferences(const Node& node) {
-  const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
-  return std::any_of(node.signature.inputs.begin(), node.signature.inputs.end(), is_ref) ||
-         std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(), is_ref);
-}
-
-// Passes on deadness, or comes out of nowhere.
-bool MovesDeadness(const Node& node) {
-  return IsPrimitive(node.kind()) || node.kind() == OpKind::kControlTrigger ||
-         node.kind() == OpKind::kTransfer;
-}
 
 // Resources without a name of their own take the node's; so do random numbers and counts of prints.
 bool HangsOnName(const Node& node) {
@@ -78,6 +66,17 @@ bool IsCallByName(const Program& program, const Node& node) {
 }
 
 }  // namespace
+
+bool HasReferences(const Node& node) {
+  const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
+  return std::any_of(node.signature.inputs.begin(), node.signature.inputs.end(), is_ref) ||
+         std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(), is_ref);
+}
+
+bool MovesDeadness(const Node& node) {
+  return IsPrimitive(node.kind()) || node.kind() == OpKind::kControlTrigger ||
+         node.kind() == OpKind::kTransfer;
+}
 
 bool IsOpaque(const Function& function) {
   return std::any_of(function.nodes.begin(), function.nodes.end(),
@@ -140,4 +139,4 @@ EffectSet Effects::Of(const Node& node) const {
   return effects;
 }
 
-}  // namespace gyre::passes
+}  // namespace gyre
