@@ -65,6 +65,10 @@ absl::StatusOr<Arguments> ParseArguments(absl::Span<const Option> options,
       return absl::InvalidArgumentError(
           absl::StrCat(name, " needs a value: ", name, " ", option->value));
     }
+    if (!option->value.empty() && values.back().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " needs a value, not an empty one: ", name, " ", option->value));
+    }
   }
   return result;
 }

@@ -1,4 +1,6 @@
 // `gyre show`: a graph as text, in numbers, or as a picture.
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "cli/asked.h"
 #include "cli/command.h"
 #include "cli/model/overview.h"
@@ -97,6 +100,8 @@ class TemporaryFile {
   std::string path_;
 };
 
+constexpr int kDotPollMillis = 5;
+
 // Lets graphviz draw `dot` into `picture`.
 absl::Status Draw(const std::string& dot, const std::string& picture) {
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFile> source, TemporaryFile::Write(dot));
@@ -115,9 +120,16 @@ absl::Status Draw(const std::string& dot, const std::string& picture) {
   if (error != 0)
     return absl::UnavailableError(absl::StrCat("cannot start dot: ", std::strerror(error)));
   int status;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR)
+  pid_t ended;
+  while ((ended = ::waitpid(child, &status, WNOHANG)) != child) {
+    if (ended < 0 && errno != EINTR)
       return absl::UnavailableError(absl::StrCat("lost sight of dot: ", std::strerror(errno)));
+    if (const absl::Status limit = WorkLimit::Check(); !limit.ok()) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      return Annotate(limit, "while dot draws");
+    }
+    ::poll(nullptr, 0, kDotPollMillis);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return absl::UnavailableError(absl::StrCat("dot could not draw ", picture));

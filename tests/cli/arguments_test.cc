@@ -56,7 +56,7 @@ TEST(Arguments, Numbers) {
   EXPECT_EQ(*Parse({"--limit", "64K"}).Bytes("--limit", 0), 65536);
   EXPECT_EQ(*Parse({"--limit", "2g"}).Bytes("--limit", 0), int64_t{2} << 30);
   EXPECT_EQ(*Parse({"--limit", "1500"}).Bytes("--limit", 0), 1500);
-  for (const char* bad : {"", "K", "-1", "1.5M", "9223372036854775807K", "1KB"}) {
+  for (const char* bad : {"K", "-1", "1.5M", "9223372036854775807K", "1KB"}) {
     EXPECT_FALSE(Parse({absl::StrCat("--limit=", bad)}).Bytes("--limit", 0).ok()) << bad;
   }
 }
@@ -66,6 +66,8 @@ TEST(Arguments, MistakesAreNamed) {
   EXPECT_EQ(Mistake({"-x"}), "there is no option -x");
   EXPECT_EQ(Mistake({"--fetch"}), "--fetch needs a value: --fetch NAME");
   EXPECT_EQ(Mistake({"--fetch", "--dot"}), "--fetch needs a value: --fetch NAME");
+  EXPECT_EQ(Mistake({"--fetch", ""}), "--fetch needs a value, not an empty one: --fetch NAME");
+  EXPECT_EQ(Mistake({"--fetch="}), "--fetch needs a value, not an empty one: --fetch NAME");
   EXPECT_EQ(Mistake({"--dot=yes"}), "--dot takes no value");
   EXPECT_EQ(Mistake({"--limit", "1", "--limit", "2"}), "--limit is given twice");
 }

@@ -252,6 +252,22 @@ TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {
   EXPECT_THAT(none.err, HasSubstr("there is no op 'Matmul'; did you mean 'MatMul'"));
 }
 
+TEST_F(CommandLine, PlaceTakesWhatRunsToo) {
+  const std::string graph = folder_.Write("asks.gyre", R"(
+graph {
+  %x = Placeholder() : float32
+  %d = SymbolicGradient(%x, %x) f=@f : float32
+}
+func @f(%x: float32) -> (r: float32) {
+  %r = Sin(%x) : float32
+  return %r
+}
+)");
+  EXPECT_EQ(Gyre({"run", graph, "--feed", "x=0", "--fetch", "d"}).out, "d float32[] = 0\n");
+  const Ran placed = Gyre({"place", graph});
+  EXPECT_EQ(placed.code, kSuccess) << placed.err;
+}
+
 TEST_F(CommandLine, PlaceSaysWhereNodesRunAndWhatIsCopied) {
   const std::string path = folder_.Write("places.gyre",
                                          "graph {\n"

@@ -11,6 +11,7 @@
 #include "devices/device_set.h"
 #include "ir/text/printer.h"
 #include "place/cut_program.h"
+#include "session/form.h"
 #include "session/program_file.h"
 
 namespace gyre::cli {
@@ -107,8 +108,10 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   if (!program.ok()) return NotLoaded(kPlaceCommand, streams, path, program.status());
   const auto asked = ReadAsked(*std::move(program), *arguments);
   if (!asked.ok()) return Misuse(kPlaceCommand, streams, asked.status());
+  const absl::StatusOr<Staged> ready = ToForm(*asked, SessionOptions());  // as a session runs it
+  if (!ready.ok()) return Failure(kPlaceCommand, streams, ready.status());
   const absl::StatusOr<place::CutProgram> cut =
-      place::Cut(*asked->program, asked->signature, settings->devices, settings->place);
+      place::Cut(*ready->program, ready->signature, settings->devices, settings->place);
   if (!cut.ok()) return Failure(kPlaceCommand, streams, cut.status());
   if (arguments->Has("--explain")) {
     PrintWhy(*cut, *settings, streams.out);

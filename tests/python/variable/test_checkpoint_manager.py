@@ -140,3 +140,15 @@ def test_numbers_are_looked_at(tmp_path, options, kind):
 def test_something_else_than_a_checkpoint(tmp_path):
     with pytest.raises(TypeError, match="train.Checkpoint"):
         gyre.train.CheckpointManager({"v": gyre.Variable(1.0)}, tmp_path, 1)
+
+
+def test_what_lies_elsewhere_is_not_removed(tmp_path):
+    other = gyre.train.Checkpoint(v=gyre.Variable(1.0)).write(str(tmp_path / "model"))
+    _, manager = made(tmp_path / "mine", max_to_keep=1)
+    manager.save()
+    record = tmp_path / "mine" / "checkpoint"
+    record.write_text(record.read_text() + f'all_model_checkpoint_paths: "{other}"\n')
+    v, manager = made(tmp_path / "mine", max_to_keep=1)
+    manager.save()
+    assert other not in manager.checkpoints
+    assert gyre.train.Checkpoint(v=v).restore(other) is not None and float(v) == 1.0

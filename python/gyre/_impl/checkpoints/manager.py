@@ -49,8 +49,15 @@ class CheckpointManager:
             self._latest = state.model_checkpoint_path
         self._last_preserved = state.last_preserved_timestamp or self._last_preserved
         paths = list(state.all_model_checkpoint_paths)
-        times = list(state.all_model_checkpoint_timestamps) or [self._last_preserved] * len(paths)
-        self._times = {path: saved for path, saved in zip(paths, times, strict=True) if checkpoint_exists(path)}
+        times = list(state.all_model_checkpoint_timestamps)
+        if len(times) != len(paths):
+            times = [self._last_preserved] * len(paths)
+        # What lies elsewhere is not its own to remove.
+        self._times = {path: saved for path, saved in zip(paths, times, strict=True)
+                       if self._is_inside(path) and checkpoint_exists(path)}
+
+    def _is_inside(self, path: str) -> bool:
+        return os.path.realpath(os.path.dirname(path)) == os.path.realpath(self._directory)
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -80,9 +80,18 @@ def _check(before, after, name, at):
             f"iteration {Taken(after).describe()}")
 
 
+def _tested(answer):
+    """What cond has returned; of a list of one, that one."""
+    if isinstance(answer, (list, tuple)) and len(answer) == 1:
+        answer = answer[0]
+    if answer is None or nest.is_nested(answer):
+        raise TypeError(f"cond of while_loop must return a scalar that says whether to go on, not {answer!r}")
+    return answer
+
+
 def _run(cond, body, call, values, maximum_iterations):
     count = 0
-    while (maximum_iterations is None or count < maximum_iterations) and call(cond, values):
+    while (maximum_iterations is None or count < maximum_iterations) and _tested(call(cond, values)):
         after = _next(values, call(body, values))
         _check(values, after, "while_loop", place())
         values = after
@@ -101,7 +110,7 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
         return layout.pack(iter(tensors))[0]
 
     def holds(tensors):
-        answer = condition(call(cond, unpack(tensors)))
+        answer = condition(_tested(call(cond, unpack(tensors))))
         answer = answer if isinstance(answer, _gyre.Tensor) else _gyre.convert(bool(answer))
         if answer._dims not in ((), None):
             answer = _gyre.execute("Squeeze", [answer])[0]
