@@ -137,3 +137,17 @@ def test_shapes_at_run_time():
     assert gyre.broadcast_static_shape([2, 1], [None]) == gyre.TensorShape([2, None])
     with pytest.raises(gyre.errors.InvalidArgumentError):
         gyre.ensure_shape(X, [2, 3, 5])
+
+
+def test_a_mask_of_another_shape_is_refused():
+    for mask in ([True], [True, False, True, True]):
+        with pytest.raises(ValueError, match=r"the mask has shape .*, but the dimensions of the tensor from axis 0"):
+            gyre.boolean_mask([1, 2, 3], mask)
+
+    @gyre.function(input_signature=[gyre.TensorSpec([None, 2]), gyre.TensorSpec([None], gyre.bool)])
+    def masked(x, mask):
+        return gyre.boolean_mask(x, mask)
+
+    assert masked(gyre.ones([3, 2]), gyre.constant([True, False, True])).shape == [2, 2]
+    with pytest.raises(gyre.errors.InvalidArgumentError):
+        masked(gyre.ones([3, 2]), gyre.constant([True]))

@@ -257,14 +257,21 @@ def repeat(input, repeats, axis=None, name=None):
 
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     """The elements (or slices) where `mask` is true. Its rank must be known; its shape is that of
-    the dimensions of `tensor` from `axis` (0) on, which become one."""
+    the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to be another."""
     tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
     axis = 0 if axis is None else int(axis)
     if mask._dims is None or not mask._dims:
         raise ValueError("boolean_mask needs a mask of known rank, and no scalar.")
     shape = call("Shape", tensor)
     stop = axis + len(mask._dims)
-    begin = [slice_vector(shape, 0, axis), dims_tensor([-1]), slice_vector(shape, stop, None)]
+    if tensor._dims is not None and axis >= 0:
+        masked = tuple(tensor._dims[axis:stop])
+        if len(masked) != len(mask._dims) or any(a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)):
+            raise ValueError(f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the tensor "
+                             f"from axis {axis} on are {list(masked)}")
+    # As many as the mask has: a tensor of another size cannot be reshaped.
+    masked = call("Reshape", size(mask), [1])
+    begin = [slice_vector(shape, 0, axis), masked, slice_vector(shape, stop, None)]
     flat = call("Reshape", tensor, call_list("ConcatV2", begin, 0))
     rows = call("Reshape", call("Where", call("Reshape", mask, [-1])), [-1])
     return call("GatherV2", flat, rows, axis, name=name)
