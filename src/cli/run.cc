@@ -71,7 +71,7 @@ constexpr Option kOptions[] = {
      "as "
      "pay"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
-    {"--seed", "N", "seed of random ops that have none of their own"},
+    {"--seed", "N", "seed of random ops that have none of their own, from 1 on"},
     {"--trace", "FILE",
      "write a timeline of all runs: open it at ui.perfetto.dev,\nor sum it up with 'gyre trace "
      "FILE'"},
@@ -143,7 +143,7 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   options.window = static_cast<int>(window);
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
   options.threads = static_cast<int>(threads);
-  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--seed", 0, INT64_MAX, 0));
+  GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--seed", 1, INT64_MAX, 0));
   options.seed = static_cast<uint64_t>(seed);
   return options;
 }

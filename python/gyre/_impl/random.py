@@ -1,11 +1,27 @@
 """Random numbers: new ones each time (normal, …), or determined by a seed (stateless_*)."""
 
+import operator
+
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
 from gyre._impl.math.elementwise import cast
 from gyre._impl.unsupported import refuse
 
-set_seed = _gyre.set_seed
+# What stands for a seed of 0, which tells the engine that there is none.
+_INSTEAD_OF_ZERO = 2**31 - 1
+
+
+def set_seed(seed) -> None:
+    """The seed of random ops that have none of their own, whose numbers start anew: from now on they are the same
+    each time the program runs. None: others each time."""
+    if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
+        raise TypeError(f"set_seed needs a whole number, not {seed!r}")
+    _gyre.set_seed(0 if seed is None else operator.index(seed) % 2**63 or _INSTEAD_OF_ZERO)
+
+
+def op_seed(seed) -> int:
+    """The attribute of an op for the seed that a program gives it."""
+    return 0 if seed is None else int(seed) or _INSTEAD_OF_ZERO
 
 
 def _scaled(numbers, mean, stddev, name):
@@ -19,14 +35,14 @@ def _scaled(numbers, mean, stddev, name):
 def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     """Normally distributed numbers of a shape; mean and stddev broadcast."""
     numbers = call("RandomStandardNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
-                   seed=seed or 0, name=name)
+                   seed=op_seed(seed), name=name)
     return _scaled(numbers, mean, stddev, name)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
     numbers = call("TruncatedNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
-                   seed=seed or 0, name=name)
+                   seed=op_seed(seed), name=name)
     return _scaled(numbers, mean, stddev, name)
 
 
@@ -48,14 +64,14 @@ def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None)
         if maxval is None:
             raise ValueError(f"uniform of {kind.name} needs maxval.")
         low, high = same_dtype([minval, maxval], kind)
-        return call("RandomUniformInt", dims_tensor(shape), low, high, seed=seed or 0, name=name)
-    numbers = call("RandomUniform", dims_tensor(shape), dtype=kind, seed=seed or 0, name=name)
+        return call("RandomUniformInt", dims_tensor(shape), low, high, seed=op_seed(seed), name=name)
+    numbers = call("RandomUniform", dims_tensor(shape), dtype=kind, seed=op_seed(seed), name=name)
     return _interval(numbers, minval, 1 if maxval is None else maxval, name)
 
 
 def shuffle(value, seed=None, name=None):
     """The rows of a tensor in random order."""
-    return call("RandomShuffle", convert_to_tensor(value), seed=seed or 0, name=name)
+    return call("RandomShuffle", convert_to_tensor(value), seed=op_seed(seed), name=name)
 
 
 def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
