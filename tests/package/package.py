@@ -25,12 +25,14 @@ COMPILER = os.environ.get("CXX", "g++")
 VARIABLES = {"PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH", "LD_LIBRARY_PATH"}
 TIMEOUT_SECONDS = 300
 
+INTERFACE = re.search(r"kPluginInterface = (\d+);", (ROOT / "src/ops/plugin.h").read_text(encoding="utf-8")).group(1)
+
 # Libraries that export something as `gyre_plugin` that is no plug-in of this Gyre.
 STRANGERS = {
     "no_entry": ("int unrelated;", "it is no plug-in: it exports no 'gyre_plugin'"),
     "interface": ('extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; }',
-                  "it was built for version 99 of the interface of plug-ins, and this is 1"),
-    "layout": ('extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {1, 0, 7}; }',
+                  f"it was built for version 99 of the interface of plug-ins, and this is {INTERFACE}"),
+    "layout": (f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {{{INTERFACE}, 0, 7}}; }}',
                "its types are laid out in another way than Gyre's"),
 }
 
