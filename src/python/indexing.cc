@@ -141,6 +141,18 @@ void CheckRange(nb::handle self, const Spec& spec) {
   }
 }
 
+// The mask's shape is that of the tensor's first dimensions, as far as both are known.
+void CheckMask(nb::handle self, nb::handle mask) {
+  const PartialShape shape = AsTensor(self)->shape(), of_mask = AsTensor(mask)->shape();
+  if (!shape.has_rank() || !of_mask.has_rank()) return;
+  bool fits = of_mask.rank() <= shape.rank();
+  for (int i = 0; fits && i < of_mask.rank(); ++i)
+    fits = shape.dim(i) < 0 || of_mask.dim(i) < 0 || shape.dim(i) == of_mask.dim(i);
+  if (fits) return;
+  ThrowIndexError(absl::StrCat("a mask of shape ", of_mask.ToString(), " does not fit a tensor of ",
+                               Describe(*AsTensor(self))));
+}
+
 // tensor[i] of an eager tensor that nobody records: rows share the buffer.
 nb::object RowNow(const Tensor& tensor, int64_t i) {
   if (i < 0) i += tensor.dim(0);
@@ -189,8 +201,10 @@ nb::object GetItem(nb::handle self, nb::handle key) {
   if (PyTuple_Check(key.ptr()) != 0) {
     for (const nb::handle item : nb::iter(key)) AddItem(spec, item);
   } else {
-    if (const nb::object mask = MaskOf(key); mask.is_valid())
+    if (const nb::object mask = MaskOf(key); mask.is_valid()) {
+      CheckMask(self, mask);
       return Execute1("GatherNd", {self, Execute1("Where", {mask}, {{"T", DType::kBool}})});
+    }
     AddItem(spec, key);
   }
   CheckRange(self, spec);

@@ -143,6 +143,8 @@ def test_a_mask_of_another_shape_is_refused():
     for mask in ([True], [True, False, True, True]):
         with pytest.raises(ValueError, match=r"the mask has shape .*, but the dimensions of the tensor from axis 0"):
             gyre.boolean_mask([1, 2, 3], mask)
+        with pytest.raises(IndexError, match=r"a mask of shape .* does not fit a tensor of int32 \[3\]"):
+            gyre.constant([1, 2, 3])[mask]
 
     @gyre.function(input_signature=[gyre.TensorSpec([None, 2]), gyre.TensorSpec([None], gyre.bool)])
     def masked(x, mask):
