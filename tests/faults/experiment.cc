@@ -90,23 +90,15 @@ RunResult ResultOf(const absl::Status& status) {
 }
 
 std::vector<Setting> Settings() {
-  std::vector<Setting> settings;
-  const auto add = [&](const char* name, const char* engine, int threads, const char* form) {
-    SessionOptions options;
-    options.engine = engine;
-    options.threads = threads;
-    options.form = form;
-    options.seed = 7;
-    options.print = [](absl::string_view, absl::string_view) {};
-    settings.push_back({name, options});
+  std::vector<Setting> settings = {
+      testing::SettingOf("reference", "reference", 1, ""),
+      testing::SettingOf("dataflow", "dataflow", 1, ""),
+      testing::SettingOf("two threads", "dataflow", 2, ""),
+      testing::SettingOf("raised", "dataflow", 1, "raised"),
+      testing::SettingOf("optimized", "dataflow", 1, "optimized"),
+      testing::SettingOf("relowered", "dataflow", 1, "relowered"),
+      testing::SettingOf("two devices", "dataflow", 1, ""),
   };
-  add("reference", "reference", 1, "");
-  add("dataflow", "dataflow", 1, "");
-  add("two threads", "dataflow", 2, "");
-  add("raised", "dataflow", 1, "raised");
-  add("optimized", "dataflow", 1, "optimized");
-  add("relowered", "dataflow", 1, "relowered");
-  add("two devices", "dataflow", 1, "");
   settings.back().options.devices = "cpu:2";
   settings.back().options.spread_seed = 3;
   return settings;

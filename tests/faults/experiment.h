@@ -32,12 +32,7 @@ std::optional<std::string> Complaint(const Results& got, const Results& want);
 // What `act` adds for something that has no values.
 testing::RunResult ResultOf(const absl::Status& status);
 
-// A way to run a program.
-struct Setting {
-  std::string name;
-  SessionOptions options;
-};
-
+using testing::Setting;
 std::vector<Setting> Settings();
 
 // How many allocations of an experiment fail: all of them under GYRE_TEST_LONG.

@@ -33,30 +33,15 @@ namespace {
 constexpr size_t kPrograms = 200;
 constexpr int kDrivers = 2;
 
-// A way to run a program.
-struct Setting {
-  std::string name;
-  SessionOptions options;
-};
-
 std::vector<Setting> Settings() {
-  std::vector<Setting> settings;
-  const auto add = [&](const char* name, const char* engine, int threads, const char* form) {
-    SessionOptions options;
-    options.engine = engine;
-    options.threads = threads;
-    options.form = form;
-    options.seed = 7;
-    options.print = [](absl::string_view, absl::string_view) {};
-    settings.push_back({name, options});
+  return {
+      SettingOf("reference", "reference", 1, ""),
+      SettingOf("one thread", "dataflow", 1, ""),
+      SettingOf("two threads", "dataflow", 2, ""),
+      SettingOf("raised", "dataflow", 1, "raised"),
+      SettingOf("optimized", "dataflow", 2, "optimized"),
+      SettingOf("relowered", "dataflow", 2, "relowered"),
   };
-  add("reference", "reference", 1, "");
-  add("one thread", "dataflow", 1, "");
-  add("two threads", "dataflow", 2, "");
-  add("raised", "dataflow", 1, "raised");
-  add("optimized", "dataflow", 2, "optimized");
-  add("relowered", "dataflow", 2, "relowered");
-  return settings;
 }
 
 // A golden case and what comes of it in a session of its own, by the reference engine.

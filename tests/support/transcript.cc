@@ -56,6 +56,16 @@ std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups) {
   return cases;
 }
 
+Setting SettingOf(const char* name, const char* engine, int threads, const char* form) {
+  SessionOptions options;
+  options.engine = engine;
+  options.threads = threads;
+  options.form = form;
+  options.seed = 7;
+  options.print = [](absl::string_view, absl::string_view) {};
+  return {name, options};
+}
+
 std::vector<LoadedCase> SampleCases(size_t most, std::mt19937_64& random) {
   std::vector<std::vector<LoadedCase>> groups;
   for (const char* group :

@@ -25,6 +25,14 @@ struct LoadedCase {
 // The cases of these groups that hold runs which can be repeated: no gradients alone, no deadlines.
 std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups);
 
+// A way to run a program: an engine, at so many threads, in a form; random numbers have a seed, and
+// prints go nowhere.
+struct Setting {
+  std::string name;
+  SessionOptions options;
+};
+Setting SettingOf(const char* name, const char* engine, int threads, const char* form);
+
 // Up to `most` such cases of all groups that hold any, of each group in turn, drawn by `random`.
 std::vector<LoadedCase> SampleCases(size_t most, std::mt19937_64& random);
 
