@@ -252,6 +252,7 @@ class ClusterEngine final : public Engine {
     for (const auto& link : links) {
       if (link != nullptr) link->Close();
     }
+    membership_->calls->End(membership_->host);
   }
 
   absl::string_view name() const override { return "cluster"; }

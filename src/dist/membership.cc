@@ -1,8 +1,10 @@
 #include "dist/membership.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -58,21 +60,44 @@ absl::StatusOr<std::vector<Place>> ParsePlaces(const std::vector<std::string>& a
 
 class Handler final : public LinkHandler {
  public:
-  Handler(std::weak_ptr<Membership> state, int member)
-      : state_(std::move(state)), member_(member) {}
+  Handler(std::shared_ptr<HandlerCalls> calls, int member)
+      : calls_(std::move(calls)), member_(member) {}
   void OnMessage(absl::string_view message) override {
-    if (const auto state = state_.lock()) state->OnMessage(member_, message);
+    calls_->Call([&](Membership& membership) { membership.OnMessage(member_, message); });
   }
   void OnClosed(const absl::Status& why) override {
-    if (const auto state = state_.lock()) state->OnClosed(member_, why);
+    calls_->Call([&](Membership& membership) { membership.Lose(member_, why); });
   }
 
  private:
-  const std::weak_ptr<Membership> state_;
+  const std::shared_ptr<HandlerCalls> calls_;
   const int member_;
 };
 
 }  // namespace
+
+template <typename F>
+void HandlerCalls::Call(F call) {
+  Membership* membership = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (membership_ == nullptr) return;
+    membership = membership_;
+    ++running_;
+  }
+  const absl::Cleanup leave = [this] {
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  };
+  call(*membership);
+}
+
+void HandlerCalls::End(Host& host) {
+  std::unique_lock lock(mutex_);
+  membership_ = nullptr;
+  while (running_ > 0) host.Wait(lock, changed_, std::numeric_limits<int64_t>::max());
+}
 
 void Membership::OnMessage(int m, absl::string_view bytes) {
   proto::FromWorker message;
@@ -305,7 +330,7 @@ absl::Status Membership::Connect(const LinkDialer& dial) {
   }
   for (size_t m = 0; m < places.size(); ++m) {
     absl::StatusOr<std::shared_ptr<ControlLink>> link =
-        dial(places[m].address, std::make_shared<Handler>(weak_from_this(), static_cast<int>(m)));
+        dial(places[m].address, std::make_shared<Handler>(calls, static_cast<int>(m)));
     if (!link.ok()) {
       return absl::Status(link.status().code(),
                           absl::StrCat(places[m].name, ": ", link.status().message()));

@@ -75,9 +75,29 @@ struct Underway {
   }
 };
 
+struct Membership;
+
+// The way from the links' handlers, which live until gRPC is done with them, to a membership and
+// its host, which end with the engine. Thread-safe.
+class HandlerCalls {
+ public:
+  explicit HandlerCalls(Membership* membership) : membership_(membership) {}
+  // Calls `call` with the membership, unless End was called before.
+  template <typename F>
+  void Call(F call);
+  // Waits for the calls that run; no other begins. Not from within such a call.
+  void End(Host& host);
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  Membership* membership_;
+  int running_ = 0;
+};
+
 // The workers, and what is under way on them. Messages come on threads of the links', and on those
 // that poll the channels.
-struct Membership : std::enable_shared_from_this<Membership> {
+struct Membership {
   Membership(Host& h, const ClusterSettings& s)
       : host(h),
         settings(s),
@@ -92,7 +112,6 @@ struct Membership : std::enable_shared_from_this<Membership> {
         next_step(s.first_step) {}
 
   void OnMessage(int member, absl::string_view bytes);
-  void OnClosed(int member, const absl::Status& why) { Lose(member, why); }
   void Lose(int member, const absl::Status& why);
   void OnChannelLost(const Peer& peer, const absl::Status& why);
   int MemberOf(const Peer& peer);
@@ -126,6 +145,7 @@ struct Membership : std::enable_shared_from_this<Membership> {
 
   Host& host;
   const ClusterSettings settings;
+  const std::shared_ptr<HandlerCalls> calls = std::make_shared<HandlerCalls>(this);
   std::vector<DeviceName> devices;
   std::vector<int> member_of_device;
   std::shared_ptr<void> ticker;

@@ -1,5 +1,6 @@
 // Control messages that are damaged, or that fit nothing: errors at most, for who sent them.
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -391,6 +392,57 @@ TEST(ControlMalformed, MessagesToAClientEndTheirStepAtMost) {
   EXPECT_GT(firings, 0);
   EXPECT_LT(steps, mutations);
   EXPECT_GT(results, 0);
+}
+
+// The first call of Close, by whom a message made give up its worker, lasts until the cluster's end
+// has called it too, and some time longer.
+class SlowToClose final : public ControlLink {
+ public:
+  struct State {
+    std::atomic<bool> is_closing{false}, is_ending{false}, has_closed{false};
+  };
+  SlowToClose(std::shared_ptr<ControlLink> link, State& state)
+      : link_(std::move(link)), state_(state) {}
+  void Send(std::string message) override { link_->Send(std::move(message)); }
+  void Close() override {
+    if (state_.is_closing.exchange(true)) {
+      state_.is_ending = true;
+      return link_->Close();
+    }
+    EXPECT_TRUE(Workers::Eventually([&] { return state_.is_ending.load(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    state_.has_closed = true;
+  }
+
+ private:
+  const std::shared_ptr<ControlLink> link_;
+  State& state_;
+};
+
+// What ends with the cluster is gone then for the links' threads too.
+TEST(ControlLinks, CallNobodyOnceTheirClusterHasEnded) {
+  test::TestNetwork network;
+  test::TestHost host(network, "client");
+  std::shared_ptr<FakeWorker> worker;
+  MemoryLinks links;
+  links.Serve("fake", [&](std::shared_ptr<ControlLink> link) {
+    return worker = std::make_shared<FakeWorker>(std::move(link));
+  });
+  SlowToClose::State state;
+  const auto dial =
+      [&](const std::string& address,
+          std::shared_ptr<LinkHandler> handler) -> absl::StatusOr<std::shared_ptr<ControlLink>> {
+    return std::make_shared<SlowToClose>(*links.dialer()(address, std::move(handler)), state);
+  };
+  ClusterSettings settings;
+  settings.addresses = {"fake"};
+  settings.failure_nanos = 60'000'000'000;
+  auto engine = ConnectCluster(host, dial, settings);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  worker->Say("no message");
+  ASSERT_TRUE(Workers::Eventually([&] { return state.is_closing.load(); }));
+  engine->reset();
+  EXPECT_TRUE(state.has_closed);
 }
 
 }  // namespace
