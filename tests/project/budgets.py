@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import layers
+import python_imports
 import sources
 
 FILE_MAX, FILE_P90 = 1000, 500
@@ -273,6 +274,27 @@ def check_op_names(root):
     return complaints
 
 
+# Imports inside functions of the Python package, and its modules that import each other: may fall, not rise.
+INNER_IMPORTS = 134
+MODULES_IN_CIRCLES = 57
+
+
+def check_python_imports(root):
+    """The Python package has no more imports inside functions, nor modules in circles, than it had."""
+    found = python_imports.imports(root)
+    inner = sum(one.inside_function for one in found)
+    in_circles = sum(map(len, python_imports.circles(found)))
+    complaints = []
+    for count, most, what, mend in (
+            (inner, INNER_IMPORTS, "imports inside functions", "import at the top, or let the upper layer register"),
+            (in_circles, MODULES_IN_CIRCLES, "modules that import each other", "move what both need below them")):
+        if count > most:
+            complaints.append(f"python/gyre: {count} {what}, at most {most}: {mend}")
+        elif count < most and len(sources.source_files(root)) > 100:
+            complaints.append(f"python/gyre: {count} {what} now: say so in {Path(__file__).name}")
+    return complaints
+
+
 # What of libraries ends the process, or cannot be destroyed, once an allocation has failed in it, and where it may be:
 # in what prints for people, and in what is filled when the process starts.
 UNSAFE_WITHOUT_MEMORY = re.compile(r"\babsl::(?:flat|node)_hash_(?:map|set)<|\babsl::(?:StrFormat|StrAppendFormat)\(")
@@ -295,7 +317,7 @@ def check_allocation_failures(root):
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
           check_readmes, check_header_comments, check_nothing_local, check_file_access,
-          check_op_names, check_pages, check_allocation_failures]
+          check_op_names, check_pages, check_python_imports, check_allocation_failures]
 
 
 def report(results):
