@@ -203,9 +203,8 @@ void BindExecutables(nb::module_& m) {
       .def(
           "__init__",
           [](PySession* self, nb::handle cluster, bool soft_placement) {
-            new (self) PySession{cluster.is_none() ? std::make_shared<OwnSession>()
-                                                   : std::make_shared<OwnSession>(
-                                                         ClusterOf(cluster), soft_placement)};
+            new (self) PySession{std::make_shared<OwnSession>(
+                cluster.is_none() ? nullptr : ClusterOf(cluster), soft_placement)};
           },
           nb::arg("cluster") = nb::none(), nb::arg("soft_placement") = false);
   nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),

@@ -2,7 +2,10 @@
 
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "devices/device_name.h"
+#include "devices/device_set.h"
 #include "front/error.h"
 #include "grad/memory_policy.h"
 #include "gyre/graph.h"
@@ -68,11 +71,26 @@ void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
   Change(options);
 }
 
-void SetDevices(nb::handle devices) {
+void SetDevices(nb::handle devices, bool soft_placement) {
   SessionOptions options = Options();
   options.devices = std::string(TextOf(devices, "devices"));
-  options.soft_placement = true;
+  options.soft_placement = soft_placement;
   Change(options);
+}
+
+// Of an op that runs at once, which nothing places: it asks in vain where there is no such device.
+void CheckDeviceHere(nb::handle device) {
+  const DeviceName wanted = ValueOf(DeviceName::Parse(TextOf(device, "a device's name")));
+  if (Options().soft_placement || Options().devices.empty()) return;
+  std::vector<std::string> names;
+  for (const DeviceName& here : ValueOf(ParseDeviceSet(Options().devices))) {
+    if (wanted.Matches(here)) return;
+    names.push_back(here.ToString());
+  }
+  ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+      "there is no device ", wanted.ToString(), " but only ", absl::StrJoin(names, ", "),
+      ": name one of these, make more of the CPU (config.set_logical_device_configuration), or let "
+      "ops run elsewhere (config.set_soft_device_placement(True))")));
 }
 
 void SetSeed(uint64_t seed) {
@@ -94,7 +112,10 @@ uint64_t OptionsVersion() { return TheSettings().version; }
 
 SessionOptions OwnSession::OptionsHere() const {
   SessionOptions options = Options();
-  if (cluster_ == nullptr) return options;
+  if (cluster_ == nullptr) {
+    options.soft_placement |= soft_placement_;
+    return options;
+  }
   // Engine, threads and devices are those of the workers.
   options.engine = options.devices = "";
   options.cluster = cluster_;
@@ -115,8 +136,8 @@ void BindSettings(nb::module_& m) {
   m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
         nb::arg("engine") = "", nb::arg("form") = "",
         "How programs run from now on; 0 and \"\" mean the defaults.");
-  m.def("set_devices", &SetDevices, nb::arg("devices"),
-        "The devices that graphs run on from now on: \"cpu:4\"; \"\": one.");
+  m.def("set_devices", &SetDevices, nb::arg("devices"), nb::arg("soft_placement"),
+        "The devices that graphs run on from now on: \"cpu:4\"; \"\": one, whatever they ask for.");
   m.def("set_seed", &SetSeed, nb::arg("seed"),
         "The seed of random ops, whose numbers start anew. 0: another one each time.");
   m.def("graph_size_limit", [] { return GraphCore::SizeLimit(); });
@@ -132,6 +153,8 @@ void BindSettings(nb::module_& m) {
       [](nb::handle device) { ValueOf(DeviceName::Parse(TextOf(device, "a device's name"))); },
       nb::arg("device"),
       "InvalidArgumentError for what is no name of a device, in full or in part.");
+  m.def("check_device_here", &CheckDeviceHere, nb::arg("device"),
+        "The same, and for a device that is not there while placement is not soft.");
   m.def(
       "check_memory_policy",
       [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },

@@ -22,8 +22,8 @@ uint64_t OptionsVersion();
 // A root session with variables and queues of its own: in this process, or on a cluster.
 class OwnSession {
  public:
-  OwnSession() = default;
-  // `soft_placement`: see SessionOptions.
+  // `cluster`: null for this process. `soft_placement`: see SessionOptions; in this process
+  // placement is soft, too, where that is set for all of it.
   OwnSession(std::shared_ptr<const Engine> cluster, bool soft_placement)
       : cluster_(std::move(cluster)), soft_placement_(soft_placement) {}
   // As options are now. Of an empty program.
@@ -32,8 +32,8 @@ class OwnSession {
  private:
   SessionOptions OptionsHere() const;
 
-  const std::shared_ptr<const Engine> cluster_;  // null: in this process
-  const bool soft_placement_ = false;
+  const std::shared_ptr<const Engine> cluster_;
+  const bool soft_placement_;
   std::shared_ptr<Session> root_;
   uint64_t version_ = 0;  // of the options that it was made with
 };

@@ -55,8 +55,13 @@ def set_logical_device_configuration(device: PhysicalDevice, logical_devices) ->
     _known(device)
     if not logical_devices:
         raise ValueError("at least one logical device is needed")
-    _gyre.set_devices(f"cpu:{len(logical_devices)}" if len(logical_devices) > 1 else "")
+    _use_devices(len(logical_devices), Switches.soft_placement)
     _logical[:] = logical_devices
+
+
+def _use_devices(count: int, soft_placement: bool) -> None:
+    # One device needs no name, unless somebody wants to hear of names that mean another.
+    _gyre.set_devices("" if count == 1 and soft_placement else f"cpu:{count}", soft_placement)
 
 
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration]:
@@ -137,7 +142,9 @@ def functions_run_eagerly() -> bool:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Takes note. Ops run where they can: devices that are named are kept with the nodes."""
+    """Whether ops that ask for a device that is not there run elsewhere, from now on. Otherwise they are an
+    InvalidArgumentError: eagerly where gyre.device names it, of functions and graphs when they run."""
+    _use_devices(len(_logical), bool(enabled))
     Switches.soft_placement = bool(enabled)
 
 

@@ -15,13 +15,17 @@ _scopes = _Scopes()
 
 
 def device(device_name):
-    """A context: nodes of a graph made within it ask for this device. Eagerly without effect.
-    InvalidArgumentError for what is no name of a device."""
-    if device_name is not None:
-        _gyre.check_device(device_name)
+    """A context: nodes of a graph made within it ask for this device. What runs at once runs on the CPU, whatever
+    it asks for. InvalidArgumentError for what is no name of a device, and eagerly for a device that is not there, if
+    config.set_soft_device_placement says so."""
     graph = _gyre.current_graph()
-    return contextlib.nullcontext() if graph is None or device_name is None \
-        else graph.device_scope(device_name)
+    if device_name is None:
+        return contextlib.nullcontext()
+    if graph is None:
+        _gyre.check_device_here(device_name)
+        return contextlib.nullcontext()
+    _gyre.check_device(device_name)
+    return graph.device_scope(device_name)
 
 
 @contextlib.contextmanager

@@ -153,7 +153,10 @@ class DataflowEngineImpl final : public Engine {
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
-    if (options.devices.size() < 2) return CompileUncut(std::move(program), signature, options);
+    // One device runs everything; it is placed only for who wants to hear of requests for others.
+    const size_t worth_placing = options.place.soft ? 2 : 1;
+    if (options.devices.size() < worth_placing)
+      return CompileUncut(std::move(program), signature, options);
     GYRE_ASSIGN_OR_RETURN(dataflow::PartsHere cut,
                           dataflow::CompileParts(program, signature, options,
                                                  std::vector<bool>(options.devices.size(), true)));

@@ -14,6 +14,13 @@ def use(devices):
 
 
 @pytest.fixture
+def strict():
+    gyre.config.set_soft_device_placement(False)
+    yield
+    gyre.config.set_soft_device_placement(True)
+
+
+@pytest.fixture
 def two_devices():
     use(2)
     yield
@@ -55,3 +62,41 @@ def test_gradients_cross_devices_as_values_do(two_devices):
     got = slope(gyre.constant(5)).numpy()
     use(1)
     np.testing.assert_array_equal(got, slope(gyre.constant(5)).numpy())
+
+
+@gyre.function
+def on_a_gpu(x):
+    with gyre.device("/device:GPU:0"):
+        return x * 2.0
+
+
+def test_a_device_that_is_not_there_is_passed_over_while_placement_is_soft():
+    with gyre.device("/device:GPU:0"):
+        assert float(gyre.constant(1.0) + 1.0) == 2.0
+    assert float(on_a_gpu(gyre.constant(3.0))) == 6.0
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_device_that_is_not_there_is_an_error_where_placement_is_not_soft(devices, strict):
+    use(devices)
+    try:
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"):
+            on_a_gpu(gyre.constant(3.0))
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"):
+            gyre.device("/device:GPU:0")
+        with gyre.device(f"/device:CPU:{devices - 1}"):
+            assert float(gyre.constant(1.0) + 1.0) == 2.0
+        assert not gyre.config.get_soft_device_placement()
+    finally:
+        use(1)
+
+
+def test_sessions_say_themselves_whether_their_placement_is_soft(strict):
+    v1 = gyre.compat.v1
+    with v1.Graph().as_default():
+        with v1.device("/device:GPU:0"):
+            y = v1.constant(2.0) * 3.0
+        with v1.Session() as session, pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0"):
+            session.run(y)
+        with v1.Session(config=v1.ConfigProto(allow_soft_placement=True)) as session:
+            assert session.run(y) == 6.0

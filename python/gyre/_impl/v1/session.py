@@ -69,8 +69,8 @@ class BaseSession:
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config
         self._cluster = _cluster_for(target, config)
-        self._state = _gyre.SessionState() if self._cluster is None else _gyre.SessionState(
-            self._cluster.core, bool(getattr(config, "allow_soft_placement", False)))
+        self._state = _gyre.SessionState(None if self._cluster is None else self._cluster.core,
+                                         bool(getattr(config, "allow_soft_placement", False)))
         self._plans: dict = {}     # by fetches and feeds as they are written
         self._compiled: dict = {}  # by the tensors and operations that these stand for
         self._closed = False
