@@ -271,6 +271,10 @@ def test_numpy_and_options():
     (lambda: Dataset.range(3).concatenate(Dataset.from_tensors("a")), TypeError, "cannot be joined"),
     (lambda: Dataset.range(3).flat_map(lambda x: x), TypeError, "must return a Dataset"),
     (lambda: Dataset.zip((Dataset.range(3), [1])), TypeError, "takes datasets"),
+    (lambda: Dataset.zip(), TypeError, "at least one dataset"),
+    (lambda: Dataset.zip(()), TypeError, "at least one dataset"),
+    (lambda: Dataset.zip({}), TypeError, "at least one dataset"),
+    (lambda: Dataset.zip(Dataset.range(3), datasets=Dataset.range(3)), TypeError, "not both"),
     (lambda: len(Dataset.range(3).repeat()), TypeError, "endless"),
     (lambda: len(Dataset.range(3).filter(lambda x: x > 1)), TypeError, "not known"),
     (lambda: Dataset.from_generator(generated), TypeError, "output_signature")])

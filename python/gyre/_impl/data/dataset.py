@@ -118,10 +118,15 @@ class Dataset:
 
     @staticmethod
     def zip(*args, datasets=None, name=None) -> "Dataset":
-        """Tuples of one element of each dataset; or a structure, given one of datasets."""
+        """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError for none at
+        all, and for both ways of naming them."""
         from gyre._impl.data.transforms import Zip
 
+        if args and datasets is not None:
+            raise TypeError("zip takes datasets one by one, or a structure of them as `datasets`, not both")
         parts = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        if not nest.flatten(parts):
+            raise TypeError("zip takes at least one dataset")
         for part in nest.flatten(parts):
             if not isinstance(part, Dataset):
                 raise TypeError(f"zip takes datasets, not a {type(part).__name__}")
