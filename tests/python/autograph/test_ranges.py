@@ -1,4 +1,5 @@
-"""A `for` over gyre.range counts: the numbers, dtypes and errors are those of the vector, which is not there."""
+"""A `for` over gyre.range counts: the numbers and dtypes are those of the vector, which is not there. Where the vector
+would be an error, since delta leads away from limit, there are no trips."""
 
 import numpy as np
 import pytest
@@ -47,18 +48,42 @@ def test_the_numbers_are_those_of_the_vector(name):
         np.testing.assert_array_equal(got.numpy(), want.numpy())
 
 
-@pytest.mark.parametrize("make", [lambda n: gyre.range(n), lambda n: gyre.range(5, n), lambda n: gyre.range(n, 9, -1)],
-                         ids=["to", "from", "down"])
-def test_ends_that_are_the_wrong_way_round_are_an_error(make):
+AWAY = {
+    "to n": lambda n: gyre.range(n),
+    "from 5": lambda n: gyre.range(5, n),
+    "from below zero": lambda n: gyre.range(-2, n),
+    "in steps": lambda n: gyre.range(1, n, 3),
+    "down": lambda n: gyre.range(n, 9, -1),
+    "by a tensor": lambda n: gyre.range(0, n, n + 4),
+    "of floats": lambda n: gyre.range(0.0, gyre.cast(n, "float32"), 0.3),
+    "of floats down": lambda n: gyre.range(gyre.cast(n, "float32"), 9.0, -0.3),
+}
+
+
+@pytest.mark.parametrize("name", AWAY)
+def test_a_loop_over_a_range_that_leads_away_from_its_end_has_no_trips(name):
+    make = AWAY[name]
+
     @gyre.function
     def loop(n):
-        total = 0
-        for i in make(n):
-            total += i
-        return total
+        trips = 0
+        for _ in make(n):
+            trips += 1
+        return trips
 
+    @gyre.function
+    def loop_with_break(n):
+        trips = 0
+        for _ in make(n):
+            trips += 1
+            if trips > 5:
+                break
+        return trips
+
+    n = gyre.constant(-3)
+    assert int(loop(n)) == int(loop_with_break(n)) == 0
     with pytest.raises(gyre.errors.InvalidArgumentError, match="Requires start .* limit when delta"):
-        loop(gyre.constant(-3))
+        gyre.function(make)(n)
 
 
 def test_a_loop_that_counts_holds_no_vector():
