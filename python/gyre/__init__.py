@@ -8,6 +8,10 @@ what a program does not use is never imported.
 import sys as _sys
 
 from gyre import _gyre
+from gyre._impl import importing as _importing
+
+_importing.install()
+
 from gyre._impl import facade as _facade
 
 _facade.install(_sys.modules[__name__])
