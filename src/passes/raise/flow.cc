@@ -10,6 +10,8 @@ Endpoint Flow::Value(Endpoint e) const {
 int Flow::Maker(Endpoint value) const {
   const auto n = static_cast<NodeId>(function_->nodes.size());
   if (IsFed(value)) return -1;
+  // What units make in place of a Merge goes by their own numbers.
+  if (value.node < n && function_->node(value.node).kind() == OpKind::kMerge) return -1;
   return value.node >= n ? value.node - n : unit_of_node_[value.node];
 }
 

@@ -1,4 +1,5 @@
 // What has no structured form is refused, with the node and the reason.
+#include "absl/strings/str_cat.h"
 #include "passes/raise/text.h"
 
 namespace gyre::testing {
@@ -89,6 +90,21 @@ TEST(RaiseRefusals, AFetchOfAReferenceThatASwitchHandsOn) {
                        {{"p:0"}, {"switch:0", "merge:0"}}),
             "the graph has no structured form: node switch (RefSwitch) is asked for, but hands on "
             "a reference");
+}
+
+// Both always come. That the Merge waits for something else, too, makes no difference.
+TEST(RaiseRefusals, AnIndexOfInputsThatBothCome) {
+  for (const char* const merge : {"Merge(%b, %c)", "Merge(%b, %c, ^%a)"}) {
+    EXPECT_EQ(RaisedText(absl::StrCat(R"(
+      graph {
+        %a = Const() value=float32{1.5}
+        %b = Const() value=float32{7}
+        %c = Const() value=float32{9}
+        %m = )",
+                                      merge, " : (float32, int32)\n}"),
+                         {{}, {"m:0", "m:1"}}),
+              "the graph has no structured form: node m (Merge) is asked which of its inputs came");
+  }
 }
 
 TEST(RaiseRefusals, AFetchOfWhatRunsInALoop) {
