@@ -213,7 +213,6 @@ TEST_F(Entrances, OpenAgainAfterTheWorkerHadNoDescriptors) {
       while ((next = Knock(worker.address(), kToken, kSecond)).ok())
         known.push_back(*std::move(next));
       EXPECT_GT(known.size(), 10u);
-      EXPECT_LT(known.size(), 64u);
       std::vector<Fd> strangers;
       for (int i = 0; i < 200; ++i) {
         for (const int entrance : {0, 1}) {
@@ -221,9 +220,17 @@ TEST_F(Entrances, OpenAgainAfterTheWorkerHadNoDescriptors) {
           if (stranger.ok()) strangers.push_back(*std::move(stranger));
         }
       }
-      // It does not spend its time on those that it cannot let in.
-      const int64_t cpu = worker.CpuNanos(), begin = Now();
-      EXPECT_FALSE(Knock(worker.address(), kToken, kSecond).ok());
+      // It does not spend its time on those that it cannot let in. What ended before gives back its
+      // descriptors by and by, and on a busy machine a knock may fail because it takes too long.
+      int64_t cpu = 0, begin = 0;
+      while (true) {
+        cpu = worker.CpuNanos();
+        begin = Now();
+        next = Knock(worker.address(), kToken, kSecond);
+        if (!next.ok()) break;
+        known.push_back(*std::move(next));
+        ASSERT_LT(known.size(), 64u);
+      }
       EXPECT_LT(worker.CpuNanos() - cpu, (Now() - begin) / 2);
     }
     absl::Status status;
@@ -341,7 +348,7 @@ TEST(Gate, LetsWrongTokensWaitAndCountsThemWithoutTellingThem) {
     wait = std::min(2 * wait, WrongTokens::kMostDelayNanos);
   }
   EXPECT_TRUE(Knock(guarded.address(), kToken, kPatience).ok());
-  EXPECT_EQ(guarded.num_admitted(), 1u);
+  EXPECT_TRUE(Workers::Eventually([&] { return guarded.num_admitted() == 1; }));
   const std::lock_guard lock(guarded.mutex);
   EXPECT_EQ(guarded.log, "1 wrong token, of 127.0.0.1 (1)\n");
 }
@@ -394,7 +401,7 @@ TEST(Gate, SaysWhyNobodyAnswers) {
   std::thread hangs_up([&] {
     while (!ends) (*listener)->Accept();
   });
-  EXPECT_THAT(std::string(Knock(bound.ToString(), kToken, kSecond / 10).status().message()),
+  EXPECT_THAT(std::string(Knock(bound.ToString(), kToken, kPatience).status().message()),
               HasSubstr("hangs up without an answer"));
   ends = true;
   hangs_up.join();

@@ -22,7 +22,9 @@ def axes_of(rank):
 @pytest.mark.parametrize("name", REDUCTIONS)
 @given(st.data(), st.booleans())
 def test_as_numpy(name, data, keepdims):
-    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=4))
+    # The order of a reduction is open: so few that no product of some of them overflows.
+    most = 2 if name == "reduce_prod" else 4
+    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=most))
     logical = name in ("reduce_any", "reduce_all")
     dtype = "bool" if logical else data.draw(st.sampled_from(["float32", "float64"]))
     value = data.draw(hnp.arrays(dtype, shape, elements=None if logical else st.integers(-3, 3)))
