@@ -2,6 +2,7 @@
 
 #include "exec/dataflow/dataflow_engine.h"
 #include "exec/reference/reference_engine.h"
+#include "ir/calls.h"
 #include "ir/saved_attrs.h"
 #include "ops/list/tensor_list.h"
 
@@ -12,18 +13,18 @@ absl::Span<const Engine* const> Engines() {
   return engines;
 }
 
-Surrounding::Kind SurroundingKind(OpKind site, int callee) {
-  switch (site) {
-    case OpKind::kIf:
-    case OpKind::kCase:
+Surrounding::Kind SurroundingKind(const Node& site, int callee) {
+  switch (KindOfCallee(site, callee)) {
+    case CalleeKind::kBranch:
       return Surrounding::Kind::kBranch;
-    case OpKind::kWhile:
-      return callee == 0 ? Surrounding::Kind::kCondition : Surrounding::Kind::kBody;
-    case OpKind::kFor:
+    case CalleeKind::kCondition:
+      return Surrounding::Kind::kCondition;
+    case CalleeKind::kBody:
       return Surrounding::Kind::kBody;
-    default:
-      return Surrounding::Kind::kCall;
+    case CalleeKind::kFunction:
+      break;
   }
+  return Surrounding::Kind::kCall;
 }
 
 void SetMade(const Node& node, Firing& firing) {

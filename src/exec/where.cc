@@ -1,6 +1,7 @@
 #include "exec/where.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/calls.h"
 
 namespace gyre {
 
@@ -10,22 +11,21 @@ std::string NodeText(const Node& node) {
   return text;
 }
 
-std::string CallText(const Node& site, int callee, const Function& function, int64_t trip) {
-  const std::string name = absl::StrCat(" (function ", function.name, ")");
-  const std::string of = absl::StrCat(" of ", site.op_name, " node ", site.name);
-  switch (site.kind()) {
-    case OpKind::kIf:
-      return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", name, of);
-    case OpKind::kCase:
-      return absl::StrCat("\n  in branch ", callee, name, of);
-    case OpKind::kWhile:
-      return absl::StrCat("\n  in iteration ", trip, " of the ", callee == 0 ? "condition" : "body",
-                          name, of);
-    case OpKind::kFor:
-      return absl::StrCat("\n  in iteration ", trip, " of the body", name, of);
-    default:
-      return absl::StrCat("\n  in function ", function.name, ", called by node ", site.name);
+std::string CallText(const Node& site, int callee, const Function& function, int64_t iteration) {
+  const std::string of =
+      absl::StrCat(" (function ", function.name, ") of ", site.op_name, " node ", site.name);
+  switch (KindOfCallee(site, callee)) {
+    case CalleeKind::kBranch:
+      if (site.kind() == OpKind::kCase) return absl::StrCat("\n  in branch ", callee, of);
+      return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", of);
+    case CalleeKind::kCondition:
+      return absl::StrCat("\n  in iteration ", iteration, " of the condition", of);
+    case CalleeKind::kBody:
+      return absl::StrCat("\n  in iteration ", iteration, " of the body", of);
+    case CalleeKind::kFunction:
+      break;
   }
+  return absl::StrCat("\n  in function ", function.name, ", called by node ", site.name);
 }
 
 }  // namespace gyre

@@ -11,7 +11,7 @@ namespace gyre {
 // "\n  at node x (Mul), written at model.py:12".
 std::string NodeText(const Node& node);
 // "\n  in iteration 3 of the body (function f) of While node y": that something stands in
-// `function`, the callee of `site` with this number; `trip` counts where the site is a loop.
-std::string CallText(const Node& site, int callee, const Function& function, int64_t trip);
+// `function`, the callee of `site` with this number; `iteration` counts where the site is a loop.
+std::string CallText(const Node& site, int callee, const Function& function, int64_t iteration);
 
 }  // namespace gyre

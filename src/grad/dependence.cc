@@ -15,7 +15,7 @@ namespace {
 
 // A plain op hands on what comes in, unless it says that it does not. Ops that nobody knows, or
 // that refuse, count as such that do: whoever comes by them has to be told.
-bool HandsOn(const Node& node) {
+bool CarriesDerivative(const Node& node) {
   if (node.op == nullptr) return true;
   const Gradient& gradient = node.op->gradient;
   return gradient.rule != nullptr || gradient.not_differentiable.empty() || gradient.refuses;
@@ -102,13 +102,10 @@ Dependence::Matrix Dependence::OfSite(const Node& node) const {
   const size_t first = NumSelectorInputs(node);
   Matrix site(node.num_outputs(), std::vector<bool>(node.inputs.size()));
   for (const Callee& callee : CalleesOf(program_, node)) {
-    if (callee.role == "cond") continue;
+    if (callee.is_condition()) continue;
     Matrix body = OfFunction(callee.function.name);
-    // For's body has the index in front.
-    if (node.kind() == OpKind::kFor) {
-      for (auto& row : body) row.erase(row.begin());
-    }
-    if (node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor) Close(body);
+    for (auto& row : body) row.erase(row.begin(), row.begin() + NumCounterArgs(node));
+    if (IsLoop(node.kind())) Close(body);
     for (size_t o = 0; o < std::min(site.size(), body.size()); ++o) {
       for (size_t i = 0; i < body[o].size() && first + i < site[o].size(); ++i) {
         if (body[o][i]) site[o][first + i] = true;
@@ -123,7 +120,7 @@ std::vector<bool> Dependence::Outputs(const Node& node, const std::vector<bool>&
   if (!Any(inputs)) return outputs;
   const std::vector<bool> can = Differentiable(node.signature.outputs);
   if (!IsStructured(node.kind())) {
-    if (!HandsOn(node)) return outputs;
+    if (!CarriesDerivative(node)) return outputs;
     const std::vector<bool> may = Differentiable(node.signature.inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] && may[i]) return can;
@@ -143,7 +140,7 @@ std::vector<bool> Dependence::Inputs(const Node& node, const std::vector<bool>& 
   std::vector<bool> inputs(node.inputs.size());
   if (!Any(outputs)) return inputs;
   const std::vector<bool> can = Differentiable(node.signature.inputs);
-  if (!IsStructured(node.kind())) return HandsOn(node) ? can : inputs;
+  if (!IsStructured(node.kind())) return CarriesDerivative(node) ? can : inputs;
   const Matrix site = OfSite(node);
   for (size_t o = 0; o < outputs.size(); ++o) {
     if (outputs[o]) Join(inputs, site[o]);
@@ -172,7 +169,7 @@ std::vector<Dependence::ArgSet> Dependence::ArgsOfOutputs(
     }
     return outputs;
   }
-  if (!HandsOn(node)) return outputs;
+  if (!CarriesDerivative(node)) return outputs;
   const std::vector<bool> may = Differentiable(node.signature.inputs);
   ArgSet all;
   for (size_t i = 0; i < inputs.size(); ++i) {

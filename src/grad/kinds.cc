@@ -188,8 +188,8 @@ KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
     kinds = inputs[0].parts;
     kinds.resize(node.num_outputs());
     if (gets_or_zeros) JoinRow(kinds, {inputs.begin() + 1, inputs.end()});
-  } else if (absl::StartsWith(node.op_name, "Identity") && inputs.size() == kinds.size()) {
-    kinds = inputs;
+  } else if (HandsOn(node) && inputs.size() >= kinds.size()) {
+    kinds.assign(inputs.begin(), inputs.begin() + node.num_outputs());
   } else if (kinds.size() == 1 && node.signature.outputs[0].dtype == DType::kVariant) {
     for (const Kind& input : inputs) kinds[0] = Join(kinds[0], input);  // sums, choices
   }
@@ -197,13 +197,13 @@ KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
 }
 
 KindRow Kinds::OutputsOfSite(const Node& node, const KindRow& args) {
-  const bool is_loop = node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor;
+  const bool is_loop = IsLoop(node.kind());
   KindRow outputs = is_loop ? args : KindRow(node.num_outputs());
   for (const Callee& callee : CalleesOf(program_, node)) {
-    if (callee.role == "cond") continue;
+    if (callee.is_condition()) continue;
     for (bool changed = true; changed;) {
       KindRow inputs = is_loop ? outputs : args;
-      if (node.kind() == OpKind::kFor) inputs.insert(inputs.begin(), Kind());
+      inputs.insert(inputs.begin(), NumCounterArgs(node), Kind());
       const KindRow before = outputs;
       JoinRow(outputs, Results(callee.function.name, inputs));
       changed = is_loop && outputs != before;

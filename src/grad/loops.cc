@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/pass_through.h"
 #include "base/status.h"
 #include "grad/memory_policy.h"
 #include "grad/product_sums.h"
@@ -57,7 +58,7 @@ class Loop {
       : body_(body),
         transform_(body.transform()),
         site_(site),
-        first_arg_(site.kind() == OpKind::kFor ? 1 : 0),
+        first_arg_(NumCounterArgs(site)),
         inits_(site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()) {}
 
   absl::Status Run() {
@@ -67,7 +68,7 @@ class Loop {
     if (callees.size() == 2) {
       GYRE_ASSIGN_OR_RETURN(condition_, transform_.Find(callees[0].function));
     }
-    invariant_ = InvariantVars(*function_, first_arg_);
+    invariant_ = InvariantVariables(*function_, first_arg_);
     GYRE_RETURN_IF_ERROR(ChooseSeeds());
     GYRE_ASSIGN_OR_RETURN(gradient_, transform_.Differentiate(*function_, Request()));
     saved_.emplace(gradient_->forward, first_arg_, transform_.ShapesOf(function_->name),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/pass_through.h"
 #include "base/hash_map.h"
 
 namespace gyre::grad {
@@ -15,28 +16,14 @@ bool IsCount(DType dtype) {
   return dtype == DType::kBool || dtype == DType::kInt32 || dtype == DType::kInt64;
 }
 
-Endpoint PastIdentities(const Function& function, Endpoint e) {
-  while (function.node(e.node).kind() == OpKind::kIdentity) e = function.node(e.node).inputs[0];
-  return e;
-}
-
 }  // namespace
-
-std::vector<bool> InvariantVars(const Function& body, int first_arg) {
-  std::vector<bool> invariant;
-  for (size_t i = 0; i < body.results.size(); ++i) {
-    const Endpoint arg{body.arg_nodes[first_arg + i], 0};
-    invariant.push_back(PastIdentities(body, body.results[i].value) == arg);
-  }
-  return invariant;
-}
 
 SavedValues::SavedValues(const Function& body, int first_arg, const FunctionShapes& shapes,
                          const std::vector<Endpoint>& needed)
     : body_(body),
       first_arg_(first_arg),
       shapes_(shapes),
-      invariant_(InvariantVars(body, first_arg)) {
+      invariant_(InvariantVariables(body, first_arg)) {
   for (size_t i = 0; i < body.results.size(); ++i)
     args_[Arg(static_cast<int>(i))] = static_cast<int>(i);
   for (size_t i = 0; i < body.results.size(); ++i)

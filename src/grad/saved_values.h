@@ -22,10 +22,6 @@ struct Counter {
   bool subtracts = false;
 };
 
-// By variable: whether every trip of a loop hands it on as it is. The variables of `body` begin at
-// argument `first_arg`.
-std::vector<bool> InvariantVars(const Function& body, int first_arg);
-
 class SavedValues {
  public:
   // `body`: of variables that begin at argument `first_arg`; result i is that of variable i.

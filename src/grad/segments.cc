@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/pass_through.h"
 #include "base/status.h"
 #include "grad/memory_policy.h"
 #include "grad/saved_values.h"
@@ -32,7 +33,7 @@ absl::StatusOr<Segments> Segments::Make(Transform& transform, const Node& loop) 
     return absl::InvalidArgumentError(absl::StrCat("'", cond->name, "' is no condition of a loop"));
   segments.cond_ = cond->name;
   segments.cond_type_ = cond->results[0].dtype;
-  segments.invariant_ = InvariantVars(*segments.body_, 0);
+  segments.invariant_ = InvariantVariables(*segments.body_, 0);
   for (const FunctionResult& result : segments.body_->results)
     segments.types_.push_back(result.dtype);
   return segments;

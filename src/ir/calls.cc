@@ -10,14 +10,6 @@
 namespace gyre {
 namespace {
 
-void AddCallee(const Node& node, absl::string_view role, std::vector<Callee>& callees) {
-  if (const auto* ref = node.attrs.Get<FunctionRef>(role)) {
-    callees.push_back({role, *ref});
-  } else if (const auto* refs = node.attrs.Get<std::vector<FunctionRef>>(role)) {
-    for (const FunctionRef& each : *refs) callees.push_back({role, each});
-  }
-}
-
 // Tarjan's algorithm for strongly connected components ("Depth-first search and linear graph
 // algorithms", 1972), with the recursion on a heap stack: files may nest calls as deep as they
 // like.
@@ -114,13 +106,13 @@ std::vector<DType> DTypes(const std::vector<NodeSignature::Slot>& slots, size_t 
 absl::Status TypesFit(const Callee& callee, const Function& function, absl::string_view what,
                       const std::vector<DType>& have, const std::vector<DType>& want) {
   if (have.size() != want.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(callee.role, " ", function.name, " has ",
+    return absl::InvalidArgumentError(absl::StrCat(callee.attr, " ", function.name, " has ",
                                                    have.size(), " ", what, "s, but ", want.size(),
                                                    " are needed"));
   }
   for (size_t i = 0; i < have.size(); ++i) {
     if (have[i] == want[i] || have[i] == DType::kInvalid) continue;
-    return absl::InvalidArgumentError(absl::StrCat(what, " ", i, " of ", callee.role, " ",
+    return absl::InvalidArgumentError(absl::StrCat(what, " ", i, " of ", callee.attr, " ",
                                                    function.name, " is ", DTypeName(have[i]),
                                                    ", but ", DTypeName(want[i]), " is needed"));
   }
@@ -131,32 +123,30 @@ absl::Status TypesFit(const Callee& callee, const Function& function, absl::stri
 
 std::vector<Callee> CalleesOf(const Program& program, const Node& node) {
   std::vector<Callee> callees;
-  switch (node.kind()) {
-    case OpKind::kIf:
-      AddCallee(node, "then_branch", callees);
-      AddCallee(node, "else_branch", callees);
-      break;
-    case OpKind::kCase:
-      AddCallee(node, "branches", callees);
-      break;
-    case OpKind::kWhile:
-      AddCallee(node, "cond", callees);
-      AddCallee(node, "body", callees);
-      break;
-    case OpKind::kFor:
-      AddCallee(node, "body", callees);
-      break;
-    case OpKind::kCall:
-    case OpKind::kSymbolicGradient:
-      AddCallee(node, "f", callees);
-      break;
-    default:
-      if (node.op == nullptr && program.FindFunction(node.op_name) != nullptr) {
-        callees.push_back({"f", {node.op_name, std::make_shared<const AttrMap>(node.attrs)}});
-      }
-      break;
+  if (node.op == nullptr) {
+    if (program.FindFunction(node.op_name) != nullptr) {
+      callees.push_back({"f",
+                         CalleeKind::kFunction,
+                         {node.op_name, std::make_shared<const AttrMap>(node.attrs)}});
+    }
+    return callees;
+  }
+  for (const Structure::Functions& functions : node.op->structure.functions) {
+    if (const auto* one = node.attrs.Get<FunctionRef>(functions.attr)) {
+      callees.push_back({functions.attr, functions.kind, *one});
+    } else if (const auto* all = node.attrs.Get<std::vector<FunctionRef>>(functions.attr)) {
+      for (const FunctionRef& each : *all)
+        callees.push_back({functions.attr, functions.kind, each});
+    }
   }
   return callees;
+}
+
+CalleeKind KindOfCallee(const Node& node, int number) {
+  if (node.op == nullptr || node.op->structure.functions.empty()) return CalleeKind::kFunction;
+  const auto& functions = node.op->structure.functions;
+  // A list of functions is the last attribute.
+  return functions[std::min<size_t>(number, functions.size() - 1)].kind;
 }
 
 namespace {
@@ -187,29 +177,43 @@ std::vector<std::string> NamedFunctions(const Function& function) {
 }
 
 int NumSelectorInputs(const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      return 1;
-    case OpKind::kFor:
-      return 3;
-    case OpKind::kCall:
-      return node.op_name == "RemoteCall" ? 1 : 0;
-    default:
-      return 0;
-  }
+  return node.op == nullptr ? 0 : node.op->structure.num_selectors;
+}
+
+int NumCounterArgs(const Node& node) {
+  return node.op == nullptr ? 0 : node.op->structure.num_counters;
+}
+
+int ArgOfInput(const Node& node, int input) {
+  const int selectors = NumSelectorInputs(node);
+  return input < selectors ? -1 : input - selectors + NumCounterArgs(node);
+}
+
+int InputOfArg(const Node& node, int arg) {
+  const int counters = NumCounterArgs(node);
+  return arg < counters ? -1 : arg - counters + NumSelectorInputs(node);
+}
+
+bool HandsOn(const Node& node) { return node.op != nullptr && node.op->traits.hands_on; }
+
+Node WithoutEffects(const OpLookup& ops, Node node) {
+  if (node.op == nullptr || node.op->structure.stateless.empty()) return node;
+  node.op = ops.Find(node.op->structure.stateless);
+  node.op_name = node.op->name;
+  return node;
 }
 
 absl::Status CheckArguments(const Node& node, const Callee& callee, const Function& function) {
-  std::vector<DType> want = DTypes(node.signature.inputs, NumSelectorInputs(node));
-  if (node.kind() == OpKind::kFor) want.insert(want.begin(), DType::kInt32);
+  std::vector<DType> want(NumCounterArgs(node), DType::kInt32);
+  for (const DType dtype : DTypes(node.signature.inputs, NumSelectorInputs(node)))
+    want.push_back(dtype);
   std::vector<DType> have;
   for (const FunctionArg& arg : function.args) have.push_back(arg.dtype);
   return TypesFit(callee, function, "argument", have, want);
 }
 
 absl::Status CheckResults(const Node& node, const Callee& callee, const Function& function) {
-  if (callee.role == "cond") {
+  if (callee.is_condition()) {
     if (function.results.size() == 1) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("Expected a single scalar return value from ",
                                                    node.op_name, " cond, got ",

@@ -1,5 +1,5 @@
-// Which functions a node calls, and how: one place that knows the attributes of If, Case, While,
-// For and calls.
+// Structured nodes: which functions If, Case, While, For and calls run, and what goes from the node
+// to them and back. What differs between their ops the ops say themselves (OpDef::structure).
 #pragma once
 
 #include <set>
@@ -13,14 +13,19 @@
 namespace gyre {
 
 struct Callee {
-  absl::string_view role;  // "then_branch", "cond", …; "f" for a call
+  absl::string_view attr;  // "then_branch", "cond", …; "f" for a call
+  CalleeKind kind;
   FunctionRef function;
+
+  bool is_condition() const { return kind == CalleeKind::kCondition; }
 };
 
-// In the order of the op's attributes. Empty for nodes that call nothing. A node whose op is
-// unknown but whose op_name is a function of `program` is a call of that function, with the node's
-// attributes as the function's.
+// In the order in which the op's structure names them: a loop's body comes last. Empty for nodes
+// that call nothing. A node whose op is unknown but whose op_name is a function of `program` is a
+// call of that function, with the node's attributes as the function's.
 std::vector<Callee> CalleesOf(const Program& program, const Node& node);
+// How the node runs the one with this number.
+CalleeKind KindOfCallee(const Node& node, int number);
 
 // Of a call, or a function: it stays a call.
 inline constexpr absl::string_view kNoInlineAttr = "_noinline";
@@ -31,9 +36,20 @@ inline constexpr absl::string_view kNoInlineAttr = "_noinline";
 std::vector<std::string> NamedFunctions(const Node& node);
 std::vector<std::string> NamedFunctions(const Function& function);
 
-// How many leading inputs of a calling node are not arguments of its functions: the predicate of
-// If, the index of Case, start, limit and delta of For, the target of RemoteCall.
+// How many leading inputs of a structured node are not arguments of its functions: the predicate
+// of If, the index of Case, start, limit and delta of For, the target of RemoteCall.
 int NumSelectorInputs(const Node& node);
+// How many leading arguments of its functions the node makes itself: the index of For.
+int NumCounterArgs(const Node& node);
+// The argument of its functions that an input of the node becomes; -1: none, it selects.
+int ArgOfInput(const Node& node, int input);
+// And the input that is this argument, at first if the node is a loop; -1: none, it counts.
+int InputOfArg(const Node& node, int arg);
+
+// Output i is input i, whatever else the node does.
+bool HandsOn(const Node& node);
+// The same node, of the op that has no effects; as it is where there is no such op.
+Node WithoutEffects(const OpLookup& ops, Node node);
 
 // INVALID_ARGUMENT unless `function` takes as many arguments as `node` passes to it, of the same
 // types. Types that a generic function leaves open fit all.

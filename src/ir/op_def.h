@@ -107,6 +107,9 @@ constexpr bool IsPrimitive(OpKind kind) {
   }
 }
 
+// Runs a body again and again.
+constexpr bool IsLoop(OpKind kind) { return kind == OpKind::kWhile || kind == OpKind::kFor; }
+
 // If, Case, While, For or a call.
 constexpr bool IsStructured(OpKind kind) {
   switch (kind) {
@@ -138,6 +141,8 @@ struct OpTraits {
   bool commutative = false;
   bool aggregate = false;
   bool allows_uninitialized_input = false;
+  // Output i is input i, whatever else the op does.
+  bool hands_on = false;
   // Hands its input on untouched: given a reference where a value is expected, it passes the
   // reference on, and the variable is read where the value is used.
   bool forwards = false;
@@ -152,6 +157,28 @@ struct OpTraits {
   bool keeps_for_gradients = false;
   // With Effect::kIo: runs code of the host, which may do anything to any resource.
   bool calls_host = false;
+};
+
+// How a node runs a function that it names.
+enum class CalleeKind : uint8_t {
+  kBranch,     // one of them, once
+  kCondition,  // before each iteration: its result says whether there is one
+  kBody,       // once an iteration: its results are the variables of the next
+  kFunction,   // once
+};
+
+// The functions of a structured node, and what it hands them. Its inputs are selectors, then
+// arguments or variables, one for each argument of its functions but the counters; its outputs are
+// the results of a branch, of the function, or of the last body.
+struct Structure {
+  struct Functions {
+    absl::string_view attr;  // a function, or a list of them
+    CalleeKind kind;
+  };
+  std::vector<Functions> functions = {};
+  int num_selectors = 0;  // the predicate of If, the index of Case, the bounds of For, …
+  int num_counters = 0;   // leading arguments of the functions that the node makes: For's index
+  absl::string_view stateless = {};  // the op that is the same without effects; empty: none
 };
 
 // What may make a node's kernel fail, but for a lack of memory.
@@ -204,6 +231,7 @@ struct OpDef {
   std::string doc;  // one sentence
   OpKind kind = OpKind::kPlain;
   OpTraits traits;
+  Structure structure;
   ShapeFn shape = nullptr;
   Gradient gradient;
   Batch batch;

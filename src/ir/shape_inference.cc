@@ -271,7 +271,7 @@ class Look {
     const size_t selectors = std::min<size_t>(NumSelectorInputs(node), inputs.size());
     std::vector<ValueInfo> arguments(inputs.begin() + selectors, inputs.end());
     ValueInfos results;
-    if (node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor) {
+    if (IsLoop(node.kind())) {
       results = Loop(node, callees, std::move(arguments));
     } else {
       for (const Callee& callee : callees) {
@@ -294,11 +294,10 @@ class Look {
   // What the variables of a loop may be at the start of any iteration, and so at its end.
   ValueInfos Loop(const Node& node, const std::vector<Callee>& callees,
                   std::vector<ValueInfo> variables) {
-    const bool counts = node.kind() == OpKind::kFor;
+    const int num_counters = NumCounterArgs(node);
     const size_t n = variables.size();
     const auto arguments = [&](const std::vector<ValueInfo>& values) {
-      std::vector<ValueInfo> all;
-      if (counts) all.push_back({PartialShape::Scalar(), {}, {}, {}});
+      std::vector<ValueInfo> all(num_counters, {PartialShape::Scalar(), {}, {}, {}});
       all.insert(all.end(), values.begin(), values.end());
       return all;
     };
@@ -308,7 +307,7 @@ class Look {
     while (changed) {
       ValueInfos next;
       for (const Callee& callee : callees) {
-        if (callee.role == "cond") {
+        if (callee.is_condition()) {
           (void)inference_.Call(callee.function, arguments(*state),
                                 1);  // for the facts about its own nodes
         } else {

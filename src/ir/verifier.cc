@@ -322,7 +322,7 @@ absl::Status NoPrimitives(const Program&, const Function&, const Node& node) {
 absl::Status CalleesExist(const Program& program, const Function&, const Node& node) {
   for (const Callee& callee : CalleesOf(program, node)) {
     if (program.FindFunction(callee.function.name) == nullptr) {
-      return absl::NotFoundError(absl::StrCat(callee.role, " is function ", callee.function.name,
+      return absl::NotFoundError(absl::StrCat(callee.attr, " is function ", callee.function.name,
                                               ", which does not exist"));
     }
   }

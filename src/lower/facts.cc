@@ -1,15 +1,14 @@
 #include "lower/facts.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/order.h"
+#include "analysis/pass_through.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
-#include "ir/data_order.h"
 #include "ir/type_attrs.h"
 
 namespace gyre::lower {
@@ -30,39 +29,6 @@ std::string NodeText(const Node& node) {
 }
 
 }  // namespace
-
-std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed) {
-  const size_t n = function.nodes.size();
-  std::vector<int> pending(n, 0);
-  std::vector<std::vector<NodeId>> consumers(n);
-  const auto add_edge = [&](NodeId source, NodeId target) {
-    if (!needed[source]) return;
-    consumers[source].push_back(target);
-    ++pending[target];
-  };
-  for (const Node& node : function.nodes) {
-    if (!needed[node.id]) continue;
-    for (const Endpoint& e : node.inputs) {
-      if (!IsBackEdge(function.node(e.node), node)) add_edge(e.node, node.id);
-    }
-    for (const NodeId control : node.control_inputs) add_edge(control, node.id);
-  }
-  // The smallest id first: a function whose nodes are in order keeps it.
-  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
-  for (const Node& node : function.nodes) {
-    if (needed[node.id] && pending[node.id] == 0) ready.push(node.id);
-  }
-  std::vector<NodeId> order;
-  while (!ready.empty()) {
-    SpendWork(1 + static_cast<int64_t>(consumers[ready.top()].size()));
-    order.push_back(ready.top());
-    ready.pop();
-    for (const NodeId consumer : consumers[order.back()]) {
-      if (--pending[consumer] == 0) ready.push(consumer);
-    }
-  }
-  return order;
-}
 
 absl::Status CheckCallees(const Program& program, const Node& node) {
   const std::vector<Callee> callees = CalleesOf(program, node);
@@ -142,7 +108,7 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
   const std::vector<bool> needed = NeededNodes(function, signature);
   const std::vector<bool> for_results =
       NeededNodes(function, {.feeds = {}, .fetches = signature.fetches, .targets = {}});
-  facts.order = OrderNeeded(function, needed);
+  facts.order = ProducersFirst(function, needed);
   facts.has_effect.resize(n);
   facts.must_run.resize(n);
   facts.uses_arg.resize(function.args.size());
@@ -262,17 +228,14 @@ int ProgramFacts::PassedArgument(const Function& function, int result, int depth
 int ProgramFacts::FollowToArgument(const Function& function, Endpoint e, int depth) {
   while (true) {
     const Node& node = function.node(e.node);
-    if (node.kind() == OpKind::kArg) {
-      const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
-      const bool exists = index >= 0 && index < static_cast<int64_t>(function.args.size());
-      return exists ? static_cast<int>(index) : -1;
-    }
-    if (node.kind() != OpKind::kCall && node.kind() != OpKind::kWhile) return -1;
+    if (node.kind() == OpKind::kArg) return ArgumentOf(function, e);
+    if (node.kind() != OpKind::kCall && !IsLoop(node.kind())) return -1;
     if (!CalleesFit(node) || SiteFinishes(node)) return -1;
     const Function* callee = program_.FindFunction(CalleesOf(program_, node).back().function.name);
     const int argument = PassedArgument(*callee, e.slot, depth + 1);
-    if (argument < 0 || (node.kind() == OpKind::kWhile && argument != e.slot)) return -1;
-    e = node.inputs[argument + NumSelectorInputs(node)];
+    const int input = argument < 0 ? -1 : InputOfArg(node, argument);
+    if (input < 0 || (IsLoop(node.kind()) && argument != e.slot + NumCounterArgs(node))) return -1;
+    e = node.inputs[input];
   }
 }
 

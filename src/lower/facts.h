@@ -20,10 +20,6 @@
 
 namespace gyre::lower {
 
-// The nodes that `needed` counts, producers first: by data and by control edges, the back edges of
-// loops left out. Shorter than it should be if nodes wait for each other.
-std::vector<NodeId> OrderNeeded(const Function& function, const std::vector<bool>& needed);
-
 struct FunctionFacts {
   // Its body may stand in place of its call: it has known ops, no primitives and no references, and
   // what it calls exists and fits.

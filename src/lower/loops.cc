@@ -83,14 +83,13 @@ class LoopLowering {
   }
 
   void CollectVariables() {
-    const int first_arg = is_for_ ? 1 : 0;
     bool opens = false;
     for (int i = num_selectors_; i < static_cast<int>(site_.inputs.size()); ++i) {
       const int number = i - num_selectors_;
       Variable variable{.name = absl::StrCat(number), .initial = site_.inputs[i]};
       variable.is_invariant =
           body_use_.function != nullptr &&
-          x_.facts().PassedArgument(*body_use_.function, number) == number + first_arg;
+          x_.facts().PassedArgument(*body_use_.function, number) == ArgOfInput(*site_.node, i);
       opens |= !variable.is_invariant;
       variables_.push_back(std::move(variable));
     }

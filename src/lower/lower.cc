@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/order.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -135,7 +136,7 @@ class Driver {
   }
 
   absl::Status AddNodes() {
-    const std::vector<NodeId> order = OrderNeeded(function_, kept_);
+    const std::vector<NodeId> order = ProducersFirst(function_, kept_);
     if (order.size() != static_cast<size_t>(std::count(kept_.begin(), kept_.end(), true))) {
       return absl::InvalidArgumentError(
           "the graph has nodes that wait for each other and are no loop");
@@ -318,9 +319,7 @@ class Driver {
 }  // namespace
 }  // namespace lower
 
-bool LoweredScope::is_loop() const {
-  return site != nullptr && (site->kind() == OpKind::kWhile || site->kind() == OpKind::kFor);
-}
+bool LoweredScope::is_loop() const { return site != nullptr && IsLoop(site->kind()); }
 
 absl::StatusOr<Lowered> Lower(const Program& program, const Function& function,
                               const RunSignature& signature, const LowerOptions& options) {

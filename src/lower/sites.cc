@@ -196,8 +196,7 @@ CalleeUse Expander::Prepare(const Site& site, const Body& body, int number) {
   use.depth = body.depth + 1;
   use.path = site.path;
   use.scope = body.scope;
-  const bool is_loop = site.node->kind() == OpKind::kWhile || site.node->kind() == OpKind::kFor;
-  if (use.is_inlined || is_loop) {
+  if (use.is_inlined || IsLoop(site.node->kind())) {
     use.scope = static_cast<int>(scopes_.size());
     scopes_.push_back({body.scope, site.node, number, use.function});
   }
@@ -253,7 +252,7 @@ Expansion Expander::CallFunction(const CalleeUse& use, const std::vector<Value>&
   }
   if (place.is_gated() && !controls.gated) controls.nodes.push_back(place.pivot);
   const NodeId id =
-      EmitCall(use.callee, emitter_.UniqueName(absl::StrCat(use.path, "/", use.callee.role)),
+      EmitCall(use.callee, emitter_.UniqueName(absl::StrCat(use.path, "/", use.callee.attr)),
                inputs, results, std::move(controls.nodes), {use.site, use.scope, true, use.number});
   Expansion expansion;
   for (size_t i = 0; i < results.size(); ++i) {

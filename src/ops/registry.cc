@@ -16,6 +16,7 @@ void OpRegistry::Add(OpRegistration registration) {
   def->doc = std::string(registration.doc);
   def->kind = registration.kind;
   def->traits = registration.traits;
+  def->structure = std::move(registration.structure);
   def->shape = registration.shape;
   def->gradient = std::move(registration.gradient);
   def->batch = registration.batch;

@@ -22,6 +22,7 @@ struct OpRegistration {
   absl::string_view doc;     // one sentence
   OpKind kind = OpKind::kPlain;
   OpTraits traits = {};
+  Structure structure = {};
   ShapeFn shape = nullptr;
   Gradient gradient = {};
   Batch batch = {};

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/failure.h"
+#include "analysis/pass_through.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -130,9 +131,8 @@ class Hoister {
       if (IsOpaque(rewrite.function())) continue;
       const Body body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
       for (const NodeId id : body.order) {
-        const OpKind kind = rewrite.node(id).kind();
-        const bool is_loop = kind == OpKind::kWhile || kind == OpKind::kFor;
-        if (is_loop && !body.is_fixed[id]) GYRE_RETURN_IF_ERROR(HoistOutOf(id, rewrite));
+        if (IsLoop(rewrite.node(id).kind()) && !body.is_fixed[id])
+          GYRE_RETURN_IF_ERROR(HoistOutOf(id, rewrite));
       }
       GYRE_RETURN_IF_ERROR(edit_.Take(name, std::move(rewrite)));
     }
@@ -140,15 +140,6 @@ class Hoister {
   }
 
  private:
-  // The loop's variables that no trip changes.
-  static std::vector<bool> FixedVariables(const Node& loop, const Function& body) {
-    const int shift = loop.kind() == OpKind::kFor ? 1 : 0;
-    std::vector<bool> fixed;
-    for (size_t i = 0; i < body.results.size(); ++i)
-      fixed.push_back(body.results[i].value == Endpoint{body.arg_nodes[i + shift], 0});
-    return fixed;
-  }
-
   static bool MakesATrip(const Node& loop, const Rewrite& caller) {
     if (loop.kind() != OpKind::kFor) return false;
     std::vector<int64_t> bounds;
@@ -164,17 +155,17 @@ class Hoister {
     const Node loop = caller.node(id);
     if (!SiteEdit::CanChange(edit_, effects_, counts_, loop)) return absl::OkStatus();
     const std::vector<Callee> callees = CalleesOf(edit_.program(), loop);
-    const std::vector<bool> fixed = FixedVariables(loop, *edit_.Find(callees.back().function.name));
+    const int num_counters = NumCounterArgs(loop);
+    const std::vector<bool> fixed =
+        InvariantVariables(*edit_.Find(callees.back().function.name), num_counters);
     std::vector<std::unique_ptr<Invariants>> found;
     bool any = false;
     for (const Callee& callee : callees) {
-      const bool is_cond = callee.role == "cond";
-      const int shift = loop.kind() == OpKind::kFor ? 1 : 0;
-      std::vector<int> args(shift, -1);
+      std::vector<int> args(num_counters, -1);
       for (size_t i = 0; i < fixed.size(); ++i) args.push_back(fixed[i] ? static_cast<int>(i) : -1);
-      found.push_back(std::make_unique<Invariants>(*edit_.Find(callee.function.name), effects_,
-                                                   callee.function.name, args,
-                                                   is_cond || MakesATrip(loop, caller), shapes_));
+      found.push_back(std::make_unique<Invariants>(
+          *edit_.Find(callee.function.name), effects_, callee.function.name, args,
+          callee.is_condition() || MakesATrip(loop, caller), shapes_));
       any |= !found.back()->frontier().empty();
     }
     return any ? Move(loop, found, caller) : absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/pass_through.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -18,27 +19,18 @@ using passes::Body;
 using passes::Rewrite;
 using passes::StagedEdit;
 
-// Which argument result `result` is; -1: it is none.
-int PassedArgument(const Function& function, int result) {
-  const Node& node = function.node(function.results[result].value.node);
-  if (node.kind() != OpKind::kArg) return -1;
-  return static_cast<int>(node.attrs.GetOr<int64_t>("index", -1));
-}
-
 // The input that output `slot` of `site` always equals; -1: there is none.
 int PassedInput(const StagedEdit& edit, const Node& site, int slot) {
-  const std::vector<Callee> callees = CalleesOf(edit.program(), site);
   int passed = -1;
-  for (const Callee& callee : callees) {
-    if (callee.role == "cond") continue;
-    const int argument = PassedArgument(*edit.Find(callee.function.name), slot);
+  for (const Callee& callee : CalleesOf(edit.program(), site)) {
+    if (callee.is_condition()) continue;
+    const Function& function = *edit.Find(callee.function.name);
+    const int argument = ArgumentOf(function, function.results[slot].value);
     if (argument < 0 || (passed >= 0 && argument != passed)) return -1;
     passed = argument;
   }
-  if (site.kind() == OpKind::kFor) --passed;  // the first argument is the loop's index
-  const bool is_loop = site.kind() == OpKind::kFor || site.kind() == OpKind::kWhile;
-  if (passed < 0 || (is_loop && passed != slot)) return -1;
-  return passed + NumSelectorInputs(site);
+  if (passed < 0 || (IsLoop(site.kind()) && passed != slot + NumCounterArgs(site))) return -1;
+  return InputOfArg(site, passed);
 }
 
 // Values that somebody reads, or may want to have later.

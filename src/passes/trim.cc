@@ -57,7 +57,7 @@ class Needs {
   const Site& site(int i) const { return sites_[i]; }
 
   // Of a site: whether argument or output i is needed; the same for all of its functions.
-  bool NeedsArg(const Site& site, int i) const;
+  bool NeedsInput(const Site& site, int input) const;
   bool NeedsOutput(const Site& site, int i) const;
 
  private:
@@ -91,12 +91,7 @@ class Needs {
   const Node& NodeOf(const Site& site) const {
     return entries_[site.caller].function->node(site.node);
   }
-  // How many arguments of a callee come before those of the site: the index of a For.
-  int Shift(const Site& site) const { return NodeOf(site).kind() == OpKind::kFor ? 1 : 0; }
-  bool IsLoop(const Site& site) const {
-    const OpKind kind = NodeOf(site).kind();
-    return kind == OpKind::kWhile || kind == OpKind::kFor;
-  }
+  bool Repeats(const Site& site) const { return IsLoop(NodeOf(site).kind()); }
 
   const Program& program_;
   std::vector<Entry> entries_;
@@ -254,18 +249,17 @@ void Needs::FollowNode(const Entry& entry, int number, NodeId id) {
     return;
   }
   const Site& site = sites_[site_number];
-  const int selectors = NumSelectorInputs(node);
   const bool waits = entry.body.effects[id].IsOrdered();
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
     const Endpoint e = node.inputs[i];
-    if (i < selectors || NeedsArg(site, i - selectors)) {
+    if (NeedsInput(site, i)) {
       Ask({What::kOutput, number, e.node, e.slot});
     } else if (waits) {
       Ask({What::kBefore, number, e.node});
     }
   }
-  if (node.kind() == OpKind::kFor) Ask({What::kArg, site.callees[0], 0});
-  if (node.kind() == OpKind::kWhile) Ask({What::kResult, site.callees[0], 0});
+  for (int i = 0; i < NumCounterArgs(node); ++i) Ask({What::kArg, site.callees[0], i});
+  if (KindOfCallee(node, 0) == CalleeKind::kCondition) Ask({What::kResult, site.callees[0], 0});
 }
 
 void Needs::FollowOutput(const Entry& entry, Endpoint e) {
@@ -281,12 +275,12 @@ void Needs::FollowArg(int number, int arg) {
     if (Mark(site.args, arg)) {
       for (const int callee : site.distinct) Ask({What::kArg, callee, arg});
     }
-    const int i = arg - Shift(site);
-    if (i < 0) continue;
-    if (IsLoop(site)) Ask({What::kResult, site.callees.back(), i});
-    if (!entries_[site.caller].nodes[site.node]) continue;
     const Node& node = NodeOf(site);
-    const Endpoint e = node.inputs[i + NumSelectorInputs(node)];
+    const int input = InputOfArg(node, arg);
+    if (input < 0) continue;
+    if (Repeats(site)) Ask({What::kResult, site.callees.back(), arg - NumCounterArgs(node)});
+    if (!entries_[site.caller].nodes[site.node]) continue;
+    const Endpoint e = node.inputs[input];
     Ask({What::kOutput, site.caller, e.node, e.slot});
   }
 }
@@ -296,11 +290,11 @@ void Needs::FollowResult(int number, int result) {
   Ask({What::kOutput, number, e.node, e.slot});
   for (const int site_number : entries_[number].called_from) {
     Site& site = sites_[site_number];
-    if (!IsLoop(site)) {
+    if (!Repeats(site)) {
       if (!Mark(site.results, result)) continue;
       for (const int callee : site.distinct) Ask({What::kResult, callee, result});
     } else if (site.callees.back() == number) {  // of the body; a condition's is no variable
-      Ask({What::kArg, number, result + Shift(site)});
+      Ask({What::kArg, number, result + NumCounterArgs(NodeOf(site))});
     }
   }
 }
@@ -315,8 +309,9 @@ void Needs::FollowBefore(const Entry& entry, int number, NodeId id) {
   for (const NodeId control : node.control_inputs) Ask({What::kBefore, number, control});
 }
 
-bool Needs::NeedsArg(const Site& site, int i) const {
-  return entries_[site.callees.back()].args[i + Shift(site)];
+bool Needs::NeedsInput(const Site& site, int input) const {
+  const int arg = ArgOfInput(NodeOf(site), input);
+  return arg < 0 || entries_[site.callees.back()].args[arg];
 }
 
 bool Needs::NeedsOutput(const Site& site, int i) const {
@@ -325,10 +320,11 @@ bool Needs::NeedsOutput(const Site& site, int i) const {
 
 absl::Status TrimSite(const Needs& needs, const Needs::Site& site, const Body& body,
                       Rewrite& rewrite) {
-  const passes::SiteInterface now = passes::InterfaceOf(rewrite.node(site.node));
+  const Node& node = rewrite.node(site.node);
+  const passes::SiteInterface now = passes::InterfaceOf(node);
   passes::SiteInterface wanted;
   for (size_t i = 0; i < now.args.size(); ++i) {
-    if (!needs.NeedsArg(site, static_cast<int>(i))) continue;
+    if (!needs.NeedsInput(site, static_cast<int>(i) + NumSelectorInputs(node))) continue;
     wanted.args.push_back(now.args[i]);
     wanted.arg_types.push_back(now.arg_types[i]);
   }

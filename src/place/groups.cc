@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "base/hash_map.h"
 #include "base/work.h"
+#include "ir/calls.h"
 #include "place/state_homes.h"
 
 namespace gyre::place {
@@ -16,9 +17,9 @@ namespace {
 constexpr absl::string_view kColocation = "loc:@";
 
 // Hands on what it gets, a reference as a reference (docs/semantics.md).
-bool HandsOn(const Node& node) {
+bool HandsOnReferences(const Node& node) {
   return IsPrimitive(node.kind()) || node.kind() == OpKind::kIdentity ||
-         node.op_name == "RefIdentity";
+         (HandsOn(node) && node.signature.outputs[0].is_ref);
 }
 
 class Finder {
@@ -71,7 +72,7 @@ class Finder {
     bool gives = false;
     for (const NodeSignature::Slot& slot : node.signature.outputs)
       gives |= slot.is_ref || slot.dtype == DType::kResource;
-    if (HandsOn(node)) {
+    if (HandsOnReferences(node)) {
       for (const Endpoint& input : node.inputs) gives |= found_.gives_state[input.node];
     }
     return gives;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "ir/calls.h"
 #include "place/groups.h"
 #include "place/kernels.h"
 
@@ -89,7 +90,8 @@ class Placer {
   // A predicate is worked out where the variables are that it looks at: everybody waits for it.
   bool IsInCondition(const Node& node) const {
     const LoweredScope& scope = lowered_.scopes[lowered_.origins[node.id].scope];
-    return scope.site != nullptr && scope.site->kind() == OpKind::kWhile && scope.callee == 0;
+    return scope.site != nullptr &&
+           KindOfCallee(*scope.site, scope.callee) == CalleeKind::kCondition;
   }
 
   Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }

@@ -1,8 +1,11 @@
 // Every op, called with what files and fuzzers come up with, ends in values of the declared types
 // or in a Status; and what its shape rule promised is what its kernel made.
 
+#include <cstring>
+
 #include "analysis/failure.h"
 #include "gtest/gtest.h"
+#include "ir/calls.h"
 #include "ir/shape_context.h"
 #include "support/op_fuzz.h"
 #include "support/transcript.h"
@@ -56,6 +59,18 @@ void CheckFailure(const FuzzedCall& call) {
                                  << "\nsays that it cannot fail: " << call.outputs.status();
 }
 
+// What says that it hands on its inputs gives them to the bit.
+void CheckHandsOn(const FuzzedCall& call) {
+  if (!HandsOn(call.node) || !call.outputs.ok()) return;
+  for (size_t i = 0; i < call.outputs->size(); ++i) {
+    const Tensor& output = (*call.outputs)[i];
+    if (!output.has_value() || output.is_ref() || !IsTrivial(output.dtype())) continue;
+    ASSERT_EQ(output.shape(), call.inputs[i].shape()) << call.ToString();
+    EXPECT_EQ(std::memcmp(output.raw_data(), call.inputs[i].raw_data(), output.bytes()), 0)
+        << call.ToString() << "\noutput " << i;
+  }
+}
+
 class AdversarialOps : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(AdversarialOps, EndInValuesOrAStatus) {
@@ -75,6 +90,7 @@ TEST_P(AdversarialOps, EndInValuesOrAStatus) {
     }
     CheckShapeRule(*call);
     CheckFailure(*call);
+    CheckHandsOn(*call);
     if (HasFailure()) break;
   }
   RecordProperty("calls", made);

@@ -18,7 +18,7 @@
 namespace gyre::test {
 namespace {
 
-bool HandsOn(const Node& node) {
+bool IsCopyOrPrimitive(const Node& node) {
   return node.op_name == "Identity" || node.op_name == "IdentityN" || IsPrimitive(node.kind());
 }
 
@@ -203,14 +203,14 @@ class Effects {
   void AddEffect(const Node& node) {
     // What hands on a reference reads it where it is fetched, and an Identity for its readers.
     const bool may_read = fetched_[node.id] || node.op_name == "Identity";
-    if (node.op == nullptr || (HandsOn(node) && !may_read)) return;
-    Effect effect{node.id, !OnlyReads(node) && !HandsOn(node), {}};
+    if (node.op == nullptr || (IsCopyOrPrimitive(node) && !may_read)) return;
+    Effect effect{node.id, !OnlyReads(node) && !IsCopyOrPrimitive(node), {}};
     for (size_t i = 0; i < node.inputs.size() && i < node.signature.inputs.size(); ++i) {
       const Node& source = function_.node(node.inputs[i].node);
       const size_t slot = static_cast<size_t>(node.inputs[i].slot);
       const bool from_ref =
           slot < source.signature.outputs.size() && source.signature.outputs[slot].is_ref;
-      if (!from_ref && (HandsOn(node) || !IsHandle(node, i))) continue;
+      if (!from_ref && (IsCopyOrPrimitive(node) || !IsHandle(node, i))) continue;
       FindResources(node.inputs[i].node, effect.resources);
     }
     // What takes the value of a reference reads it; what takes the reference, or calls a function
@@ -249,7 +249,8 @@ class Effects {
       work.pop_back();
       if (!seen.insert(node.id).second) continue;
       // A gradient's array is one with its source here, and what an op changes it hands on.
-      const bool hands_on = HandsOn(node) || absl::StartsWith(node.op_name, "TensorArrayGrad") ||
+      const bool hands_on = IsCopyOrPrimitive(node) ||
+                            absl::StartsWith(node.op_name, "TensorArrayGrad") ||
                             absl::StartsWith(node.op_name, "Assign");
       if (hands_on) {
         for (size_t i = 0; i < node.inputs.size(); ++i) work.push_back(node.inputs[i].node);

@@ -121,7 +121,7 @@ std::vector<Surrounding> Around(Ready where) {
   while (around.size() < kMaxAround) {
     for (; place.scope > 0; place = Outside(place)) {
       const LoweredScope& scope = ScopeOf(place);
-      around.push_back({SurroundingKind(scope.site->kind(), scope.callee), scope.site->name,
+      around.push_back({SurroundingKind(*scope.site, scope.callee), scope.site->name,
                         scope.function == nullptr ? "" : absl::string_view(scope.function->name),
                         scope.is_loop() ? place.iteration->number : scope.callee,
                         TagOf(place).frame});
@@ -137,7 +137,7 @@ std::vector<Surrounding> Around(Ready where) {
     place = PlaceOf(caller);
     const NodeInfo& info = place.plan->infos[caller.node()];
     const bool is_loop = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
-    around.push_back({SurroundingKind(info.origin.node->kind(), info.origin.callee),
+    around.push_back({SurroundingKind(*info.origin.node, info.origin.callee),
                       info.origin.node->name, info.callee->source->name,
                       is_loop ? caller.iteration->number : info.origin.callee,
                       activation.tag.frame});

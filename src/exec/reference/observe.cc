@@ -22,8 +22,8 @@ std::vector<Surrounding> Machine::Around(const Ready& where) const {
     const PendingCall* call = iteration->frame->activation->caller.get();
     if (call == nullptr) break;
     const NodePlan& p = call->site.iteration->frame->activation->plan->nodes[call->site.node];
-    const bool is_loop = p.kind == OpKind::kWhile || p.kind == OpKind::kFor;
-    around.push_back({SurroundingKind(p.kind, call->callee), p.node->name,
+    const bool is_loop = IsLoop(p.kind);
+    around.push_back({SurroundingKind(*p.node, call->callee), p.node->name,
                       p.callees[call->callee]->function->name, is_loop ? call->trip : call->callee,
                       iteration->frame->id});
     iteration = call->site.iteration;
@@ -38,8 +38,7 @@ absl::Status Machine::Observe(const Ready& ready, const NodePlan& p,
   Firing firing;
   firing.node = p.node->name;
   firing.op = p.node->op_name;
-  firing.is_call = p.kind == OpKind::kIf || p.kind == OpKind::kCase || p.kind == OpKind::kWhile ||
-                   p.kind == OpKind::kFor || p.kind == OpKind::kCall;
+  firing.is_call = IsStructured(p.kind);
   firing.around = around;
   firing.start_nanos = started_;
   firing.end_nanos = env_.cancellation->clock().NowNanos();

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/call_graph.h"
+#include "analysis/pass_through.h"
 #include "base/status.h"
 #include "grad/replay/resources.h"
 #include "grad/saved_values.h"
@@ -34,19 +35,6 @@ std::optional<DType> ReadType(const Node& node) {
   return dtype == nullptr ? std::nullopt : std::optional<DType>(*dtype);
 }
 
-// The argument that the value is; -1: it is none.
-int ArgOf(const Function& function, Endpoint e) {
-  while (function.node(e.node).kind() == OpKind::kIdentity) e = function.node(e.node).inputs[0];
-  const Node& node = function.node(e.node);
-  if (node.kind() != OpKind::kArg) return -1;
-  return static_cast<int>(node.attrs.GetOr<int64_t>("index", -1));
-}
-
-size_t FirstPassed(const Node& site) { return site.kind() == OpKind::kFor ? 1 : 0; }
-bool IsLoop(const Node& site) {
-  return site.kind() == OpKind::kWhile || site.kind() == OpKind::kFor;
-}
-
 // Which arguments functions read, themselves or through what they call.
 class Readers {
  public:
@@ -58,7 +46,7 @@ class Readers {
   // By input of a structured node behind its selectors: what its functions read of it.
   Variables OfSite(const Node& site) const {
     Variables read;
-    const size_t first = FirstPassed(site);
+    const size_t first = NumCounterArgs(site);
     const std::vector<Callee> callees = CalleesOf(program_, site);
     for (const Callee& callee : callees) {
       const auto found = read_.find(callee.function.name);
@@ -67,10 +55,10 @@ class Readers {
         if (static_cast<size_t>(arg) >= first) read.emplace(arg - first, dtype);
       }
     }
-    if (!IsLoop(site) || callees.empty()) return read;
+    if (!IsLoop(site.kind()) || callees.empty()) return read;
     const Function* body = program_.FindFunction(callees.back().function.name);
     if (body == nullptr) return {};
-    const std::vector<bool> invariant = InvariantVars(*body, static_cast<int>(first));
+    const std::vector<bool> invariant = InvariantVariables(*body, NumCounterArgs(site));
     std::erase_if(read, [&](const auto& one) { return !invariant[one.first]; });
     return read;
   }
@@ -82,11 +70,12 @@ class Readers {
     for (const Node& node : function.nodes) {
       if (IsStructured(node.kind())) {
         for (const auto& [passed, dtype] : OfSite(node)) {
-          const int arg = ArgOf(function, node.inputs[NumSelectorInputs(node) + passed]);
+          const int arg = ArgumentOf(function, node.inputs[NumSelectorInputs(node) + passed]);
           if (arg >= 0) read.emplace(arg, dtype);
         }
       } else if (const std::optional<DType> dtype = ReadType(node)) {
-        if (const int arg = ArgOf(function, node.inputs[0]); arg >= 0) read.emplace(arg, *dtype);
+        if (const int arg = ArgumentOf(function, node.inputs[0]); arg >= 0)
+          read.emplace(arg, *dtype);
       }
     }
     return read.size() != before;
@@ -172,14 +161,14 @@ class Capturer {
   // Hands the values of `captured` to the functions of the site, as their last arguments.
   absl::Status Extend(const Node& site, const Variables& captured,
                       const std::vector<Endpoint>& values, FunctionBuilder& builder) {
-    const int first = static_cast<int>(FirstPassed(site));
+    const int first = NumCounterArgs(site);
     Variables args;
     for (const auto& [passed, dtype] : captured) args.emplace(passed + first, dtype);
     passes::SiteInterface interface = passes::InterfaceOf(site);
     for (const Endpoint& value : values) {
       interface.args.push_back(value);
       interface.arg_types.push_back(builder.dtype(value));
-      if (!IsLoop(site)) continue;
+      if (!IsLoop(site.kind())) continue;
       interface.output_types.push_back(builder.dtype(value));
       interface.outputs_from.push_back(-1);
     }
@@ -188,7 +177,7 @@ class Capturer {
     for (const Callee& callee : CalleesOf(program_, site)) {
       GYRE_ASSIGN_OR_RETURN(
           names.emplace_back(),
-          WithCaptured(callee.function.name, args, IsLoop(site) && callee.role != "cond"));
+          WithCaptured(callee.function.name, args, IsLoop(site.kind()) && !callee.is_condition()));
     }
     SetFunctions(names, extended);
     builder.Replace(site.id, std::move(extended));
@@ -231,7 +220,7 @@ class Capturer {
     std::vector<Endpoint> given;
     for (const auto& [passed, dtype] : readers_.OfSite(site)) {
       const auto value =
-          values.find(ArgOf(function, site.inputs[NumSelectorInputs(site) + passed]));
+          values.find(ArgumentOf(function, site.inputs[NumSelectorInputs(site) + passed]));
       if (value == values.end()) continue;
       captured.emplace(passed, dtype);
       given.push_back(value->second);
@@ -242,7 +231,7 @@ class Capturer {
   // Puts what was captured in the place of what the node would read.
   absl::Status Read(const Function& function, const Node& node,
                     const std::map<int, Endpoint>& values, FunctionBuilder& builder) {
-    const auto value = values.find(ArgOf(function, node.inputs[0]));
+    const auto value = values.find(ArgumentOf(function, node.inputs[0]));
     if (value == values.end() || builder.dtype(value->second) != *ReadType(node))
       return absl::OkStatus();
     const FunctionBuilder::NodeOptions options{node.name, node.control_inputs, node.device,

@@ -26,15 +26,6 @@
 namespace gyre::grad {
 namespace {
 
-bool IsLoop(const Node& node) {
-  return node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor;
-}
-
-// Ops that talk and hand on their first input: what they give needs no record.
-bool GivesItsInput(const Node& node) {
-  return node.op_name == "Print" || absl::StartsWith(node.op_name, "CheckNumerics");
-}
-
 // The effects of a function, and whether they can be written down.
 class Recordable {
  public:
@@ -205,10 +196,10 @@ class Recorder {
   }
 
   absl::StatusOr<Node> RecordAny(const Node& site, ExprBuilder& exprs) {
-    return IsLoop(site) ? RecordLoop(site, exprs) : RecordSite(site);
+    return IsLoop(site.kind()) ? RecordLoop(site, exprs) : RecordSite(site);
   }
   absl::StatusOr<Node> ReplayAny(const Node& site, Expr tape, ExprBuilder& exprs) {
-    return IsLoop(site) ? ReplayLoop(site, tape, exprs) : ReplaySite(site, tape);
+    return IsLoop(site.kind()) ? ReplayLoop(site, tape, exprs) : ReplaySite(site, tape);
   }
 
   // ---- Record
@@ -228,7 +219,7 @@ class Recorder {
     std::vector<std::string> names;
     for (const Callee& callee : CalleesOf(program_, loop)) {
       const Function& function = *program_.FindFunction(callee.function.name);
-      if (callee.role == "cond") {
+      if (callee.is_condition()) {
         FunctionBuilder condition(program_.ops(), function);
         (void)condition.Arg("tapes", DType::kVariant);
         names.push_back(Add(condition.Build(), "_saving"));
@@ -260,8 +251,8 @@ class Recorder {
   static std::vector<Endpoint> Written(const Node& node) {
     if (IsStructured(node.kind())) return {{node.id, node.num_outputs()}};
     std::vector<Endpoint> written;
-    for (int slot = 0; slot < node.num_outputs() && !GivesItsInput(node); ++slot)
-      written.push_back({node.id, slot});
+    if (HandsOn(node)) return written;
+    for (int slot = 0; slot < node.num_outputs(); ++slot) written.push_back({node.id, slot});
     return written;
   }
 
@@ -279,7 +270,8 @@ class Recorder {
     for (const NodeId id : recordable_.EffectsOf(function)) {
       const Node& node = function.node(id);
       if (IsStructured(node.kind())) {
-        GYRE_ASSIGN_OR_RETURN(Node site, IsLoop(node) ? RecordLoop(node, exprs) : RecordSite(node));
+        GYRE_ASSIGN_OR_RETURN(Node site,
+                              IsLoop(node.kind()) ? RecordLoop(node, exprs) : RecordSite(node));
         builder.Replace(id, std::move(site));
       }
       for (const Endpoint& e : Written(node)) tape.push_back(exprs.At(e));
@@ -309,11 +301,11 @@ class Recorder {
       interface.output_types.push_back(more.dtype());
       interface.outputs_from.push_back(-1);
     }
-    GYRE_ASSIGN_OR_RETURN(Node replaying, WithoutEffects(loop, interface));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessSite(loop, interface));
     std::vector<std::string> names;
     for (const Callee& callee : CalleesOf(program_, loop)) {
       const Function& function = *program_.FindFunction(callee.function.name);
-      if (callee.role == "cond") {
+      if (callee.is_condition()) {
         GYRE_ASSIGN_OR_RETURN(names.emplace_back(), ReplayCondition(function));
       } else {
         GYRE_ASSIGN_OR_RETURN(names.emplace_back(), Replayed(function, /*is_body=*/true));
@@ -339,7 +331,7 @@ class Recorder {
     passes::SiteInterface interface = passes::InterfaceOf(site);
     interface.args.push_back(tape.endpoint());
     interface.arg_types.push_back(DType::kVariant);
-    GYRE_ASSIGN_OR_RETURN(Node replaying, WithoutEffects(site, interface));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessSite(site, interface));
     std::vector<std::string> names;
     for (const Callee& callee : CalleesOf(program_, site)) {
       GYRE_ASSIGN_OR_RETURN(
@@ -351,20 +343,10 @@ class Recorder {
   }
 
   // The site in its stateless form, with another interface.
-  absl::StatusOr<Node> WithoutEffects(const Node& site,
-                                      const passes::SiteInterface& interface) const {
-    constexpr std::pair<absl::string_view, absl::string_view> kForms[] = {
-        {"While", "StatelessWhile"},
-        {"If", "StatelessIf"},
-        {"Case", "StatelessCase"},
-        {"StatefulPartitionedCall", "PartitionedCall"}};
-    Node stateless = site;
-    for (const auto& [with, without] : kForms) {
-      if (site.op_name != with) continue;
-      stateless.op_name = std::string(without);
-      stateless.op = program_.ops().Find(without);
-    }
-    GYRE_ASSIGN_OR_RETURN(stateless, passes::WithInterface(stateless, interface));
+  absl::StatusOr<Node> StatelessSite(const Node& site,
+                                     const passes::SiteInterface& interface) const {
+    GYRE_ASSIGN_OR_RETURN(Node stateless,
+                          passes::WithInterface(WithoutEffects(program_.ops(), site), interface));
     stateless.control_inputs.clear();
     return stateless;
   }
@@ -428,15 +410,14 @@ class Recorder {
     Node instead;
     if (IsStructured(node.kind())) {
       const Expr tape = *next++;
-      GYRE_ASSIGN_OR_RETURN(instead,
-                            IsLoop(node) ? ReplayLoop(node, tape, exprs) : ReplaySite(node, tape));
+      GYRE_ASSIGN_OR_RETURN(
+          instead, IsLoop(node.kind()) ? ReplayLoop(node, tape, exprs) : ReplaySite(node, tape));
     } else if (node.num_outputs() == 0) {
       GYRE_ASSIGN_OR_RETURN(instead, builder.Make("NoOp", {}, {}, {.name = node.name}));
     } else {
       std::vector<Endpoint> kept;
-      if (GivesItsInput(node)) kept.push_back(node.inputs[0]);
-      while (kept.size() < static_cast<size_t>(node.num_outputs()))
-        kept.push_back((next++)->endpoint());
+      for (int slot = 0; slot < node.num_outputs(); ++slot)
+        kept.push_back(HandsOn(node) ? node.inputs[slot] : (next++)->endpoint());
       GYRE_ASSIGN_OR_RETURN(instead, MakeReplayed(node, std::move(kept), builder));
     }
     instead.control_inputs.clear();

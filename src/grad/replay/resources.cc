@@ -15,18 +15,10 @@ bool IsHandle(const NodeSignature::Slot& slot) {
   return slot.dtype == DType::kResource || slot.is_ref;
 }
 
-bool HandsOn(const Node& node) {
-  return node.op != nullptr && node.op->traits.forwards &&
-         node.signature.inputs.size() == node.signature.outputs.size();
-}
-
-// Ops that talk, but to nobody who could change a resource.
-constexpr absl::string_view kOnlyTalk[] = {
-    "Abort",  "Assert",    "CheckNumerics", "CheckNumericsV2", "Print", "PrintV2",  "ReadFile",
-    "SaveV2", "WriteFile", "_Send",         "_HostSend",       "_Recv", "_HostRecv"};
-
-bool OnlyTalks(const Node& node) {
-  return std::find(std::begin(kOnlyTalk), std::end(kOnlyTalk), node.op_name) != std::end(kOnlyTalk);
+// Its outputs are its inputs, of whatever frame or iteration.
+bool GivesItsInputs(const Node& node) {
+  return HandsOn(node) || (node.op != nullptr && node.op->traits.forwards &&
+                           node.signature.inputs.size() == node.signature.outputs.size());
 }
 
 }  // namespace
@@ -102,7 +94,7 @@ bool Resources::Update(const std::string& name, std::set<std::string>& pending) 
     if (node.kind() == OpKind::kArg) continue;
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
       if (!IsHandle(node.signature.outputs[slot])) continue;
-      if (HandsOn(node)) {
+      if (GivesItsInputs(node)) {
         changed |= rows[id][slot].Join(rows[node.inputs[slot].node][node.inputs[slot].slot]);
       } else {
         changed |= rows[id][slot].Join(Made(name, node));
@@ -116,8 +108,8 @@ bool Resources::Update(const std::string& name, std::set<std::string>& pending) 
 bool Resources::HandOver(const std::string& name, const Node& site,
                          std::set<std::string>& pending) {
   const size_t selectors = NumSelectorInputs(site);
-  const size_t first = site.kind() == OpKind::kFor ? 1 : 0;
-  const bool is_loop = site.kind() == OpKind::kWhile || site.kind() == OpKind::kFor;
+  const size_t first = NumCounterArgs(site);
+  const bool is_loop = IsLoop(site.kind());
   Rows& rows = rows_[name];
   std::vector<ResourceSet>& outputs = rows[site.id];
   bool changed = false;
@@ -137,7 +129,7 @@ bool Resources::HandOver(const std::string& name, const Node& site,
           is_loop ? outputs[i - selectors] : rows[site.inputs[i].node][site.inputs[i].slot];
       if (inner[called->arg_nodes[arg]][0].Join(given)) pending.insert(called->name);
     }
-    if (callee.role == "cond") continue;
+    if (callee.is_condition()) continue;
     for (size_t r = 0; r < std::min(called->results.size(), outputs.size()); ++r) {
       const Endpoint value = called->results[r].value;
       if (IsHandle(site.signature.outputs[r]))
@@ -191,7 +183,7 @@ void Resources::AddWrites(const std::string& function, const Node& node,
     written.has_any |= one.names.empty();
     written.Join(one);
   }
-  if (!names_one) written.has_any |= effect == Effect::kWrite || !OnlyTalks(node);
+  if (!names_one) written.has_any |= effect == Effect::kWrite || node.op->traits.calls_host;
 }
 
 }  // namespace gyre::grad

@@ -153,7 +153,7 @@ class StackFlow {
 
   std::vector<Bits> ThroughSite(size_t index, const Node& node, const std::vector<Bits>& inputs) {
     std::vector<Bits> outputs(node.num_outputs());
-    const bool is_loop = node.kind() == OpKind::kWhile || node.kind() == OpKind::kFor;
+    const bool is_loop = IsLoop(node.kind());
     const size_t selectors = NumSelectorInputs(node);
     std::vector<Bits> args(inputs.begin() + std::min(selectors, inputs.size()), inputs.end());
     Bits all = 0;
@@ -161,7 +161,7 @@ class StackFlow {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     for (const Callee& callee : callees) {
       const Function* function = program_.FindFunction(callee.function.name);
-      if (function == nullptr || callee.role == "cond") continue;
+      if (function == nullptr || callee.is_condition()) continue;
       const size_t entry = EntryOf(*function, index);
       if (program_.gradient_functions().contains(function->name)) {
         // Its gradient is what another function says, of any argument by any result.
@@ -174,8 +174,7 @@ class StackFlow {
       outputs[i] = args[i] |= outputs[i];
     for (const Callee& callee : callees) {
       const Function* function = program_.FindFunction(callee.function.name);
-      if (function != nullptr)
-        Enter(EntryOf(*function, index), args, node.kind() == OpKind::kFor ? 1 : 0);
+      if (function != nullptr) Enter(EntryOf(*function, index), args, NumCounterArgs(node));
     }
     return outputs;
   }

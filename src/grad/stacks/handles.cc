@@ -10,22 +10,12 @@
 namespace gyre::grad {
 namespace {
 
-bool HandsOn(const Node& node) {
-  return node.op_name == "Identity" || node.op_name == "RefIdentity" || node.op_name == "IdentityN";
-}
-
 bool MayBeHandle(const Function& function, size_t arg) {
   const auto& slot = function.node(function.arg_nodes[arg]).signature.outputs[0];
   return slot.dtype == DType::kResource || slot.is_ref;
 }
 
 }  // namespace
-
-size_t FirstPassedArg(const Node& site) { return site.kind() == OpKind::kFor ? 1 : 0; }
-
-bool IsLoop(const Node& site) {
-  return site.kind() == OpKind::kWhile || site.kind() == OpKind::kFor;
-}
 
 // Both grow until nothing changes, so that functions which call each other are no special case.
 StackHandles::StackHandles(const Program& program) : program_(program) {
@@ -57,11 +47,11 @@ int StackHandles::Returned(const std::string& function, size_t result) const {
 
 bool StackHandles::Loses(const Node& site, size_t input, const StackRows& rows) const {
   const size_t passed = input - NumSelectorInputs(site);
-  const int arg = static_cast<int>(passed + FirstPassedArg(site));
+  const int arg = ArgOfInput(site, static_cast<int>(input));
   const int stack = rows[site.inputs[input].node][site.inputs[input].slot];
   for (const Callee& callee : CalleesOf(program_, site)) {
-    if (callee.role == "cond") continue;
-    if (IsLoop(site) && Returned(callee.function.name, passed) != arg) return true;
+    if (callee.is_condition()) continue;
+    if (IsLoop(site.kind()) && Returned(callee.function.name, passed) != arg) return true;
     for (int slot = 0; slot < site.num_outputs(); ++slot) {
       if (Returned(callee.function.name, slot) == arg && rows[site.id][slot] != stack) return true;
     }
@@ -70,12 +60,13 @@ bool StackHandles::Loses(const Node& site, size_t input, const StackRows& rows) 
 }
 
 bool StackHandles::UsesInput(const Node& node, size_t input, const StackRows& rows) const {
-  if (!IsStructured(node.kind())) return !HandsOn(node);
-  const size_t selectors = NumSelectorInputs(node);
-  if (input < selectors || Loses(node, input, rows)) return true;
+  if (!IsStructured(node.kind()))
+    return !HandsOn(node) || input >= static_cast<size_t>(node.num_outputs());
+  const int arg = ArgOfInput(node, static_cast<int>(input));
+  if (arg < 0 || Loses(node, input, rows)) return true;
   const std::vector<Callee> callees = CalleesOf(program_, node);
   return callees.empty() || std::any_of(callees.begin(), callees.end(), [&](const Callee& callee) {
-           return Uses(callee.function.name, input - selectors + FirstPassedArg(node));
+           return Uses(callee.function.name, arg);
          });
 }
 
@@ -114,13 +105,13 @@ int StackHandles::OutputOfSite(const Node& node, size_t slot, const StackRows& r
   int stack = kNoStack;
   bool is_first = true;
   for (const Callee& callee : CalleesOf(program_, node)) {
-    if (callee.role == "cond") continue;
+    if (callee.is_condition()) continue;
     const int arg = Returned(callee.function.name, slot);
-    if (arg < 0 || static_cast<size_t>(arg) < FirstPassedArg(node)) return kNoStack;
-    const size_t passed = arg - FirstPassedArg(node);
-    const size_t input = passed + NumSelectorInputs(node);
+    const int input = arg < 0 ? -1 : InputOfArg(node, arg);
+    if (input < 0 || input >= static_cast<int>(node.inputs.size())) return kNoStack;
     // A loop may make no trip.
-    if (input >= node.inputs.size() || (IsLoop(node) && passed != slot)) return kNoStack;
+    const int variable = static_cast<int>(slot) + NumCounterArgs(node);
+    if (IsLoop(node.kind()) && arg != variable) return kNoStack;
     const int here = rows[node.inputs[input].node][node.inputs[input].slot];
     if (!is_first && here != stack) return kNoStack;
     stack = here;

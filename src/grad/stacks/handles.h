@@ -45,8 +45,4 @@ class StackHandles {
   std::map<std::string, Summary> summaries_;
 };
 
-// How many arguments of a structured node's functions come before those that the node passes on.
-size_t FirstPassedArg(const Node& site);
-bool IsLoop(const Node& site);
-
 }  // namespace gyre::grad

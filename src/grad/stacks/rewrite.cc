@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/effects.h"
+#include "analysis/order.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "grad/sites.h"
@@ -38,21 +39,11 @@ bool ComesBefore(const Function& function, const std::vector<size_t>& position, 
   return false;
 }
 
-// The op that is for functions without effects; null: there is none, or it is such an op.
-const OpDef* WithoutEffects(const OpLookup& ops, const Node& site) {
-  if (site.op_name == "StatefulPartitionedCall") return ops.Find("PartitionedCall");
-  if (site.op_name != "If" && site.op_name != "Case" && site.op_name != "While") return nullptr;
-  return ops.Find(absl::StrCat("Stateless", site.op_name));
-}
-
 // Where only stacks were effects there are none now: structured nodes and functions say so.
 Function WithoutIdleEffects(const Effects& effects, Function function) {
   for (Node& node : function.nodes) {
     if (!IsStructured(node.kind()) || !effects.Of(node).IsPure()) continue;
-    const OpDef* op = WithoutEffects(effects.program().ops(), node);
-    if (op == nullptr) continue;
-    node.op = op;
-    node.op_name = op->name;
+    node = WithoutEffects(effects.program().ops(), std::move(node));
   }
   function.stateful =
       Any(function, [](const Node& node) { return node.op == nullptr || node.op->stateful(); });
@@ -102,7 +93,7 @@ absl::StatusOr<Function> StackRewrite::Rewrite(const Function& function,
   }
   work.users.resize(num_given + work.makers.size());
   work.pops.resize(work.users.size());
-  work.order = passes::ProducersFirst(function);
+  work.order = ProducersFirst(function);
   work.rows = handles_.Follow(function, args, own);
   GYRE_RETURN_IF_ERROR(Read(work));
   version.why_not = work.why_not;
@@ -206,7 +197,7 @@ std::string StackRewrite::WhyNoSite(const Node& node) const {
 }
 
 absl::Status StackRewrite::ReadSite(const Node& node, Work& work) {
-  const size_t selectors = NumSelectorInputs(node), first = FirstPassedArg(node);
+  const size_t selectors = NumSelectorInputs(node), first = NumCounterArgs(node);
   const std::vector<Callee> callees = CalleesOf(program_, node);
   const std::string at = Described(work.function, node);
   const std::string why_not = WhyNoSite(node);
@@ -225,7 +216,8 @@ absl::Status StackRewrite::ReadSite(const Node& node, Work& work) {
     });
     if (!is_used) continue;
     if (!why_not.empty()) Fail(stack, absl::StrCat(at, " takes its handle, and ", why_not), work);
-    if (IsLoop(node) && callees[0].role == "cond" && handles_.Uses(callees[0].function.name, arg))
+    if (IsLoop(node.kind()) && callees[0].is_condition() &&
+        handles_.Uses(callees[0].function.name, arg))
       Fail(stack, absl::StrCat(at, " uses it in its condition"), work);
     const auto known = std::find(site.stacks.begin(), site.stacks.end(), stack);
     numbers[arg] = static_cast<int>(known - site.stacks.begin());
@@ -237,7 +229,7 @@ absl::Status StackRewrite::ReadSite(const Node& node, Work& work) {
   if (site.stacks.empty() || !why_not.empty()) return absl::OkStatus();
   for (const Callee& callee : callees) {
     const Function& function = *program_.FindFunction(callee.function.name);
-    if (callee.role == "cond") {
+    if (callee.is_condition()) {
       site.functions.push_back(WithMoreArgs(function, site.stacks.size()));
       continue;
     }

@@ -137,6 +137,7 @@ class DotPrinter {
   }
 
   static absl::string_view FillColor(OpKind kind) {
+    if (IsStructured(kind)) return "#dde6ff";
     switch (kind) {
       case OpKind::kSwitch:
       case OpKind::kSwitchN:
@@ -147,12 +148,6 @@ class DotPrinter {
       case OpKind::kNextIteration:
       case OpKind::kLoopCond:
         return "#d8f0dc";
-      case OpKind::kIf:
-      case OpKind::kCase:
-      case OpKind::kWhile:
-      case OpKind::kFor:
-      case OpKind::kCall:
-        return "#dde6ff";
       case OpKind::kArg:
       case OpKind::kPlaceholder:
         return "#eeeeee";
@@ -188,7 +183,7 @@ class DotPrinter {
       const auto it = number_of_.find(callee.function.name);
       if (it == number_of_.end()) continue;
       PrintEdge(target, AnchorName(it->second),
-                absl::StrCat("style=dotted, color=\"#4060c0\", label=", Quoted(callee.role),
+                absl::StrCat("style=dotted, color=\"#4060c0\", label=", Quoted(callee.attr),
                              ", lhead=cluster_f", it->second));
     }
   }

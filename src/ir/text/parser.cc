@@ -420,12 +420,13 @@ class ProgramParser {
 
   static Function WithReferences(const Program& program, Function function) {
     for (Node& node : function.nodes) {
-      if (!IsStructured(node.kind()) || node.kind() == OpKind::kFor) continue;
-      const size_t first = static_cast<size_t>(NumSelectorInputs(node));
+      if (!IsStructured(node.kind())) continue;
       for (const Callee& callee : CalleesOf(program, node)) {
         const Function* const called = program.FindFunction(callee.function.name);
-        for (size_t i = first; called != nullptr && i < node.signature.inputs.size(); ++i) {
-          if (i - first < called->args.size() && called->args[i - first].is_ref)
+        if (called == nullptr) continue;
+        for (size_t i = 0; i < node.signature.inputs.size(); ++i) {
+          const int arg = ArgOfInput(node, static_cast<int>(i));
+          if (arg >= 0 && arg < static_cast<int>(called->args.size()) && called->args[arg].is_ref)
             node.signature.inputs[i].is_ref = true;
         }
       }

@@ -77,12 +77,12 @@ void AppendLoops(const Program& program, const std::vector<const Function*>& fun
     const std::string title = FunctionTitle(program, *function);
     AppendFrames(*function, title, loops);
     for (const Node& node : function->nodes) {
-      if (node.kind() != OpKind::kWhile && node.kind() != OpKind::kFor) continue;
+      if (!IsLoop(node.kind())) continue;
       const std::vector<Callee> callees = CalleesOf(program, node);
       absl::StrAppend(&loops, "  ", title, ": ", node.op_name, " ", node.name, ", ",
                       Count(node.signature.outputs.size(), "variable"));
       for (const Callee& callee : callees)
-        absl::StrAppend(&loops, ", ", callee.role, " @", callee.function.name);
+        absl::StrAppend(&loops, ", ", callee.attr, " @", callee.function.name);
       loops += "\n";
     }
   }

@@ -328,6 +328,7 @@ void RegisterReshape(OpRegistry& ops) {
   ops.Add({
       .schema = "EnsureShape(input: T) -> output: T {shape: shape; T: type}",
       .doc = "Its input, once that is known to have the promised shape.",
+      .traits = {.hands_on = true},
       .shape = EnsureShapeRule,
       .gradient = {gradient::PassOn},
       .batch = {batch::ShapeAttr},

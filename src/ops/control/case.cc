@@ -4,6 +4,11 @@
 
 namespace gyre {
 namespace {
+Structure CaseStructure(absl::string_view stateless) {
+  return {
+      .functions = {{"branches", CalleeKind::kBranch}}, .num_selectors = 1, .stateless = stateless};
+}
+
 absl::Status CaseShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
   return shape::ByOutputShapes(c);
@@ -18,6 +23,7 @@ void RegisterCase(OpRegistry& ops) {
                   "last branch.",
            .kind = OpKind::kCase,
            .traits = {.effect = Effect::kIo},
+           .structure = CaseStructure("StatelessCase"),
            .shape = CaseShape});
   ops.Add(
       {.schema =
@@ -25,6 +31,7 @@ void RegisterCase(OpRegistry& ops) {
            "Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []}",
        .doc = "Case whose branches have no effects.",
        .kind = OpKind::kCase,
+       .structure = CaseStructure(""),
        .shape = CaseShape});
 }
 

@@ -19,6 +19,9 @@ void RegisterFor(OpRegistry& ops) {
                   "before limit.",
            .kind = OpKind::kFor,
            .traits = {.effect = Effect::kIo},
+           .structure = {.functions = {{"body", CalleeKind::kBody}},
+                         .num_selectors = 3,
+                         .num_counters = 1},
            .shape = ForShape});
 }
 

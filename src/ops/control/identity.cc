@@ -37,7 +37,7 @@ void RegisterIdentity(OpRegistry& ops) {
   ops.Add({.schema = "Identity(input: T) -> output: T {T: type}",
            .doc = "Its input.",
            .kind = OpKind::kIdentity,
-           .traits = {.forwards = true, .is_view = true},
+           .traits = {.hands_on = true, .forwards = true, .is_view = true},
            .shape = IdentityShape,
            .gradient = {gradient::PassOn},
            .batch = {.rule = batch::PassOn, .knows_lists = true},
@@ -46,6 +46,7 @@ void RegisterIdentity(OpRegistry& ops) {
            .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "IdentityN(input: T) -> output: T {T: list(type) >= 1}",
            .doc = "Its inputs, together: none is there before all are.",
+           .traits = {.hands_on = true},
            .shape = IdentityShape,
            .gradient = {gradient::PassOn},
            .batch = {.rule = batch::PassOn, .knows_lists = true},
@@ -53,12 +54,14 @@ void RegisterIdentity(OpRegistry& ops) {
            .kernel = Compute<IdentityN>()});
   ops.Add({.schema = "StopGradient(input: T) -> output: T {T: type}",
            .doc = "Its input, through which no gradient flows.",
+           .traits = {.hands_on = true},
            .shape = IdentityShape,
            .gradient = NotDifferentiable("it is there to stop gradients"),
            .batch = {.rule = batch::PassOn, .knows_lists = true},
            .kernel = Compute<ForwardInput>()});
   ops.Add({.schema = "PreventGradient(input: T) -> output: T {T: type; message: string = ''}",
            .doc = "Its input; asking for a gradient through it is an error with `message`.",
+           .traits = {.hands_on = true},
            .shape = IdentityShape,
            .gradient = {PreventGradient},
            .batch = {.rule = batch::PassOn, .knows_lists = true},

@@ -3,6 +3,13 @@
 #include "ops/registry.h"
 
 namespace gyre {
+namespace {
+Structure IfStructure(absl::string_view stateless) {
+  return {.functions = {{"then_branch", CalleeKind::kBranch}, {"else_branch", CalleeKind::kBranch}},
+          .num_selectors = 1,
+          .stateless = stateless};
+}
+}  // namespace
 
 void RegisterIf(OpRegistry& ops) {
   ops.Add({.schema =
@@ -14,6 +21,7 @@ void RegisterIf(OpRegistry& ops) {
                   "of else_branch(input) otherwise; the other branch does not run.",
            .kind = OpKind::kIf,
            .traits = {.effect = Effect::kIo},
+           .structure = IfStructure("StatelessIf"),
            .shape = shape::ByOutputShapes});
   ops.Add({.schema = "StatelessIf(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: "
                      "list(type) >= 0; "
@@ -21,12 +29,14 @@ void RegisterIf(OpRegistry& ops) {
                      "list(shape) = []}",
            .doc = "If whose branches have no effects.",
            .kind = OpKind::kIf,
+           .structure = IfStructure(""),
            .shape = shape::ByOutputShapes});
   ops.Add({.schema = "_If(cond: Tcond, input: Tin) -> output: Tout {Tcond: type; Tin: list(type); "
                      "Tout: list(type); then_branch: func; else_branch: func}",
            .doc = "If, as graph rewriters of the peer write it.",
            .kind = OpKind::kIf,
            .traits = {.effect = Effect::kIo},
+           .structure = IfStructure(""),
            .shape = shape::Unknown});
 }
 

@@ -18,6 +18,7 @@ void RegisterSymbolicGradient(OpRegistry& ops) {
                  "f: func}",
        .doc = "The adjoints of f's arguments, given its arguments and the adjoints of its results.",
        .kind = OpKind::kSymbolicGradient,
+       .structure = {.functions = {{"f", CalleeKind::kFunction}}},
        .shape = SymbolicGradientShape});
 }
 

@@ -63,7 +63,7 @@ void RegisterCheckNumerics(OpRegistry& ops) {
                      "message: string}",
            .doc = "Its input, unless that holds NaN or an infinity: then an error that begins with "
                   "`message`.",
-           .traits = {.effect = Effect::kIo, .elementwise = true},
+           .traits = {.effect = Effect::kIo, .elementwise = true, .hands_on = true},
            .shape = shape::SameAsInput,
            .gradient = {CheckNumericsGradient},
            .batch = {CheckNumericsBatch},

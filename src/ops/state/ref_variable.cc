@@ -242,7 +242,7 @@ void RegisterRefVariable(OpRegistry& ops) {
            .kernel = Compute<IsInitialized>()});
   ops.Add({.schema = "RefIdentity(input: Ref(T)) -> output: Ref(T) {T: type}",
            .doc = "The same reference.",
-           .traits = {.allows_uninitialized_input = true},
+           .traits = {.allows_uninitialized_input = true, .hands_on = true},
            .shape = shape::SameAsInput,
            .gradient = {gradient::PassOn},
            .kernel = Compute<ForwardInput>()});

@@ -51,7 +51,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, Effec
   ops.Add({
       .schema = schema,
       .doc = doc,
-      .traits = {.effect = effect},
+      .traits = {.effect = effect, .calls_host = effect == Effect::kIo},
       .shape = shape::Unknown,
       .gradient = RefusesGradient("the engine cannot see into a host function"),
       .kernel = Compute<&CallHost>(),

@@ -101,7 +101,7 @@ void RegisterPrint(OpRegistry& ops) {
       .schema = "Print(input: T, data: U) -> output: T {T: type; U: list(type) >= 0; "
                 "message: string = ''; first_n: int = -1; summarize: int = 3}",
       .doc = "Passes its input on, and prints a message with the data.",
-      .traits = {.effect = Effect::kIo},
+      .traits = {.effect = Effect::kIo, .hands_on = true},
       .shape = shape::SameAsInput,
       .gradient = {[](GradientContext& g) { g.Add(0, g.grad()); }},
       .kernel = Compute<&Print>(),

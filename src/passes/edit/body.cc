@@ -2,38 +2,10 @@
 
 #include <algorithm>
 
+#include "analysis/order.h"
 #include "base/work.h"
 
 namespace gyre::passes {
-
-std::vector<NodeId> ProducersFirst(const Function& function) {
-  const size_t n = function.nodes.size();
-  std::vector<NodeId> order;
-  order.reserve(n);
-  enum : char { kNew, kOpen, kDone };
-  std::vector<char> state(n, kNew);
-  std::vector<std::pair<NodeId, size_t>> path;  // nodes being visited, and their next edge
-  for (const Node& root : function.nodes) {
-    if (state[root.id] == kNew) path.push_back({root.id, 0});
-    while (!path.empty()) {
-      auto& [id, edge] = path.back();
-      const Node& node = function.node(id);
-      state[id] = kOpen;
-      const size_t num_inputs = node.inputs.size();
-      if (edge == num_inputs + node.control_inputs.size()) {
-        state[id] = kDone;
-        order.push_back(id);
-        path.pop_back();
-        continue;
-      }
-      const NodeId source =
-          edge < num_inputs ? node.inputs[edge].node : node.control_inputs[edge - num_inputs];
-      ++edge;
-      if (state[source] == kNew) path.push_back({source, 0});
-    }
-  }
-  return order;
-}
 
 Body ReadBody(const Function& function, const Effects& effects,
               const std::vector<Endpoint>& feeds) {

@@ -26,9 +26,6 @@ struct Body {
 Body ReadBody(const Function& function, const Effects& effects,
               const std::vector<Endpoint>& feeds = {});
 
-// All nodes, producers first, by data and control edges; in the order of the function where edges
-// leave a choice.
-std::vector<NodeId> ProducersFirst(const Function& function);
 
 // Per node: the nodes that read one of its outputs, once per input that does.
 std::vector<std::vector<NodeId>> Readers(const Function& function);

@@ -18,13 +18,13 @@ void Rename(const std::vector<Callee>& callees, const std::vector<std::string>& 
   AttrMap attrs = node.attrs;
   size_t i = 0;
   while (i < callees.size()) {
-    const std::string role(callees[i].role);
+    const std::string role(callees[i].attr);
     if (const auto* ref = node.attrs.Get<FunctionRef>(role)) {
       attrs.Set(role, FunctionRef{names[i++], ref->attrs});
       continue;
     }
     std::vector<FunctionRef> refs;
-    for (; i < callees.size() && callees[i].role == role; ++i)
+    for (; i < callees.size() && callees[i].attr == role; ++i)
       refs.push_back({names[i], callees[i].function.attrs});
     attrs.Set(role, std::move(refs));
   }

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/order.h"
 #include "analysis/run_signature.h"
 #include "base/status.h"
 #include "ir/shape_inference.h"
-#include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
 #include "passes/vectorize/row_context.h"
 
@@ -56,7 +56,7 @@ absl::StatusOr<RowsFunction> Body::Write(const ResultRequest& request) {
   const Expr rows_arg = rows_;
   if (transform_.num_rows() >= 0) rows_ = exprs_.Int(static_cast<int32_t>(transform_.num_rows()));
   const std::vector<bool> needed = NeededNodes(function_, CallSignature(function_));
-  for (const NodeId id : passes::ProducersFirst(function_)) {
+  for (const NodeId id : ProducersFirst(function_)) {
     const Node& node = function_.node(id);
     if (!needed[id] || node.kind() == OpKind::kArg) continue;
     GYRE_RETURN_IF_ERROR(Convert(node));

@@ -89,7 +89,7 @@ absl::Status VectorizeBranches(Body& body, const Node& site) {
     attrs.emplace_back("branches", functions);
   } else {
     for (size_t i = 0; i < callees.size(); ++i)
-      attrs.emplace_back(std::string(callees[i].role), functions[i]);
+      attrs.emplace_back(std::string(callees[i].attr), functions[i]);
   }
   AddSite(body, site, InputsOf(body, site), attrs, rows);
   return absl::OkStatus();

@@ -126,7 +126,7 @@ class Reader {
     for (size_t i = 0; i < callees.size(); ++i) {
       const std::string body = ReadBody(*functions[i], inner);
       if (body.empty()) continue;
-      const std::string role = absl::StrCat("  ", callees[i].role, ":\n");
+      const std::string role = absl::StrCat("  ", callees[i].attr, ":\n");
       absl::StrAppend(&text, role, "    ", absl::StrReplaceAll(body, {{"\n", "\n    "}}));
       while (text.back() == ' ') text.pop_back();
     }
