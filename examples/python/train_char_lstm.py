@@ -9,7 +9,7 @@ sentence has ended.
 
 Leaves in --out: generated.txt, loss.png, program.html (open it in a browser: the program as nested
 boxes, with what each loop and op has cost in one step), generate.html, step.trace.json (for
-ui.perfetto.dev).
+ui.perfetto.dev). Needs matplotlib.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import random
 import time
 
 import gyre
-import plot
+from matplotlib.figure import Figure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BATCH, SHORTEST, LONGEST = 32, 30, 90
@@ -95,6 +95,16 @@ def batches(codes, newline, seed=1):
         yield gyre.constant(pieces, "int32"), gyre.constant(lengths, "int32")
 
 
+def draw(curve, path):
+    """The loss over time, [(seconds, loss), …], as a PNG file."""
+    figure = Figure(figsize=(9.6, 5.4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(*zip(*curve), linewidth=2)
+    axes.set(title="loss of a character LSTM", xlabel="seconds", ylabel="nats per character")
+    axes.grid(alpha=0.4)
+    figure.savefig(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60, help="how long to train (default: 60)")
@@ -140,8 +150,7 @@ def main():
 
     with open(path("generated.txt"), "w", encoding="ascii") as file:
         file.write(story.strip() + "\n")
-    plot.lines(path("loss.png"), [("training", curve)], "loss of a character LSTM", "seconds",
-               "nats per character")
+    draw(curve, path("loss.png"))
     gyre.show(train_step, *next(data), path=path("program.html"))
     gyre.show(generate, code_of["\n"], 60, 0.5, path=path("generate.html"))
     gyre.timeline(train_step, *next(data), path=path("step.trace.json"))
