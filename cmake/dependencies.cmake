@@ -35,6 +35,13 @@ add_library(gyre::protobuf ALIAS gyre_dep_protobuf)
 find_library(GYRE_PROTOBUF NAMES libprotobuf.so REQUIRED)
 target_link_libraries(gyre_dep_protobuf INTERFACE ${GYRE_PROTOBUF} Threads::Threads)
 
+# RE2. gRPC needs it, too.
+add_library(gyre_dep_re2 INTERFACE)
+add_library(gyre::re2 ALIAS gyre_dep_re2)
+find_path(GYRE_RE2_INCLUDE re2/re2.h REQUIRED)
+find_library(GYRE_RE2 re2 REQUIRED)
+target_link_libraries(gyre_dep_re2 INTERFACE ${GYRE_RE2})
+
 # nlohmann-json: headers alone, which the compiler finds by itself; looked for so that a machine
 # without them is told at once.
 find_path(GYRE_JSON nlohmann/json.hpp REQUIRED)

@@ -44,7 +44,7 @@ function(gyre_library)
   target_link_options(gyre_library PRIVATE
     -Wl,--version-script=${symbols} -Wl,-Bsymbolic-functions)
   target_link_libraries(gyre_library PRIVATE
-    gyre::absl gyre::protobuf gyre::highway gyre::onednn ${CMAKE_DL_LIBS})
+    gyre::absl gyre::protobuf gyre::highway gyre::onednn gyre::re2 ${CMAKE_DL_LIBS})
   target_include_directories(gyre_library INTERFACE
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
     $<BUILD_INTERFACE:${GYRE_GENERATED_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

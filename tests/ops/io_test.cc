@@ -136,47 +136,5 @@ TEST(DisableCopyOnRead, TakesVariablesOnly) {
   EXPECT_FALSE(RunOp("DisableCopyOnRead", {Tensor::FromObject(DType::kResource, nullptr)}).ok());
 }
 
-bool Matches(const std::string& pattern, const std::string& text) {
-  return Eval("RegexFullMatch", {Text(text), Text(pattern)}).scalar<bool>();
-}
-
-TEST(RegexFullMatch, TheWholeTextMustMatch) {
-  EXPECT_TRUE(Matches("^s3://.*", "s3://bucket/x"));
-  EXPECT_FALSE(Matches("^s3://.*", "/tmp/s3://"));
-  EXPECT_FALSE(Matches("ab", "abc"));
-  EXPECT_TRUE(Matches("(a|bc)*d?", "abcbca"));
-  EXPECT_TRUE(Matches("x{2,3}", "xxx"));
-  EXPECT_FALSE(Matches("x{2,3}", "xxxx"));
-  EXPECT_TRUE(Matches("x{0,}y{2}", "yy"));
-  EXPECT_TRUE(Matches("[a-c_\\]-]+", "ab_]-"));
-  EXPECT_TRUE(Matches("[^/]*\\.txt", "z\xc3\xb6.txt"));
-  EXPECT_TRUE(Matches("z.\\.txt", "z\xc3\xb6.txt"));
-  EXPECT_FALSE(Matches(".", "\n"));
-  EXPECT_TRUE(Matches("\\w+\\s\\d{1,2}", "loop 42"));
-  EXPECT_TRUE(Matches("a||b", ""));
-  EXPECT_TRUE(Matches("(?:)*", ""));
-  EXPECT_FALSE(Matches("a$b", "ab"));
-  const Tensor many = Eval("StaticRegexFullMatch", {Texts({"a1", "b"})},
-                           Attrs({{"pattern", AttrValue(std::string("[a-z]\\d"))}}));
-  EXPECT_THAT(Values<bool>(many), ElementsAre(true, false));
-}
-
-TEST(RegexFullMatch, NoPatternTakesTimeWithoutEnd) {
-  EXPECT_FALSE(Matches("(a*)*(a*)*(a*)*b", std::string(20000, 'a')));
-  const auto error = [](const std::string& pattern) {
-    return Message(EvalError("RegexFullMatch", {Text("x"), Text(pattern)}));
-  };
-  EXPECT_THAT(error("((((x{1000}){1000}){1000}){1000})"), HasSubstr("more than 10000 steps"));
-  EXPECT_THAT(error("(((((){1000}){1000}){1000}){1000})"), HasSubstr("more than 10000 steps"));
-  EXPECT_THAT(error(std::string(100000, '(')), HasSubstr("nested too deeply"));
-}
-
-TEST(RegexFullMatch, RefusesWhatItCannotRead) {
-  for (const char* pattern : {"(", ")", "a**", "*", "[", "[z-a]", "a{2", "a{3,2}", "\\", "x{2000}",
-                              "(?i)a", "\\pN", "[[:alpha:]]", "\\bx"}) {
-    EXPECT_FALSE(RunOp("RegexFullMatch", {Text("x"), Text(pattern)}).ok()) << pattern;
-  }
-}
-
 }  // namespace
 }  // namespace gyre::test

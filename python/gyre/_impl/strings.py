@@ -1,4 +1,4 @@
-"""Strings: joining, length, numbers to text and back."""
+"""Strings: joining, length, regular expressions, numbers to text and back."""
 
 from gyre import _gyre
 from gyre._impl.convert import call, call_list, convert_to_tensor
@@ -24,6 +24,22 @@ def lower(input, encoding="", name=None):
     """Each string with its letters of ASCII in lower case. With encoding "utf-8" UnimplementedError
     for strings that have others."""
     return call("StringLower", input, encoding=encoding, name=name)
+
+
+def regex_full_match(input, pattern, name=None):
+    """Whether each string as a whole matches a regular expression, in the syntax of RE2: bool."""
+    if isinstance(pattern, (str, bytes)):
+        return call("StaticRegexFullMatch", input, pattern=pattern, name=name)
+    return call("RegexFullMatch", input, pattern, name=name)
+
+
+def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
+    r"""Each string with what a regular expression matches in it, everywhere or only where it matches
+    first, replaced by `rewrite`, in which \0 is the match and \1 to \9 are its groups."""
+    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+        return call("StaticRegexReplace", input, pattern=pattern, rewrite=rewrite,
+                    replace_global=replace_global, name=name)
+    return call("RegexReplace", input, pattern, rewrite, replace_global=replace_global, name=name)
 
 
 def to_number(input, out_type="float32", name=None):

@@ -8,6 +8,7 @@ namespace gyre {
   X(Assert)         \
   X(HostCalls)      \
   X(RegexFullMatch) \
+  X(RegexReplace)   \
   X(Print) X(PrintV2) X(StringCase) X(StringFormat) X(StringJoin) X(StringLength) X(StringToNumber)
 
 GYRE_DEFINE_FAMILY(Text, TEXT_OPS)

@@ -64,6 +64,17 @@ def test_strings():
         gyre.strings.format("{} {}", [1])
 
 
+@pytest.mark.parametrize("wrap", [lambda text: text, gyre.constant], ids=["attributes", "inputs"])
+def test_regular_expressions(wrap):
+    names = gyre.constant(["ada.txt", "bob.csv"])
+    assert gyre.strings.regex_full_match(names, wrap(r".*\.txt")).numpy().tolist() == [True, False]
+    swapped = gyre.strings.regex_replace(names, wrap(r"(\w+)\.(\w+)"), wrap(r"\2.\1"))
+    assert swapped.numpy().tolist() == [b"txt.ada", b"csv.bob"]
+    assert gyre.strings.regex_replace("aaa", wrap("a"), "b", replace_global=False).numpy() == b"baa"
+    with pytest.raises(gyre.errors.InvalidArgumentError, match=r"malformed: missing \), at 'a\('"):
+        gyre.strings.regex_full_match(names, wrap("a("))
+
+
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
 def test_drawn_in_loops(wrap):
     gyre.random.set_seed(11)

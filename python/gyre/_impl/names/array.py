@@ -36,7 +36,8 @@ NAMES = {
         "Generator", "stateless_shuffle")},
     **{f"strings.{name}": f"{_I}strings:{name}" for name in ("join", "length", "to_number",
                                                              "as_string", "format", "upper",
-                                                             "lower")},
+                                                             "lower", "regex_full_match",
+                                                             "regex_replace")},
     "as_string": _I + "strings:as_string",
     "math.invert_permutation": _I + "array.reshape:invert_permutation",
 }
