@@ -140,30 +140,11 @@ def test_recompute_grad_in_a_function_keeps_nothing_of_it(draws):
         assert np.array_equal(plain, recomputed)
 
 
-def test_a_functions_own_policy_counts_where_another_calls_it():
+def step_through_a_function(**options):
+    """The gradient of a loop of 60 iterations, which stands in a function with these options."""
     w = weights()
 
-    def peak(memory):
-        @gyre.function(memory=memory)
-        def inner(x):
-            for _ in gyre.range(60):
-                x = gyre.tanh(gyre.matmul(x, w) + 0.1)
-            return gyre.reduce_sum(x)
-
-        def step(x):
-            with gyre.GradientTape() as tape:
-                loss = inner(x)
-            return tape.gradient(loss, [w])
-
-        return gradients_and_peak(step, None, X)[1]
-
-    assert peak("recompute(8)") < peak("save") / 2
-
-
-def test_a_functions_policy_is_not_that_of_what_is_traced_out_of_it():
-    w = weights()
-
-    @gyre.function
+    @gyre.function(**options)
     def loss_of(x):
         for _ in gyre.range(60):
             x = gyre.tanh(gyre.matmul(x, w) + 0.1)
@@ -173,6 +154,19 @@ def test_a_functions_policy_is_not_that_of_what_is_traced_out_of_it():
         with gyre.GradientTape() as tape:
             loss = loss_of(x)
         return tape.gradient(loss, [w])
+
+    return step
+
+
+def test_a_functions_own_policy_counts_where_another_calls_it():
+    def peak(memory):
+        return gradients_and_peak(step_through_a_function(memory=memory), None, X)[1]
+
+    assert peak("recompute(8)") < peak("save") / 2
+
+
+def test_a_functions_policy_is_not_that_of_what_is_traced_out_of_it():
+    step = step_through_a_function()
 
     @gyre.function(memory="recompute(8)")
     def around(x):
