@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status.h"
+#include "ir/calls.h"
 #include "ops/state/resource.h"
 
 namespace gyre {
@@ -38,10 +39,13 @@ bool HasVariables(const MetaGraph& graph) {
 Endpoint Origin(const Function& function, Endpoint e) {
   for (size_t steps = 0; steps < function.nodes.size(); ++steps) {
     const Node& node = function.node(e.node);
-    if (node.kind() != OpKind::kIdentity && node.op_name != "EnsureShape" &&
-        node.op_name != "Reshape")
+    if (HandsOn(node)) {
+      e = node.inputs[e.slot];
+    } else if (node.op != nullptr && node.op->traits.is_view) {
+      e = node.inputs[0];
+    } else {
       return e;
-    e = node.inputs[0];
+    }
   }
   return e;
 }
@@ -122,7 +126,8 @@ class RestoreOps {
 }  // namespace
 
 std::string VariableOf(const Node& node) {
-  if (node.op_name != "VarHandleOp" && node.op_name != "VariableV2" && node.op_name != "Variable")
+  // Of one variable; a node that makes several names them in lists.
+  if (node.op == nullptr || !node.op->traits.makes_variable || node.attrs.Has("shared_names"))
     return "";
   const ResourceName where(node);
   if (where.anonymous) return "";

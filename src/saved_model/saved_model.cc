@@ -57,8 +57,8 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph,
 std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Session& session) {
   std::map<std::string, std::vector<std::string>> handles;
   for (const Node& node : graph.program->main().nodes) {
-    if (node.op_name != "VarHandleOp") continue;
-    if (const std::string name = VariableOf(node); !name.empty())
+    const std::string name = VariableOf(node);
+    if (!name.empty() && node.signature.outputs[0].dtype == DType::kResource)
       handles[name].push_back(absl::StrCat(node.name, ":0"));
   }
   std::set<std::string> fixed;
