@@ -194,10 +194,10 @@ def test_pointing_tells(page):
 def test_search_finds_and_opens(page):
     page.click("#close")
     page.key("/")
-    page.type("minimum")
+    page.type("maximum")
     assert page.value("document.getElementById('hits').textContent") == "1 found"
     page.key("Enter")
-    found = page.value("items.find(i => i.op === 'Minimum').id")
+    found = page.value("items.find(i => i.op === 'Maximum').id")
     assert page.value(f"document.getElementById('i{found}').getBoundingClientRect().width") > 10
     at = page.middle(f"#i{found} > rect")
     assert page.value(HIT.format(**at)) == f"i{found}"
