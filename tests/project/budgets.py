@@ -294,8 +294,8 @@ def check_loop_kinds(root):
 
 
 # Imports inside functions of the Python package, and its modules that import each other: may fall, not rise.
-INNER_IMPORTS = 134
-MODULES_IN_CIRCLES = 57
+INNER_IMPORTS = 3
+MODULES_IN_CIRCLES = 0
 
 
 def check_python_imports(root):
@@ -311,6 +311,23 @@ def check_python_imports(root):
             complaints.append(f"python/gyre: {count} {what}, at most {most}: {mend}")
         elif count < most and len(sources.source_files(root)) > 100:
             complaints.append(f"python/gyre: {count} {what} now: say so in {Path(__file__).name}")
+    return complaints
+
+
+def check_python_layers(root):
+    """Every import of the Python package points to the same folder of _impl or to a lower row (tests/project/layers.py)."""
+    complaints = []
+    for one in python_imports.imports(root):
+        if not (one.source.startswith("gyre._impl.") and one.target.startswith("gyre._impl.")):
+            continue
+        source, target = one.source.split(".")[2], one.target.split(".")[2]
+        if source == target:
+            continue
+        rows = layers.python_row(source), layers.python_row(target)
+        if None in rows:
+            complaints.append(f"{one.file}:{one.line}: a layer that has no row in tests/project/layers.py")
+        elif rows[1] >= rows[0]:
+            complaints.append(f"{one.file}:{one.line}: {source} stands no higher than {target}, which it imports")
     return complaints
 
 
@@ -336,7 +353,8 @@ def check_allocation_failures(root):
 CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
           check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
           check_readmes, check_header_comments, check_nothing_local, check_file_access,
-          check_op_names, check_loop_kinds, check_pages, check_python_imports, check_allocation_failures]
+          check_op_names, check_loop_kinds, check_pages, check_python_imports,
+          check_python_layers, check_allocation_failures]
 
 
 def report(results):

@@ -65,3 +65,26 @@ def may_include(layer):
             return below | {layer}
         below.update(row)
     raise KeyError(layer)
+
+
+# The layers of the Python package: the folders and modules of python/gyre/_impl. Each row is one step up; those of one
+# row do not see each other. The public modules of python/gyre stand above.
+PYTHON_ROWS = [
+    ("config", "constants", "device", "dtypes", "errors", "facade", "files", "golden", "handlers", "importing", "names",
+     "nest", "notebooks", "shape", "unsupported"),
+    ("cluster", "convert", "proto", "spec", "tensor", "tracing"),
+    ("ops",),
+    ("composites",),
+    ("autodiff",),
+    ("control_flow", "variable"),
+    ("autograph", "module", "random", "summary"),
+    ("checkpoints", "composed", "function"),
+    ("data", "raw", "show"),
+    ("compat", "setup"),
+    ("saved_model",),
+]
+
+
+def python_row(layer):
+    """How far up a folder or module of the Python package stands; None: it is in no row."""
+    return next((number for number, row in enumerate(PYTHON_ROWS) if layer in row), None)

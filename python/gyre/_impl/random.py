@@ -4,8 +4,10 @@ import operator
 
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
-from gyre._impl.math.elementwise import cast
+from gyre._impl.ops.elementwise import cast
+from gyre._impl.ops.select import argsort
 from gyre._impl.unsupported import refuse
+from gyre._impl.variable import Variable
 
 # What stands for a seed of 0, which tells the engine that there is none.
 _INSTEAD_OF_ZERO = 2**31 - 1
@@ -148,8 +150,6 @@ def fold_in(seed, data):
 
 def stateless_shuffle(value, seed, name=None):
     """The rows of a tensor in an order that a seed determines."""
-    from gyre._impl.array.select import argsort
-
     value = convert_to_tensor(value)
     rows = call("GatherV2", call("Shape", value), 0, 0)
     keys = stateless_uniform(call("Reshape", rows, [1]), seed)
@@ -161,8 +161,6 @@ class Generator:
     that it can be used in functions, saved and restored."""
 
     def __init__(self, seed: int):
-        from gyre._impl.variable import Variable
-
         self.state = Variable([int(seed), 0], trainable=False, dtype="int64", name="generator")
 
     @classmethod

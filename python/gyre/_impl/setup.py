@@ -1,7 +1,9 @@
-"""What the binding must know of the package before the first use."""
+"""What the layers below must know of those above before the first use, and the binding of the package. What is not
+needed by every program is loaded when it is asked for."""
 
 from gyre import _gyre
-from gyre._impl import tensor, tracebacks
+from gyre._impl import notebooks, tensor
+from gyre._impl.tracing import tracebacks, user_code
 
 
 def _error(code: str, message: str) -> Exception:
@@ -10,6 +12,20 @@ def _error(code: str, message: str) -> Exception:
     return errors.from_status(code, message)
 
 
+def _conversion():
+    from gyre._impl.autograph import calls
+
+    return calls
+
+
+def _html():
+    from gyre._impl.show import reprs
+
+    return reprs.html
+
+
 _gyre.set_error_factory(_error)
+user_code.install(_conversion)
+notebooks.install(_html)
 tensor.install()
 tracebacks.install()

@@ -1,6 +1,7 @@
 """What Tensor has beside what the binding defines."""
 
 from gyre import _gyre
+from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -72,13 +73,6 @@ def _eval(self):
     return self.numpy()
 
 
-def _repr_html_(self) -> str:
-    """What notebooks show."""
-    from gyre._impl.show import reprs
-
-    return reprs.of_tensor(self)
-
-
 def install() -> None:
     """Sets the members on the class."""
     Tensor.shape = property(_shape)
@@ -87,7 +81,7 @@ def install() -> None:
     Tensor.ndim = property(_ndim)
     Tensor.ref = _ref
     Tensor.eval = _eval
-    Tensor._repr_html_ = _repr_html_
+    Tensor._repr_html_ = html
     Tensor.__format__ = _format
     Tensor.__setitem__ = _setitem
 

@@ -3,31 +3,18 @@
 import contextlib
 import functools
 import threading
-import weakref
 
 from gyre import _gyre
-from gyre._impl import tape
+from gyre._impl.autodiff import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
 from gyre._impl.device import name_in_scope
+from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
+from gyre._impl.tracing import variables
 from gyre._impl.unsupported import refuse
 
-_by_handle: "weakref.WeakValueDictionary[int, Variable]" = weakref.WeakValueDictionary()
 _creators = threading.local()
-
-
-class _Reads(threading.local):
-    def __init__(self):
-        self.stack = []  # of ReadsAsArguments
-
-
-_reads = _Reads()
-
-
-def variable_of(handle) -> "Variable | None":
-    """The Variable of an eager handle, if it still exists."""
-    return _by_handle.get(handle.id)
 
 
 @contextlib.contextmanager
@@ -45,31 +32,6 @@ def variable_creator_scope(creator):
 _PARAMETERS = ("initial_value", "trainable", "validate_shape", "caching_device", "name",
                "variable_def", "dtype", "import_scope", "constraint", "synchronization",
                "aggregation", "shape")
-
-
-class ReadsAsArguments:
-    """While active, reads of variables in one graph are placeholders of it: `found` has the pairs
-    (variable, placeholder), so that a function can be handed the values."""
-
-    def __init__(self, graph):
-        self._graph = graph
-        self.found: dict[int, tuple[Variable, object]] = {}
-
-    def __enter__(self) -> "ReadsAsArguments":
-        _reads.stack.append(self)
-        return self
-
-    def __exit__(self, *error) -> None:
-        _reads.stack.pop()
-
-    def get(self, variable: "Variable"):
-        """The placeholder of a variable; None in other graphs."""
-        if _gyre.current_graph() is not self._graph:
-            return None
-        if variable.handle.id not in self.found:
-            placeholder = self._graph.placeholder(variable.dtype, variable._dims)
-            self.found[variable.handle.id] = variable, placeholder
-        return self.found[variable.handle.id][1]
 
 
 class _Creating(type):
@@ -111,15 +73,11 @@ class Variable(metaclass=_Creating):
             raise ValueError("A Variable needs an initial_value.")
         name = name_in_scope(name or "Variable")
         if _gyre.current_graph() is not None:
-            from gyre._impl.function.variables import created
-
-            created(self)  # refuses it if this trace may not create variables
+            variables.created(self)  # refuses it if this trace may not create variables
         with _gyre.init_scope():
             value = initial_value() if callable(initial_value) else initial_value
             if isinstance(value, _gyre.Tensor) and value.is_symbolic:
-                from gyre._impl.function.variables import value_now
-
-                value = value_now(value)
+                value = variables.value_now(value)
             if is_value(value) and dtype is not None:
                 value = convert_to_tensor(value)
                 if value.dtype != _gyre.as_dtype(dtype):
@@ -140,7 +98,7 @@ class Variable(metaclass=_Creating):
         self._constraint = constraint
         # Whether gathers read it: only then tapes give IndexedSlices as its gradient.
         self.read_by_rows = False
-        _by_handle[self.handle.id] = self
+        variables.by_handle[self.handle.id] = self
 
     # ---- What it is
 
@@ -207,8 +165,7 @@ class Variable(metaclass=_Creating):
 
     def _argument(self):
         """What is read instead of the variable, where ReadsAsArguments says so."""
-        stack = _reads.stack
-        return stack[-1].get(self) if stack else None
+        return variables.argument_for(self)
 
     value = read_value
     __gyre_tensor__ = read_value
@@ -354,10 +311,7 @@ class Variable(metaclass=_Creating):
     def __reduce__(self):
         return _restored, (self.numpy(), self._trainable, self._name, self._dtype.name, self._dims)
 
-    def _repr_html_(self) -> str:
-        from gyre._impl.show import reprs
-
-        return reprs.of_variable(self)
+    _repr_html_ = html
 
     def __repr__(self) -> str:
         about = f"{self.name!r} shape={self.shape} dtype={self._dtype.name}"

@@ -1,10 +1,13 @@
 """Activations, normalisation, cross entropies and lookups as functions."""
 
 from gyre import _gyre
-from gyre._impl import table
+from gyre._impl import random
 from gyre._impl.convert import call, calls, convert_to_tensor, dims_tensor, is_value, same_dtype
-from gyre._impl.math.elementwise import cast
-from gyre._impl.math.reductions import reduce_mean, reduce_sum
+from gyre._impl.ops import table
+from gyre._impl.ops.elementwise import cast
+from gyre._impl.ops.linalg import clip_by_norm
+from gyre._impl.ops.reductions import reduce_mean, reduce_sum
+from gyre._impl.ops.select import gather
 
 table.define(globals(), table.unary, {
     "relu": "Relu", "relu6": "Relu6", "elu": "Elu", "selu": "Selu", "sigmoid": "Sigmoid",
@@ -90,8 +93,6 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
 
     Source: Srivastava et al., Dropout (2014).
     """
-    from gyre._impl import random
-
     x = convert_to_tensor(x)
     if not is_value(rate):
         if not 0 <= rate < 1:
@@ -179,9 +180,6 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
 def embedding_lookup(params, ids, max_norm=None, name=None):
     """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and
     its gradient is IndexedSlices."""
-    from gyre._impl.array.select import gather
-    from gyre._impl.linalg import clip_by_norm
-
     if isinstance(params, (list, tuple)):
         if len(params) != 1:
             raise NotImplementedError("embedding_lookup over several shards is not supported.")

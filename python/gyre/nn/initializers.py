@@ -3,9 +3,9 @@
 import math
 
 from gyre import _gyre
-from gyre._impl import random
-from gyre._impl.array import create
 from gyre._impl.convert import call
+from gyre._impl import random
+from gyre._impl.ops import create
 
 
 class Initializer:

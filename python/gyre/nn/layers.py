@@ -1,10 +1,10 @@
 """Layers: modules with variables, made when the first input tells their sizes."""
 
 from gyre import _gyre
-from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
-from gyre._impl.linalg import tensordot
 from gyre._impl.module import Module
+from gyre._impl.ops.linalg import tensordot
+from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
 from gyre.nn import functional, initializers
 

@@ -4,7 +4,7 @@ Each takes (y_true, y_pred, sample_weight=None, reduction="mean"); reduction may
 """
 
 from gyre._impl.convert import call, convert_to_tensor, same_dtype
-from gyre._impl.math.reductions import reduce_mean, reduce_sum
+from gyre._impl.ops.reductions import reduce_mean, reduce_sum
 from gyre.nn import functional as f
 
 

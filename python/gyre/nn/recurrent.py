@@ -5,9 +5,9 @@ need not be known.
 """
 
 from gyre import _gyre
-from gyre._impl.array import create
-from gyre._impl.autograph.calls import user_code
 from gyre._impl.convert import call, calls, convert_to_tensor
+from gyre._impl.ops import create
+from gyre._impl.tracing.user_code import user_code
 from gyre.nn.layers import Layer, find_activation
 
 

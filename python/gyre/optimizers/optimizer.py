@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from gyre import _gyre
-from gyre._impl.autograph.calls import user_code
+from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.tape import GradientTape
+from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
-
 
 # What programs for other optimizers ask for, and what there is.
 _CLIP = "clip the gradients before apply_gradients, with gyre.clip_by_norm, clip_by_value or clip_by_global_norm"

@@ -84,7 +84,7 @@ def test_the_error_speaks_of_what_the_user_wrote(mistake, in_function):
     lambda p: gyre._gyre.trace_while(lambda v: p, lambda v: [p], [gyre.constant(1.0)]),
 ], ids=["constants", "placeholder", "condition", "body"])
 def test_no_place_is_better_than_an_empty_one(trace):
-    from gyre._impl.autograph import lines
+    from gyre._impl.tracing import lines
 
     with gyre._gyre.Graph() as graph:
         gyre._gyre.set_line_provider(None)
@@ -100,7 +100,7 @@ def test_no_place_is_better_than_an_empty_one(trace):
 
 
 def test_places_are_the_users_even_where_the_library_calls():
-    from gyre._impl.autograph.lines import is_ours, place
+    from gyre._impl.tracing.lines import is_ours, place
 
     import json
     import random

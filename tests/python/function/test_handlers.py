@@ -10,7 +10,7 @@ import pytest
 
 import gyre
 from gyre import _gyre
-from gyre._impl import tracebacks
+from gyre._impl.tracing import tracebacks
 
 
 @pytest.fixture

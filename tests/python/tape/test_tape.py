@@ -206,7 +206,7 @@ def test_integers_have_no_gradient():
 
 
 def test_plans_are_traced_once():
-    from gyre._impl import backprop
+    from gyre._impl.autodiff import backprop
 
     v = gyre.Variable([1.0, 2.0])
 

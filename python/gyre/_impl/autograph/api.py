@@ -2,7 +2,8 @@
 
 import functools
 
-from gyre._impl.autograph import calls
+from gyre._impl.autograph import calls, source
+from gyre._impl.tracing import lines
 
 
 def to_graph(entity, recursive=True, experimental_optional_features=None):
@@ -16,10 +17,9 @@ def to_graph(entity, recursive=True, experimental_optional_features=None):
         return entity
     if not hasattr(entity, "__code__"):
         raise ValueError(f"to_graph takes a Python function, not a {type(entity).__name__}")
-    from gyre._impl.autograph import lines, source
     lines.install()
     try:
-        return source.convert(getattr(entity, "__func__", entity))
+        return source.convert(getattr(entity, "__func__", entity), calls.OPERATORS)
     except source.Unconvertible as why:
         raise ValueError(f"{entity.__qualname__} cannot be converted: {why}") from None
 
@@ -27,7 +27,6 @@ def to_graph(entity, recursive=True, experimental_optional_features=None):
 def to_code(entity, recursive=True, experimental_optional_features=None):
     """The source of the converted function, for curiosity."""
     del recursive, experimental_optional_features
-    from gyre._impl.autograph import source
     return source.to_code(getattr(entity, "python_function", entity))
 
 

@@ -3,10 +3,17 @@
 import builtins
 
 from gyre import _gyre
-from gyre._impl.autograph import objects, rows
+from gyre._impl import nest
+from gyre._impl.autograph import arithmetic, objects
 from gyre._impl.autograph.items import get_item
-from gyre._impl.autograph.lists import TracedList
-from gyre._impl.autograph.tracing import condition, is_symbolic, place, truth
+from gyre._impl.autograph.truth import truth
+from gyre._impl.control_flow.print import print as print_traced
+from gyre._impl.ops.select import argsort
+from gyre._impl.tracing import rows
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.lists import TracedList
+from gyre._impl.tracing.state import condition, is_symbolic
+from gyre._impl.tracing.user_code import user_code
 
 
 def _traced(value):
@@ -158,13 +165,11 @@ def sorted_(iterable, *, key=None, reverse=False):
     stacked = _gyre.execute("Pack", [keys], {"axis": 0})[0]
     if stacked._dims != (len(keys),):
         raise TypeError(f"sorted() at {place()} compares tensors that are no scalars. Sort by a key that is one")
-    from gyre._impl.array.select import argsort
     order = argsort(stacked, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
     return [get_item(values, order[k]) for k in range(len(values))]
 
 
 def _keys(key, values):
-    from gyre._impl.autograph.calls import user_code
     return values if key is None else [user_code(key)(value) for value in values]
 
 
@@ -185,7 +190,7 @@ def sum_(iterable, start=0):
         return total if isinstance(start, int) and start == 0 else total + start
     total = start
     for value in objects.iterable(iterable):
-        total = objects.binary("+", total, value)
+        total = arithmetic.binary("+", total, value)
     return total
 
 
@@ -209,11 +214,10 @@ any_ = _all_or_any("Any", any, "LogicalOr")
 
 def print_(*objects, sep=" ", end="\n", file=None, flush=False):
     if not any(_traced(leaf) for leaf in objects):
-        from gyre._impl import nest
         if not any(is_symbolic(leaf) for leaf in nest.flatten(objects)):
             return print(*objects, sep=sep, end=end, file=file, flush=flush)
-    from gyre._impl.control_flow.print import print as print_traced
     import sys
+
     objects = [item.stack() if isinstance(item, TracedList) else item for item in objects]
     stream = sys.stderr if file is sys.stderr else sys.stdout
     return print_traced(*objects, sep=sep, end=end, output_stream=stream)

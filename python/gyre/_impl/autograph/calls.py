@@ -6,10 +6,11 @@ import sys
 import types
 
 from gyre import _gyre
-from gyre._impl.autograph import effects, objects
+from gyre._impl.autograph import maths, objects, operators, source
 from gyre._impl.autograph.builtins import OVERLOADS
-from gyre._impl.autograph.lines import is_ours
-from gyre._impl.autograph.lists import TracedList
+from gyre._impl.tracing import effects
+from gyre._impl.tracing.lines import is_ours
+from gyre._impl.tracing.lists import TracedList
 
 _NOT_CONVERTED = frozenset((
     "gyre", "numpy", "collections", "copy", "inspect", "re", "pdb", "threading", "functools", "itertools",
@@ -59,11 +60,8 @@ def _is_gyres(fn):
     return module == "gyre" or module.startswith("gyre.") or is_ours(fn.__code__.co_filename)
 
 
-def user_code(fn):
-    """What Gyre's own code calls for the user: while a graph is traced, `fn` with its control flow
-    converted."""
-    if _gyre.current_graph() is None:
-        return fn
+def converted_form(fn):
+    """What stands for a callable of the user's while a graph is traced."""
     if isinstance(fn, (types.FunctionType, types.MethodType)):
         return fn if _is_gyres(fn) else convert_or_none(fn) or fn
     if isinstance(fn, _gyre.QuietCallable) or not _is_plain_object(fn):
@@ -97,9 +95,8 @@ def convert_or_none(fn):
 def _convert(function):
     if (function.__module__ or "").split(".")[0] in _NOT_CONVERTED or function.__code__ is None:
         return None
-    from gyre._impl.autograph import source
     try:
-        return source.convert(function)
+        return source.convert(function, OPERATORS)
     except source.Unconvertible as why:
         return _explaining(function, why)
 
@@ -163,7 +160,6 @@ def _call_builtin(fn, args, kwargs, scope):
     if overload is not None:
         return overload(*args, **kwargs)
     if getattr(fn, "__module__", None) == "math":
-        from gyre._impl.autograph import maths
         return maths.call(fn, args, kwargs)
     if fn is super and not args:
         return _super(scope)
@@ -214,3 +210,7 @@ def _in_frame(fn, args, scope):
                   args[2] if len(args) > 2 else frame.f_locals)
     return fn(*args)
 
+
+# What converted code calls `ag__`.
+OPERATORS = types.SimpleNamespace(
+    converted_call=converted_call, **{name: getattr(operators, name) for name in operators.__all__})

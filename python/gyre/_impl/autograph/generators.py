@@ -1,8 +1,8 @@
 """Generators, which Python runs while tracing; where they would decide by a traced tensor they are
 refused."""
 
-from gyre._impl.autograph.lines import place
-from gyre._impl.autograph.tracing import condition, is_symbolic
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import condition, is_symbolic
 
 
 def generator_test(value, name):

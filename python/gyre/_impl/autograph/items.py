@@ -9,13 +9,15 @@ attribute, "[" for an index.
 """
 
 from gyre import _gyre
-from gyre._impl.autograph import effects, objects
-from gyre._impl.autograph import layout as layouts
-from gyre._impl.autograph.layout import Refusal, Taken
-from gyre._impl.autograph.lists import CONTAINERS, TracedList, make_list_of_graph
-from gyre._impl.autograph.tracing import condition, is_symbolic, place
-from gyre._impl.autograph.undefined import Undefined, ld
+from gyre._impl.autograph import objects
 from gyre._impl.dtypes import with_article
+from gyre._impl.tracing import effects
+from gyre._impl.tracing import layout as layouts
+from gyre._impl.tracing.layout import Refusal, Taken
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.lists import CONTAINERS, TracedList, make_list_of_graph
+from gyre._impl.tracing.state import condition, is_symbolic
+from gyre._impl.tracing.undefined import Undefined, ld
 
 _Tensor = _gyre.Tensor
 _MISSING = (KeyError, AttributeError, NameError, IndexError, TypeError)

@@ -9,18 +9,21 @@ import functools
 import warnings
 
 from gyre import _gyre
-from gyre._impl import handlers
-from gyre._impl.autograph import conditionals, objects, raising, ranges
-from gyre._impl.autograph import layout as layouts
-from gyre._impl.autograph.effects import Watch
-from gyre._impl.autograph.layout import Mismatch, Refusal, Taken
-from gyre._impl.autograph.lines import stack_level
-from gyre._impl.autograph.lists import TracedList, fresh, own, owning
-from gyre._impl.autograph.rows import Rows, SymbolicRange, rows_of
-from gyre._impl.autograph.tracing import (Recursion, Restart, is_symbolic, place, probe,
-                                          shown, state, truth)
-from gyre._impl.autograph.undefined import PartlyDefined, is_undefined, settled
+from gyre._impl import handlers, nest
+from gyre._impl.autograph import conditionals, objects
+from gyre._impl.autograph.truth import truth
+from gyre._impl.control_flow import loop_options
 from gyre._impl.errors import GraphSizeError
+from gyre._impl.shape import as_dims
+from gyre._impl.tracing import layout as layouts
+from gyre._impl.tracing import raising, ranges
+from gyre._impl.tracing.effects import Watch
+from gyre._impl.tracing.layout import Mismatch, Refusal, Taken
+from gyre._impl.tracing.lines import place, stack_level
+from gyre._impl.tracing.lists import TracedList, fresh, own, owning
+from gyre._impl.tracing.rows import Rows, SymbolicRange, rows_of
+from gyre._impl.tracing.state import Recursion, Restart, is_symbolic, probe, shown, state
+from gyre._impl.tracing.undefined import PartlyDefined, is_undefined, settled
 
 _MANY = 3000  # iterations of a Python loop that are worth a word
 
@@ -246,8 +249,6 @@ class _Loop:
         """Shapes that the user says hold in all iterations; None if there are none."""
         if not self.invariants:
             return None
-        from gyre._impl.shape import as_dims
-        from gyre._impl import nest
         stated = []
         for value, shape in self.invariants:
             stated.extend((leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True))
@@ -266,8 +267,6 @@ class _Loop:
 
 def _options(opts):
     opts = opts or {}
-    from gyre._impl.control_flow import loop_options
-
     options = loop_options.memory_option(opts.get("memory"))
     if opts.get("parallel_iterations") is not None:
         options["window"] = loop_options.window_of(opts["parallel_iterations"])
@@ -415,8 +414,6 @@ def _for_while(rows, step, loop, extra_test):
 
 def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, opts):
     """Over a gyre.data.Dataset, whose own state (see gyre/_impl/data) goes round with the loop's."""
-    from gyre._impl.data.iteration import Carried
-
     if state.probing:
         _run_once(lambda: body(dataset.pull(dataset.begin())[0]), get_state, set_state)
         return
@@ -427,7 +424,7 @@ def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, 
         return True if extra_test is None else truth(extra_test())
 
     def build(initial, paths, dims):
-        source = Carried(dataset)
+        source = dataset._gyre_loop_state()
 
         def holds(tensors):
             return tensors[0]

@@ -3,8 +3,8 @@
 import math
 
 from gyre import _gyre
-from gyre._impl.autograph.lines import place
-from gyre._impl.autograph.tracing import condition, is_symbolic
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import condition, is_symbolic
 
 _OPS = {
     math.acos: "Acos", math.asin: "Asin", math.atan: "Atan", math.atan2: "Atan2", math.cos: "Cos",

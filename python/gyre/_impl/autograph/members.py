@@ -1,9 +1,10 @@
 """`x in values`, where what decides is known at run time only."""
 
 from gyre import _gyre
-from gyre._impl.autograph import objects
-from gyre._impl.autograph.lists import TracedList
-from gyre._impl.autograph.tracing import condition, is_symbolic, truth
+from gyre._impl.autograph import arithmetic, objects
+from gyre._impl.autograph.truth import truth
+from gyre._impl.tracing.lists import TracedList
+from gyre._impl.tracing.state import condition, is_symbolic
 
 
 def contains(values, item):
@@ -17,7 +18,7 @@ def contains(values, item):
     if isinstance(values, TracedList):
         values = values.stack()
     if is_symbolic(values):
-        return _any(objects.compare("==", values, item))
+        return _any(arithmetic.compare("==", values, item))
     if isinstance(values, range) and is_symbolic(item):
         return _in_range(values, item)
     if isinstance(values, (list, tuple)) and any(
@@ -35,7 +36,7 @@ def _in_range(values, item):
     low, high = sorted((values.start, values[-1] if values else values.start))
     within = _and(item >= low, item <= high) if values else _gyre.convert(False)
     return within if abs(values.step) == 1 else _and(
-        within, objects.compare("==", (item - values.start) % values.step, 0))
+        within, arithmetic.compare("==", (item - values.start) % values.step, 0))
 
 
 def _and(a, b):
@@ -47,7 +48,7 @@ def _in_sequence(values, item):
     for value in values:
         if value is item:
             return True
-        same = truth(objects.compare("==", value, item))
+        same = truth(arithmetic.compare("==", value, item))
         if not is_symbolic(same):
             if same:
                 return True

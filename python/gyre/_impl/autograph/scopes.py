@@ -1,9 +1,9 @@
 """The body of a converted function."""
 
 from gyre import _gyre
-from gyre._impl.autograph.lines import place
-from gyre._impl.autograph.tracing import is_symbolic
-from gyre._impl.autograph.undefined import PartlyDefined, UndefinedReturnValue
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import is_symbolic
+from gyre._impl.tracing.undefined import PartlyDefined, UndefinedReturnValue
 
 
 class FunctionScope:

@@ -10,6 +10,7 @@ import types
 import weakref
 
 from gyre import _gyre
+from gyre._impl.autograph.conversion import pipeline, tree
 
 
 class Unconvertible(Exception):
@@ -25,9 +26,9 @@ _factories = {}  # id -> (the code, weakly; the code of the factory, or why ther
 _lock = threading.RLock()
 
 
-def convert(fn):
-    """The converted form of a Python function: same signature, closure, globals and defaults.
-    Raises Unconvertible."""
+def convert(fn, operators):
+    """The converted form of a Python function: same signature, closure, globals and defaults. operators: what it
+    calls `ag__`. Raises Unconvertible."""
     code = fn.__code__
     found = _known(code)
     if found is None:
@@ -43,7 +44,7 @@ def convert(fn):
                 _factories[key] = weakref.ref(code, lambda _: _factories.pop(key, None)), found
     if isinstance(found, Unconvertible):
         raise Unconvertible(*found.args)
-    return _instantiate(found, fn)
+    return _instantiate(found, fn, operators)
 
 
 def _known(code):
@@ -51,8 +52,7 @@ def _known(code):
     return found if known is not None and known() is code else None
 
 
-def _instantiate(factory_code, fn):
-    from gyre._impl.autograph import operators
+def _instantiate(factory_code, fn, operators):
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
     closure = tuple(cells.get(name) or types.CellType() for name in factory_code.co_freevars)
     factory = types.FunctionType(factory_code, fn.__globals__, fn.__name__, None, closure)
@@ -66,7 +66,6 @@ def _instantiate(factory_code, fn):
 
 
 def _make_factory(fn):
-    from gyre._impl.autograph.conversion import pipeline, tree
     code = fn.__code__
     place = (code.co_filename, code.co_firstlineno)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -87,5 +86,4 @@ def to_code(fn):
     """The converted source, to be read."""
     import ast
 
-    from gyre._impl.autograph.conversion import pipeline
     return ast.unparse(pipeline.converted_tree(fn))

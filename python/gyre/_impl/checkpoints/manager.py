@@ -4,9 +4,13 @@ import numbers
 import os
 import time
 
-from gyre._impl.checkpoint import Checkpoint
-from gyre._impl.checkpoints.state import (checkpoint_exists, get_checkpoint_state, remove_checkpoint,
-                                          update_checkpoint_state)
+from gyre._impl.checkpoints.checkpoint import Checkpoint
+from gyre._impl.checkpoints.state import (
+    checkpoint_exists,
+    get_checkpoint_state,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
 
 
 class CheckpointManager:

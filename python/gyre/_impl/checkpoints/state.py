@@ -10,8 +10,7 @@ import re
 import warnings
 
 from gyre._impl.files import write_file
-from gyre._impl.v1.wire import Field, Message
-
+from gyre._impl.proto.wire import Field, Message
 
 SAFETENSORS = ".safetensors"  # how files of train.Checkpoint end
 

@@ -2,7 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.calls import user_code
+from gyre._impl.tracing.user_code import user_code
 
 
 def callable_of(fn, what):

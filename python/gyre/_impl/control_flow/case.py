@@ -2,10 +2,11 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
-from gyre._impl.autograph.tracing import Recursion, condition, place, state
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
+from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import Recursion, condition, state
 
 
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):

@@ -1,8 +1,9 @@
 """cond: one of two branches, by a bool."""
 
-from gyre._impl.autograph.conditionals import merge
-from gyre._impl.autograph.tracing import condition, place, state, Recursion
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
+from gyre._impl.control_flow.merging import merge
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import Recursion, condition, state
 
 
 def _differ(name, at, then, otherwise, why):
@@ -29,4 +30,4 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
             return false_fn()
     label = f"cond {name!r}" if name else "cond"
     return merge(pred, lambda: [as_tensors(true_fn())], lambda: [as_tensors(false_fn())], [label], place(),
-                 None, _differ, name or "cond")[0]
+                 _differ, name=name or "cond")[0]

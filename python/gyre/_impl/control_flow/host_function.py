@@ -2,6 +2,8 @@
 
 from gyre import _gyre
 from gyre._impl import errors, handlers, nest
+from gyre._impl.autodiff.backprop import zeros_of
+from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.dtypes import with_article
 
 
@@ -81,9 +83,6 @@ def _add_with_gradient(call, leaves, dtypes):
         return _add("EagerPyFunc", call, leaves, dtypes)
 
     def adjoints(tensors):
-        from gyre._impl.backprop import zeros_of
-        from gyre._impl.tape import GradientTape
-
         inputs, dys = tensors[:len(leaves)], tensors[len(leaves):]
         with GradientTape() as tape:
             tape.watch([inputs[i] for i in chosen])

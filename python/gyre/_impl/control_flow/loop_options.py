@@ -3,7 +3,7 @@
 import operator
 
 from gyre import _gyre
-from gyre._impl.autograph.tracing import state
+from gyre._impl.tracing.state import state
 
 _WINDOW = 10
 

@@ -2,10 +2,11 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.dtypes import with_article
+from gyre._impl.spec import TensorSpec
+from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 
 
 def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
@@ -103,8 +104,6 @@ def run_rows(fn, elems, rows, signature=None):
 
 def _results_of(fn, elems, rows):
     """What fn returns of a row, from a trace that is thrown away."""
-    from gyre._impl.spec import TensorSpec
-
     with _gyre.Graph("map") as graph:
         row = [graph.placeholder(t.dtype, t._dims[1:]) for t in rows]
         result = as_tensors(fn(nest.pack_sequence_as(elems, row, True)))

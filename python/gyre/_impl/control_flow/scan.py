@@ -2,13 +2,13 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.layout import Mismatch, Taken, layout_of
-from gyre._impl.autograph.tracing import place
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.control_flow.map_fn import rows_of
 from gyre._impl.control_flow.while_loop import _check, _next
 from gyre._impl.errors import StructureError
+from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
+from gyre._impl.tracing.lines import place
 
 
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,

@@ -4,6 +4,7 @@ from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.dtypes import with_article
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.tracing.rows import Items
 from gyre._impl.unsupported import refuse
 
 
@@ -304,7 +305,6 @@ class TensorArray:
 
     def _gyre_rows(self):
         """For the for statements of converted code."""
-        from gyre._impl.autograph.rows import Items
         staged = self._staged()
         return Items(staged.size, staged.read)
 

@@ -2,12 +2,14 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.layout import Mismatch, Taken, layout_of, with_element_shapes
-from gyre._impl.autograph.tracing import Recursion, condition, place, state
+from gyre._impl.composites.composite import dims_of_parts
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import checked_trips, memory_option, window_of
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import as_dims
+from gyre._impl.tracing.layout import Mismatch, Taken, layout_of, with_element_shapes
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import Recursion, condition, state
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True,
@@ -139,8 +141,6 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
 
 
 def _invariants(shapes, layout):
-    from gyre._impl.composite_specs import dims_of_parts
-
     flat = []
 
     def walk(part, like):

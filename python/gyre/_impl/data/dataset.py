@@ -3,11 +3,16 @@
 import operator
 
 from gyre import _gyre
-from gyre._impl import nest
-
-INFINITE = -1
-UNKNOWN = -2
-AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
+from gyre._impl import errors, nest
+from gyre._impl.data import iteration
+from gyre._impl.data.carried import Carried
+from gyre._impl.data.functions import DatasetFunction, ElementFunction
+from gyre._impl.data.lookahead import Filter, FlatMap, TakeWhile, is_scalar_bool
+from gyre._impl.data.options import AUTOTUNE, Options
+from gyre._impl.data.source import INFINITE, Source
+from gyre._impl.data.sources import Generator, Range, Rows, Single
+from gyre._impl.data.transforms import Batch, Concatenate, Map, Repeat, Shuffle, Skip, Take, WholeBatches, Zip
+from gyre._impl.spec import TensorSpec
 
 
 def whole(value, what: str):
@@ -30,7 +35,7 @@ def _check_calls(number, what: str) -> None:
         raise ValueError(f"{what} must be positive, but is {number}; data.AUTOTUNE leaves it open")
 
 
-class Dataset:
+class Dataset(Source):
     """A sequence of elements: tensors, or structures (tuples, dicts) of them.
 
         data = gyre.data.Dataset.from_tensor_slices((features, labels)).shuffle(100).batch(32)
@@ -42,66 +47,43 @@ class Dataset:
     Elements are computed one at a time, when they are asked for.
     """
 
-    # Whether there is `pull_block(state, size)`, which pulls up to `size` elements, as rows.
-    blocks = False
-
-    def __init__(self, element_spec, length: int):
-        self._element_spec, self.length = element_spec, length
+    def __init__(self, source: Source):
+        super().__init__(source.element_spec, source.length)
+        self.begin, self.advance, self.pull = source.begin, source.advance, source.pull
+        self.blocks = source.blocks
+        if source.blocks:
+            self.pull_block = source.pull_block
         self._steps = None
 
-    @property
-    def element_spec(self):
-        """The specs of an element's tensors, in its structure."""
-        return self._element_spec
-
-    # ---- What a loop carries: see gyre/_impl/data. Subclasses say it.
-
-    def begin(self):
-        """The state before the first element."""
-        raise NotImplementedError
-
-    def advance(self, state):
-        """(whether there is another element, the state in which `pull` gives it)."""
-        raise NotImplementedError
-
-    def pull(self, state):
-        """(the element that `advance` found, the state after it)."""
-        raise NotImplementedError
+    def _gyre_loop_state(self) -> Carried:
+        """What a loop of a graph over it carries."""
+        return Carried(self)
 
     # ---- Sources
 
     @staticmethod
     def from_tensors(tensors, name=None) -> "Dataset":
         """One element: these tensors."""
-        from gyre._impl.data.sources import Single
-
-        return Single(tensors)
+        return Dataset(Single(tensors))
 
     @staticmethod
     def from_tensor_slices(tensors, name=None) -> "Dataset":
         """The rows of tensors (a structure of them) along axis 0. ValueError if their numbers differ."""
-        from gyre._impl.data.sources import Rows
-
-        return Rows(tensors)
+        return Dataset(Rows(tensors))
 
     @staticmethod
     def range(*args, output_type=None, name=None) -> "Dataset":
         """range(stop), range(start, stop) or range(start, stop, step), as int64 unless told."""
-        from gyre._impl.data.sources import Range
-
         if not 1 <= len(args) <= 3:
             raise ValueError(f"range takes one to three numbers, not {len(args)}")
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-        return Range(start, stop, step, output_type)
+        return Dataset(Range(start, stop, step, output_type))
 
     @staticmethod
     def from_generator(generator, output_types=None, output_shapes=None, args=None,
                        output_signature=None, name=None) -> "Dataset":
         """What `generator(*args)`, called each time, yields; it must be of `output_signature` (or
         of output_types and output_shapes). TypeError without either."""
-        from gyre._impl.data.sources import Generator
-        from gyre._impl.spec import TensorSpec
-
         if not callable(generator):
             raise TypeError("from_generator takes a function that returns an iterator")
         if output_signature is None:
@@ -114,14 +96,12 @@ class Dataset:
             output_signature = nest.pack_sequence_as(
                 output_types, [TensorSpec(shape, dtype) for dtype, shape in leaves])
         values = tuple(args or ())
-        return Generator(lambda: generator(*values), output_signature)
+        return Dataset(Generator(lambda: generator(*values), output_signature))
 
     @staticmethod
     def zip(*args, datasets=None, name=None) -> "Dataset":
         """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError for none at
         all, and for both ways of naming them."""
-        from gyre._impl.data.transforms import Zip
-
         if args and datasets is not None:
             raise TypeError("zip takes datasets one by one, or a structure of them as `datasets`, not both")
         parts = datasets if datasets is not None else args[0] if len(args) == 1 else args
@@ -130,35 +110,25 @@ class Dataset:
         for part in nest.flatten(parts):
             if not isinstance(part, Dataset):
                 raise TypeError(f"zip takes datasets, not a {type(part).__name__}")
-        return Zip(parts)
+        return Dataset(Zip(parts))
 
     # ---- Others of this one
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None) -> "Dataset":
         """map_func of each element; the parts of a tuple are its arguments. Elements are computed when they
         are asked for, one after the other: num_parallel_calls and deterministic have nothing to do."""
-        from gyre._impl.data.functions import ElementFunction
-        from gyre._impl.data.transforms import Map
-
         _check_calls(num_parallel_calls, "num_parallel_calls")
-        return Map(self, ElementFunction(map_func, self.element_spec, "map"))
+        return Dataset(Map(self, ElementFunction(map_func, self.element_spec, "map")))
 
     def filter(self, predicate, name=None) -> "Dataset":
         """The elements for which predicate(…) is true. ValueError if it is no bool scalar."""
-        from gyre._impl.data.lookahead import Filter
-
-        return Filter(self, self._predicate(predicate, "filter"))
+        return Dataset(Filter(self, self._predicate(predicate, "filter")))
 
     def take_while(self, predicate, name=None) -> "Dataset":
         """The elements before the first for which predicate(…) is false."""
-        from gyre._impl.data.lookahead import TakeWhile
-
-        return TakeWhile(self, self._predicate(predicate, "take_while"))
+        return Dataset(TakeWhile(self, self._predicate(predicate, "take_while")))
 
     def _predicate(self, predicate, what):
-        from gyre._impl.data.functions import ElementFunction
-        from gyre._impl.data.lookahead import is_scalar_bool
-
         function = ElementFunction(predicate, self.element_spec, what)
         if not is_scalar_bool(function.spec):
             raise ValueError(f"the predicate of {what} must return a bool scalar, not {function.spec}")
@@ -166,10 +136,7 @@ class Dataset:
 
     def flat_map(self, map_func, name=None) -> "Dataset":
         """The elements of map_func(…), a dataset for each element, one after the other."""
-        from gyre._impl.data.functions import DatasetFunction
-        from gyre._impl.data.lookahead import FlatMap
-
-        return FlatMap(self, DatasetFunction(map_func, self.element_spec))
+        return Dataset(FlatMap(self, DatasetFunction(map_func, self.element_spec)))
 
     def unbatch(self, name=None) -> "Dataset":
         """The rows of the elements, each by itself."""
@@ -178,44 +145,31 @@ class Dataset:
 
     def take(self, count, name=None) -> "Dataset":
         """The first `count` elements; all if it is negative."""
-        from gyre._impl.data.transforms import Take
-
         count = whole(count, "the count of take")
-        return self if isinstance(count, int) and count < 0 else Take(self, count)
+        return self if isinstance(count, int) and count < 0 else Dataset(Take(self, count))
 
     def skip(self, count, name=None) -> "Dataset":
         """All but the first `count` elements; none if it is negative."""
-        from gyre._impl.data.transforms import Skip
-
-        return Skip(self, whole(count, "the count of skip"))
+        return Dataset(Skip(self, whole(count, "the count of skip")))
 
     def repeat(self, count=None, name=None) -> "Dataset":
         """The whole `count` times; for ever without a count, or if it is negative."""
-        from gyre._impl.data.transforms import Repeat
-
-        return Repeat(self, None if count is None else whole(count, "the count of repeat"))
+        return Dataset(Repeat(self, None if count is None else whole(count, "the count of repeat")))
 
     def enumerate(self, start=0, name=None) -> "Dataset":
         """Pairs (int64 index, element)."""
-        from gyre._impl.data.sources import Range
-        from gyre._impl.data.transforms import Zip
-
-        return Zip((Range(start, 2**63 - 1, 1, None), self))
+        return Dataset(Zip((Range(start, 2**63 - 1, 1, None), self)))
 
     def concatenate(self, dataset, name=None) -> "Dataset":
         """The elements of this one, then those of another."""
-        from gyre._impl.data.transforms import Concatenate
-
-        return Concatenate(self, dataset)
+        return Dataset(Concatenate(self, dataset))
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
               name=None) -> "Dataset":
         """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
         have so many, and their shape is known; else the last may have fewer. The rest as of map."""
-        from gyre._impl.data.transforms import Batch, WholeBatches
-
         _check_calls(num_parallel_calls, "num_parallel_calls")
-        return (WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size"))
+        return Dataset((WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size")))
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> "Dataset":
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
@@ -223,10 +177,8 @@ class Dataset:
 
         seed: then programs draw the same orders each time they are started; each run over the dataset
         has another, unless reshuffle_each_iteration is False."""
-        from gyre._impl.data.transforms import Shuffle
-
-        return Shuffle(self, whole(buffer_size, "buffer_size"), seed,
-                       reshuffle_each_iteration is None or reshuffle_each_iteration)
+        return Dataset(Shuffle(self, whole(buffer_size, "buffer_size"), seed,
+                               reshuffle_each_iteration is None or reshuffle_each_iteration))
 
     def prefetch(self, buffer_size=None, name=None) -> "Dataset":
         """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0, but for
@@ -239,8 +191,6 @@ class Dataset:
 
     def with_options(self, options, name=None) -> "Dataset":
         """The same elements: options only concern speed. TypeError for what are no Options."""
-        from gyre._impl.data.options import Options
-
         if not isinstance(options, Options):
             raise TypeError(f"with_options takes data.Options, not a {type(options).__name__}")
         return self
@@ -253,20 +203,16 @@ class Dataset:
 
     def reduce(self, initial_state, reduce_func, name=None):
         """The last of initial_state, and of reduce_func(state, element) for each element."""
-        from gyre._impl.data.iteration import reduce
-
-        return reduce(self, initial_state, reduce_func)
+        return iteration.reduce(self, initial_state, reduce_func)
 
     def __iter__(self):
         """An iterator of Python. RuntimeError in a graph, but for loops of converted functions."""
-        from gyre._impl.data.iteration import Iterator
-
         if _gyre.current_graph() is not None:
             raise RuntimeError(
                 "Python cannot take elements of a Dataset one by one while a function is traced: write a for "
                 "statement (`for element in dataset:`) in a gyre.function with autograph, which becomes a loop of "
                 "the graph, or dataset.reduce; or make the iterator outside")
-        return Iterator(self)
+        return iteration.Iterator(self)
 
     def as_numpy_iterator(self):
         """An iterator of elements as numpy arrays. RuntimeError in a graph."""
@@ -275,8 +221,6 @@ class Dataset:
 
     def get_single_element(self, name=None):
         """The only element. InvalidArgumentError if there is none, or another."""
-        from gyre._impl import errors
-
         found = list(self.take(2))
         if len(found) != 1:
             raise errors.InvalidArgumentError(

@@ -4,8 +4,11 @@ import contextlib
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.tracing import probe
 from gyre._impl.data import elements
+from gyre._impl.data.source import Source
+from gyre._impl.function import concrete
+from gyre._impl.function.function import Function
+from gyre._impl.tracing.state import probe
 
 
 class ElementFunction:
@@ -15,9 +18,6 @@ class ElementFunction:
     becomes part of that graph wherever it is called."""
 
     def __init__(self, fn, spec, what: str):
-        from gyre._impl.function import concrete
-        from gyre._impl.function.function import Function
-
         if not callable(fn):
             raise TypeError(f"{what} takes a function of elements, not a {type(fn).__name__}")
         python = getattr(fn, "python_function", fn)
@@ -56,13 +56,10 @@ class DatasetFunction:
     """`fn` of elements of a spec, which returns a dataset. `element_spec`: of that one's elements."""
 
     def __init__(self, fn, spec):
-        from gyre._impl.data.dataset import Dataset
-        from gyre._impl.function import concrete
-
         self._python = concrete.converted(getattr(fn, "python_function", fn), True)
         with contextlib.nullcontext() if _gyre.current_graph() is not None else _gyre.Graph("spec"):
             made = probe(lambda: self(nest.map_structure(_stand_in, spec, expand_composites=True)))
-        if not isinstance(made, Dataset):
+        if not isinstance(made, Source):
             raise TypeError(f"the function of flat_map must return a Dataset, not a "
                             f"{type(made).__name__}")
         self.element_spec = made.element_spec

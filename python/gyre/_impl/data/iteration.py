@@ -1,4 +1,4 @@
-"""Running over datasets: iterators of Python, reduce, and the for statements of traced functions."""
+"""Running over datasets: iterators of Python, and reduce."""
 
 import threading
 
@@ -9,7 +9,9 @@ from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.control_flow.host_function import py_function
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.data import elements
+from gyre._impl.function.concrete import converted
 from gyre._impl.function.function import Function
+from gyre._impl.variable import Variable
 
 _lock = threading.Lock()
 
@@ -101,8 +103,6 @@ class Iterator:
             raise StopIteration from None
 
     def _keep(self):
-        from gyre._impl.variable import Variable
-
         with _gyre.init_scope():
             self._kept = [
                 Variable(leaf, trainable=False, name="iterator",
@@ -134,8 +134,6 @@ def end_of_sequence():
 
 def reduce(dataset, initial_state, reduce_func):
     """See Dataset.reduce."""
-    from gyre._impl.function.concrete import converted
-
     python = converted(getattr(reduce_func, "python_function", reduce_func), True)
     initial = elements.as_element(initial_state)
 
@@ -153,37 +151,3 @@ def reduce(dataset, initial_state, reduce_func):
     if _gyre.current_graph() is not None:
         return run(initial)
     return Function(run, name="reduce", autograph=False)(initial)
-
-
-class Carried:
-    """The state of a dataset as part of the flat state of a loop: first whether there is another
-    element, then the dataset's own tensors, `count` in all."""
-
-    def __init__(self, dataset):
-        self._dataset = dataset
-        self._state = dataset.begin()
-        self._flat = nest.flatten(self._state, expand_composites=True)
-        self.count = 1 + len(self._flat)
-        self.paths = ["more", *(f"place[{i}]" for i in range(len(self._flat)))]
-        # Sizes may change on the way: buffers, batches.
-        self.dims = [(), *(None if t._dims is None else (None,) * len(t._dims) for t in self._flat)]
-
-    def begin(self, go_on) -> list:
-        """The flat state before the first element."""
-        return self.advance(self._flat, go_on)
-
-    def pull(self, flat: list):
-        """(the flat state after the element, the element)."""
-        state = nest.pack_sequence_as(self._state, flat, expand_composites=True)
-        element, state = self._dataset.pull(state)
-        return nest.flatten(state, expand_composites=True), element
-
-    def advance(self, flat: list, go_on) -> list:
-        """The flat state for the next element, which is asked for only if the loop goes on."""
-        state = nest.pack_sequence_as(self._state, flat, expand_composites=True)
-        if go_on is True:
-            more, state = self._dataset.advance(state)
-        else:
-            more, state = cond(go_on, lambda: self._dataset.advance(state),
-                               lambda: (_gyre.convert(False), state))
-        return [more, *nest.flatten(state, expand_composites=True)]

@@ -4,11 +4,11 @@ from gyre import _gyre
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.data import elements
-from gyre._impl.data.dataset import UNKNOWN, Dataset
+from gyre._impl.data.source import UNKNOWN, Source
 from gyre._impl.shape import TensorShape
 
 
-class Lookahead(Dataset):
+class Lookahead(Source):
     """The state is (whether an element is at hand, the element, the state of the search)."""
 
     def first(self):

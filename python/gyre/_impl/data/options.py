@@ -2,11 +2,11 @@
 
 import types
 
-from gyre._impl.data.dataset import AUTOTUNE, INFINITE, UNKNOWN
+from gyre._impl.data.source import INFINITE, UNKNOWN
 
 INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
-
+AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
 
 _NAMES = ("autotune", "autotune_options", "dataset_name", "deterministic", "experimental_deterministic",
           "experimental_distribute", "experimental_external_state_policy", "experimental_optimization",

@@ -8,8 +8,8 @@ from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.host_function import py_function
 from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.data import elements
-from gyre._impl.data.dataset import UNKNOWN, Dataset
 from gyre._impl.data.lookahead import Lookahead
+from gyre._impl.data.source import UNKNOWN, Source
 from gyre._impl.spec import TensorSpec
 
 INT64 = _gyre.as_dtype("int64")
@@ -23,7 +23,7 @@ def int64(value):
     return tensor if tensor.dtype == INT64 else call("Cast", tensor, DstT=INT64)
 
 
-class Single(Dataset):
+class Single(Source):
     """One element."""
 
     def __init__(self, tensors):
@@ -40,7 +40,7 @@ class Single(Dataset):
         return self._element, state + 1
 
 
-class Rows(Dataset):
+class Rows(Source):
     """The rows of tensors along axis 0."""
 
     blocks = True
@@ -84,7 +84,7 @@ class Rows(Dataset):
         return nest.map_structure(lambda t: t[state:end], self._tensors), end
 
 
-class Range(Dataset):
+class Range(Source):
     """start, start + step, … before stop."""
 
     blocks = True

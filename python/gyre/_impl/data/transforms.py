@@ -7,9 +7,10 @@ from gyre._impl.control_flow.tensor_array import TensorArray
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call
 from gyre._impl.data import elements
-from gyre._impl.data.dataset import INFINITE, UNKNOWN, Dataset
 from gyre._impl.data.lookahead import Filter
+from gyre._impl.data.source import INFINITE, UNKNOWN, Source
 from gyre._impl.data.sources import INT64, int64
+from gyre._impl.random import stateless_uniform, uniform
 from gyre._impl.spec import TensorSpec
 
 
@@ -25,7 +26,7 @@ def _no():
     return _gyre.convert(False)
 
 
-class Map(Dataset):
+class Map(Source):
     """A function of each element."""
 
     def __init__(self, source, function):
@@ -38,7 +39,7 @@ class Map(Dataset):
         return self._function(element), state
 
 
-class Take(Dataset):
+class Take(Source):
     """The first `count` elements."""
 
     def __init__(self, source, count):
@@ -64,7 +65,7 @@ class Take(Dataset):
         return element, (taken + 1, inner)
 
 
-class Skip(Dataset):
+class Skip(Source):
     """All but the first `count` elements."""
 
     def __init__(self, source, count):
@@ -98,7 +99,7 @@ class Skip(Dataset):
         return element, (left, inner)
 
 
-class Repeat(Dataset):
+class Repeat(Source):
     """The whole several times; without a count, for ever."""
 
     def __init__(self, source, count):
@@ -139,7 +140,7 @@ class Repeat(Dataset):
         return element, (times, inner)
 
 
-class Zip(Dataset):
+class Zip(Source):
     """Tuples (or other structures) of one element of each; as long as the shortest."""
 
     def __init__(self, datasets):
@@ -179,7 +180,7 @@ class Zip(Dataset):
         return (nest.pack_sequence_as(self._structure, blocks), tuple(after for _, after in taken))
 
 
-class Concatenate(Dataset):
+class Concatenate(Source):
     """One dataset, then another."""
 
     def __init__(self, first, second):
@@ -219,7 +220,7 @@ class Concatenate(Dataset):
         return elements.refined(element, self.element_spec), (in_first, first, second)
 
 
-class Batch(Dataset):
+class Batch(Source):
     """Up to `size` elements as the rows of one; the last may have fewer."""
 
     def __init__(self, source, size):
@@ -261,7 +262,7 @@ class Batch(Dataset):
         return elements.refined(element, self.element_spec), state
 
 
-class WholeBatches(Dataset):
+class WholeBatches(Source):
     """`size` elements as the rows of one; what is left over at the end is dropped."""
 
     def __init__(self, source, size):
@@ -289,7 +290,7 @@ class WholeBatches(Dataset):
         return elements.refined(element, self.element_spec), state
 
 
-class Shuffle(Dataset):
+class Shuffle(Source):
     """Elements in another order: each is drawn from a buffer of `size`, which is filled again."""
 
     def __init__(self, source, size, seed, again):
@@ -307,8 +308,6 @@ class Shuffle(Dataset):
         super().__init__(source.element_spec, source.length)
 
     def _new_seed(self):
-        from gyre._impl.random import uniform
-
         return uniform([2], 0, 2**31 - 1, dtype="int32", seed=self._seed)
 
     def begin(self):
@@ -335,8 +334,6 @@ class Shuffle(Dataset):
         return count > 0, (count, buffer, seed, inner)
 
     def pull(self, state):
-        from gyre._impl.random import stateless_uniform
-
         count, buffer, seed, inner = state
         at = stateless_uniform([], seed, 0, count, dtype="int64")
         seed = seed + _gyre.convert([0, 1])

@@ -3,14 +3,18 @@
 import types
 
 from gyre import _gyre
-from gyre._impl import nest, tape
-from gyre._impl.autograph import calls, raising
-from gyre._impl.autograph.lists import TracedList
+from gyre._impl import nest
+from gyre._impl.autodiff import tape
+from gyre._impl.autograph import calls
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import watching
-from gyre._impl.function.variables import Arguments
+from gyre._impl.function.signature import Leaves
+from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
-from gyre._impl.variable import variable_of
+from gyre._impl.spec import TensorSpec
+from gyre._impl.tracing import raising
+from gyre._impl.tracing.lists import TracedList
+from gyre._impl.tracing.variables import Arguments, variable_of
 
 _Tensor = _gyre.Tensor
 
@@ -41,7 +45,6 @@ class ConcreteFunction(_gyre.QuietCallable):
     @property
     def structured_input_signature(self):
         """(args, kwargs) with a TensorSpec for each tensor."""
-        from gyre._impl.spec import TensorSpec
         return self._leaves.rebuild(
             [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments])
 
@@ -56,7 +59,6 @@ class ConcreteFunction(_gyre.QuietCallable):
         return list(args)
 
     def _bind(self, args, kwargs):
-        from gyre._impl.function.signature import Leaves
         if self.parameters is None:
             raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
         leaves = Leaves(*self.parameters.bind(args, kwargs))
@@ -120,9 +122,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         outputs, told = self._executable.run(list(tensors) + self.captured_inputs, **options)
         return self._pack(outputs), told
 
-    def _repr_html_(self):
-        from gyre._impl.show import reprs
-        return reprs.of_function(self)
+    _repr_html_ = html
 
     def __repr__(self):
         return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"

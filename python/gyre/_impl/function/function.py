@@ -8,15 +8,16 @@ import weakref
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph import lines
-from gyre._impl.autograph.tracing import anew
 from gyre._impl.config import Switches
 from gyre._impl.control_flow.loop_options import checked_memory
 from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
-from gyre._impl.function.variables import Creation
-from gyre._impl.tracebacks import quiet
+from gyre._impl.spec import TensorSpec, TypeSpec
+from gyre._impl.tracing import lines
+from gyre._impl.tracing.state import anew
+from gyre._impl.tracing.tracebacks import quiet
+from gyre._impl.tracing.variables import Creation
 
 _signature = _gyre.signature
 
@@ -120,7 +121,6 @@ class Function(_gyre.QuietCallable):
 
     def _fit(self, args, kwargs):
         """Arguments as the input signature has them."""
-        from gyre._impl.spec import TensorSpec, TypeSpec
         values = (*args, *kwargs.values())
         if len(values) > len(self.input_signature):
             given = values[len(self.input_signature):]
@@ -193,7 +193,6 @@ class Function(_gyre.QuietCallable):
     def _dims(self, leaves):
         """The dims to trace for: those given, left open where an earlier trace had others."""
         if self.input_signature is not None:
-            from gyre._impl.spec import TensorSpec
             specs = [spec for spec in nest.flatten(self.input_signature, expand_composites=True)
                      if isinstance(spec, TensorSpec)]
             if len(specs) == len(leaves.dims):
@@ -209,7 +208,6 @@ class Function(_gyre.QuietCallable):
     def get_concrete_function(self, *args, **kwargs):
         """The trace for these arguments: tensors, TensorSpecs for tensors, or what else calls take.
         With an input_signature no arguments are needed."""
-        from gyre._impl.spec import TensorSpec
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
         specs = []

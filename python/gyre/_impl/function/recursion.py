@@ -10,9 +10,9 @@ import threading
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.autograph.tracing import Recursion, keeping, probe, state
 from gyre._impl.function.concrete import flat_results
 from gyre._impl.function.signature import covers, generalise, same_ranks
+from gyre._impl.tracing.state import Recursion, keeping, probe, state
 
 
 class _Stack(threading.local):

@@ -3,8 +3,8 @@
 import warnings
 
 from gyre._impl import nest
-from gyre._impl.autograph.lines import place, stack_level
 from gyre._impl.dtypes import with_article
+from gyre._impl.tracing.lines import place, stack_level
 
 _MANY = 5
 

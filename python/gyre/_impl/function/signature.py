@@ -10,6 +10,7 @@ import weakref
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.spec import TensorSpec
 
 _Tensor = _gyre.Tensor
 _TENSOR = object()
@@ -145,7 +146,6 @@ class Leaves:
 
     def forget(self):
         """Keeps what a later comparison needs, and neither tensors nor objects."""
-        from gyre._impl.spec import TensorSpec
         self.tensors = [TensorSpec(tensor._dims, tensor.dtype) for tensor in self.tensors]
         self.rest = [_kept(leaf) for leaf in self.rest]
         self.structure = self.rebuild(self.tensors)

@@ -7,6 +7,10 @@ watcher = contextvars.ContextVar("gyre_watcher", default=None)
 current = watcher.get
 
 
+class Watched:
+    """What has a method `run` that asks for the watcher."""
+
+
 def run(executable, tensors, by):
     """The results of a run that is watched."""
     try:

@@ -22,7 +22,7 @@ NAMES = {
     **_all("case", ["case", "switch_case"]),
     **_all("while_loop", ["while_loop"]),
     **_all("map_fn", ["map_fn"]),
-    **_all("vectorized_map", ["vectorized_map"]),
+    "vectorized_map": "gyre._impl.function.vectorized_map:vectorized_map",
     **_all("scan", ["scan", "foldl", "foldr"]),
     **_all("tensor_array", ["TensorArray"]),
     **_all("asserts", ["Assert"]),
@@ -31,11 +31,12 @@ NAMES = {
     **_all("host_function", ["py_function", "numpy_function"]),
     **_all("print", ["print"]),
     **_all("group", ["group", "tuple", "no_op", "control_dependencies"]),
-    **_all("composites", ["IndexedSlices", "SparseTensor"]),
-    "sparse.SparseTensor": _C + "composites:SparseTensor",
-    **{f"sparse.{name}": f"gyre._impl.sparse:{name}" for name in (
+    "IndexedSlices": "gyre._impl.composites.indexed_slices:IndexedSlices",
+    "SparseTensor": "gyre._impl.composites.sparse_tensor:SparseTensor",
+    "sparse.SparseTensor": "gyre._impl.composites.sparse_tensor:SparseTensor",
+    **{f"sparse.{name}": f"gyre._impl.composites.sparse:{name}" for name in (
         "to_dense", "from_dense", "reduce_sum", "expand_dims", "sparse_dense_matmul", "reorder",
         "add")},
-    "RaggedTensor": "gyre._impl.ragged:RaggedTensor",
-    "ragged.constant": "gyre._impl.ragged:ragged_constant",
+    "RaggedTensor": "gyre._impl.composites.ragged:RaggedTensor",
+    "ragged.constant": "gyre._impl.composites.ragged:ragged_constant",
 }

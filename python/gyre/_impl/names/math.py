@@ -1,6 +1,6 @@
 """Arithmetic, comparison, logic, reductions, segments."""
 
-_I = "gyre._impl.math."
+_I = "gyre._impl.ops."
 _ELEMENTWISE = (
     "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "asin", "asinh", "atan",
     "atan2", "atanh", "ceil", "conj", "cos", "cosh", "divide", "divide_no_nan", "equal", "erf",
@@ -38,5 +38,5 @@ NAMES = {
     **{f"math.{name}": f"{_I}reductions:{name}" for name in (*_REDUCTIONS, *_RUNNING, *_MORE)},
     **{name: f"{_I}reductions:{name}" for name in (*_REDUCTIONS, *_RUNNING)},
     **{f"math.{name}": f"{_I}segments:{name}" for name in _SEGMENTS},
-    "math.l2_normalize": "gyre._impl.linalg:l2_normalize",
+    "math.l2_normalize": "gyre._impl.ops.linalg:l2_normalize",
 }

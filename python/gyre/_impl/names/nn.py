@@ -1,6 +1,6 @@
 """Neural networks, optimizers."""
 
-_N, _O, _M = "gyre.nn.", "gyre.optimizers.", "gyre._impl.math."
+_N, _O, _M = "gyre.nn.", "gyre.optimizers.", "gyre._impl.ops."
 _FUNCTIONS = (
     "batch_normalization", "bias_add", "crelu", "dropout", "elu", "embedding_lookup", "gelu",
     "l2_loss", "leaky_relu", "log_poisson_loss", "log_softmax", "moments", "relu", "relu6", "selu",
@@ -13,7 +13,7 @@ NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k", "zero_fraction")},
     "nn.conv2d": _N + "convolution:conv2d",
-    "nn.l2_normalize": "gyre._impl.linalg:l2_normalize",
+    "nn.l2_normalize": "gyre._impl.ops.linalg:l2_normalize",
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
     **{f"nn.{name}": f"{_N}recurrent:{name}" for name in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNN")},
     **{f"nn.{name}": f"{_N}attention:{name}" for name in (

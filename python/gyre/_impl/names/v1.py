@@ -1,6 +1,6 @@
 """gyre.compat.v1: what differs there from gyre's own names, to which all others lead."""
 
-_V = "gyre._impl.v1."
+_V = "gyre._impl.compat.v1."
 
 
 def _all(module, names, prefix=""):
@@ -50,21 +50,21 @@ _SEGMENTS = ("segment_sum", "segment_mean", "segment_max", "segment_min", "segme
              "unsorted_segment_sum", "unsorted_segment_mean", "unsorted_segment_max",
              "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n")
 _OLDER = {
-    **{name: f"math.elementwise:{name}" for name in _ELEMENTWISE},
-    **{name: f"math.segments:{name}" for name in _SEGMENTS},
-    "mod": "math.elementwise:floormod", "neg": "math.elementwise:negative",
-    "mul": "math.elementwise:multiply", "sub": "math.elementwise:subtract",
-    "div_no_nan": "math.elementwise:divide_no_nan", "scalar_mul": "math.elementwise:multiply",
-    "cumprod": "math.reductions:cumprod", "bincount": "math.reductions:bincount",
-    "confusion_matrix": "math.reductions:confusion_matrix", "zero_fraction": "math.reductions:zero_fraction",
-    "invert_permutation": "array.reshape:invert_permutation",
-    "diag": "linalg:tensor_diag", "diag_part": "linalg:tensor_diag_part", "matrix_diag": "linalg:diag",
-    "matrix_diag_part": "linalg:diag_part", "matrix_set_diag": "linalg:set_diag",
-    "matrix_band_part": "linalg:band_part", "matrix_transpose": "linalg:matrix_transpose",
-    "trace": "linalg:trace", "cross": "linalg:cross", "global_norm": "linalg:global_norm",
-    "check_numerics": "debugging:check_numerics", "verify_tensor_all_finite": "debugging:check_numerics",
-    "string_join": "strings:join", "string_to_number": "strings:to_number",
-    "sparse_tensor_to_dense": "v1.arrays:sparse_tensor_to_dense", "Tensor": "tensor:Tensor",
+    **{name: f"ops.elementwise:{name}" for name in _ELEMENTWISE},
+    **{name: f"ops.segments:{name}" for name in _SEGMENTS},
+    "mod": "ops.elementwise:floormod", "neg": "ops.elementwise:negative",
+    "mul": "ops.elementwise:multiply", "sub": "ops.elementwise:subtract",
+    "div_no_nan": "ops.elementwise:divide_no_nan", "scalar_mul": "ops.elementwise:multiply",
+    "cumprod": "ops.reductions:cumprod", "bincount": "ops.reductions:bincount",
+    "confusion_matrix": "ops.reductions:confusion_matrix", "zero_fraction": "ops.reductions:zero_fraction",
+    "invert_permutation": "ops.reshape:invert_permutation",
+    "diag": "ops.linalg:tensor_diag", "diag_part": "ops.linalg:tensor_diag_part", "matrix_diag": "ops.linalg:diag",
+    "matrix_diag_part": "ops.linalg:diag_part", "matrix_set_diag": "ops.linalg:set_diag",
+    "matrix_band_part": "ops.linalg:band_part", "matrix_transpose": "ops.linalg:matrix_transpose",
+    "trace": "ops.linalg:trace", "cross": "ops.linalg:cross", "global_norm": "ops.linalg:global_norm",
+    "check_numerics": "ops.debugging:check_numerics", "verify_tensor_all_finite": "ops.debugging:check_numerics",
+    "string_join": "ops.strings:join", "string_to_number": "ops.strings:to_number",
+    "sparse_tensor_to_dense": "compat.v1.arrays:sparse_tensor_to_dense", "Tensor": "tensor:Tensor",
 }
 
 NAMES = {
@@ -74,9 +74,10 @@ NAMES = {
     **_all("operation", ["Operation"]),
     **_all("collections", ["GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
                            "get_collection_ref"]),
-    **_all("session", ["Session", "InteractiveSession", "get_default_session"]),
+    **_all("session", ["Session", "InteractiveSession"]),
+    **_all("default_session", ["get_default_session"]),
     **_all("config", _CONFIG),
-    **_all("messages", _MESSAGES),
+    **{f"compat.v1.{name}": f"gyre._impl.proto.graphs:{name}" for name in _MESSAGES},
     **_all("values", ["SparseTensorValue", "IndexedSlicesValue"]),
     "compat.v1.ragged.RaggedTensorValue": _V + "values:RaggedTensorValue",
     **_all("dimension", ["Dimension", "dimension_value", "dimension_at_index"]),
@@ -133,12 +134,13 @@ NAMES = {
         "exponential_decay", "natural_exp_decay", "inverse_time_decay", "polynomial_decay",
         "cosine_decay", "piecewise_constant"], "train."),
     "compat.v1.train.Saver": _V + "train.saver:Saver",
-    **_all("train.meta_graph", ["export_meta_graph", "import_meta_graph"], "train."),
+    "compat.v1.train.export_meta_graph": _V + "train.meta_graph:export_meta_graph",
+    "compat.v1.train.import_meta_graph": _V + "train.meta_graph_import:import_meta_graph",
     **{f"compat.v1.train.{name}": f"gyre._impl.checkpoints.state:{name}" for name in (
         "checkpoint_exists", "remove_checkpoint", "update_checkpoint_state")},
     "compat.v1.train.NewCheckpointReader": "gyre._impl.checkpoints.reader:CheckpointReader",
-    "compat.v1.train.SaverDef": "gyre._impl.saved_model.messages:SaverDef",
-    "compat.v1.MetaGraphDef": "gyre._impl.saved_model.messages:MetaGraphDef",
+    "compat.v1.train.SaverDef": "gyre._impl.proto.models:SaverDef",
+    "compat.v1.MetaGraphDef": "gyre._impl.proto.models:MetaGraphDef",
     **_all("queues", ["QueueBase", "FIFOQueue"]),
     **_all("importer", ["import_graph_def"]),
     **_all("wrapped", ["wrap_function"]),

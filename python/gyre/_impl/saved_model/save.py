@@ -4,20 +4,20 @@ import os
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.compat.v1.constant import placeholder
+from gyre._impl.compat.v1.graph import Graph
 from gyre._impl.convert import call
 from gyre._impl.files import ModelFolder, make_folder, write_file
 from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
 from gyre._impl.module import named_variables
-from gyre._impl.saved_model import messages
+from gyre._impl.proto import models as messages
+from gyre._impl.proto.graphs import shape_proto
+from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
-from gyre._impl.saved_model.own_ops import all_nodes, replace_own_ops
 from gyre._impl.spec import TensorSpec
-from gyre._impl.v1.constant import placeholder
-from gyre._impl.v1.graph import Graph
-from gyre._impl.v1.messages import shape_proto
-from gyre._impl.variable import variable_of
+from gyre._impl.tracing.variables import variable_of
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}

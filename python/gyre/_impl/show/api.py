@@ -3,6 +3,8 @@
 import os
 
 from gyre import _gyre
+from gyre._impl.function.concrete import ConcreteFunction
+from gyre._impl.function.function import Function, function
 from gyre._impl.show import counts, model, text
 from gyre._impl.show.page import Page
 
@@ -34,8 +36,6 @@ def show(fn, *args, path=None, **kwargs) -> Page:
 
 def program_of(fn, args, kwargs):
     """(concrete function, tensors to run it with or None)"""
-    from gyre._impl.function.concrete import ConcreteFunction
-    from gyre._impl.function.function import Function, function
     given = bool(args or kwargs)
     if isinstance(fn, ConcreteFunction):
         return fn, fn.tensors_of(args, kwargs) if given else None

@@ -1,5 +1,8 @@
 """How tensors, variables and functions show themselves in notebooks."""
 
+from gyre import _gyre
+from gyre._impl.function.concrete import ConcreteFunction
+from gyre._impl.show.api import show
 from gyre._impl.show.svg import escape
 
 _MOST = 12  # rows and columns that are shown
@@ -66,7 +69,14 @@ def _values(tensor, rank):
     return f'<table style="{_STYLE}">{"".join(rows)}</table>'
 
 
-def of_tensor(tensor):
+def html(value):
+    """What notebooks show of a tensor, a variable, or a concrete function."""
+    if isinstance(value, _gyre.Tensor):
+        return _tensor(value)
+    return show(value)._repr_html_() if isinstance(value, ConcreteFunction) else _variable(value)
+
+
+def _tensor(tensor):
     """A table of what it holds, or what is known of it in a graph."""
     if tensor.is_symbolic:
         return _caption("Tensor", tensor.dtype, tensor._dims, f" of a graph: {tensor.name}")
@@ -75,17 +85,10 @@ def of_tensor(tensor):
     return _caption("Tensor", tensor.dtype, tensor._dims) + _values(tensor, len(tensor._dims))
 
 
-def of_variable(variable):
+def _variable(variable):
     """Its name, and what it holds now."""
-    from gyre import _gyre
     caption = _caption("Variable", variable.dtype, variable._dims, f" {variable.name}")
     if _gyre.current_graph() is not None:
         return caption
     value = variable.read_value()
     return caption + _values(value, len(value._dims))
-
-
-def of_function(concrete):
-    """Its picture, as a page."""
-    from gyre._impl.show.api import show
-    return show(concrete)._repr_html_()

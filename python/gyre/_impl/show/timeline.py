@@ -37,5 +37,4 @@ def timeline(fn, *args, path, **kwargs):
 
 
 def _is_run_of_session(fn):
-    from gyre._impl.v1.session import BaseSession  # which most programs don't need
-    return isinstance(getattr(fn, "__self__", None), BaseSession) and fn.__name__ == "run"
+    return isinstance(getattr(fn, "__self__", None), watching.Watched) and fn.__name__ == "run"

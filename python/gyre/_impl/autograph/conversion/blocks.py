@@ -12,8 +12,7 @@ import ast
 
 from gyre._impl.autograph.conversion.symbols import chain
 from gyre._impl.autograph.conversion.symbols import symbol as symbol_of
-from gyre._impl.autograph.conversion.tree import (assign, at, function, head, load, operator,
-                                                  parameters, thunk)
+from gyre._impl.autograph.conversion.tree import assign, at, function, head, load, operator, parameters, thunk
 
 GENERATED = "ag__block_"  # how the names of functions begin that are made of blocks
 

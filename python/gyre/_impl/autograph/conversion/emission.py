@@ -1,20 +1,18 @@
 """From the syntax tree of a converted function to code, under the file name and lines of the user's."""
 
 import __future__
+
 import ast
 import types
-import weakref
 
 from gyre._impl.autograph.conversion.blocks import GENERATED
 from gyre._impl.autograph.conversion.tree import assign, function, load, parameters
+from gyre._impl.tracing.lines import block_codes
 
 _FACTORY = "ag__factory"
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
-
-# Code objects of blocks (bodies of ifs and loops) that conversion made functions of.
-block_codes = weakref.WeakSet()
 
 
 def factory(node, fn):

@@ -12,8 +12,7 @@ value on both."""
 
 import ast
 
-from gyre._impl.autograph.conversion.tree import (FUNCTIONS, TRIES, all_of, assign, at, head, load,
-                                                  no, operator)
+from gyre._impl.autograph.conversion.tree import FUNCTIONS, TRIES, all_of, assign, at, head, load, no, operator
 
 
 def lower(node, names):

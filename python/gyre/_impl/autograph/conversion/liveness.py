@@ -5,10 +5,8 @@ statements backwards, once more for each loop."""
 import ast
 
 from gyre._impl.autograph.conversion import lists
-from gyre._impl.autograph.conversion.symbols import (activity, activity_of, chain, header,
-                                                     key_symbol, symbol)
-from gyre._impl.autograph.conversion.tree import (BLOCKS, FUNCTIONS, TRIES, bound_names, own_nodes,
-                                                  parameter_names)
+from gyre._impl.autograph.conversion.symbols import activity, activity_of, chain, header, key_symbol, symbol
+from gyre._impl.autograph.conversion.tree import BLOCKS, FUNCTIONS, TRIES, bound_names, own_nodes, parameter_names
 
 
 class State:

@@ -2,8 +2,20 @@
 
 import ast
 
-from gyre._impl.autograph.conversion import (blocks, directives, emission, expressions, functions,
-                                             generators, jumps, lists, liveness, matches, parsing, tree)
+from gyre._impl.autograph.conversion import (
+    blocks,
+    directives,
+    emission,
+    expressions,
+    functions,
+    generators,
+    jumps,
+    lists,
+    liveness,
+    matches,
+    parsing,
+    tree,
+)
 
 
 def converted_tree(fn):

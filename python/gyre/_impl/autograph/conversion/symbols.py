@@ -4,12 +4,8 @@ they are given as they are written."""
 import ast
 
 from gyre._impl.autograph.conversion.tree import TRIES, bound_names, parameter_names
+from gyre._impl.tracing.lists import MUTATORS
 
-
-# Methods by which Python's containers change.
-MUTATORS = frozenset((
-    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard", "update",
-    "setdefault", "popitem", "__setitem__", "__delitem__", "appendleft", "popleft", "extendleft"))
 MARKER = "ag__.autograph_artifact"  # of functions in converted ones
 
 

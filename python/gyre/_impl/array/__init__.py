@@ -1,1 +1,0 @@
-"""Making, reshaping, joining and indexing tensors."""

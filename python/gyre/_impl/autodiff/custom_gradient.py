@@ -1,0 +1,200 @@
+"""Gradients that the program gives itself: custom_gradient, recompute_grad, grad_pass_through."""
+
+import functools
+import inspect
+
+from gyre import _gyre
+from gyre._impl.autodiff.tape import GradientTape, accessed, flat, packed, paused
+from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.tracing.user_code import user_code
+from gyre._impl.tracing.variables import ReadsAsArguments
+
+_NO_VARIABLES = (
+    "The function reads variables, so its gradient function must take `variables` as a "
+    "keyword, and return their gradients too."
+)
+
+
+class _CustomCall:
+    """A call of such a function, as an entry of tapes: they call its gradient function."""
+
+    def __init__(self, gradient, arguments: int, variables: tuple):
+        self._gradient, self._arguments, self._variables = gradient, arguments, variables
+
+    def backward(self, inputs: list, outputs: list, dys: list) -> list:
+        """The adjoints of the inputs: the arguments, then the handles of variables."""
+        del inputs, outputs
+        return _call_gradient(self._gradient, dys, self._arguments, self._variables)
+
+
+def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> list:
+    if variables:
+        by_arguments, by_variables = user_code(gradient)(*dys, variables=list(variables))
+    else:
+        by_arguments, by_variables = user_code(gradient)(*dys), []
+    single = arguments == 1 and not isinstance(by_arguments, (list, tuple, dict))
+    found = [by_arguments] if single else flat(by_arguments) if arguments else []
+    found += list(by_variables)
+    if len(found) != arguments + len(variables):
+        raise ValueError(f"The gradient function returned {len(found)} gradients for "
+                         f"{arguments + len(variables)} inputs.")
+    return found
+
+
+def _takes_variables(gradient) -> bool:
+    parameters = inspect.signature(gradient).parameters.values()
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def custom_gradient(f):
+    """A function whose gradient it gives itself: f(*args) returns the results, and a function from
+    the adjoints of these to those of the arguments.
+
+        @gyre.custom_gradient
+        def log1pexp(x):
+            e = gyre.exp(x)
+            def grad(dy):
+                return dy * (1 - 1 / (1 + e))
+            return gyre.math.log(1 + e), grad
+
+    Where f reads variables, the gradient function takes `variables=` too, and returns a pair:
+    adjoints of the arguments, and of the variables (TypeError otherwise). Nothing flows to keyword
+    arguments, or to other tensors that f uses.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        run = _eager if _gyre.current_graph() is None else _traced
+        return run(f, args, kwargs)
+
+    return decorated
+
+
+def _eager(f, args: tuple, kwargs: dict):
+    inputs = [convert_to_tensor(a) for a in flat(args)]
+    # What f computes is recorded too: second derivatives may depend on it through `gradient`.
+    with GradientTape() as own:
+        result, gradient = f(*packed(args, inputs), **kwargs)
+    variables = own.watched_variables()
+    if variables and not _takes_variables(gradient):
+        raise TypeError(_NO_VARIABLES)
+    with paused():
+        outputs = [call("Identity", convert_to_tensor(y)) for y in flat(result)]
+    handles = [v.handle for v in variables]
+    for handle in handles:
+        accessed(handle)
+    _gyre.record(_CustomCall(gradient, len(inputs), variables), inputs + handles, outputs)
+    return packed(result, outputs)
+
+
+class _Trace:
+    """f and its gradient function, traced together in a graph of their own.
+
+    What they use of outside becomes arguments behind their own: the values of `variables`, and
+    `captured` tensors.
+    """
+
+    def __init__(self, f, args: tuple, kwargs: dict, inputs: list):
+        self._graph = graph = _gyre.Graph("custom_gradient")
+        with graph, ReadsAsArguments(graph) as reads:
+            self._xs = [graph.placeholder(x.dtype, x._dims) for x in inputs]
+            self.result, gradient = user_code(f)(*packed(args, list(self._xs)), **kwargs)
+            self._outputs = [convert_to_tensor(y) for y in flat(self.result)]
+            trained = tuple(v for v, _ in reads.found.values() if v.is_watched)
+            if trained and not _takes_variables(gradient):
+                raise TypeError(_NO_VARIABLES)
+            self._dys = [graph.placeholder(y.dtype, y._dims) for y in self._outputs]
+            found = _call_gradient(gradient, self._dys, len(inputs), trained)
+            self._found = [None if g is None else convert_to_tensor(g) for g in found]
+        behind = sorted(reads.found.values(), key=lambda pair: not pair[0].is_watched)
+        self.variables = [v for v, _ in behind]
+        self.captured = [outer for outer, _ in graph.captures]
+        self._behind = [p for _, p in behind] + [inner for _, inner in graph.captures]
+
+    def forward(self, values: list) -> list:
+        """The results, of the arguments and what is behind them."""
+        function = _gyre.GraphFunction.of_graph("forward", self._graph, self._xs + self._behind,
+                                                self._outputs)
+        return function(list(values))
+
+    def backward(self, values: list, dys: list) -> list:
+        """The adjoints of all values; None for what has none."""
+        known = [g for g in self._found if g is not None]
+        function = _gyre.GraphFunction.of_graph(
+            "backward", self._graph, self._xs + self._behind + self._dys, known)
+        results = iter(function([*values, *dys]))
+        found = [None if g is None else next(results) for g in self._found]
+        return found + [None] * (len(values) - len(found))
+
+
+def _traced(f, args: tuple, kwargs: dict):
+    inputs = [convert_to_tensor(a) for a in flat(args)]
+    trace = _Trace(f, args, kwargs, inputs)
+    values = inputs + [v.read_value() for v in trace.variables]
+    values += [_gyre.convert(c) for c in trace.captured]
+    return packed(trace.result, _gyre.custom_gradient(values, trace.forward, trace.backward))
+
+
+def recompute_grad(f):
+    """f, whose intermediate values are not kept: its gradient computes them again.
+
+    In a graph f becomes a function, and its gradient runs it again: variables and effects are seen
+    as they were, and effects happen once.
+    """
+
+    @custom_gradient
+    def eagerly(*args, **kwargs):
+        with paused(), GradientTape() as own:
+            result = f(*args, **kwargs)
+        for variable in own.watched_variables():
+            accessed(variable.handle)
+
+        def gradient(*dys, variables=()):
+            with GradientTape() as tape:
+                inputs = [call("Identity", x) for x in flat(args)]
+                tape.watch([x for x in inputs if x.dtype.is_floating or x.dtype.is_complex])
+                again = f(*packed(args, inputs), **kwargs)
+            found = tape.gradient(flat(again), inputs + list(variables), list(dys))
+            by_arguments = found[:len(inputs)]
+            return (by_arguments, found[len(inputs):]) if variables else by_arguments
+
+        return result, gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        if _gyre.current_graph() is not None:
+            return _called_again(f, args, kwargs)
+        return eagerly(*args, **kwargs)
+
+    return decorated
+
+
+def _called_again(f, args: tuple, kwargs: dict):
+    """f as a call in the graph that is current, which gradients run again."""
+    leaves = flat(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _gyre.Tensor)]
+    traced = []
+
+    def body(inputs: list) -> list:
+        given = list(leaves)
+        for place, tensor in zip(places, inputs):
+            given[place] = tensor
+        traced.append(user_code(f)(*packed(args, given), **kwargs))
+        return [convert_to_tensor(y) for y in flat(traced[-1])]
+
+    function = _gyre.GraphFunction(getattr(f, "__name__", "recomputed"), recompute=True)
+    results = function([leaves[i] for i in places], body)
+    return packed(traced[-1], results)
+
+
+def grad_pass_through(f):
+    """f of one argument, through which adjoints flow as if it were the identity."""
+
+    @custom_gradient
+    def decorated(x):
+        def gradient(dy, variables=()):
+            return (dy, [None] * len(variables)) if variables else dy
+
+        return user_code(f)(x), gradient
+
+    return functools.wraps(f)(decorated)

@@ -1,0 +1,70 @@
+"""Gradients by name of tensors of a graph, and second derivatives."""
+
+import enum
+
+from gyre import _gyre
+from gyre._impl.autodiff import backprop
+from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
+from gyre._impl.convert import call, convert_to_tensor
+
+
+class AggregationMethod(enum.Enum):
+    """How summands of gradients are added up. Gyre knows one way; the names are those of users."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None,
+              stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+    """The gradient of the sum of all elements of all ys by each x, in a graph: a list.
+
+    grad_ys: one weight per y, of its shape. stop_gradients: tensors that count as constants.
+    RuntimeError outside of graphs, where tapes do it.
+    """
+    del name, gate_gradients, aggregation_method
+    if _gyre.current_graph() is None:
+        raise RuntimeError("gyre.gradients works on graphs, within gyre.function; use "
+                           "gyre.GradientTape for what runs eagerly.")
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    return backprop.symbolic(
+        _listed(ys),
+        _listed(xs),
+        None if grad_ys is None else _listed(grad_ys),
+        "zero" if zero else "none",
+        _listed(stop_gradients),
+    )
+
+
+def _listed(value) -> list:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
+    """For each x the second derivatives of the sum of all ys by its elements, in a graph: of shape
+    x.shape + x.shape. The number of elements of x must be known (ValueError)."""
+    del gate_gradients, aggregation_method, name
+    results = []
+    for x in _listed(xs):
+        slope = gradients(ys, x)[0]
+        if slope is None:
+            raise ValueError("hessians: ys do not depend on one of xs.")
+        slope = convert_to_tensor(slope)
+        rows = [gradients(slope, x, unit, unconnected_gradients="zero")[0]
+                for unit in backprop.unit_tensors(slope)]
+        shape = call("Shape", slope)
+        results.append(call("Reshape", call("Pack", [convert_to_tensor(r) for r in rows], axis=0),
+                            call("ConcatV2", [shape, shape], 0)))
+    return results
+
+
+def jvp(f, primals, tangents):
+    """(f(*primals), its derivative in the direction of the tangents), eagerly or in a graph."""
+    primals = packed(primals, [convert_to_tensor(p) for p in flat(primals)])
+    with ForwardAccumulator(primals, tangents) as forward:
+        result = f(*primals)
+    return result, forward.jvp(result, UnconnectedGradients.ZERO)

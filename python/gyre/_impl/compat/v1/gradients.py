@@ -1,0 +1,115 @@
+"""gradients and hessians of graphs."""
+
+from gyre import _gyre
+from gyre._impl.autodiff import gradients as others
+from gyre._impl.autodiff.backprop import is_variable, parts_of
+from gyre._impl.autodiff.tape import UnconnectedGradients
+from gyre._impl.compat.v1.graph import current, name_scope
+from gyre._impl.compat.v1.group import tuple as gated
+from gyre._impl.composites.indexed_slices import IndexedSlices
+from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.variable import Variable
+
+
+def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False,
+              gate_gradients=False, aggregation_method=None, stop_gradients=None,
+              unconnected_gradients=UnconnectedGradients.NONE):
+    """The gradient of the sum of all elements of all ys by each x: a list of tensors, IndexedSlices (where
+    only rows of x are used), and None (where ys do not depend on x; zeros if unconnected_gradients says so).
+
+    grad_ys: one weight per y, of its shape; None: ones. stop_gradients: tensors that count as constants.
+    gate_gradients: no gradient is there before all are. The others have no effect.
+    ValueError if grad_ys are not as many as ys.
+    """
+    del colocate_gradients_with_ops, aggregation_method
+    ys, xs = others._listed(ys), others._listed(xs)
+    weights = [None] * len(ys) if grad_ys is None else others._listed(grad_ys)
+    if len(weights) != len(ys):
+        raise ValueError(f"Passed {len(weights)} grad_ys for {len(ys)} ys")
+    graph = current()
+    with graph.name_scope(name or "gradients"):
+        found = _found(ys, xs, weights, others._listed(stop_gradients),
+                       UnconnectedGradients(unconnected_gradients))
+        if gate_gradients and any(g is not None for g in found):
+            found = gated(found)
+    return found
+
+
+def _source(x):
+    if isinstance(x, Variable) or is_variable(x):
+        return x.handle
+    parts = parts_of(x)
+    if not parts:
+        raise TypeError(f"gradients by a {type(x).__name__} make no sense: give tensors or variables")
+    return parts[0]
+
+
+def _found(ys, xs, weights, stops, unconnected):
+    zero = unconnected is UnconnectedGradients.ZERO
+    targets, given = [], []
+    for y, weight in zip(ys, weights):
+        for part in parts_of(y):
+            if part.dtype.is_floating or part.dtype.is_complex or part.dtype.name == "variant":
+                targets.append(part)
+                given.append(weight)
+    if not targets:
+        return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
+    options = {"stops": [_gyre.convert(s) for s in stops]} if stops else {}
+    dys = [_weight(y, w) for y, w in zip(targets, given)] if any(w is not None for w in given) else None
+    found = _gyre.gradients(targets, [_source(x) for x in xs], dys, unconnected="none", sparse=True,
+                            **options)
+    gathered = _gathered() if any(isinstance(g, tuple) for g in found) else ()
+    return [call("ZerosLike", convert_to_tensor(x)) if g is None and zero
+            else _slices(x, g, gathered) if isinstance(g, tuple) else g for x, g in zip(xs, found)]
+
+
+def _gathered() -> set:
+    """Of what rows are looked up by number in the graph: tensors, and handles of variables."""
+    found = set()
+    for operation in current().get_operations():
+        if operation.type in ("ResourceGather", "GatherV2"):
+            source = operation.inputs[0]
+            reads = _gyre.node_of(source).type == "ReadVariableOp"
+            found.add(_gyre.node_of(source).inputs[0] if reads else source)
+    return found
+
+
+def _slices(x, gradient: tuple, gathered: set):
+    """IndexedSlices, where the peer gives them: of what `gather` has looked up. Else as a tensor."""
+    slices = IndexedSlices(*gradient)
+    if _source(x) in gathered:
+        return slices
+    dense = convert_to_tensor(slices)
+    dense.set_shape(x.shape)
+    return dense
+
+
+def _weight(y, weight):
+    if weight is None:
+        return call("OnesLike", y, name="grad_ys")
+    return convert_to_tensor(weight) if _is_tensor(weight) else _gyre.convert(weight, y.dtype)
+
+
+def _is_tensor(value) -> bool:
+    return isinstance(value, _gyre.Tensor) or hasattr(value, "__gyre_tensor__")
+
+
+def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False,
+             aggregation_method=None):
+    """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape + x.shape.
+    The number of elements of x must be known (ValueError)."""
+    del colocate_gradients_with_ops, gate_gradients, aggregation_method
+    with name_scope(name, "hessians"):
+        return [_hessian(ys, x) for x in others._listed(xs)]
+
+
+def _hessian(ys, x):
+    slope = gradients(ys, x)[0]
+    if slope is None:
+        raise ValueError("hessians: ys do not depend on one of xs.")
+    slope = convert_to_tensor(slope)
+    slope.set_shape(x.shape)
+    rows = [convert_to_tensor(gradients(slope, x, unit, unconnected_gradients="zero")[0])
+            for unit in others.backprop.unit_tensors(slope)]
+    shape = call("Shape", slope)
+    return call("Reshape", call("Pack", rows, axis=0), call("ConcatV2", [shape, shape], 0))

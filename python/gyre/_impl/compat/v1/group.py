@@ -1,0 +1,60 @@
+"""group, tuple, no_op: operations that stand for others."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.compat.v1.graph import current, has_default_graph
+from gyre._impl.control_flow import group as others
+
+
+def no_op(name=None):
+    """An operation that does nothing."""
+    if not has_default_graph():
+        return others.no_op(name)
+    _gyre.execute("NoOp", [], None, name or "NoOp")
+    return current().last_operation()
+
+
+def group(*inputs, name=None, **kwargs):
+    """An operation that is done when all inputs are: tensors, operations, variables, structures of them.
+    TypeError for all else."""
+    if kwargs:
+        raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
+    if not has_default_graph():
+        return others.group(*inputs, name=name)
+    graph = current()
+    flat = [item for item in nest.flatten(inputs) if item is not None]
+    for item in flat:
+        if not (hasattr(item, "graph") or hasattr(item, "_as_graph_element") or hasattr(item, "values")):
+            raise TypeError(f"group() expected Tensor or Operation, got {type(item).__name__}: {item!r}")
+    with graph.control_dependencies(flat):
+        return no_op(name or "group_deps")
+
+
+def tuple(tensors, name=None, control_inputs=None):
+    """The tensors, each of which is there only when all of them, and control_inputs, are. None stays.
+    ValueError if there is none."""
+    if not has_default_graph():
+        return others.tuple(tensors, name, control_inputs)
+    given = list(tensors)
+    if not any(value is not None for value in given):
+        raise ValueError(f"Must have at least one Tensor: {tensors}")
+    graph = current()
+    with graph.name_scope(name or "tuple"):
+        before = [v for v in given if v is not None] + list(control_inputs or [])
+        gate = group(*before)
+        return [_after(graph, gate, value) for value in given]
+
+
+def _after(graph, gate, value):
+    if value is None:
+        return None
+    with graph.control_dependencies([gate]):
+        return nest.map_structure(
+            lambda leaf: _gyre.execute("Identity", [leaf], None, "control_dependency")[0], value,
+            expand_composites=True)
+
+
+def with_dependencies(dependencies, output_tensor, name=None):
+    """The tensor, which is there only when the dependencies are."""
+    with current().control_dependencies(dependencies):
+        return _gyre.execute("Identity", [output_tensor], None, name or "control_dependency")[0]

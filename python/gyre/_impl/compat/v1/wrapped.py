@@ -1,0 +1,62 @@
+"""wrap_function: code written for graphs and sessions as a function of eager tensors."""
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.compat.v1.constant import placeholder
+from gyre._impl.compat.v1.graph import Graph
+from gyre._impl.compat.v1.operation import Operation
+from gyre._impl.compat.v1.variable import global_variables, global_variables_initializer
+
+
+class WrappedFunction:
+    """A function whose graph was built once, with its variables, which have their initial values at the
+    start. Calling it with one value per input runs the graph, and returns eager tensors.
+
+    graph: what was built. inputs: its placeholders. structured_outputs: what the function returned.
+    """
+
+    def __init__(self, graph, state, inputs: list, outputs, variables: list):
+        self.graph, self.inputs, self.structured_outputs = graph, inputs, outputs
+        self.variables = variables
+        self._state = state
+        flat = nest.flatten(outputs, expand_composites=True)
+        self._tensors = [t for t in flat if isinstance(t, _gyre.Tensor)]
+        operations = [o.node for o in flat if isinstance(o, Operation)]
+        self._executable = graph.prepare(inputs, self._tensors, operations, effects=False, session=state)
+
+    @property
+    def outputs(self) -> list:
+        """The tensors among what it returns."""
+        return list(self._tensors)
+
+    def __call__(self, *args):
+        given = list(args)
+        if len(given) != len(self.inputs):
+            raise TypeError(f"the wrapped function takes {len(self.inputs)} tensors, not {len(given)}")
+        values = iter(self._executable([_gyre.convert(value, x.dtype)
+                                        for value, x in zip(given, self.inputs)]))
+        return nest.map_structure(
+            lambda leaf: next(values) if isinstance(leaf, _gyre.Tensor) else None,
+            self.structured_outputs, expand_composites=True)
+
+    def prune(self, feeds, fetches, name=None, input_signature=None) -> "WrappedFunction":
+        """The part of it from some tensors (or names of them) to others, with the same variables."""
+        del name, input_signature
+        element = self.graph.as_graph_element
+        feeds = [element(f) for f in nest.flatten(feeds)]
+        return WrappedFunction(self.graph, self._state, feeds, nest.map_structure(element, fetches),
+                               self.variables)
+
+
+def wrap_function(fn, signature, name=None) -> WrappedFunction:
+    """fn, built once in a graph of its own with placeholders for `signature`, a list of TensorSpecs: what
+    it does with variables, collections and operations means what it means in a session."""
+    del name
+    graph, state = Graph(), _gyre.SessionState()
+    with graph.as_default():
+        specs = nest.flatten(signature)
+        inputs = [placeholder(s.dtype, s.shape, s.name) for s in specs]
+        outputs = fn(*nest.pack_sequence_as(signature, inputs))
+        variables, initializer = global_variables(), global_variables_initializer()
+    graph.prepare([], [], [initializer.node], effects=False, session=state)([])
+    return WrappedFunction(graph, state, inputs, outputs, variables)

@@ -1,0 +1,1 @@
+"""Functions that are loops over ops."""

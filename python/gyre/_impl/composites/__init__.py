@@ -1,0 +1,1 @@
+"""Values that are made of several tensors, with their specs: slices, sparse and ragged tensors."""

@@ -1,1 +1,0 @@
-"""gyre.math: by kinds, elementwise, reductions, segments."""

@@ -1,0 +1,281 @@
+"""Products and forms of matrices."""
+
+from gyre import _gyre
+from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, same_dtype
+from gyre._impl.ops import create, reshape
+from gyre._impl.ops import elementwise as e
+from gyre._impl.ops.reductions import reduce_max, reduce_sum
+
+eye = create.eye
+matrix_transpose = reshape.matrix_transpose
+
+
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
+           a_is_sparse=False, b_is_sparse=False, output_type=None, name=None):
+    """a @ b of the last two dimensions; the dimensions before them broadcast.
+
+    `transpose_*` swaps the last two dimensions first, `adjoint_*` also conjugates.
+    InvalidArgumentError if the inner sizes differ.
+    """
+    del a_is_sparse, b_is_sparse
+    if transpose_a and adjoint_a or transpose_b and adjoint_b:
+        raise ValueError("matmul takes transpose or adjoint of an operand, not both.")
+    a, b = same_dtype([a, b])
+    plain = a._dims is not None and b._dims is not None and len(a._dims) == len(b._dims) == 2
+    if plain and not (a.dtype.is_complex and (adjoint_a or adjoint_b)):
+        product = call("MatMul", a, b, transpose_a=bool(transpose_a or adjoint_a),
+                       transpose_b=bool(transpose_b or adjoint_b), name=name)
+    else:
+        if transpose_a and a.dtype.is_complex:
+            a = e.conj(a)
+        if transpose_b and b.dtype.is_complex:
+            b = e.conj(b)
+        product = call("BatchMatMulV2", a, b, adj_x=bool(transpose_a or adjoint_a),
+                       adj_y=bool(transpose_b or adjoint_b), name=name)
+    return product if output_type is None else e.cast(product, output_type)
+
+
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False,
+           name=None):
+    """Matrices times vectors: [..., m, n] and [..., n] give [..., m]."""
+    product = matmul(a, call("ExpandDims", convert_to_tensor(b), -1), transpose_a, False, adjoint_a,
+                     name=name)
+    return call("Squeeze", product, squeeze_dims=[-1])
+
+
+def einsum(equation, *inputs, name=None, **options):
+    """Products added up along the labels that the output does not name: "ij,jk->ik"."""
+    if unknown := sorted(set(options) - {"optimize"}):  # how it is computed
+        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
+    equation = equation.replace(" ", "")
+    if "->" not in equation:
+        letters = equation.replace(",", "").replace("...", "")
+        once = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+        equation += "->" + ("..." if "..." in equation else "") + once
+    if len(inputs) > 2:
+        return _einsum_by_pairs(equation, inputs, name)
+    return call_list("Einsum", inputs, equation=equation, name=name)
+
+
+def _einsum_by_pairs(equation, inputs, name):
+    """From left to right, keeping the labels that are still needed."""
+    terms, output = equation.split("->")
+    terms = terms.split(",")
+    if len(terms) != len(inputs):
+        raise ValueError(f"einsum: {len(terms)} terms in {equation!r}, but {len(inputs)} inputs.")
+    value, term = inputs[0], terms[0]
+    for i in range(1, len(inputs) - 1):
+        rest = set("".join(terms[i + 1:]) + output)
+        dots = "..." if "..." in term + terms[i] else ""
+        labels = dict.fromkeys((term + terms[i]).replace(".", ""))
+        kept = dots + "".join(c for c in labels if c in rest)
+        value = einsum(f"{term},{terms[i]}->{kept}", value, inputs[i])
+        term = kept
+    return einsum(f"{term},{terms[-1]}->{output}", value, inputs[-1], name=name)
+
+
+def tensordot(a, b, axes, name=None):
+    """The sum of products along axes: an int n (the last n of a with the first n of b), or a pair
+    of lists of axes. Shape: the other dimensions of a, then those of b."""
+    a, b = same_dtype([a, b])
+    if a._dims is None or b._dims is None:
+        raise ValueError("tensordot needs tensors of known rank.")
+    if hasattr(axes, "__index__"):
+        count = int(axes)
+        of_a, of_b = list(range(len(a._dims) - count, len(a._dims))), list(range(count))
+    else:
+        of_a, of_b = ([int(x)] if hasattr(x, "__index__") else [int(i) for i in x] for x in axes)
+    of_a = [i % len(a._dims) for i in of_a]
+    of_b = [i % len(b._dims) for i in of_b]
+    if len(of_a) != len(of_b):
+        raise ValueError("tensordot needs as many axes of a as of b.")
+    letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    terms_a = [next(letters) for _ in a._dims]
+    terms_b = [next(letters) for _ in b._dims]
+    for i, j in zip(of_a, of_b, strict=True):
+        terms_b[j] = terms_a[i]
+    out = [c for i, c in enumerate(terms_a) if i not in of_a]
+    out += [c for j, c in enumerate(terms_b) if j not in of_b]
+    return einsum(f"{''.join(terms_a)},{''.join(terms_b)}->{''.join(out)}", a, b, name=name)
+
+
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+    """The norm of vectors (axis None or an int) or matrices (a pair): "euclidean" (or "fro"), inf,
+    1, 2, or any p > 0 for vectors; "fro", 1 and inf for matrices."""
+    x = convert_to_tensor(tensor)
+    keep = bool(keepdims)
+    size = e.abs(x)
+    matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
+    if ord in ("euclidean", "fro") or ord == 2 and not matrix:
+        return call("Sqrt", reduce_sum(call("Square", size), axis, keep), name=name)
+    if matrix:
+        rows, columns = (int(i) % len(x._dims) for i in axis)
+        if ord not in (1, float("inf")):
+            raise NotImplementedError(f"norm of matrices: ord {ord!r} is not supported.")
+        summed, largest = (rows, columns) if ord == 1 else (columns, rows)
+        result = reduce_max(reduce_sum(size, summed, True), largest, True)
+        return result if keep else call("Squeeze", result, squeeze_dims=[rows, columns])
+    if ord == float("inf"):
+        return reduce_max(size, axis, keep, name)
+    if ord == 1:
+        return reduce_sum(size, axis, keep, name)
+    if not isinstance(ord, (int, float)) or ord <= 0:
+        raise ValueError(f"norm: ord {ord!r} is not supported.")
+    return call("Pow", reduce_sum(call("Pow", size, ord), axis, keep), 1.0 / ord, name=name)
+
+
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0,
+         align="RIGHT_LEFT"):
+    """Matrices with the given diagonals, [..., n] on diagonal k, and padding elsewhere."""
+    diagonal = convert_to_tensor(diagonal)
+    return call("MatrixDiagV3", diagonal, k, num_rows, num_cols,
+                _gyre.convert(padding_value, diagonal.dtype), align=align, name=name)
+
+
+def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+    """The diagonal k of matrices: [..., m, n] gives [..., length]. Bands of diagonals are not
+    supported (NotImplementedError)."""
+    del padding_value, align
+    if not hasattr(k, "__index__"):
+        raise NotImplementedError("diag_part of several diagonals is not supported.")
+    x = convert_to_tensor(input)
+    rank = len(x._dims)
+    shape = call("Shape", x)
+    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    down, right = max(-int(k), 0), max(int(k), 0)
+    length = call("Minimum", call("Sub", rows, down), call("Sub", columns, right))
+    steps = call("Range", 0, length, 1)
+    flat = call("Reshape", x, call_list("ConcatV2", [
+        reshape.slice_vector(shape, 0, rank - 2), dims_tensor([-1])], 0))
+    places = call("AddV2", call("Mul", call("AddV2", steps, down), columns),
+                  call("AddV2", steps, right))
+    return call("GatherV2", flat, places, rank - 2, name=name)
+
+
+def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
+    """Matrices with diagonal k replaced."""
+    del align
+    x, diagonal = same_dtype([input, diagonal])
+    shape = call("Shape", x)
+    rank = len(x._dims)
+    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    values = call("MatrixDiagV3", diagonal, k, rows, columns, _gyre.convert(0, x.dtype))
+    return call("SelectV2", _on_diagonal(rows, columns, int(k)), values, x, name=name)
+
+
+def _on_diagonal(rows, columns, k):
+    row = call("ExpandDims", call("Range", 0, rows, 1), 1)
+    return call("Equal", call("AddV2", row, k), call("Range", 0, columns, 1))
+
+
+def tensor_diag(diagonal, name=None):
+    """A tensor of shape diagonal.shape * 2 with the elements on its diagonal, zeros elsewhere."""
+    x = convert_to_tensor(diagonal)
+    flat = call("Reshape", x, [-1])
+    shape = call("Shape", x)
+    return call("Reshape", diag(flat), call("ConcatV2", [shape, shape], 0), name=name)
+
+
+def tensor_diag_part(input, name=None):
+    """The inverse of tensor_diag: input of shape s + s gives s."""
+    x = convert_to_tensor(input)
+    half = len(x._dims) // 2
+    shape = reshape.slice_vector(call("Shape", x), 0, half)
+    size = call("Prod", shape, 0)
+    matrix = call("Reshape", x, call("Pack", [size, size]))
+    return call("Reshape", diag_part(matrix), shape, name=name)
+
+
+def trace(x, name=None):
+    """The sum of the diagonal of matrices: [..., m, n] gives [...]."""
+    return reduce_sum(diag_part(x), -1, name=name)
+
+
+def band_part(input, num_lower, num_upper, name=None):
+    """Matrices of which only so many diagonals below and above the main one stay (-1: all)."""
+    x = convert_to_tensor(input)
+    shape = call("Shape", x)
+    rank = len(x._dims)
+    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    distance = call("Sub", call("ExpandDims", call("Range", 0, rows, 1), 1),
+                    call("Range", 0, columns, 1))
+    lower, upper = e.cast(num_lower, "int32"), e.cast(num_upper, "int32")
+    keep_lower = call("LogicalOr", call("Less", lower, 0), call("LessEqual", distance, lower))
+    keep_upper = call("LogicalOr", call("Less", upper, 0),
+                      call("LessEqual", call("Neg", distance), upper))
+    keep = call("LogicalAnd", keep_lower, keep_upper)
+    return call("SelectV2", keep, x, call("ZerosLike", x), name=name)
+
+
+def adjoint(matrix, name=None):
+    """The last two dimensions swapped, and conjugated."""
+    return matrix_transpose(matrix, name, conjugate=True)
+
+
+def cross(a, b, name=None):
+    """The cross product of vectors of length 3 in the last dimension."""
+    a, b = same_dtype([a, b])
+    turned = [
+        call("GatherV2", x, [i, (i + 1) % 3, (i + 2) % 3], -1) for x in (a, b) for i in (1, 2)
+    ]
+    return call(
+        "Sub", call("Mul", turned[0], turned[3]), call("Mul", turned[1], turned[2]), name=name
+    )
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+    """x divided by its Euclidean norm along `axis`, whose square is taken as at least epsilon."""
+    x = convert_to_tensor(x)
+    square = reduce_sum(call("Square", x), axis, keepdims=True)
+    return call("Mul", x, call("Rsqrt", call("Maximum", square, epsilon)), name=name)
+
+
+def global_norm(t_list, name=None):
+    """The root of the sum of the squares of all elements of all tensors; None counts nothing."""
+    parts = [call("Sum", call("Square", _values(t)), reduction_axes(_values(t)))
+             for t in t_list if t is not None]
+    if not parts:
+        return _gyre.convert(0.0)
+    return call("Sqrt", call_list("AddN", parts), name=name)
+
+
+def reduction_axes(x):
+    """All axes, as a vector."""
+    return call("Range", 0, call("Rank", x), 1)
+
+
+def _values(gradient):
+    return convert_to_tensor(getattr(gradient, "values", gradient))
+
+
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """t, scaled down where its Euclidean norm along `axes` exceeds clip_norm."""
+    t = convert_to_tensor(t)
+    square = reduce_sum(call("Square", t), axes, keepdims=True)
+    positive = call("Greater", square, _gyre.convert(0, t.dtype))
+    safe = call("SelectV2", positive, square, call("OnesLike", square))
+    length = call("SelectV2", positive, call("Sqrt", safe), square)
+    return call("RealDiv", call("Mul", t, clip_norm), call("Maximum", length, clip_norm), name=name)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """Tensors scaled down together where their global norm exceeds clip_norm; and that norm.
+
+    Source: Pascanu et al., On the difficulty of training recurrent neural networks (2013).
+    """
+    norm_ = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
+    most = _gyre.convert(clip_norm, norm_.dtype)
+    # Infinite norms make all NaN, so that they are noticed.
+    scale = call("Mul", most, call("Minimum", call("Reciprocal", norm_), call("Reciprocal", most)))
+    finite = call("IsFinite", norm_)
+    scale = call("SelectV2", finite, scale, call("Sub", norm_, norm_))
+    return [_scaled(t, scale, name) for t in t_list], norm_
+
+
+def _scaled(gradient, scale, name):
+    if gradient is None:
+        return None
+    if hasattr(gradient, "values"):
+        values = call("Mul", gradient.values, scale)
+        return type(gradient)(values, gradient.indices, gradient.dense_shape)
+    return call("Mul", convert_to_tensor(gradient), scale, name=name)

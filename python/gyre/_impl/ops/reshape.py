@@ -1,0 +1,324 @@
+"""The same elements in another form: reshaping, transposing, joining, cutting, repeating."""
+
+from gyre import _gyre
+from gyre._impl.convert import (
+    call,
+    call_list,
+    calls,
+    convert_to_tensor,
+    dims_tensor,
+    is_value,
+    same_dtype,
+    static_value,
+)
+from gyre._impl.ops.elementwise import cast
+from gyre._impl.ops.select import Unique, UniqueWithCounts
+from gyre._impl.shape import TensorShape
+
+
+def identity(input, name=None):
+    """A tensor of the same value."""
+    return call("Identity", convert_to_tensor(input), name=name)
+
+
+def identity_n(input, name=None):
+    """A list of tensors of the same values, there once all of them are."""
+    return _gyre.execute("IdentityN", [[convert_to_tensor(x) for x in input]], {}, name)
+
+
+def stop_gradient(input, name=None):
+    """A tensor of the same value, through which no gradient flows."""
+    return call("StopGradient", convert_to_tensor(input), name=name)
+
+
+def ensure_shape(x, shape, name=None):
+    """x, whose shape is known to be `shape` from here on. InvalidArgumentError if it is not."""
+    return call("EnsureShape", convert_to_tensor(x), shape=TensorShape(shape)._dims, name=name)
+
+
+def shape(input, out_type="int32", name=None):
+    """The shape as a vector, known when the program runs."""
+    return call("Shape", convert_to_tensor(input), out_type=_gyre.as_dtype(out_type), name=name)
+
+
+def shape_n(input, out_type="int32", name=None):
+    """The shapes of several tensors."""
+    values = [convert_to_tensor(x) for x in input]
+    return [call("Shape", x, out_type=_gyre.as_dtype(out_type), name=name) for x in values]
+
+
+def size(input, out_type="int32", name=None):
+    """The number of elements: a scalar."""
+    return call("Size", convert_to_tensor(input), out_type=_gyre.as_dtype(out_type), name=name)
+
+
+def rank(input, name=None):
+    """The number of dimensions: an int32 scalar."""
+    return call("Rank", convert_to_tensor(input), name=name)
+
+
+def reshape(tensor, shape, name=None):
+    """The same elements in row-major order under another shape; one size may be -1.
+
+    InvalidArgumentError if the number of elements differs.
+    """
+    return call("Reshape", convert_to_tensor(tensor), dims_tensor(shape), name=name)
+
+
+def expand_dims(input, axis, name=None):
+    """A dimension of size 1 more, before `axis` (-1: at the end)."""
+    return call("ExpandDims", convert_to_tensor(input), axis, name=name)
+
+
+def squeeze(input, axis=None, name=None):
+    """Without dimensions of size 1: all, or those listed. InvalidArgumentError if one has
+    another size."""
+    dims = [] if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
+    return call("Squeeze", convert_to_tensor(input), squeeze_dims=[int(d) for d in dims], name=name)
+
+
+def transpose(a, perm=None, conjugate=False, name=None):
+    """Dimension i of the result is dimension perm[i] of `a`; by default all reversed."""
+    a = convert_to_tensor(a)
+    if perm is None:
+        if a._dims is None:
+            perm = call("Range", call("Sub", call("Rank", a), 1), -1, -1)
+        else:
+            perm = dims_tensor(list(reversed(range(len(a._dims)))))
+    else:
+        perm = dims_tensor(perm)
+    result = call("Transpose", a, perm, name=name)
+    return call("Conj", result) if conjugate and a.dtype.is_complex else result
+
+
+def matrix_transpose(a, name=None, conjugate=False):
+    """The last two dimensions swapped."""
+    a = convert_to_tensor(a)
+    if a._dims is None:
+        raise ValueError("matrix_transpose needs a tensor of known rank.")
+    rank = len(a._dims)
+    return transpose(a, [*range(rank - 2), rank - 1, rank - 2], conjugate, name)
+
+
+def concat(values, axis, name=None):
+    """Tensors joined along an axis; all other sizes are equal."""
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if len(values) == 1:
+        return identity(values[0], name)
+    return call_list("ConcatV2", values, axis, name=name)
+
+
+def stack(values, axis=0, name="stack"):
+    """Tensors of one shape along a new axis."""
+    if not isinstance(values, (list, tuple)):
+        values = unstack(values)
+    if not values:
+        raise ValueError("stack needs at least one tensor.")
+    return call_list("Pack", values, axis=axis, name=name)
+
+
+parallel_stack = stack
+
+
+def unstack(value, num=None, axis=0, name="unstack"):
+    """The slices along an axis, which disappears: a list of `num` tensors, which must be known."""
+    value = convert_to_tensor(value)
+    if num is None:
+        if value._dims is None or value._dims[axis] is None:
+            raise ValueError(f"unstack cannot tell the number of tensors from shape "
+                             f"{TensorShape(value._dims)}; give num.")
+        num = value._dims[axis]
+    if num == 0:
+        return []
+    return calls("Unpack", value, num=num, axis=axis, name=name)
+
+
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    """A tensor cut along an axis: in so many equal pieces, or in pieces of the sizes given (one may
+    be -1). Returns a list. ValueError if their number is not known."""
+    value = convert_to_tensor(value)
+    sizes = num_or_size_splits
+    if hasattr(sizes, "__index__") and not is_value(sizes):
+        return calls("Split", axis, value, num_split=int(sizes), name=name)
+    if is_value(sizes) and sizes._dims == ():
+        known = static_value(sizes)
+        if known is None:
+            raise ValueError("split cannot tell the number of pieces; give an int, or sizes.")
+        return calls("Split", axis, value, num_split=int(known), name=name)
+    sizes = dims_tensor(sizes)
+    if num is None:
+        num = sizes._dims[0] if sizes._dims else None
+    if num is None:
+        raise ValueError("split cannot tell the number of pieces; give num.")
+    return calls("SplitV", value, sizes, axis, num_split=num, name=name)
+
+
+def tile(input, multiples, name=None):
+    """Repeated so many times along each dimension."""
+    return call("Tile", convert_to_tensor(input), dims_tensor(multiples), name=name)
+
+
+def broadcast_to(input, shape, name=None):
+    """Stretched to a shape that it broadcasts to. InvalidArgumentError if it does not."""
+    return call("BroadcastTo", convert_to_tensor(input), dims_tensor(shape), name=name)
+
+
+def broadcast_static_shape(shape_x, shape_y):
+    """The shape that two shapes broadcast to. ValueError if they do not."""
+    x, y = TensorShape(shape_x), TensorShape(shape_y)
+    if x.rank is None or y.rank is None:
+        return TensorShape(None)
+    rank = max(x.rank, y.rank)
+    result = []
+    for a, b in zip([1] * (rank - x.rank) + x.as_list(), [1] * (rank - y.rank) + y.as_list(),
+                    strict=True):
+        if a == 1 or b == 1:
+            result.append(b if a == 1 else a)
+        elif a is None or b is None:
+            result.append(b if a is None else a)
+        elif a != b:
+            raise ValueError(f"Shapes {x} and {y} do not broadcast.")
+        else:
+            result.append(a)
+    return TensorShape(result)
+
+
+def broadcast_dynamic_shape(shape_x, shape_y):
+    """The shape, as a vector, that two shapes broadcast to."""
+    x, y = dims_tensor(shape_x), dims_tensor(shape_y)
+    one = _gyre.convert(1, x.dtype)
+    stretched = [call("Fill", s, one) for s in (x, y)]
+    return call("Shape", call("AddV2", *stretched), out_type=x.dtype)
+
+
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """With a border: paddings[d] = [before, after] in dimension d.
+
+    mode "CONSTANT" fills it with `constant_values`, "REFLECT" mirrors without the edge, "SYMMETRIC"
+    with it.
+    """
+    tensor = convert_to_tensor(tensor)
+    paddings = convert_to_tensor(paddings, dtype_hint="int32")
+    mode = mode.upper()
+    if mode != "CONSTANT":
+        if mode not in ("REFLECT", "SYMMETRIC"):
+            raise ValueError(f"mode must be CONSTANT, REFLECT or SYMMETRIC, got {mode}.")
+        return call("MirrorPad", tensor, paddings, mode=mode, name=name)
+    if not is_value(constant_values) and constant_values == 0:
+        return call("Pad", tensor, paddings, name=name)
+    return call("PadV2", tensor, paddings, _gyre.convert(constant_values, tensor.dtype), name=name)
+
+
+def reverse(tensor, axis, name=None):
+    """Reversed along the axes listed."""
+    return call("ReverseV2", convert_to_tensor(tensor), dims_tensor(axis), name=name)
+
+
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
+    """Each batch element with the first seq_lengths[b] steps reversed, the rest as it is."""
+    return call("ReverseSequence", convert_to_tensor(input), seq_lengths, seq_dim=seq_axis,
+                batch_dim=0 if batch_axis is None else batch_axis, name=name)
+
+
+def roll(input, shift, axis, name=None):
+    """Shifted by so many places along each axis; what leaves at one end comes in at the other."""
+    x = convert_to_tensor(input)
+    shifts = [shift] if is_value(shift) or hasattr(shift, "__index__") else list(shift)
+    places = [axis] if hasattr(axis, "__index__") else list(axis)
+    if len(shifts) != len(places):
+        raise ValueError(f"roll needs one shift per axis, got {len(shifts)} for {len(places)}.")
+    for count, place in zip(shifts, places, strict=True):
+        place = int(place)
+        length = call("GatherV2", call("Shape", x), place if place >= 0 else
+                      call("AddV2", call("Rank", x), place), 0)
+        steps = call("Range", 0, length, 1)
+        source = call(
+            "FloorMod", call("Sub", steps, cast(count, "int32")), call("Maximum", length, 1)
+        )
+        x = call("GatherV2", x, source, place)
+    return identity(x, name)
+
+
+def repeat(input, repeats, axis=None, name=None):
+    """Each element along an axis so often: one number for all, or one for each.
+
+    Without axis: of the flattened input.
+    """
+    x = convert_to_tensor(input)
+    if axis is None:
+        x, axis = call("Reshape", x, [-1]), 0
+    repeats = convert_to_tensor(repeats, dtype_hint="int32")
+    length = call("GatherV2", call("Shape", x), axis if axis >= 0 else
+                  call("AddV2", call("Rank", x), axis), 0)
+    counts = call("BroadcastTo", cast(repeats, "int32"), call("Reshape", length, [1]))
+    # Element j of the result is of source i when ends[i - 1] <= j < ends[i].
+    ends = call("Cumsum", counts, 0)
+    total = call("Sum", counts, 0)
+    starts = call("Sub", ends, counts)
+    present = call("Greater", counts, 0)
+    kept = call("Reshape", call("GatherV2", starts, call("Where", present), 0), [-1])
+    marks = call("UnsortedSegmentSum", call("OnesLike", kept), kept, total)
+    sources = call("Reshape", call("Where", present), [-1])
+    picked = call("Sub", call("Cumsum", marks, 0), 1)
+    return call("GatherV2", x, call("GatherV2", sources, picked, 0), axis, name=name)
+
+
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+    """The elements (or slices) where `mask` is true. Its rank must be known; its shape is that of
+    the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to be another."""
+    tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
+    axis = 0 if axis is None else int(axis)
+    if mask._dims is None or not mask._dims:
+        raise ValueError("boolean_mask needs a mask of known rank, and no scalar.")
+    shape = call("Shape", tensor)
+    stop = axis + len(mask._dims)
+    if tensor._dims is not None and axis >= 0:
+        masked = tuple(tensor._dims[axis:stop])
+        if len(masked) != len(mask._dims) or any(a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)):
+            raise ValueError(f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the tensor "
+                             f"from axis {axis} on are {list(masked)}")
+    # As many as the mask has: a tensor of another size cannot be reshaped.
+    masked = call("Reshape", size(mask), [1])
+    begin = [slice_vector(shape, 0, axis), masked, slice_vector(shape, stop, None)]
+    flat = call("Reshape", tensor, call_list("ConcatV2", begin, 0))
+    rows = call("Reshape", call("Where", call("Reshape", mask, [-1])), [-1])
+    return call("GatherV2", flat, rows, axis, name=name)
+
+
+def slice_vector(vector, start, stop):
+    """vector[start:stop], both known."""
+    return call("StridedSlice", vector, [start], [0 if stop is None else stop], [1],
+                end_mask=1 if stop is None else 0)
+
+
+def unique(x, out_idx="int32", name=None):
+    """The distinct elements of a vector in order of appearance, and for each element the number of
+    its value: a named tuple (y, idx)."""
+    return Unique(*calls("Unique", convert_to_tensor(x), out_idx=_gyre.as_dtype(out_idx),
+                         name=name))
+
+
+def unique_with_counts(x, out_idx="int32", name=None):
+    """As unique, and how often each value stands there: (y, idx, count)."""
+    y, idx = unique(x, out_idx, name)
+    count = call("UnsortedSegmentSum", call("OnesLike", idx), idx, call("Size", y))
+    return UniqueWithCounts(y, idx, count)
+
+
+def invert_permutation(x, name=None):
+    """The permutation that undoes another one."""
+    return call("InvertPermutation", convert_to_tensor(x), name=name)
+
+
+def dynamic_partition(data, partitions, num_partitions, name=None):
+    """The rows of a tensor, parted by the number that each carries: a list."""
+    return calls("DynamicPartition", convert_to_tensor(data), partitions,
+                 num_partitions=num_partitions, name=name)
+
+
+def dynamic_stitch(indices, data, name=None):
+    """One tensor made of rows of several, each put where its index says; the last one wins."""
+    return call(
+        "DynamicStitch", [convert_to_tensor(i) for i in indices], same_dtype(data), name=name
+    )

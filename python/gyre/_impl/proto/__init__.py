@@ -1,0 +1,1 @@
+"""Messages of protocol buffers: graphs and exported models."""

@@ -1,0 +1,67 @@
+"""Ops of Gyre's own in graphs that are written to files: TensorFlow's instead, as far as there are some."""
+
+import warnings
+
+from gyre import _gyre
+from gyre._impl.proto.graphs import NodeDef
+
+_OWN = "_MatMulAdd"
+# Nodes that stand for arguments and results of functions.
+_PLUMBING = ("_Arg", "_Retval")
+
+
+def replace_own_ops(graph_def) -> None:
+    """Writes products that are added to a sum as MatMul and AddV2, in the graph and in its functions. Warns of
+    other ops that TensorFlow does not have."""
+    _replace(graph_def.node)
+    for function in graph_def.library.function:
+        sums = {f"{name}:output": f"{name}:z" for name in _replace(function.node_def, ":product:0")}
+        if sums:
+            for node in function.node_def:
+                node.input[:] = [_renamed(source, sums) for source in node.input]
+            for entry in function.ret:
+                entry.value = _renamed(entry.value, sums)
+    own = sorted({node.op for node in all_nodes(graph_def) if node.op.startswith("_") and node.op not in _PLUMBING})
+    if own:
+        warnings.warn(f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does not",
+                      stacklevel=4)
+
+
+def has_own_ops(data: bytes) -> bool:
+    """Whether a serialized GraphDef may have ops that only Gyre has."""
+    own = (name for name in _gyre.op_names() if name.startswith("_") and name not in _PLUMBING)
+    return any(name.encode() in data for name in own)
+
+
+def all_nodes(graph_def) -> list[NodeDef]:
+    """Those of the graph, and of its functions."""
+    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+
+
+def _renamed(source: str, names: dict) -> str:
+    output, colon, slot = source.rpartition(":")
+    return names.get(output, output) + colon + slot
+
+
+def _replace(nodes: list, product_output: str = "") -> list[str]:
+    """Returns the names of nodes that were replaced; what reads them still does."""
+    taken = {node.name for node in nodes}
+    products = []
+    for node in nodes:
+        if node.op != _OWN:
+            continue
+        name = f"{node.name}/MatMul"
+        while name in taken:
+            name += "_1"
+        taken.add(name)
+        a, b, total, *controls = node.input
+        product = NodeDef(name=name, op="MatMul", device=node.device, input=[a, b, *controls])
+        for attr in ("transpose_a", "transpose_b", "T"):
+            if attr in node.attr:
+                product.attr[attr].CopyFrom(node.attr[attr])
+        products.append((node.name, product))
+        node.op, node.input[:] = "AddV2", [total, name + product_output]
+        node.attr.pop("transpose_a", None)
+        node.attr.pop("transpose_b", None)
+    nodes.extend(product for _, product in products)
+    return [name for name, _ in products]

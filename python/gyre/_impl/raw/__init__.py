@@ -1,0 +1,1 @@
+"""gyre.raw_ops: all ops by their own names."""

@@ -1,0 +1,116 @@
+"""Raw ops whose attributes are functions, given as ConcreteFunctions.
+
+    gyre.raw_ops.While(input=[i, x], cond=holds, body=step)
+
+Inputs go to all of them, as in TensorFlow: what a function captured stands behind its arguments, and
+is handed over with them, or else left out altogether.
+"""
+
+import functools
+
+from gyre import _gyre
+from gyre._impl.function.function import Function
+
+
+def _replay(function, inputs) -> list:
+    """The results of a ConcreteFunction (or gyre.function) of these inputs, in the graph that is
+    current."""
+    concrete = getattr(function, "get_concrete_function", None)
+    if concrete is not None:
+        function = concrete(*inputs)
+    inputs = [_gyre.convert(x) for x in inputs]
+    if len(inputs) == len(function.inputs):
+        return function.replay(inputs)
+    return function.replay(inputs + list(function.captured_inputs))
+
+
+def _in_graph(build, inputs: list) -> list:
+    """build(inputs) in the graph that is current; eagerly: in one of its own, which runs at once."""
+    inputs = [_gyre.convert(x) for x in inputs]
+    if _gyre.current_graph() is not None:
+        return build(inputs)
+    return list(Function(lambda *args: tuple(build(list(args))), name="raw_op", autograph=False)(*inputs))
+
+
+def _truth(value):
+    return value if value.dtype.is_bool else _gyre.execute("ToBool", [value])[0]
+
+
+def if_(*, cond, input, Tout=None, then_branch, else_branch, output_shapes=(), name=None):
+    """The results of then_branch or else_branch, by `cond`: a bool, or a scalar that is not zero."""
+    def build(tensors):
+        pred, *rest = tensors
+        return _gyre.trace_cond(_truth(pred), lambda: _replay(then_branch, rest),
+                                lambda: _replay(else_branch, rest), None, name or "If")
+    return _in_graph(build, [cond, *input])
+
+
+def case(*, branch_index, input, Tout=None, branches, output_shapes=(), name=None):
+    """The results of branches[branch_index]; out of range: of the last."""
+    def build(tensors):
+        index, *rest = tensors
+        return _gyre.trace_case(index, [functools.partial(_replay, branch, rest)
+                                        for branch in branches], name or "Case")
+    return _in_graph(build, [branch_index, *input])
+
+
+def while_(*, input, cond, body, output_shapes=(), parallel_iterations=10, name=None):
+    """The inputs, replaced by body's results as long as cond's single result is true."""
+    def build(tensors):
+        return _gyre.trace_while(lambda state: _truth(_replay(cond, state)[0]),
+                                 lambda state: _replay(body, state), tensors, None,
+                                 name=name or "While", window=int(parallel_iterations))
+    return _in_graph(build, input)
+
+
+def for_(*, start, limit, delta, input, body, name=None):
+    """The inputs, replaced by body(i, …) for i in range(start, limit, delta)."""
+    def build(tensors):
+        first, last, step, *state = tensors
+        return _gyre.trace_range(first, last, step, lambda i, now: _replay(body, [i, *now]), state,
+                                 name=name or "For")
+    return _in_graph(build, [start, limit, delta, *input])
+
+
+def call(*, args, Tout=None, f, config="", config_proto="", executor_type="", name=None):
+    """The results of f."""
+    return _in_graph(lambda tensors: _replay(f, tensors), args)
+
+
+def remote_call(*, target, args, Tout=None, f, name=None):
+    """The results of f. There is one process: `target` names a device of it."""
+    return call(args=args, f=f)
+
+
+def symbolic_gradient(*, input, Tout=None, f, name=None):
+    """The adjoints of f's arguments, given these and the adjoints of its results."""
+    def build(tensors):
+        count = len(tensors) - len(f.outputs)
+        xs = [_gyre.execute("Identity", [x])[0] for x in tensors[:count]]
+        return _gyre.gradients(_replay(f, xs), xs, tensors[count:], unconnected="zero")
+    return _in_graph(build, input)
+
+
+# By the op's name; a list of functions stands under the attribute that is named with it.
+FUNCTIONS = {
+    "If": (if_, "then_branch"), "StatelessIf": (if_, "then_branch"),
+    "Case": (case, "branches"), "StatelessCase": (case, "branches"),
+    "While": (while_, "body"), "StatelessWhile": (while_, "body"), "For": (for_, "body"),
+    "PartitionedCall": (call, "f"), "StatefulPartitionedCall": (call, "f"),
+    "RemoteCall": (remote_call, "f"), "SymbolicGradient": (symbolic_gradient, "f"),
+}
+
+
+def with_functions(op: str, by_name):
+    """The raw op, which takes functions of Python; names of functions go to `by_name`."""
+    if op not in FUNCTIONS:
+        return by_name
+    construct, attribute = FUNCTIONS[op]
+
+    @functools.wraps(by_name)
+    def function(**arguments):
+        given = arguments.get(attribute)
+        first = given[0] if isinstance(given, (list, tuple)) and given else given
+        return (by_name if isinstance(first, str) else construct)(**arguments)
+
+    return function

@@ -1,0 +1,191 @@
+"""Python side effects in traced blocks: they would happen once, when the block is traced, instead of
+in each iteration or in the taken branch only. Those that involve traced values are refused.
+
+Assignments that the block itself states (`x = …`, `self.x = …`) are part of its state, and fine. What is
+refused is changing an older list, dict or set by a method, an attribute by a call, or a name of an
+enclosing function by a call.
+"""
+
+import dis
+import functools
+import threading
+import types
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.tracing.lines import block_codes, place
+from gyre._impl.tracing.lists import MUTATORS, TracedList
+
+_LIMIT = 2000  # objects that are looked at per block
+_ITEMS = (list, dict, TracedList)
+_CONTAINERS = (*_ITEMS, set)
+
+
+class _Active(threading.local):
+    def __init__(self):
+        self.watches = []  # of the blocks that are being traced, outermost first
+
+
+_active = _Active()
+
+
+class Watch:
+    """Of one block while it is traced: knows what existed before. names: its state, as written."""
+
+    def __init__(self, *blocks, kind, at, names):
+        self.kind, self.at, self.names = kind, at, [str(name) for name in names]
+        self.older = {}    # id -> object: containers that the block can reach
+        self.objects = {}  # id -> (object, path)
+        self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
+        for block in blocks:
+            self._look_into_function(block, "", 0)
+
+    def __enter__(self):
+        self.found = {key: dict(obj.__dict__) for key, (obj, _) in self.objects.items()}
+        self.values = {key: read() for key, (read, _, _) in self.assigned.items()}
+        _active.watches.append(self)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        _active.watches.remove(self)
+
+    def _look_into_function(self, fn, path, depth):
+        if depth > 0:
+            self._look_at_assigned(fn)
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self._look(value, name, depth)
+        names = fn.__globals__
+        for name in fn.__code__.co_names:
+            if name in names and isinstance(names[name], _CONTAINERS):
+                self._look(names[name], name, depth)
+
+    def _look_at_assigned(self, fn):
+        """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
+        if fn.__code__ in block_codes:
+            return
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        for kind, name in _assigned_outside(fn.__code__):
+            if kind == "STORE_GLOBAL":
+                read = functools.partial(fn.__globals__.get, name)
+                self.assigned[id(fn.__globals__), name] = read, name, fn.__name__
+            elif name in cells:
+                read = functools.partial(_contents, cells[name])
+                self.assigned[id(cells[name]), name] = read, name, fn.__name__
+
+    def _look(self, value, path, depth):
+        if depth > 4 or len(self.older) + len(self.objects) > _LIMIT:
+            return
+        if isinstance(value, _CONTAINERS):
+            if id(value) in self.older:
+                return
+            self.older[id(value)] = value
+            items = value.items() if isinstance(value, dict) else (
+                () if isinstance(value, TracedList) else enumerate(value))
+            for key, item in list(items)[:50]:
+                self._look(item, f"{path}[{key!r}]", depth + 1)
+        elif isinstance(value, tuple):
+            for i, item in enumerate(value[:50]):
+                self._look(item, f"{path}[{i}]", depth + 1)
+        elif isinstance(value, types.FunctionType):
+            if not value.__module__ or not value.__module__.startswith(("gyre", "numpy")):
+                self._look_into_function(value, path, depth + 1)
+        elif isinstance(value, types.MethodType):
+            self._look(value.__self__, path, depth + 1)
+        elif _is_users(value) and id(value) not in self.objects:
+            self.objects[id(value)] = (value, path)
+            for name, item in list(value.__dict__.items())[:100]:
+                self._look(item, f"{path}.{name}", depth + 1)
+
+    def holds(self, written):
+        """Whether a place, as it is written, is part of the state, or is in what is."""
+        return written is not None and any(
+            written == name or written.startswith((f"{name}[", f"{name}.")) for name in self.names)
+
+    def check(self, names):
+        """Refuses attributes, and names of functions around, that calls in the block gave traced values.
+        `names`: what it states."""
+        allowed = {str(name).rpartition(".")[2].partition("[")[0] for name in names}
+        for key, (read, name, function) in self.assigned.items():
+            value = read()
+            if name not in allowed and value is not self.values[key] and _holds_traced(value):
+                raise TypeError(
+                    f"the traced {self.kind} at {self.at} calls {function}, which assigns {name!r} of the "
+                    f"code around it: that would happen once, while tracing. Return the value from "
+                    f"{function}, and assign {name} in the {self.kind} itself")
+        for key, (obj, path) in self.objects.items():
+            before = self.found[key]
+            for name, value in list(obj.__dict__.items()):
+                if (name not in allowed and (name not in before or before[name] is not value)
+                        and _holds_traced(value)):
+                    raise TypeError(
+                        f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} by a "
+                        f"call: it would keep a value of the trace. Assign {path}.{name} in the "
+                        f"{self.kind} itself, or make it a gyre.Variable")
+
+
+def _contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=1000)
+def _assigned_outside(code):
+    """(kind of store, name) of what a function, or one inside of it, assigns of scopes around it."""
+    found = {(step.opname, step.argval) for step in dis.get_instructions(code)
+             if step.opname == "STORE_GLOBAL"
+             or step.opname == "STORE_DEREF" and step.argval in code.co_freevars}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= {(kind, name) for kind, name in _assigned_outside(inner)
+                      if kind == "STORE_GLOBAL" or name in code.co_freevars}
+    return frozenset(found)
+
+
+def _is_users(value):
+    module = type(value).__module__ or ""
+    return (not isinstance(value, (type, types.ModuleType)) and hasattr(value, "__dict__")
+            and module.split(".")[0] not in ("gyre", "numpy", "builtins", "threading", "weakref"))
+
+
+def _holds_traced(value):
+    try:
+        return any(isinstance(leaf, _gyre.Tensor) and leaf.is_symbolic
+                   for leaf in nest.flatten(value, expand_composites=True))
+    except TypeError:
+        return False
+
+
+def check_method(method, args):
+    """Refuses `older.append(traced)`. `method` is a bound builtin method."""
+    owner = getattr(method, "__self__", None)
+    if _active.watches and isinstance(owner, _CONTAINERS) and method.__name__ in MUTATORS:
+        _check(owner, list(args), f"{method.__name__}()")
+
+
+def check_item(owner, value, written):
+    """Refuses `older[key] = traced`, unless that place is part of a block's state."""
+    if _active.watches and isinstance(owner, _ITEMS):
+        _check(owner, value, f"the assignment of {written}", written)
+
+
+def _kind(owner):
+    return "list" if isinstance(owner, TracedList) else type(owner).__name__
+
+
+def _check(owner, value, what, written=None):
+    if not _holds_traced(value):
+        return
+    for watch in _active.watches:
+        if id(owner) in watch.older and not watch.holds(written):
+            raise TypeError(
+                f"{what} at {place()} changes a Python {_kind(owner)} that is older "
+                f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
+                f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
+                f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "
+                f"gyre.Variable")

@@ -1,0 +1,320 @@
+"""Python lists that grow in traced code: `l.append(x)` in a traced loop makes one element per
+iteration. Such a list is a TensorList per leaf of its elements."""
+
+import contextlib
+import threading
+
+from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.state import condition, is_symbolic
+
+# Methods by which Python's containers change.
+MUTATORS = frozenset((
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard", "update",
+    "setdefault", "popitem", "__setitem__", "__delitem__", "appendleft", "popleft", "extendleft"))
+
+
+def _unknown():
+    return _gyre.convert(-1)
+
+
+def _shape(dims):
+    """The shape operand of list ops."""
+    if dims is None:
+        return _unknown()
+    return _gyre.convert([-1 if d is None else d for d in dims], _gyre.as_dtype("int32"))
+
+
+class TracedList:
+    """A list of the graph. Elements are structures of one kind.
+
+    count: how many, if that is known while tracing: where loops assigned items of a Python list.
+    makers: functions of an item of other dtypes, of the loops around: each traces its loop anew with a list
+    that it fits, or returns."""
+
+    def __init__(self, handles, element, dtypes, dims, count=None, makers=()):
+        self.handles, self.count, self.makers = list(handles), count, makers
+        self._element = element  # a structure like the elements
+        self._dtypes, self._dims = dtypes, dims
+
+    @classmethod
+    def like(cls, element):
+        """An empty one for elements like this."""
+        leaves = [_as_tensor(leaf) for leaf in nest.flatten(element, expand_composites=True)]
+        dtypes = [leaf.dtype for leaf in leaves]
+        # Later elements may have other shapes; the rank says what a read may count on.
+        dims = [None if leaf._dims is None else tuple(leaf._dims) for leaf in leaves]
+        return cls(_empty_handles(dtypes), element, dtypes, dims)
+
+    @classmethod
+    def from_list(cls, values, like):
+        """The elements of a Python list, in one that is like `like`."""
+        made = cls(_empty_handles(like._dtypes), like._element, like._dtypes, like._dims)
+        for value in values:
+            made.append(value)
+        return made
+
+    def is_like(self, other):
+        """Whether the elements of both are of the same kind."""
+        return self._dtypes == other._dtypes and not nest.difference(self._element, other._element)
+
+    def append(self, value):
+        self.count = None
+        for i, tensor in enumerate(self._leaves(value)):
+            self._dims[i] = _merge(self._dims[i], tensor._dims)
+            self.handles[i] = _gyre.execute("TensorListPushBack", [self.handles[i], tensor])[0]
+
+    def element_with(self, keys, value):
+        """An element of which items are `value`; at a traced index, all."""
+        return _filled(self._element, keys, value)
+
+    def make_room(self, value):
+        """Sees to it that an element of other dtypes fits, if that can be."""
+        if not self.makers or nest.difference(self._element, value):
+            return
+        if not all(map(_fits, nest.flatten(value, expand_composites=True), self._dtypes)):
+            for maker in self.makers:
+                maker(value)
+
+    def _leaves(self, value):
+        """The tensors of an element."""
+        difference = nest.difference(self._element, value)
+        if difference:
+            raise TypeError(f"the elements of a list that a traced loop changes must be alike: "
+                            f"{difference}")
+        leaves = nest.flatten(value, expand_composites=True)
+        tensors = []
+        self.make_room(value)
+        for leaf, dtype in zip(leaves, self._dtypes):
+            tensors.append(_as_tensor(leaf, dtype))
+            if tensors[-1].dtype != dtype:
+                raise TypeError(
+                    f"the elements of a list that a traced loop changes must be alike: they are of dtype "
+                    f"{dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with elements of that "
+                    f"dtype, or cast with gyre.cast")
+        return tensors
+
+    def extend(self, values):
+        """Appends the elements of a Python list, or of one whose length is known."""
+        for value in values:
+            self.append(value)
+
+    def __add__(self, values):
+        made = self.copy()
+        made.extend(values)
+        return made
+
+    def __iadd__(self, values):
+        self.extend(values)
+        return self
+
+    def __getattr__(self, name):
+        if name in MUTATORS or name in ("index", "count"):
+            raise TypeError(f"a list that a traced loop changes has no {name}(): append to it, extend, pop, "
+                            f"read and assign its items, or stack() it for more")
+        raise AttributeError(name)
+
+    def pop(self):
+        """Takes the last element off."""
+        self.count = None
+        leaves = []
+        for i, dtype in enumerate(self._dtypes):
+            self.handles[i], leaf = _gyre.execute(
+                "TensorListPopBack", [self.handles[i], _shape(self._dims[i])], {"element_dtype": dtype})
+            leaves.append(leaf)
+        return self._pack(leaves)
+
+    def _pack(self, leaves):
+        return nest.pack_sequence_as(self._element, leaves, expand_composites=True)
+
+    def length(self):
+        return _gyre.execute("TensorListLength", [self.handles[0]])[0]
+
+    def _place(self, index):
+        """An index as list ops take it: not from the end."""
+        if isinstance(index, int):
+            return self.length() + index if index < 0 else index
+        zero = _gyre.convert(0, index.dtype)
+        length = _gyre.execute("Cast", [self.length()], {"DstT": index.dtype})[0]
+        return _gyre.execute("SelectV2", [index < zero, index + length, index])[0]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice) and self.count is not None:
+            return [self[i] for i in range(*index.indices(self.count))]
+        if isinstance(index, slice):
+            stacked = self.stack()
+            return nest.map_structure(lambda tensor: tensor[index], stacked, expand_composites=True)
+        index = self._place(index)
+        leaves = [
+            _gyre.execute("TensorListGetItem", [handle, index, _shape(dims)], {"element_dtype": dtype})[0]
+            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)]
+        return self._pack(leaves)
+
+    def __setitem__(self, index, value):
+        index = self._place(index)
+        for i, tensor in enumerate(self._leaves(value)):
+            self._dims[i] = _merge(self._dims[i], tensor._dims)
+            self.handles[i] = _gyre.execute("TensorListSetItem", [self.handles[i], index, tensor])[0]
+
+    def stack(self):
+        """The elements as rows."""
+        return self._pack([
+            _gyre.execute("TensorListStack", [handle, _shape(dims)], {"element_dtype": dtype})[0]
+            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)])
+
+    def concat(self):
+        """The elements one after the other, along their axis 0."""
+        leaves = []
+        for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims):
+            shape = None if dims is None else (None, *dims[1:])
+            leaves.append(_gyre.execute(
+                "TensorListConcatV2", [handle, _shape(shape), _gyre.convert([], _gyre.as_dtype("int64"))],
+                {"element_dtype": dtype})[0])
+        return self._pack(leaves)
+
+    def copy(self):
+        return TracedList(self.handles, self._element, self._dtypes, list(self._dims), self.count,
+                          self.makers)
+
+    def to_list(self):
+        """Of eager handles: a Python list."""
+        return [self[i] for i in range(int(self.length()))]
+
+    def __len__(self):
+        if self.count is not None:
+            return self.count
+        raise TypeError("the length of a list that grows in a traced loop is known at run time only; "
+                        "len() of it works in converted code")
+
+    def __iter__(self):
+        if self.count is not None:
+            return iter([self[i] for i in range(self.count)])
+        raise TypeError("a list that grows in a traced loop cannot be iterated by Python; "
+                        "use stack(), or a for statement in converted code")
+
+
+def _empty_handles(dtypes):
+    return [_gyre.execute("EmptyTensorList", [_unknown(), _unknown()], {"element_dtype": dtype})[0]
+            for dtype in dtypes]
+
+
+def _merge(a, b):
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b))
+
+
+def _filled(structure, keys, value):
+    if not keys:
+        return value
+    if type(structure) not in (list, dict):
+        return structure
+    key, made = keys[0], structure.copy()
+    for k in range(len(made)) if is_symbolic(condition(key)) else [key]:
+        made[k] = _filled(made[k], keys[1:], value)
+    return made
+
+
+def _fits(value, dtype):
+    """Whether a leaf is, or becomes without loss of kind, a tensor of this dtype."""
+    if isinstance(value, _gyre.Tensor):
+        return value.dtype == dtype
+    if isinstance(value, bool):
+        return dtype.is_bool
+    return dtype.is_floating or dtype.is_complex if isinstance(value, float) else True
+
+
+def _as_tensor(value, dtype=None):
+    if isinstance(value, _gyre.Tensor):
+        return value
+    return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
+
+
+def _build(like, handles):
+    return TracedList(handles, like._element, like._dtypes, list(like._dims))
+
+
+nest.register_composite(TracedList, lambda l: [(f".handle{i}", h) for i, h in enumerate(l.handles)],
+                        _build)
+
+
+def list_append(target, value):
+    """`target.append(value)` as a statement."""
+    target.append(value)
+    return target
+
+
+def list_pop(target):
+    """`x = target.pop()` as a statement: (target, x)."""
+    value = target.pop()
+    return target, value
+
+
+# ---- Python lists as state of blocks
+
+CONTAINERS = (list, dict, set)  # which blocks change in place
+
+
+class _Owned(threading.local):
+    """Python lists that are state of loops that are being traced: id -> (the list, functions of these loops,
+    outermost first, that make it a list of the graph if they can)."""
+
+    def __init__(self):
+        self.lists, self.loops = {}, 0
+
+
+_owned = _Owned()
+
+
+@contextlib.contextmanager
+def owning():
+    """Around the tracing of a loop that calls `own`."""
+    _owned.loops += 1
+    try:
+        yield
+    finally:
+        _owned.loops -= 1
+        if not _owned.loops:
+            _owned.lists.clear()
+
+
+def own(value, maker, before):
+    """States that a loop gave this value to a name. maker: a function that starts the tracing anew with a list
+    of the graph, into which another value fits, or returns; before: what the name had before the loop."""
+    outer = before.makers if isinstance(before, TracedList) else _makers(before)
+    if type(value) is list:
+        _owned.lists[id(value)] = value, (*outer, maker)
+    elif isinstance(value, TracedList):
+        value.makers = *outer, maker
+
+
+def _makers(value):
+    return _owned.lists.get(id(value), (None, ()))[1]
+
+
+def make_list_of_graph(values, *new):
+    """A list is used at a traced index: if it is state of a traced loop, that is traced anew with a list of the
+    graph, where its items allow it. new: what an item will be."""
+    for maker in _makers(values):
+        maker(*new)
+
+
+def fresh(values):
+    """The state of a construct as one of its blocks may change it: lists and dicts are its own."""
+    return tuple(map(_copy, values))
+
+
+def _copy(value):
+    if isinstance(value, TracedList):
+        return value.copy()
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    if type(value) is set:
+        return set(value)
+    if type(value) is not list:
+        return value
+    made = [_copy(item) for item in value]
+    if id(value) in _owned.lists:
+        _owned.lists[id(made)] = made, _makers(value)
+    return made

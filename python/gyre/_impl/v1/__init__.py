@@ -1,5 +1,0 @@
-"""gyre.compat.v1: graphs that are built first and run by sessions, as TensorFlow 1 has them."""
-
-from gyre._impl.v1 import tensor_members
-
-tensor_members.install()
