@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 
@@ -33,8 +34,9 @@ std::unique_ptr<const RE2> Compile(absl::string_view pattern, int64_t max_bytes)
 // Patterns come from files: what an error shows of one is short, and in ASCII.
 std::string Shown(absl::string_view text) {
   constexpr size_t kLongest = 60;
-  return absl::StrCat("'", absl::CHexEscape(text.substr(0, kLongest)),
-                      text.size() > kLongest ? "...'" : "'");
+  std::string shown = absl::CHexEscape(text.substr(0, kLongest));
+  absl::StrReplaceAll({{R"(\\)", R"(\)"}}, &shown);  // a pattern's own backslashes stay single
+  return absl::StrCat("'", shown, text.size() > kLongest ? "...'" : "'");
 }
 
 absl::Status Malformed(const RE2& regex) {
@@ -64,9 +66,15 @@ absl::StatusOr<std::unique_ptr<const RE2>> ParseRegex(absl::string_view pattern)
 absl::Status CheckRewrite(const RE2& regex, absl::string_view rewrite) {
   std::string error;
   if (regex.CheckRewriteString(AsPiece(rewrite), &error)) return absl::OkStatus();
+  const int groups = regex.NumberOfCapturingGroups();
+  if (RE2::MaxSubmatch(AsPiece(rewrite)) > groups) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the rewrite ", Shown(rewrite), " asks for group ",
+                     RE2::MaxSubmatch(AsPiece(rewrite)), ", and the pattern has ", groups));
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("the rewrite ", Shown(rewrite), " does not fit the pattern, which has ",
-                   regex.NumberOfCapturingGroups(), " groups: ", error));
+      absl::StrCat("the rewrite ", Shown(rewrite),
+                   " is malformed: behind a backslash stands a digit or another backslash"));
 }
 
 }  // namespace gyre
