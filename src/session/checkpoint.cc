@@ -170,29 +170,11 @@ absl::Status CheckAgainst(const Manifest& manifest, const SafetensorsFile& file)
   return same ? absl::OkStatus() : refuse("its tensors are others than those of the manifest");
 }
 
-absl::StatusOr<Source> OpenSource(const std::string& path) {
-  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
-  if (kind == PathKind::kFile) {
-    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
-    return Source{std::move(file), std::nullopt};
-  }
-  absl::StatusOr<Manifest> manifest = ReadManifest(path);
-  for (;;) {
-    if (absl::IsNotFound(manifest.status()))
-      return Annotate(manifest.status(), absl::StrCat("no checkpoint in ", path));
-    GYRE_RETURN_IF_ERROR(manifest.status());
-    absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(PathOf(path, manifest->file));
-    if (absl::IsNotFound(file.status())) {
-      // Replaced meanwhile? What is open stays readable also when it is removed.
-      absl::StatusOr<Manifest> now = ReadManifest(path);
-      const bool is_other = !now.ok() || now->file != manifest->file;
-      manifest = std::move(now);
-      if (is_other) continue;
-    }
-    GYRE_RETURN_IF_ERROR(file.status());
-    GYRE_RETURN_IF_ERROR(CheckAgainst(*manifest, *file));
-    return Source{*std::move(file), *std::move(manifest)};
-  }
+// The values that the manifest in a folder names.
+absl::StatusOr<Source> OpenNamed(const std::string& folder, Manifest manifest) {
+  GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(PathOf(folder, manifest.file)));
+  GYRE_RETURN_IF_ERROR(CheckAgainst(manifest, file));
+  return Source{std::move(file), std::move(manifest)};
 }
 
 // "'a', 'b' and 3 more".
@@ -297,16 +279,55 @@ absl::Status Save(const Session& session, const std::string& folder, const SaveO
   return status;
 }
 
-absl::StatusOr<std::vector<std::string>> Restore(Session& session, const std::string& path,
-                                                 const RestoreOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Session::VariableInfo> wanted, Wanted(session, options));
-  GYRE_ASSIGN_OR_RETURN(const Source source, OpenSource(path));
+// What a restore found.
+struct Found {
+  std::vector<std::string> names;
+  NamedTensors values;
+};
+
+absl::StatusOr<Found> ReadWanted(const Source& source,
+                                 const std::vector<Session::VariableInfo>& wanted,
+                                 const std::string& path, const RestoreOptions& options) {
   Differences differences = Compare(wanted, source.file.entries());
   if (const absl::Status status = Judge(differences, options); !status.ok())
     return Annotate(status, absl::StrCat("the checkpoint ", path));
-  GYRE_ASSIGN_OR_RETURN(const NamedTensors values, ReadAll(source, differences.present));
-  GYRE_RETURN_IF_ERROR(session.AssignVariables(values));
-  return std::move(differences.present);
+  GYRE_ASSIGN_OR_RETURN(NamedTensors values, ReadAll(source, differences.present));
+  return Found{std::move(differences.present), std::move(values)};
+}
+
+// Of a folder. A writer may replace what the manifest names at any moment, also by a file of the
+// same name: an error counts only if the manifest is still the one that was read.
+absl::StatusOr<Found> ReadFolder(const std::vector<Session::VariableInfo>& wanted,
+                                 const std::string& path, const RestoreOptions& options) {
+  absl::StatusOr<Manifest> manifest = ReadManifest(path);
+  for (;;) {
+    if (absl::IsNotFound(manifest.status()))
+      return Annotate(manifest.status(), absl::StrCat("no checkpoint in ", path));
+    GYRE_RETURN_IF_ERROR(manifest.status());
+    const absl::StatusOr<Source> source = OpenNamed(path, *manifest);
+    absl::StatusOr<Found> found = source.ok() ? ReadWanted(*source, wanted, path, options)
+                                              : absl::StatusOr<Found>(source.status());
+    if (found.ok()) return found;
+    absl::StatusOr<Manifest> now = ReadManifest(path);
+    if (now.ok() && *now == *manifest) return found;
+    manifest = std::move(now);
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> Restore(Session& session, const std::string& path,
+                                                 const RestoreOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Session::VariableInfo> wanted, Wanted(session, options));
+  GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
+  absl::StatusOr<Found> found;
+  if (kind == PathKind::kFile) {
+    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
+    found = ReadWanted({std::move(file), std::nullopt}, wanted, path, options);
+  } else {
+    found = ReadFolder(wanted, path, options);
+  }
+  GYRE_RETURN_IF_ERROR(found.status());
+  GYRE_RETURN_IF_ERROR(session.AssignVariables(found->values));
+  return std::move(found->names);
 }
 
 }  // namespace

@@ -23,10 +23,12 @@ struct Manifest {
     DType dtype = DType::kInvalid;
     Shape shape;
     uint32_t crc32c = 0;  // of the elements' bytes
+    bool operator==(const Entry&) const = default;
   };
   std::string file;
   int64_t bytes = 0;  // in the file
   std::map<std::string, Entry> tensors;
+  bool operator==(const Manifest&) const = default;
 };
 
 // INVALID_ARGUMENT for anything that PrintManifest did not write; so the file's name is one that
