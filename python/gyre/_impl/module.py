@@ -1,10 +1,26 @@
 """Module: an object that owns variables, found by walking its attributes."""
 
+import collections
 import functools
 import re
 
+from gyre import _gyre
 from gyre._impl.device import name_scope
 from gyre._impl.variable import Variable
+
+
+def _items(value):
+    """[(name, what a walk finds below it)], in order; None of what is not walked. An object that is no Module says by
+    `_tracked_items()` what it holds."""
+    if isinstance(value, Module):
+        return sorted((k, v) for k, v in vars(value).items() if k not in value._untracked)
+    if isinstance(value, dict):
+        return sorted(((str(k), v) for k, v in value.items()), key=lambda item: item[0])
+    if isinstance(value, (list, tuple)):
+        return [(str(i), v) for i, v in enumerate(value)]
+    if hasattr(type(value), "_tracked_items"):
+        return list(value._tracked_items().items())
+    return None
 
 
 def _walk(value, seen: set[int], path: tuple[str, ...], found: list, kinds: tuple):
@@ -16,20 +32,49 @@ def _walk(value, seen: set[int], path: tuple[str, ...], found: list, kinds: tupl
         found.append((path, value))
     if isinstance(value, Variable):
         return
-    if isinstance(value, (Module, dict, list)):
-        seen.add(id(value))
-    if isinstance(value, Module):
-        items = sorted((k, v) for k, v in vars(value).items() if k not in value._untracked)
-    elif isinstance(value, dict):
-        items = sorted(((str(k), v) for k, v in value.items()), key=lambda item: item[0])
-    elif isinstance(value, (list, tuple)):
-        items = [(str(i), v) for i, v in enumerate(value)]
-    elif hasattr(value, "_variables_by_name"):
-        items = list(value._variables_by_name().items())
-    else:
+    items = _items(value)
+    if items is None:
         return
+    if not isinstance(value, tuple):
+        seen.add(id(value))
     for name, item in items:
         _walk(item, seen, (*path, name), found, kinds)
+
+
+def is_tracked(value) -> bool:
+    """Whether walks find variables in it, now or once it has some."""
+    return isinstance(value, Variable) or _items(value) is not None
+
+
+def untracked_state(root) -> list[tuple[str, object]]:
+    """(path, value) of what is below `root` as if it were kept with the variables, and is not: values that a user put
+    into dicts and lists beside them, and objects that hold variables where no walk finds them. Attributes of Modules
+    may be anything else: that is how layers are told their sizes."""
+    found: list = []
+    _find_state(root, set(), (), found, in_module=False)
+    return [("/".join(path), value) for path, value in found]
+
+
+def _find_state(value, seen: set[int], path: tuple[str, ...], found: list, in_module: bool):
+    if id(value) in seen or value is None or isinstance(value, (Variable, _gyre.QuietCallable)):
+        return
+    items = _items(value)
+    if items is None:
+        if _has_state(value) or not (in_module or callable(value)):
+            found.append((path, value))
+        return
+    seen.add(id(value))
+    for name, item in items:
+        _find_state(item, seen, (*path, name), found, in_module or isinstance(value, Module))
+
+
+def _has_state(value) -> bool:
+    """Whether a value that is not walked has state for certain: its class says so, or it holds variables."""
+    if isinstance(value, (set, frozenset, collections.deque)):
+        inside = list(value)
+    else:
+        inside = getattr(value, "__dict__", {}).values()
+    return getattr(type(value), "_has_state", False) or any(isinstance(item, (Variable, Module)) for item in inside)
 
 
 class Module:

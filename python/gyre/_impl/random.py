@@ -177,6 +177,10 @@ class Generator:
 
         return cls(secrets.randbits(62))
 
+    def _tracked_items(self) -> dict[str, Variable]:
+        """What checkpoints hold of it."""
+        return {"state": self.state}
+
     def reset_from_seed(self, seed: int) -> None:
         """Starts the sequence of another seed."""
         self.state.assign([int(seed), 0])

@@ -93,9 +93,9 @@ class Optimizer:
     @property
     def variables(self) -> list[Variable]:
         """The number of steps, the rate, and all slots."""
-        return list(self._variables_by_name().values())
+        return list(self._tracked_items().values())
 
-    def _variables_by_name(self) -> dict[str, Variable]:
+    def _tracked_items(self) -> dict[str, Variable]:
         """Names for checkpoints: slots are numbered in the order of the variables' first steps."""
         named = {"iterations": self.iterations}
         if isinstance(self._rate, Variable):

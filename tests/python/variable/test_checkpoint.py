@@ -1,6 +1,8 @@
 """Checkpoints: saved, restored, damaged, read by others."""
 
+import collections
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -148,3 +150,126 @@ def test_checkpoints_by_name_are_read(tmp_path):
     (tmp_path / "m.index").write_bytes(b"junk")
     with pytest.raises(gyre.errors.InvalidArgumentError, match="m.index"):
         gyre.restore_variables(tmp_path / "m", {"v": v})
+
+
+# ---- What is saved, and what cannot be
+
+
+def keys(path):
+    return [name for name, _ in gyre.train.list_variables(path)]
+
+
+def test_checkpoints_of_checkpoints_and_generators(tmp_path):
+    v, w, g = gyre.Variable(1.0), gyre.Variable(2.0), gyre.random.Generator.from_seed(7)
+    outer = gyre.train.Checkpoint(inner=gyre.train.Checkpoint(v=v), g=g, f=gyre.function(lambda x: x))
+    outer.later = w
+    file = outer.write(tmp_path / "c")
+    assert keys(file) == ["g/state", "inner/v", "later"]
+    drawn = g.normal([2]).numpy()
+    for variable in (v, w):
+        variable.assign(0.0)
+    assert outer.restore(file) == ["g/state", "inner/v", "later"]
+    assert (float(v), float(w)) == (1, 2)
+    np.testing.assert_array_equal(g.normal([2]).numpy(), drawn)
+
+
+class Plain:
+    """Not a Module: nobody looks into it."""
+
+    def __init__(self):
+        self.v = gyre.Variable(1.0)
+
+    def __call__(self):
+        return self.v
+
+
+@pytest.mark.parametrize("value", [3, 2.5, "text", np.zeros(2), gyre.constant(1.0), None, Plain, {1},
+                                   gyre.data.Dataset.range(3)])
+def test_what_has_no_variables_is_refused(value):
+    with pytest.raises(ValueError, match=f"cannot save 'x', a value of type {type(value).__name__}: hand over"):
+        gyre.train.Checkpoint(v=gyre.Variable(1.0), x=value)
+
+
+def test_objects_that_nobody_looks_into_are_refused():
+    for value in (Plain(), iter(gyre.data.Dataset.range(3))):
+        with pytest.raises(ValueError, match="cannot save 'x'"):
+            gyre.train.Checkpoint(x=value)
+    with pytest.raises(ValueError, match="'save' itself"):
+        gyre.train.Checkpoint(save=gyre.Variable(1.0))
+
+
+def test_what_is_left_out_is_told(tmp_path):
+    class Model(gyre.Module):
+        def __init__(self, **attributes):
+            super().__init__()
+            self.w = gyre.Variable(1.0)
+            vars(self).update(attributes)
+
+    configured = Model(units=3, table=np.zeros(2), scale=gyre.constant(2.0), activation=gyre.tanh, sizes=[1, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gyre.train.Checkpoint(model=configured).write(tmp_path / "quiet")
+    for name, objects in {
+            "state/step": {"state": {"step": 3, "w": gyre.Variable(1.0)}},
+            "parts/1": {"parts": [gyre.Variable(1.0), gyre.constant(2.0)]},
+            "model/plain": {"model": Model(plain=Plain())},
+            "model/all": {"model": Model(all=collections.deque([gyre.Variable(1.0)]))},
+            "model/rows": {"model": Model(rows=iter(gyre.data.Dataset.range(3)))}}.items():
+        checkpoint = gyre.train.Checkpoint(**objects)
+        with pytest.warns(UserWarning, match=f"leaves out '{name}', a value of type .*gyre.Variable"):
+            checkpoint.write(tmp_path / "told")
+        with pytest.warns(UserWarning, match=f"leaves out '{name}'"):
+            checkpoint.save(tmp_path / "told")
+
+
+def test_names_that_are_equal_are_refused(tmp_path):
+    v, w = gyre.Variable(1.0), gyre.Variable(2.0)
+    with pytest.raises(ValueError, match=r"several variables are called \['a/b'\]"):
+        gyre.save_variables(tmp_path, {"a/b": v, "a": {"b": w}})
+    with pytest.raises(TypeError, match="a list of variables holds a value of type int"):
+        gyre.save_variables(tmp_path, [v, 3])
+
+
+# ---- Readers
+
+
+def test_readers_read_what_checkpoints_wrote(tmp_path):
+    checkpoint = gyre.train.Checkpoint(**make())
+    path = checkpoint.save(tmp_path / "run")
+    shapes = [("deep/0", []), ("half", [1]), ("n", []), ("w", [1, 2])]
+    for place in (tmp_path, path, path + ".safetensors"):
+        assert gyre.train.list_variables(place) == shapes
+    reader = gyre.train.load_checkpoint(tmp_path)
+    assert reader.get_variable_to_dtype_map()["half"] == gyre.bfloat16 and reader.has_tensor("w")
+    assert reader.debug_string().splitlines()[-1] == b"w (float32) [1, 2]"
+    np.testing.assert_array_equal(gyre.train.load_variable(path, "w"), [[1, 2]])
+    with pytest.raises(gyre.errors.NotFoundError, match="no tensor 'x' in .*run-1.safetensors"):
+        reader.get_tensor("x")
+    gyre.save_variables(tmp_path / "folder", {"a": gyre.Variable(1.0)})
+    assert gyre.train.list_variables(tmp_path / "folder") == [("a", [])]
+
+
+def test_a_reader_keeps_what_it_opened(tmp_path):
+    v = gyre.Variable([1.0, 2.0])
+    checkpoint = gyre.train.Checkpoint(v=v)
+    reader = gyre.train.load_checkpoint(checkpoint.write(tmp_path / "c"))
+    v.assign([5.0, 6.0])
+    checkpoint.write(tmp_path / "c")
+    np.testing.assert_array_equal(reader.get_tensor("v"), [1, 2])
+
+
+def test_readers_of_nothing(tmp_path):
+    for use in (gyre.train.load_checkpoint, gyre.train.list_variables):
+        with pytest.raises(gyre.errors.NotFoundError, match="no checkpoint at .*nowhere: neither .*nowhere.index, .* "
+                                                            "nor .*nowhere.safetensors"):
+            use(tmp_path / "nowhere")
+        with pytest.raises(TypeError, match="needs a path"):
+            use(None)
+    from safetensors.numpy import save_file
+
+    save_file({"w": np.zeros(2, "complex64")}, tmp_path / "x.safetensors")
+    content = (tmp_path / "x.safetensors").read_bytes()
+    (tmp_path / "x.safetensors").write_bytes(content.replace(b'"C64"', b'"F99"'))
+    assert gyre.train.list_variables(tmp_path / "x") == [("w", [2])]
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="'w' in .* is of type F99"):
+        gyre.train.load_variable(tmp_path / "x", "w")

@@ -1,67 +1,44 @@
-"""Checkpoints: variables in a file of the safetensors layout, which other programs read, too. TensorFlow's
-checkpoints are read as well.
+"""Checkpoints: variables in a file of the safetensors layout. TensorFlow's checkpoints are read as well."""
 
-    8 bytes     length n of the header, little-endian
-    n bytes     JSON: {name: {dtype, shape, data_offsets}, "__metadata__": {…}}, padded with spaces
-    the rest    the values, row-major, little-endian
-
-The metadata holds a CRC-32 of each value. A file is replaced in one step: what is restored is the
-last checkpoint that was saved, whole.
-Source: https://github.com/huggingface/safetensors
-"""
-
-import json
 import os
 import re
-import struct
-import zlib
+import warnings
 
 from gyre import _gyre
 from gyre._impl import errors
-from gyre._impl.checkpoints.reader import CheckpointReader
+from gyre._impl.checkpoints.reader import CheckpointReader, file_of, open_file, text_of
+from gyre._impl.checkpoints.safetensors import write_arrays
 from gyre._impl.checkpoints.state import SAFETENSORS, bundle_exists, update_checkpoint_state
-from gyre._impl.files import make_folder, write_file
-from gyre._impl.module import named_variables
+from gyre._impl.module import is_tracked, named_variables, untracked_state
 from gyre._impl.shape import TensorShape
 from gyre._impl.variable import Variable
 
-_TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
-          "int32": "I32", "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32",
-          "uint16": "U16", "uint8": "U8", "bool": "BOOL", "complex64": "C64"}
-_NAMES = {short: name for name, short in _TYPES.items()}
-_CHECKSUMS, _NUMBER = "gyre.crc32", "gyre.save_counter"
+_NUMBER = "gyre.save_counter"
 _COUNTER = "save_counter"
 # In TensorFlow's checkpoints of objects: their graph, and what ends the key of a variable.
 _OBJECT_GRAPH, _OF_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH", "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
-def _text(path) -> str:
-    """A path as text. TypeError, ValueError for what is none."""
-    if path is None:
-        raise TypeError("a checkpoint needs a path, not None")
-    text = os.fspath(path)
-    if not text:
-        raise ValueError("a checkpoint needs a path, not ''")
-    return text
-
-
-def _place(path) -> str:
-    """The file of a path: itself, one that is called so but for its ending, or, for a folder (or a path without an
-    ending), one in it."""
-    path = _text(path)
-    if path.endswith(SAFETENSORS):
-        return path
-    return path + SAFETENSORS if os.path.isfile(path + SAFETENSORS) else os.path.join(path, "variables" + SAFETENSORS)
-
-
 def _named(source) -> dict:
     """Variables by name: of a module, an optimizer, a dict, or a sequence (by their own names)."""
     if isinstance(source, (list, tuple)):
+        for value in source:
+            if not isinstance(value, Variable):
+                raise TypeError(f"a list of variables holds {_described(value)}; give a dict, which names what is no "
+                                "variable")
         named = [(v._name, v) for v in source]
         if len({name for name, _ in named}) != len(named):
             raise ValueError("Two variables have one name; give a dict.")
         return dict(named)
-    return dict(named_variables(source))
+    named = dict(found := named_variables(source))
+    if len(named) != len(found):
+        twice = sorted({name for name, variable in found if named[name] is not variable})
+        raise ValueError(f"several variables are called {twice}: names are joined by '/', and must differ")
+    return named
+
+
+def _described(value) -> str:
+    return f"a value of type {type(value).__name__}"
 
 
 def save_variables(path, source) -> str:
@@ -79,30 +56,11 @@ def _save(path, source, notes: dict[str, str]) -> str:
     named = _named(source)
     if not named:
         raise ValueError("There are no variables to save.")
-    return save_arrays(path, {name: (v.dtype.name, v.numpy()) for name, v in named.items()}, notes)
-
-
-def save_arrays(path, arrays: dict, notes: dict[str, str] | None = None) -> str:
-    """Writes {name: (name of the dtype, numpy array)}, and returns the file's name. notes: what else is in its
-    metadata. Otherwise as save_variables."""
-    header: dict = {}
-    blocks, checksums, at = [], {}, 0
-    for name, (dtype, array) in arrays.items():
-        kind = _TYPES.get(dtype)
-        if kind is None:
-            raise ValueError(f"{name!r} is of dtype {dtype}, which files cannot hold.")
-        data = array.tobytes()
-        header[name] = {"dtype": kind, "shape": list(array.shape),
-                        "data_offsets": [at, at + len(data)]}
-        checksums[name] = zlib.crc32(data)
-        blocks.append(data)
-        at += len(data)
-    header["__metadata__"] = {"format": "gyre", _CHECKSUMS: json.dumps(checksums), **(notes or {})}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    file = _place(path)
-    make_folder(os.path.dirname(file))
-    write_file(file, struct.pack("<Q", len(text)), text, *blocks)
+    for name, value in untracked_state(source):
+        warnings.warn(f"the checkpoint leaves out {name!r}, {_described(value)}: it holds variables only. Make it a "
+                      "gyre.Variable, or hand over the variables that it holds", stacklevel=3)
+    file = file_of(path)
+    write_arrays(file, {name: (v.dtype.name, v.numpy()) for name, v in named.items()}, notes)
     return file
 
 
@@ -118,34 +76,13 @@ def load_arrays(path) -> dict:
 
 def _load(path) -> tuple[dict, int | None]:
     """(the values by name, the number that Checkpoint.save gave them)."""
-    import numpy
-
-    if bundle_exists(_text(path)):
+    if bundle_exists(text_of(path)):
         return _load_bundle(path)
-    file = _place(path)
-    try:
-        with open(file, "rb") as source:
-            content = source.read()
-    except FileNotFoundError:
-        raise errors.NotFoundError(None, None, f"There is no checkpoint at {_text(path)}.") from None
-    try:
-        (length,) = struct.unpack_from("<Q", content)
-        header = json.loads(content[8:8 + length])
-        metadata = header.pop("__metadata__", {})
-        checksums = json.loads(metadata.get(_CHECKSUMS, "{}"))
-        data, arrays = memoryview(content)[8 + length:], {}
-        for name, entry in header.items():
-            begin, end = entry["data_offsets"]
-            block = data[begin:end]
-            if len(block) != end - begin or zlib.crc32(block) != checksums.get(
-                name, zlib.crc32(block)
-            ):
-                raise ValueError(f"the value of {name!r} is not what was saved")
-            dtype = numpy.dtype(_gyre.as_dtype(_NAMES[entry["dtype"]]).as_numpy_dtype)
-            arrays[name] = numpy.frombuffer(block, dtype).reshape(entry["shape"])
-        return arrays, metadata.get(_NUMBER) and int(metadata[_NUMBER])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        raise errors.DataLossError(None, None, f"{file} is damaged: {error}.") from error
+    file = open_file(path)
+    number = file.note(_NUMBER)
+    if number is not None and not number.isdecimal():
+        raise file.damaged(f"{_NUMBER} is {number!r}")
+    return {name: file.read(name) for name in file.entries()}, int(number) if number else None
 
 
 def _load_bundle(path) -> tuple[dict, int | None]:
@@ -180,7 +117,7 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
     named = _named(target)
     missing, extra = named.keys() - arrays.keys(), arrays.keys() - named.keys()
     if not partial and (missing or extra):
-        raise errors.NotFoundError(None, None, f"{_place(path)} does not fit: "
+        raise errors.NotFoundError(None, None, f"{file_of(path)} does not fit: "
                                    f"not in it: {sorted(missing)}; no variable: {sorted(extra)}.")
     chosen = [name for name in named if name in arrays]
     values, wrong = {}, []
@@ -191,26 +128,40 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
                          f"variable is {variable.dtype.name} of shape {variable.shape}")
         values[name] = value
     if wrong:
-        raise errors.InvalidArgumentError(None, None, f"{_text(path)} does not fit: {'; '.join(wrong)}")
+        raise errors.InvalidArgumentError(None, None, f"{text_of(path)} does not fit: {'; '.join(wrong)}")
     for name, value in values.items():
         named[name].assign(value)
     return chosen
 
 
 class Checkpoint:
-    """Objects that are saved together: `Checkpoint(model=model, optimizer=optimizer)`.
+    """Objects that are saved together: `Checkpoint(model=model, optimizer=optimizer)`, or attributes that it is given
+    later.
 
     `save(prefix)` writes prefix-1, prefix-2, …, and names the last in the folder's file "checkpoint", where
     train.latest_checkpoint finds it; train.CheckpointManager keeps the last few. `write(path)` writes one file,
     `restore(path)` reads one. The optimizer's slots must exist when it is restored
     (`optimizer.build(variables)`).
+
+    What is saved are variables: those handed over, and those below modules, optimizers, random generators, other
+    checkpoints, and dicts, lists and tuples of these; a gyre.function may be named, and has nothing to be saved.
+    ValueError for anything else. What stands beside variables in dicts and lists and is none is warned of when a file
+    is written.
     """
 
     def __init__(self, **objects):
-        self._objects = objects
         self._counter: Variable | None = None
         for name, value in objects.items():
+            if hasattr(type(self), name) or name == "_counter":
+                raise ValueError(f"a Checkpoint has {name!r} itself: give what it is to save another name")
+            if not is_tracked(value) and not isinstance(value, _gyre.QuietCallable):
+                raise ValueError(f"a Checkpoint cannot save {name!r}, {_described(value)}: hand over a gyre.Variable, a "
+                                 "gyre.Module, an optimizer, or a dict, list or tuple of these")
             setattr(self, name, value)
+
+    def _tracked_items(self) -> dict:
+        """What it saves, by name."""
+        return {name: value for name, value in sorted(vars(self).items()) if name != "_counter"}
 
     @property
     def save_counter(self) -> Variable:
@@ -222,7 +173,7 @@ class Checkpoint:
 
     def write(self, path) -> str:
         """Writes one file, and returns its name."""
-        return save_variables(path, self._objects)
+        return _save(path, self, {})
 
     def save(self, file_prefix) -> str:
         """Writes the next file of a series, names it in the file "checkpoint" of its folder, and returns its path
@@ -234,8 +185,8 @@ class Checkpoint:
     def _save_next(self, file_prefix, number: int) -> str:
         """Writes the file of a number, and returns its path without ending."""
         count = int(self.save_counter) + 1
-        path = f"{_text(file_prefix)}-{number}"
-        _save(path + SAFETENSORS, self._objects, {_NUMBER: str(count)})
+        path = f"{text_of(file_prefix)}-{number}"
+        _save(path + SAFETENSORS, self, {_NUMBER: str(count)})
         self.save_counter.assign(count)
         return path
 
@@ -246,7 +197,7 @@ class Checkpoint:
         if path is None:
             return []
         arrays, number = _load(path)
-        names = _restore(self._objects, path, arrays, partial)
+        names = _restore(self, path, arrays, partial)
         if number is not None:
             self.save_counter.assign(number)
         return names

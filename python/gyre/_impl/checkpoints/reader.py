@@ -3,19 +3,58 @@
 import os
 
 from gyre import _gyre
-from gyre._impl.checkpoints.state import latest_checkpoint
+from gyre._impl import errors
+from gyre._impl.checkpoints.safetensors import SafetensorsFile
+from gyre._impl.checkpoints.state import SAFETENSORS, bundle_exists, latest_checkpoint
 from gyre._impl.shape import TensorShape
 
 
-class CheckpointReader:
-    """The tensors of a checkpoint, by name. The index is read once, values when they are asked for.
+def text_of(path) -> str:
+    """A path as text. TypeError, ValueError for what is none."""
+    if path is None:
+        raise TypeError("a checkpoint needs a path, not None")
+    text = os.fspath(path)
+    if not text:
+        raise ValueError("a checkpoint needs a path, not ''")
+    return text
 
-    filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError: damaged.
+
+def file_of(path) -> str:
+    """The file of a path: itself, one that is called so but for its ending, or, for a folder (or a path without an
+    ending), one in it."""
+    path = text_of(path)
+    if path.endswith(SAFETENSORS):
+        return path
+    return path + SAFETENSORS if os.path.isfile(path + SAFETENSORS) else os.path.join(path, "variables" + SAFETENSORS)
+
+
+def open_file(path) -> SafetensorsFile:
+    """The file of a path. NotFoundError: there is none."""
+    file = file_of(path)
+    try:
+        return SafetensorsFile(file)
+    except (FileNotFoundError, NotADirectoryError):
+        path = text_of(path)
+        where = "" if path == file else f": neither {path}.index, as Savers write it, nor {path}{SAFETENSORS}, as " \
+            f"train.Checkpoint does, nor {file}"
+        raise errors.NotFoundError(None, None, f"there is no checkpoint at {path}{where}") from None
+
+
+class CheckpointReader:
+    """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, or of one that
+    train.Checkpoint wrote. The index is read once, values when they are asked for.
+
+    filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError, DataLossError: damaged.
     """
 
     def __init__(self, filepattern):
-        self._bundle = _gyre.open_bundle(os.fspath(filepattern))
-        self._entries = self._bundle.entries()
+        path = text_of(filepattern)
+        if bundle_exists(path):
+            bundle = _gyre.open_bundle(path)
+            self._entries, self._read = bundle.entries(), lambda name: bundle.read(name).numpy()
+        else:
+            file = open_file(path)
+            self._entries, self._read = file.entries(), file.read
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """{name: shape}."""
@@ -31,7 +70,7 @@ class CheckpointReader:
 
     def get_tensor(self, tensor_str: str):
         """A value, as numpy has it. NotFoundError: there is none of this name."""
-        return self._bundle.read(tensor_str).numpy()
+        return self._read(tensor_str)
 
     def debug_string(self) -> bytes:
         """A line for each tensor: name, dtype, shape."""
@@ -42,12 +81,12 @@ class CheckpointReader:
 
 def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
     """A reader of a checkpoint, or of the last one of a folder. ValueError: a folder without any."""
-    path = os.fspath(ckpt_dir_or_file)
+    path = text_of(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
-        if found is None:
+        if found is None and not os.path.isfile(file_of(path)):
             raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
-        path = found
+        path = found or path
     return CheckpointReader(path)
 
 

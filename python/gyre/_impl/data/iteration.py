@@ -50,6 +50,8 @@ class Iterator:
     In a graph, get_next() is a step of the program: each run of it takes the next element, and
     past the end it fails with OutOfRangeError. The place is kept in variables then."""
 
+    _has_state = True  # that checkpoints cannot hold
+
     def __init__(self, dataset):
         self._dataset, self._steps = dataset, steps_of(dataset)
         with _gyre.init_scope():
