@@ -1,4 +1,5 @@
 """What the figures were measured on. Nothing that names the machine, its owner or its folders."""
+
 import datetime
 import os
 import platform
@@ -16,7 +17,9 @@ def compiler(folder):
     """The compiler that CMake used for the build at `folder`."""
     path = first_match(folder / "CMakeCache.txt", r"^CMAKE_CXX_COMPILER:\w+=(.*)$")
     try:
-        answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+        answer = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return answer.splitlines()[0]
@@ -25,7 +28,9 @@ def compiler(folder):
 def busy_seconds():
     """CPU time that all processes of the machine have used, and what its host took from it."""
     ticks = first_match("/proc/stat", r"^cpu (.*)$").split()
-    user, nice, system, _idle, _waiting, interrupts, soft_interrupts, stolen = (int(tick) for tick in ticks[:8])
+    user, nice, system, _idle, _waiting, interrupts, soft_interrupts, stolen = (
+        int(tick) for tick in ticks[:8]
+    )
     return (user + nice + system + interrupts + soft_interrupts + stolen) / os.sysconf("SC_CLK_TCK")
 
 
@@ -52,15 +57,22 @@ def load():
 
 def describe(folder, load_before, neighbours):
     """(what, value) pairs."""
-    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2 ** 30
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     virtual = "hypervisor" in first_match("/proc/cpuinfo", r"^flags\s*:(.*)$").split()
     cores = len(os.sched_getaffinity(0))
     return [
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
-        ("processor", first_match("/proc/cpuinfo", r"^model name\s*:(.*)$")
-         + f", {cores} core{'s' * (cores > 1)}" + (", of a virtual machine" if virtual else "")),
+        (
+            "processor",
+            first_match("/proc/cpuinfo", r"^model name\s*:(.*)$")
+            + f", {cores} core{'s' * (cores > 1)}"
+            + (", of a virtual machine" if virtual else ""),
+        ),
         ("memory", f"{gib:.0f} GiB"),
-        ("system", f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} {platform.libc_ver()[1]}"),
+        (
+            "system",
+            f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} {platform.libc_ver()[1]}",
+        ),
         ("compiler", compiler(folder)),
         ("load average before (1, 5, 15 minutes)", load_before),
         ("load average after", load()),

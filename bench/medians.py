@@ -1,4 +1,5 @@
 """Medians with confidence intervals, and what they say about a limit."""
+
 import dataclasses
 import math
 
@@ -6,7 +7,8 @@ import math
 @dataclasses.dataclass
 class Median:
     value: float
-    low: float   # with `high`: the interval that holds the true median with the probability `coverage`
+    # with `high`: the interval that holds the true median with the probability `coverage`
+    low: float
     high: float
     count: int
     coverage: float
@@ -19,10 +21,10 @@ def median_of(samples, coverage=0.95):
     """
     ordered, n = sorted(samples), len(samples)
     middle = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
-    rank, tail = 0, 0.5 ** n  # tail: the probability of at most `rank` of n below the median
-    while rank + 1 < n / 2 and tail + math.comb(n, rank + 1) * 0.5 ** n <= (1 - coverage) / 2:
+    rank, tail = 0, 0.5**n  # tail: the probability of at most `rank` of n below the median
+    while rank + 1 < n / 2 and tail + math.comb(n, rank + 1) * 0.5**n <= (1 - coverage) / 2:
         rank += 1
-        tail += math.comb(n, rank) * 0.5 ** n
+        tail += math.comb(n, rank) * 0.5**n
     return Median(middle, ordered[rank], ordered[n - 1 - rank], n, 1 - 2 * tail)
 
 

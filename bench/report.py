@@ -1,4 +1,5 @@
 """Tables out of samples: what is compared with which limit, how it came out, and the page docs/performance.md."""
+
 import dataclasses
 
 import medians
@@ -51,6 +52,7 @@ MEMORY = "MB, at most"  # the unit of figures that are no times
 @dataclasses.dataclass
 class Row:
     """One line of the limits: a case, perhaps less or over another one, or how much longer peers take (limits.json)."""
+
     what: str
     case: str
     party: str = GYRE
@@ -80,18 +82,28 @@ class Row:
         return self.unit == MEMORY
 
     def show(self, value):
-        return f"{value:.3g} MB" if self.is_memory() else f"{value:.2f}" if self.is_ratio() else nanoseconds(value)
+        return (
+            f"{value:.3g} MB"
+            if self.is_memory()
+            else f"{value:.2f}"
+            if self.is_ratio()
+            else nanoseconds(value)
+        )
 
     def series(self, samples, party):
         """Its value by round; None where a sample is missing."""
         if self.peers:
-            columns = [samples.series(name, self.case, self.threads) for name in (party, *self.peers)]
+            columns = [
+                samples.series(name, self.case, self.threads) for name in (party, *self.peers)
+            ]
             return [None if None in times else min(times[1:]) / times[0] for times in zip(*columns)]
         columns = [samples.series(party, case, threads) for case, threads in self.keys()]
         if len(columns) == 1:
             return columns[0]
-        return [None if None in pair else pair[0] - pair[1] if self.less else pair[0] / pair[1]
-                for pair in zip(*columns)]
+        return [
+            None if None in pair else pair[0] - pair[1] if self.less else pair[0] / pair[1]
+            for pair in zip(*columns)
+        ]
 
     def limit(self):
         if self.at_most_ns is not None:
@@ -111,8 +123,17 @@ def rows_of(limits, cpus):
     rows = [Row(**entry) for entry in limits["rows"]]
     beside = [Row(**entry) for entry in limits["times_of_peers"]]
     rule = limits["no_slower_on_two_threads"]
-    two = [Row(what=case, case=case, threads=2, over=case, over_threads=ONE_FREE, at_most=rule["at_most"])
-           for case in rule["cases"]]
+    two = [
+        Row(
+            what=case,
+            case=case,
+            threads=2,
+            over=case,
+            over_threads=ONE_FREE,
+            at_most=rule["at_most"],
+        )
+        for case in rule["cases"]
+    ]
     python = [Row(party=GYRE_PYTHON, **entry) for entry in limits["from_python"]]
     return [[row for row in table if row.threads <= cpus] for table in (rows, two, beside, python)]
 
@@ -146,7 +167,9 @@ def judge(row, samples):
 
 
 def notes_of(rows, samples):
-    notes = [f"- {row.what}: {row.why}" for row in rows if row.why and judge(row, samples)[1] != "ok"]
+    notes = [
+        f"- {row.what}: {row.why}" for row in rows if row.why and judge(row, samples)[1] != "ok"
+    ]
     return "\n\nNot kept, or not for certain:\n" + "\n".join(notes) if notes else ""
 
 
@@ -154,8 +177,17 @@ def limits_table(rows, samples):
     lines = [["measured", "threads", "unit", "Gyre [95 %]", "limit", "verdict", "n"]]
     for row in rows:
         median, verdict = judge(row, samples)
-        lines.append([row.what, str(row.threads), "ratio" if row.is_ratio() else row.unit,
-                      cell(row, median) if median else "–", row.limit(), verdict, str(median.count if median else 0)])
+        lines.append(
+            [
+                row.what,
+                str(row.threads),
+                "ratio" if row.is_ratio() else row.unit,
+                cell(row, median) if median else "–",
+                row.limit(),
+                verdict,
+                str(median.count if median else 0),
+            ]
+        )
     return aligned(lines) + notes_of(rows, samples)
 
 
@@ -163,8 +195,17 @@ def times_table(rows, samples):
     lines = [["measured", "threads", "peers", "times Gyre's [95 %]", "limit", "verdict", "n"]]
     for row in rows:
         median, verdict = judge(row, samples)
-        lines.append([row.what, str(row.threads), ", ".join(row.peers), cell(row, median) if median else "–",
-                      row.limit(), verdict, str(median.count if median else 0)])
+        lines.append(
+            [
+                row.what,
+                str(row.threads),
+                ", ".join(row.peers),
+                cell(row, median) if median else "–",
+                row.limit(),
+                verdict,
+                str(median.count if median else 0),
+            ]
+        )
     return aligned(lines) + notes_of(rows, samples)
 
 
@@ -177,11 +218,17 @@ def peer_cell(row, samples, peer):
         return f"{median.value:.2f}"
     if row.less:  # differences of noisy figures may be near zero in some rounds: no ratios of those
         return nanoseconds(median.value)
-    pairs = [their / own for their, own in zip(theirs, row.series(samples, row.party)) if their is not None and own]
+    pairs = [
+        their / own
+        for their, own in zip(theirs, row.series(samples, row.party))
+        if their is not None and own
+    ]
     if not pairs:
         return row.show(median.value)
     ratio = medians.median_of(pairs)
-    return f"{row.show(median.value)}, {times(ratio.value)}× [{times(ratio.low)}, {times(ratio.high)}]"
+    return (
+        f"{row.show(median.value)}, {times(ratio.value)}× [{times(ratio.low)}, {times(ratio.high)}]"
+    )
 
 
 def peers_table(rows, samples, peers):
@@ -199,7 +246,10 @@ def peers_table(rows, samples, peers):
 def aligned(lines):
     """A Markdown table that can be read as it is."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    text = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |"
+        for line in lines
+    ]
     text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(text)
 
@@ -211,7 +261,12 @@ def sections(tables, samples, peers):
     if two:
         found.append(("Two threads over one: no case may be slower", limits_table(two, samples)))
     if beside:
-        found.append(("Limits beside peers: the time of the fastest of them over Gyre's", times_table(beside, samples)))
+        found.append(
+            (
+                "Limits beside peers: the time of the fastest of them over Gyre's",
+                times_table(beside, samples),
+            )
+        )
     if python:
         found.append(("Limits, from Python", limits_table(python, samples)))
     if peers and rows:
@@ -223,10 +278,16 @@ def sections(tables, samples, peers):
 
 def page(found, facts, engine, versions, rounds):
     """docs/performance.md."""
-    about = "\n".join(f"| {name} | {value} |" for name, value in
-                      [*facts, ("engine", engine), *versions.items(), ("rounds", str(rounds))])
-    parts = ["# Performance", "Generated by `./dev bench --peers --write docs/performance.md`; not to be edited.",
-             f"## Machine\n\n| | |\n|---|---|\n{about}", *[f"## {title}\n\n{text}" for title, text in found],
-             f"## How to read this\n\n{HOW_TO_READ}".rstrip(),
-             WHERE_IT_IS]
+    about = "\n".join(
+        f"| {name} | {value} |"
+        for name, value in [*facts, ("engine", engine), *versions.items(), ("rounds", str(rounds))]
+    )
+    parts = [
+        "# Performance",
+        "Generated by `./dev bench --peers --write docs/performance.md`; not to be edited.",
+        f"## Machine\n\n| | |\n|---|---|\n{about}",
+        *[f"## {title}\n\n{text}" for title, text in found],
+        f"## How to read this\n\n{HOW_TO_READ}".rstrip(),
+        WHERE_IT_IS,
+    ]
     return "\n\n".join(parts) + "\n"

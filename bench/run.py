@@ -7,6 +7,7 @@ Needs the build of the preset `bench`, the Python module in build/venv, and for 
 build/bench-venv; ./dev bench makes them.
 Ends with 1 where a limit is not met (by 30 rounds or more) or a case fails.
 """
+
 import argparse
 import json
 import os
@@ -29,14 +30,23 @@ QUICK_ROUNDS, QUICK_SAMPLE_MS = 6, 10
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Gyre against its limits and its peers.")
+    parser = argparse.ArgumentParser(
+        prog="./dev bench", description="Measures Gyre against its limits and its peers."
+    )
     parser.add_argument("--peers", action="store_true", help="measure the peers too")
-    parser.add_argument("--quick", action="store_true",
-                        help=f"{QUICK_ROUNDS} rounds of shorter samples, without the longest cases")
-    parser.add_argument("--case", action="append", metavar="NAME", help="only cases whose name contains NAME")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK_ROUNDS} rounds of shorter samples, without the longest cases",
+    )
+    parser.add_argument(
+        "--case", action="append", metavar="NAME", help="only cases whose name contains NAME"
+    )
     parser.add_argument("--rounds", type=int, help=f"default {ROUNDS}")
     parser.add_argument("--engine", default="", help="Gyre's engine; default: its default")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the page (docs/performance.md)")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="also write the page (docs/performance.md)"
+    )
     options = parser.parse_args()
     if options.rounds is not None and options.rounds < QUICK_ROUNDS:
         parser.error(f"a 95 % interval needs {QUICK_ROUNDS} rounds")
@@ -55,10 +65,14 @@ def chosen_rows(options):
         tables = [[row for row in table if not row.is_long] for table in tables]
     if not options.case:
         return tables
-    kept = [[row for row in table if any(name in row.case for name in options.case)] for table in tables]
+    kept = [
+        [row for row in table if any(name in row.case for name in options.case)] for table in tables
+    ]
     if not any(kept):
         names = sorted({row.case for table in tables for row in table})
-        sys.exit(f"no case is called {' or '.join(options.case)}; there are\n  " + "\n  ".join(names))
+        sys.exit(
+            f"no case is called {' or '.join(options.case)}; there are\n  " + "\n  ".join(names)
+        )
     return kept
 
 
@@ -69,7 +83,9 @@ def plan(tables):
     position = {case: number for number, (case, _) in reversed(list(enumerate(order)))}
     order.sort(key=lambda key: (position[key[0]], key[1]))
     own = {key: row.party for table in tables for row in table for key in row.keys()}
-    with_peers = {key for table in (tables[0], tables[2], tables[3]) for row in table for key in row.keys()}
+    with_peers = {
+        key for table in (tables[0], tables[2], tables[3]) for row in table for key in row.keys()
+    }
     return {key: own[key] for key in order}, with_peers
 
 
@@ -77,7 +93,9 @@ def start_workers(options, peers):
     """The processes by (party, threads); ends this one where their programs are missing."""
     parties = {}
     for threads in (1, 2):
-        command = workers.gyre_command(ROOT / "build/bench", options.engine, threads, options.sample_ms)
+        command = workers.gyre_command(
+            ROOT / "build/bench", options.engine, threads, options.sample_ms
+        )
         parties[GYRE, threads] = workers.Worker(command, threads)
         for peer in peers:
             command = workers.python_command(ROOT, peer, threads, options.sample_ms)
@@ -86,14 +104,22 @@ def start_workers(options, peers):
     parties[GYRE, workers.ONE_FREE] = workers.Worker(command, 2)
     command = workers.python_command(ROOT, GYRE_PYTHON, 1, options.sample_ms)
     parties[GYRE_PYTHON, 1] = workers.Worker(command, 1)
-    missing = {worker.command[0] for worker in parties.values() if not os.access(worker.command[0], os.X_OK)}
+    missing = {
+        worker.command[0]
+        for worker in parties.values()
+        if not os.access(worker.command[0], os.X_OK)
+    }
     if missing:
-        sys.exit(f"there is no {' nor '.join(sorted(missing))}; ./dev bench {'--peers ' if peers else ''}makes it")
+        sys.exit(
+            f"there is no {' nor '.join(sorted(missing))}; ./dev bench {'--peers ' if peers else ''}makes it"
+        )
     return parties
 
 
 def version_of(parties, party):
-    known = [worker.version for (name, _), worker in parties.items() if name == party and worker.version]
+    known = [
+        worker.version for (name, _), worker in parties.items() if name == party and worker.version
+    ]
     return known[0] if known else "unknown"
 
 
@@ -118,18 +144,25 @@ def main():
     for title, text in found:
         print(f"\n{title}\n\n{text}")
     if options.write:
-        options.write.write_text(report.page(found, facts, engine, versions, options.rounds), encoding="utf-8")
+        options.write.write_text(
+            report.page(found, facts, engine, versions, options.rounds), encoding="utf-8"
+        )
     return conclude(tables, samples, parties)
 
 
 def conclude(tables, samples, parties):
-    failures = [f"{party}, {case}, {abs(threads)} threads: {why}" for (party, threads), worker in parties.items()
-                for case, why in worker.failures.items()]
+    failures = [
+        f"{party}, {case}, {abs(threads)} threads: {why}"
+        for (party, threads), worker in parties.items()
+        for case, why in worker.failures.items()
+    ]
     if failures:
         print("\nFailed, and not measured:\n  " + "\n  ".join(failures))
     verdicts = [report.judge(row, samples)[1] for table in tables for row in table if row.bounds()]
     broken = verdicts.count("FAILS") + verdicts.count("no result")
-    print(f"\n{verdicts.count('ok')} within their limits, {broken} not, {verdicts.count('undecided')} undecided")
+    print(
+        f"\n{verdicts.count('ok')} within their limits, {broken} not, {verdicts.count('undecided')} undecided"
+    )
     if samples.rounds < JUDGED_ROUNDS:
         print(f"(of {samples.rounds} rounds; limits are judged on {JUDGED_ROUNDS} and more)")
         broken = 0

@@ -1,4 +1,5 @@
 """The processes that measure, one for each party (Gyre, a peer) and number of threads; how their samples interleave."""
+
 import os
 import select
 import subprocess
@@ -7,8 +8,13 @@ import tempfile
 import time
 
 GYRE, GYRE_PYTHON = "Gyre", "Gyre Python"
-PEERS = {"TensorFlow": "tensorflow", "TensorFlow v1": "tensorflow_v1", "TensorFlow XLA": "tensorflow_xla", "JAX": "jax",
-         "ONNX Runtime": "onnxruntime"}
+PEERS = {
+    "TensorFlow": "tensorflow",
+    "TensorFlow v1": "tensorflow_v1",
+    "TensorFlow XLA": "tensorflow_xla",
+    "JAX": "jax",
+    "ONNX Runtime": "onnxruntime",
+}
 # A sample of a peer that takes longer than this is taken in every fifth round only.
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 5
 # Gyre's processes are begun anew so often: where its data happens to lie makes one process some percent faster than
@@ -38,8 +44,15 @@ class Worker:
         self.errors = tempfile.TemporaryFile("w+")
         environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", TF_CPP_MIN_LOG_LEVEL="3")
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, bufsize=1,
-            env=environment, preexec_fn=lambda: os.sched_setaffinity(0, self.cpus))
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            bufsize=1,
+            env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, self.cpus),
+        )
         greeting = self.answer()
         self.is_broken = len(greeting) != 2
         if self.is_broken:
@@ -80,7 +93,9 @@ class Worker:
 
     def last_words(self):
         """Ends the process; why it failed."""
-        hung = self.process.poll() is None and not select.select([self.process.stdout], [], [], 1)[0]
+        hung = (
+            self.process.poll() is None and not select.select([self.process.stdout], [], [], 1)[0]
+        )
         self.process.kill()
         self.process.wait()
         self.process = None
@@ -98,15 +113,26 @@ class Worker:
 
 
 def gyre_command(folder, engine, threads, sample_ms):
-    return [str(folder / "bin/bench/worker_bench"), f"--threads={threads}", f"--engine={engine}",
-            f"--sample-ms={sample_ms}"]
+    return [
+        str(folder / "bin/bench/worker_bench"),
+        f"--threads={threads}",
+        f"--engine={engine}",
+        f"--sample-ms={sample_ms}",
+    ]
 
 
 def python_command(root, party, threads, sample_ms):
     """Of a peer, or of Gyre's own Python."""
     venv, name = ("venv", "gyre") if party == GYRE_PYTHON else ("bench-venv", PEERS[party])
-    return [str(root / "build" / venv / "bin/python"), str(root / "bench/peers/worker.py"), name, "--threads",
-            str(threads), "--sample-ms", str(sample_ms)]
+    return [
+        str(root / "build" / venv / "bin/python"),
+        str(root / "bench/peers/worker.py"),
+        name,
+        "--threads",
+        str(threads),
+        "--sample-ms",
+        str(sample_ms),
+    ]
 
 
 class Samples:
@@ -126,7 +152,11 @@ class Samples:
         for number in range(self.rounds):
             if number % FRESH_ROUNDS == 0:
                 self.begin_anew()
-            steps = [(party, case, threads) for case, threads in order for party in parties_of(case, threads)]
+            steps = [
+                (party, case, threads)
+                for case, threads in order
+                for party in parties_of(case, threads)
+            ]
             for done, key in enumerate(steps if number % 2 == 0 else reversed(steps)):
                 self.show_progress(begin, number, done / len(steps), key)
                 self.take_one(number, key)
@@ -148,9 +178,13 @@ class Samples:
         passed = time.monotonic() - begin
         left = passed / (number + part) * (self.rounds - number - part) if number else None
         load = os.getloadavg()[0]
-        text = f"round {number + 1} of {self.rounds}, {passed:.0f} s" + (f", {left:.0f} s left" if left else "")
+        text = f"round {number + 1} of {self.rounds}, {passed:.0f} s" + (
+            f", {left:.0f} s left" if left else ""
+        )
         if sys.stderr.isatty():
-            show(f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {abs(key[2])} thread{'s' * (key[2] > 1)}")
+            show(
+                f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {abs(key[2])} thread{'s' * (key[2] > 1)}"
+            )
         elif part == 0 and number % 5 in (0, 1):
             show(f"{text}, load {load:.1f}", end="\n")
 

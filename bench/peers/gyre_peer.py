@@ -1,6 +1,6 @@
 """Gyre's own Python package, beside its peers."""
-import gyre
 
+import gyre
 import python_cases
 
 VERSION = gyre.__version__

@@ -1,4 +1,5 @@
 """JAX: jitted functions with lax.while_loop, lax.cond, lax.scan; XLA makes one program of each case, loops included."""
+
 import math
 import os
 from functools import partial
@@ -34,7 +35,9 @@ def chain(shape):
             x = x + c
         return x
 
-    return Case(jitted(body, v.full(1, *shape), v.full(2, *shape)), 1 + 2 * v.CHAIN_OPS, v.CHAIN_OPS)
+    return Case(
+        jitted(body, v.full(1, *shape), v.full(2, *shape)), 1 + 2 * v.CHAIN_OPS, v.CHAIN_OPS
+    )
 
 
 def independent():
@@ -127,6 +130,7 @@ def nest_of_loops(x, w):
 
 def first_run(function, steps):
     """From the function to the first result, each time without what was compiled before."""
+
     def run():
         jax.clear_caches()
         return sine_gradient(function, steps).run()
@@ -148,7 +152,9 @@ def training():
         loss, weights = lax.fori_loop(0, n, step, (jnp.float32(0), weights))
         return loss, *weights
 
-    return Case(jitted(body, jnp.int32(v.MLP_STEPS), *v.mlp_arrays()), v.mlp_loss(), v.MLP_STEPS, 1e-3)
+    return Case(
+        jitted(body, jnp.int32(v.MLP_STEPS), *v.mlp_arrays()), v.mlp_loss(), v.MLP_STEPS, 1e-3
+    )
 
 
 def elementwise(op, args, want, error=0.0):
@@ -172,7 +178,11 @@ def eager_gradient():
         return y
 
     x = jnp.float32(v.SINE_X)
-    return Case(lambda: jax.block_until_ready(jax.grad(function)(x)), v.sine_slope(v.EAGER_STEPS), error=1e-5)
+    return Case(
+        lambda: jax.block_until_ready(jax.grad(function)(x)),
+        v.sine_slope(v.EAGER_STEPS),
+        error=1e-5,
+    )
 
 
 def call_of_scalars():
@@ -188,6 +198,7 @@ def loop_through_jit():
 
 def new_function():
     """python_cases.FUNCTION, as JAX wants it."""
+
     def function(n, x):
         def step(state):
             i, x, total, best = state
@@ -209,8 +220,12 @@ def trace():
     """The program before XLA compiles it; checked by a run of one."""
     n, x = python_cases.FUNCTION_ARGS
     args = [jnp.int32(n), jnp.float32(x)]
-    return Case(lambda: jax.jit(new_function()).lower(*args), python_cases.function_results(), error=1e-4,
-                results_of=lambda lowered: lowered.compile()(*args))
+    return Case(
+        lambda: jax.jit(new_function()).lower(*args),
+        python_cases.function_results(),
+        error=1e-4,
+        results_of=lambda lowered: lowered.compile()(*args),
+    )
 
 
 def first_call(make, args, want, error=0.0):
@@ -245,12 +260,16 @@ def cases(threads):
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
         "while_loop/functional": lambda: while_case(add_loop, v.LOOP_TRIPS, v.LOOP_TRIPS),
-        "while_loop/nested": lambda: while_case(nested, v.NESTED_TRIPS, v.NESTED_TRIPS ** 2, v.NESTED_TRIPS ** 2),
+        "while_loop/nested": lambda: while_case(
+            nested, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+        ),
         "while_loop/cond": lambda: while_case(cond_loop, v.COND_TRIPS, v.COND_TRIPS % 2),
         "list/push_back": lambda: list_case(stacked),
         "list/set_item": lambda: list_case(written),
         "lstm/step": lstm,
-        "gradient/scalar_loop": lambda: sine_gradient(partial(sine_loop, v.SINE_TRIPS), v.SINE_TRIPS),
+        "gradient/scalar_loop": lambda: sine_gradient(
+            partial(sine_loop, v.SINE_TRIPS), v.SINE_TRIPS
+        ),
         **{name: partial(lstm_gradient, size) for name, size in v.LSTM_GRADIENTS.items()},
         "gradient/training": training,
         "gradient/first_run_row": lambda: first_run(row_of_loops, v.LOOPS * v.ROW_TRIPS),
@@ -266,9 +285,11 @@ def cases(threads):
         "python/loop": loop_through_jit,
         "python/trace": trace,
         "python/trace_new": trace,
-        "python/first_run": lambda: first_call(new_function, python_cases.FUNCTION_ARGS,
-                                               python_cases.function_results(), 1e-4),
-        "python/first_run_1000": lambda: first_call(lambda: lambda x, c: python_cases.thousand_ops(x, c), (1.0, 2.0),
-                                                    1 + 2 * v.CHAIN_OPS),
+        "python/first_run": lambda: first_call(
+            new_function, python_cases.FUNCTION_ARGS, python_cases.function_results(), 1e-4
+        ),
+        "python/first_run_1000": lambda: first_call(
+            lambda: lambda x, c: python_cases.thousand_ops(x, c), (1.0, 2.0), 1 + 2 * v.CHAIN_OPS
+        ),
         **python_cases.process_cases("jax"),
     }

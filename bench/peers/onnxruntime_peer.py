@@ -2,6 +2,7 @@
 
 The loops count by Loop's own trip count: that is how exporters write them, and twice as fast as a counter in the body.
 """
+
 import math
 import os
 
@@ -30,7 +31,9 @@ def node(op, inputs, outputs, **attributes):
 
 
 def const(name, array):
-    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(array)))
+    return helper.make_node(
+        "Constant", [], [name], value=numpy_helper.from_array(np.asarray(array))
+    )
 
 
 def model_bytes(nodes, inputs, outputs):
@@ -58,8 +61,12 @@ def prepared(nodes, inputs, outputs, feeds, parallel_ops=False):
 def chain(shape):
     names = ["x"] + [f"y{i}" for i in range(1, v.CHAIN_OPS + 1)]
     nodes = [node("Add", f"{x} c", y) for x, y in zip(names, names[1:])]
-    run = prepared(nodes, [value("x", FLOAT, shape), value("c", FLOAT, shape)], [value(names[-1], FLOAT, shape)],
-                   {"x": v.full(1, *shape), "c": v.full(2, *shape)})
+    run = prepared(
+        nodes,
+        [value("x", FLOAT, shape), value("c", FLOAT, shape)],
+        [value(names[-1], FLOAT, shape)],
+        {"x": v.full(1, *shape), "c": v.full(2, *shape)},
+    )
     return Case(run, 1 + 2 * v.CHAIN_OPS, v.CHAIN_OPS)
 
 
@@ -67,7 +74,13 @@ def independent():
     feeds = {f"f{i}": np.array(i, np.float32) for i in range(v.INDEPENDENT_FEEDS)}
     nodes = [node("Sub", f"f{i} f{j}", f"d{k}") for k, (i, j) in enumerate(v.INDEPENDENT_PAIRS)]
     nodes.append(helper.make_node("Sum", [f"d{k}" for k in range(len(nodes))], ["sum"]))
-    run = prepared(nodes, [value(name, FLOAT) for name in feeds], [value("sum", FLOAT)], feeds, parallel_ops=True)
+    run = prepared(
+        nodes,
+        [value(name, FLOAT) for name in feeds],
+        [value("sum", FLOAT)],
+        feeds,
+        parallel_ops=True,
+    )
     return Case(run, v.independent_sum(), len(v.INDEPENDENT_PAIRS))
 
 
@@ -78,15 +91,23 @@ def loop(trips, carried, results, step, outputs=(), prefix=""):
     trip, go = f"{prefix}trip", f"{prefix}go"
     outputs = outputs or [(f"{name}_out", FLOAT, shape) for name, (_, shape) in carried.items()]
     body = helper.make_graph(
-        [node("Identity", go, f"{prefix}again"), *step], f"{prefix}body",
-        [value(trip, LONG), value(go, BOOL)] + [value(name, FLOAT, shape) for name, (_, shape) in carried.items()],
-        [value(f"{prefix}again", BOOL)] + [value(*output) for output in outputs])
-    return helper.make_node("Loop", [trips, "yes"] + [first for first, _ in carried.values()], results, body=body)
+        [node("Identity", go, f"{prefix}again"), *step],
+        f"{prefix}body",
+        [value(trip, LONG), value(go, BOOL)]
+        + [value(name, FLOAT, shape) for name, (_, shape) in carried.items()],
+        [value(f"{prefix}again", BOOL)] + [value(*output) for output in outputs],
+    )
+    return helper.make_node(
+        "Loop", [trips, "yes"] + [first for first, _ in carried.values()], results, body=body
+    )
 
 
 def while_nodes(step):
-    return [const("half", np.float32(0.5)), const("yes", np.bool_(True)),
-            loop("n", {"v": ("x", ())}, ["y"], step("v", "v_out"))]
+    return [
+        const("half", np.float32(0.5)),
+        const("yes", np.bool_(True)),
+        loop("n", {"v": ("x", ())}, ["y"], step("v", "v_out")),
+    ]
 
 
 def add_step(x, out):
@@ -94,10 +115,16 @@ def add_step(x, out):
 
 
 def branch_step(x, out):
-    branches = {name: helper.make_graph([node(op, f"{x} c", f"{name}_x")], name, [], [value(f"{name}_x", FLOAT)])
-                for name, op in (("add", "Add"), ("subtract", "Sub"))}
-    return [node("Less", f"{x} half", "below"),
-            node("If", "below", out, then_branch=branches["add"], else_branch=branches["subtract"])]
+    branches = {
+        name: helper.make_graph(
+            [node(op, f"{x} c", f"{name}_x")], name, [], [value(f"{name}_x", FLOAT)]
+        )
+        for name, op in (("add", "Add"), ("subtract", "Sub"))
+    }
+    return [
+        node("Less", f"{x} half", "below"),
+        node("If", "below", out, then_branch=branches["add"], else_branch=branches["subtract"]),
+    ]
 
 
 def inner_loop(x, out):
@@ -108,7 +135,11 @@ WHILE_INPUTS = [value("n", LONG), value("x", FLOAT), value("c", FLOAT)]
 
 
 def while_feeds(trips):
-    return {"n": np.array(trips, np.int64), "x": np.array(0, np.float32), "c": np.array(1, np.float32)}
+    return {
+        "n": np.array(trips, np.int64),
+        "x": np.array(0, np.float32),
+        "c": np.array(1, np.float32),
+    }
 
 
 def while_case(step, trips, want, units=None, clients=1):
@@ -117,31 +148,58 @@ def while_case(step, trips, want, units=None, clients=1):
 
 
 def scan_output():
-    nodes = [const("yes", np.bool_(True)),
-             loop("n", {}, ["y"], [node("Identity", "trip", "element")], [("element", LONG)])]
-    run = prepared(nodes, [value("n", LONG)], [value("y", LONG, (None,))], {"n": np.array(v.LIST_LENGTH)})
+    nodes = [
+        const("yes", np.bool_(True)),
+        loop("n", {}, ["y"], [node("Identity", "trip", "element")], [("element", LONG)]),
+    ]
+    run = prepared(
+        nodes, [value("n", LONG)], [value("y", LONG, (None,))], {"n": np.array(v.LIST_LENGTH)}
+    )
     return Case(run, list(range(v.LIST_LENGTH)), v.LIST_LENGTH)
 
 
 def lstm():
     state = (v.LSTM.batch, v.LSTM.hidden)
-    step = [node("Gather", "xs trip", "x", axis=0), node("MatMul", "x w", "xw"), node("MatMul", "h u", "hu"),
-            node("Add", "xw hu", "sum"), node("Add", "sum b", "gates"), node("Split", "gates", "i f o g", axis=1),
-            node("Sigmoid", "i", "si"), node("Sigmoid", "f", "sf"), node("Sigmoid", "o", "so"),
-            node("Tanh", "g", "tg"), node("Mul", "sf c", "kept"), node("Mul", "si tg", "added"),
-            node("Add", "kept added", "c_out"), node("Tanh", "c_out", "tc"), node("Mul", "so tc", "h_out")]
-    nodes = [const("yes", np.bool_(True)),
-             loop("n", {"h": ("h0", state), "c": ("h0", state)}, ["y", "c_end"], step)]
+    step = [
+        node("Gather", "xs trip", "x", axis=0),
+        node("MatMul", "x w", "xw"),
+        node("MatMul", "h u", "hu"),
+        node("Add", "xw hu", "sum"),
+        node("Add", "sum b", "gates"),
+        node("Split", "gates", "i f o g", axis=1),
+        node("Sigmoid", "i", "si"),
+        node("Sigmoid", "f", "sf"),
+        node("Sigmoid", "o", "so"),
+        node("Tanh", "g", "tg"),
+        node("Mul", "sf c", "kept"),
+        node("Mul", "si tg", "added"),
+        node("Add", "kept added", "c_out"),
+        node("Tanh", "c_out", "tc"),
+        node("Mul", "so tc", "h_out"),
+    ]
+    nodes = [
+        const("yes", np.bool_(True)),
+        loop("n", {"h": ("h0", state), "c": ("h0", state)}, ["y", "c_end"], step),
+    ]
     arrays = dict(zip(("xs", "w", "u", "b", "h0"), v.lstm_arrays()))
-    inputs = [value("n", LONG)] + [value(name, FLOAT, array.shape) for name, array in arrays.items()]
+    inputs = [value("n", LONG)] + [
+        value(name, FLOAT, array.shape) for name, array in arrays.items()
+    ]
     feeds = {"n": np.array(v.LSTM.steps), **arrays}
-    return Case(prepared(nodes, inputs, [value("y", FLOAT, state)], feeds), v.lstm_result(), v.LSTM.steps, 1e-4)
+    return Case(
+        prepared(nodes, inputs, [value("y", FLOAT, state)], feeds),
+        v.lstm_result(),
+        v.LSTM.steps,
+        1e-4,
+    )
 
 
 def single(op, arrays, want, units=1, error=0.0):
     feeds = {f"x{k}": array for k, array in enumerate(arrays)}
     inputs = [value(name, FLOAT, array.shape) for name, array in feeds.items()]
-    run = prepared([node(op, " ".join(feeds), "y")], inputs, [value("y", FLOAT, arrays[0].shape)], feeds)
+    run = prepared(
+        [node(op, " ".join(feeds), "y")], inputs, [value("y", FLOAT, arrays[0].shape)], feeds
+    )
     return Case(run, want, units, error)
 
 
@@ -161,17 +219,25 @@ def cases(threads):
     matrices = [v.full(0.5, v.MATRIX, v.MATRIX), v.full(2, v.MATRIX, v.MATRIX)]
     return {
         "null_step/fed": lambda: single("Identity", [v.full(3)], 3),
-        "null_step/const": lambda: Case(prepared([const("y", np.float32(3))], [], [value("y", FLOAT)], {}), 3),
+        "null_step/const": lambda: Case(
+            prepared([const("y", np.float32(3))], [], [value("y", FLOAT)], {}), 3
+        ),
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
         "while_loop/functional": lambda: while_case(add_step, v.LOOP_TRIPS, v.LOOP_TRIPS),
-        "while_loop/nested": lambda: while_case(inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS ** 2, v.NESTED_TRIPS ** 2),
+        "while_loop/nested": lambda: while_case(
+            inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+        ),
         "while_loop/cond": lambda: while_case(branch_step, v.COND_TRIPS, v.COND_TRIPS % 2),
         "list/push_back": scan_output,
         "lstm/step": lstm,
-        "elementwise/add": lambda: single("Add", [v.full(1, v.ELEMENTS), v.full(2, v.ELEMENTS)], 3, v.ELEMENTS),
-        "elementwise/tanh": lambda: single("Tanh", [v.full(0.7, v.ELEMENTS)], math.tanh(0.7), v.ELEMENTS, 1e-5),
+        "elementwise/add": lambda: single(
+            "Add", [v.full(1, v.ELEMENTS), v.full(2, v.ELEMENTS)], 3, v.ELEMENTS
+        ),
+        "elementwise/tanh": lambda: single(
+            "Tanh", [v.full(0.7, v.ELEMENTS)], math.tanh(0.7), v.ELEMENTS, 1e-5
+        ),
         "matmul/1024": lambda: single("MatMul", matrices, v.MATRIX),
         "loop_of_100/one_client": lambda: while_case(add_step, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(add_step, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),

@@ -1,5 +1,6 @@
 """What users of a Python package wait for: ops that run at once, calls, traces, the import. For packages whose names and
 meanings are TensorFlow's; jax_peer.py says the same in JAX's terms."""
+
 import itertools
 import linecache
 import math
@@ -63,8 +64,12 @@ def thousand_ops(x, c):
 
 def run_python(code):
     """What a process of this Python prints that runs `code`; it keeps what it has compiled, as users' processes do."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+    )
     return done.stdout
 
 
@@ -80,8 +85,10 @@ def first_trace_of_a_process(module):
         path = os.path.join(folder, "traced.py")
         with open(path, "w") as file:
             args = ", ".join(f"tf.constant({arg})" for arg in FUNCTION_ARGS)
-            file.write(f"import {module} as tf\n{FUNCTION.format(number=0)}"
-                       f"tf.function(function0).get_concrete_function({args})\n")
+            file.write(
+                f"import {module} as tf\n{FUNCTION.format(number=0)}"
+                f"tf.function(function0).get_concrete_function({args})\n"
+            )
         run_python(f"import runpy; runpy.run_path({path!r})")
 
 
@@ -96,6 +103,7 @@ def process_cases(module):
 
 def repeated(run, times, want, error=0.0):
     """A run of so little time that the loop around it would count: of many at once."""
+
     def many():
         for _ in range(times):
             result = run()
@@ -133,7 +141,10 @@ def loop(tf):
     def body(n, x, c):
         return tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + c), [0, x])[1]
 
-    function, args = tf.function(body), [tf.constant(v.LOOP_TRIPS), tf.constant(0.0), tf.constant(1.0)]
+    function, args = (
+        tf.function(body),
+        [tf.constant(v.LOOP_TRIPS), tf.constant(0.0), tf.constant(1.0)],
+    )
     return Case(lambda: function(*args), v.LOOP_TRIPS, v.LOOP_TRIPS)
 
 
@@ -163,8 +174,12 @@ def cases(tf, module):
         "python/loop": lambda: loop(tf),
         "python/trace": lambda: trace(tf, lambda: known),
         "python/trace_new": lambda: trace(tf, lambda: new_function(tf)),
-        "python/first_run": lambda: first_run(tf, lambda: new_function(tf), FUNCTION_ARGS, function_results(), 1e-4),
-        "python/first_run_1000": lambda: first_run(tf, lambda: thousand_ops, (1.0, 2.0), 1 + 2 * v.CHAIN_OPS),
+        "python/first_run": lambda: first_run(
+            tf, lambda: new_function(tf), FUNCTION_ARGS, function_results(), 1e-4
+        ),
+        "python/first_run_1000": lambda: first_run(
+            tf, lambda: thousand_ops, (1.0, 2.0), 1 + 2 * v.CHAIN_OPS
+        ),
         "python/import_and_trace": lambda: Case(lambda: first_trace_of_a_process(module), None),
         **process_cases(module),
     }

@@ -1,13 +1,15 @@
 """TensorFlow's servers, as processes of this machine, and graphs whose nodes lie on them.
 
-    tensorflow_cluster.py INDEX ADDRESS,ADDRESS,…    serves as that task, until its input ends
+tensorflow_cluster.py INDEX ADDRESS,ADDRESS,…    serves as that task, until its input ends
 """
+
 import functools
 import socket
 import subprocess
 import sys
 
 import tensorflow as tf
+
 from values import Case
 
 tf1 = tf.compat.v1
@@ -40,9 +42,16 @@ def free_addresses(count):
 def servers():
     """The servers' processes, which end with this one, and the first one's address."""
     addresses = free_addresses(SERVERS)
-    started = [subprocess.Popen([sys.executable, __file__, str(index), ",".join(addresses)], text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-               for index in range(SERVERS)]
+    started = [
+        subprocess.Popen(
+            [sys.executable, __file__, str(index), ",".join(addresses)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for index in range(SERVERS)
+    ]
     for server in started:
         if not server.stdout.readline().startswith("serving"):
             raise RuntimeError("a server of TensorFlow's has not started")
@@ -77,7 +86,9 @@ def independent():
             return following, total + sent
 
     with tf.device(FIRST):
-        return tf1.while_loop(lambda i, total: i < float(TRIPS), body, [0.0, 0.0], parallel_iterations=32)[1]
+        return tf1.while_loop(
+            lambda i, total: i < float(TRIPS), body, [0.0, 0.0], parallel_iterations=32
+        )[1]
 
 
 def conditional():
@@ -101,9 +112,14 @@ def null_step(tasks):
 def cases():
     return {
         "cluster/dependent_tcp": lambda: Case(prepared(dependent), 2.0 * TRIPS, TRIPS),
-        "cluster/independent_tcp": lambda: Case(prepared(independent), 1.0 * TRIPS * (TRIPS - 1), TRIPS),
+        "cluster/independent_tcp": lambda: Case(
+            prepared(independent), 1.0 * TRIPS * (TRIPS - 1), TRIPS
+        ),
         "cluster/cond_tcp": lambda: Case(prepared(conditional), -15.0),
-        **{f"cluster/null_step_{n}": lambda n=n: Case(prepared(lambda: null_step(n)), (7.0,) * n) for n in (1, 2, 4)},
+        **{
+            f"cluster/null_step_{n}": lambda n=n: Case(prepared(lambda: null_step(n)), (7.0,) * n)
+            for n in (1, 2, 4)
+        },
     }
 
 

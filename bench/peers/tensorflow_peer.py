@@ -1,4 +1,5 @@
 """TensorFlow as it is written now: tf.function, tf.while_loop, tf.cond, TensorArray; called as concrete functions."""
+
 import math
 from functools import partial
 
@@ -10,7 +11,8 @@ import values as v
 from values import Case
 
 VERSION = tf.__version__
-ANY = tf.TensorSpec(None, tf.float32)  # a known shape lets Grappler turn 1,000 additions into one sum
+# a known shape lets Grappler turn 1,000 additions into one sum
+ANY = tf.TensorSpec(None, tf.float32)
 SCALAR = tf.TensorSpec([], tf.float32)
 INT = tf.TensorSpec([], tf.int32)
 
@@ -33,7 +35,11 @@ def chain(shape):
             x = x + c
         return x
 
-    return Case(traced(body, [ANY, ANY], [v.full(1, *shape), v.full(2, *shape)]), 1 + 2 * v.CHAIN_OPS, v.CHAIN_OPS)
+    return Case(
+        traced(body, [ANY, ANY], [v.full(1, *shape), v.full(2, *shape)]),
+        1 + 2 * v.CHAIN_OPS,
+        v.CHAIN_OPS,
+    )
 
 
 def independent():
@@ -41,14 +47,21 @@ def independent():
         return tf.add_n([fed[i] - fed[j] for i, j in v.INDEPENDENT_PAIRS])
 
     fed = [float(i) for i in range(v.INDEPENDENT_FEEDS)]
-    return Case(traced(body, [SCALAR] * len(fed), fed), v.independent_sum(), len(v.INDEPENDENT_PAIRS))
+    return Case(
+        traced(body, [SCALAR] * len(fed), fed), v.independent_sum(), len(v.INDEPENDENT_PAIRS)
+    )
 
 
 def while_case(step, trips, want, units=None, clients=1):
     def body(n, x, c):
         return tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, step(x, c)), [0, x])[1]
 
-    return Case(traced(body, [INT, SCALAR, SCALAR], [trips, 0.0, 1.0]), want, units or trips, clients=clients)
+    return Case(
+        traced(body, [INT, SCALAR, SCALAR], [trips, 0.0, 1.0]),
+        want,
+        units or trips,
+        clients=clients,
+    )
 
 
 def inner_loop(x, c):
@@ -107,7 +120,9 @@ def training(**options):
 
 def first_run(function, trips, steps):
     """From the function to the first result."""
-    return Case(lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4)
+    return Case(
+        lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4
+    )
 
 
 def heavy_iterations(**options):
@@ -127,7 +142,12 @@ def heavy_iterations(**options):
 
 def elementwise(op, args, want, error=0.0):
     spec = tf.TensorSpec([v.ELEMENTS], tf.float32)
-    return Case(traced(op, [spec] * len(args), [v.full(a, v.ELEMENTS) for a in args]), want, v.ELEMENTS, error)
+    return Case(
+        traced(op, [spec] * len(args), [v.full(a, v.ELEMENTS) for a in args]),
+        want,
+        v.ELEMENTS,
+        error,
+    )
 
 
 def matmul():
@@ -145,14 +165,23 @@ def cases(threads):
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
         "while_loop/functional": lambda: while_case(lambda x, c: x + c, v.LOOP_TRIPS, v.LOOP_TRIPS),
-        "while_loop/nested": lambda: while_case(inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS ** 2, v.NESTED_TRIPS ** 2),
+        "while_loop/nested": lambda: while_case(
+            inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+        ),
         "while_loop/cond": lambda: while_case(branch, v.COND_TRIPS, v.COND_TRIPS % 2),
         "list/set_item": array_of_scalars,
         "lstm/step": lstm,
-        "gradient/scalar_loop": lambda: gradient_of_sine(gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS),
-        **{name: partial(gradient_of_lstm, gradients.of_lstm, size) for name, size in v.LSTM_GRADIENTS.items()},
+        "gradient/scalar_loop": lambda: gradient_of_sine(
+            gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS
+        ),
+        **{
+            name: partial(gradient_of_lstm, gradients.of_lstm, size)
+            for name, size in v.LSTM_GRADIENTS.items()
+        },
         "gradient/training": training,
-        "gradient/first_run_row": lambda: first_run(gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_row": lambda: first_run(
+            gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS
+        ),
         "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "window/1": lambda: heavy_iterations(parallel_iterations=1),
         "window/8": lambda: heavy_iterations(parallel_iterations=8),
@@ -160,7 +189,11 @@ def cases(threads):
         "elementwise/add": lambda: elementwise(tf.add, [1, 2], 3),
         "elementwise/tanh": lambda: elementwise(tf.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,
-        "loop_of_100/one_client": lambda: while_case(lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
-        "loop_of_100/two_clients": lambda: while_case(lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(
+            lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1
+        ),
+        "loop_of_100/two_clients": lambda: while_case(
+            lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2
+        ),
         **python_cases.cases(tf, "tensorflow"),
     }

@@ -1,4 +1,5 @@
 """TensorFlow's older interface: a graph of primitives in a Session, run through callables made ready once."""
+
 import os
 from functools import partial
 
@@ -23,7 +24,9 @@ def configure(threads):
 
 def session(graph):
     threads = THREADS[0]
-    config = tf1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
+    config = tf1.ConfigProto(
+        intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads
+    )
     return tf1.Session(graph=graph, config=config)
 
 
@@ -32,8 +35,13 @@ def prepared(build, args, count_ops=None, shaped=False):
 
     `count_ops` = (op, how many): what must be left when Grappler is done, or the case would measure something else."""
     with tf1.Graph().as_default() as graph:
-        fed = [tf1.placeholder(tf.int32 if isinstance(arg, int) else tf.float32,
-                               np.shape(arg) if shaped or np.ndim(arg) == 0 else None) for arg in args]
+        fed = [
+            tf1.placeholder(
+                tf.int32 if isinstance(arg, int) else tf.float32,
+                np.shape(arg) if shaped or np.ndim(arg) == 0 else None,
+            )
+            for arg in args
+        ]
         fetch = build(*fed)
     one = session(graph)
     if count_ops:
@@ -76,7 +84,9 @@ def while_case(trips, units=None, clients=1):
 
 
 def gradient_of_sine(function, trips, steps):
-    return Case(prepared(function, [trips, v.SINE_X, v.SINE_W]), v.sine_gradient(steps), steps, 1e-4)
+    return Case(
+        prepared(function, [trips, v.SINE_X, v.SINE_W]), v.sine_gradient(steps), steps, 1e-4
+    )
 
 
 def gradient_of_lstm(size):
@@ -91,7 +101,9 @@ def training():
 
 def first_run(function, trips, steps):
     """From the graph that is written to the first result."""
-    return Case(lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4)
+    return Case(
+        lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4
+    )
 
 
 def save(folder):
@@ -124,11 +136,14 @@ def cases(threads):
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
         "while_loop/primitives": lambda: while_case(v.LOOP_TRIPS),
-        "gradient/scalar_loop_primitives":
-            lambda: gradient_of_sine(gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS),
+        "gradient/scalar_loop_primitives": lambda: gradient_of_sine(
+            gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS
+        ),
         **{name: partial(gradient_of_lstm, size) for name, size in v.LSTM_GRADIENTS.items()},
         "gradient/training": training,
-        "gradient/first_run_row": lambda: first_run(gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_row": lambda: first_run(
+            gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS
+        ),
         "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "loop_of_100/one_client": lambda: while_case(v.SHORT_TRIPS, 1),
         "loop_of_100/two_clients": lambda: while_case(v.SHORT_TRIPS, 1, 2),

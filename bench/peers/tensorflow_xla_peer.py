@@ -2,6 +2,7 @@
 
 XLA must know how often a loop runs at most whose gradient it is to compile: it saves values in arrays of that length.
 """
+
 from functools import partial
 
 import tensorflow_gradients as gradients

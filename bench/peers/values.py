@@ -1,4 +1,5 @@
 """What the peers' cases compute with: the same numbers, and the same results, as bench/*.h."""
+
 import dataclasses
 import math
 from typing import Any, Callable
@@ -9,7 +10,9 @@ CHAIN_OPS, VECTOR = 1000, 1024
 LOOP_TRIPS, COND_TRIPS, NESTED_TRIPS, SHORT_TRIPS = 10_000, 9_999, 1000, 100
 LIST_LENGTH = 10_000
 INDEPENDENT_FEEDS = 142
-INDEPENDENT_PAIRS = [(i, j) for i in range(INDEPENDENT_FEEDS) for j in range(i + 1, INDEPENDENT_FEEDS)][:10_000]
+INDEPENDENT_PAIRS = [
+    (i, j) for i in range(INDEPENDENT_FEEDS) for j in range(i + 1, INDEPENDENT_FEEDS)
+][:10_000]
 ELEMENTS = 1 << 20
 MATRIX = 1024
 HEAVY_TRIPS, HEAVY_SIZE, HEAVY_PRODUCTS = 32, 128, 8
@@ -26,6 +29,7 @@ class Case:
     `want`: of the first result, or a tuple, one for each; single numbers are those of all elements.
     `results_of`: what is compared with it, of what run() returns.  `is_figure`: what run() returns is measured, not how
     long it takes."""
+
     run: Callable[[], Any]
     want: Any
     units: int = 1
@@ -49,7 +53,11 @@ class Case:
 
     def compare(self, got, want):
         close = np.allclose(got, np.broadcast_to(want, got.shape), rtol=self.error, atol=0)
-        return None if close and (np.ndim(want) == 0 or got.shape == np.shape(want)) else f"{got!r} instead of {want!r}"
+        return (
+            None
+            if close and (np.ndim(want) == 0 or got.shape == np.shape(want))
+            else f"{got!r} instead of {want!r}"
+        )
 
 
 def full(value, *shape):
@@ -97,8 +105,11 @@ class LstmSize:
 
 
 LSTM = LstmSize()
-LSTM_GRADIENTS = {"gradient/lstm_50": LstmSize(50), "gradient/lstm_200": LstmSize(200),
-                  "gradient/lstm_small": LstmSize(200, 1, 32)}
+LSTM_GRADIENTS = {
+    "gradient/lstm_50": LstmSize(50),
+    "gradient/lstm_200": LstmSize(200),
+    "gradient/lstm_small": LstmSize(200, 1, 32),
+}
 LSTM_W, LSTM_U, LSTM_B = (0.5, -0.25, 1.0, 0.75), (-0.5, 0.5, 0.25, 1.0), (0.125, 1.0, 0.0, -0.125)
 
 
@@ -108,17 +119,24 @@ def lstm_x(step):
 
 def lstm_arrays(size=LSTM):
     """(xs, W, U, b, h0); the columns of W, U, b belong to the gates input, forget, output, candidate."""
+
     def weights(by_gate, rows):
         row = np.repeat(np.array(by_gate, np.float32), size.hidden)
         return np.broadcast_to(row, (rows, row.size)).copy()
 
     xs = np.stack([full(lstm_x(step), size.batch, size.hidden) for step in range(size.steps)])
-    return (xs, weights(LSTM_W, size.hidden) / size.hidden, weights(LSTM_U, size.hidden) / size.hidden,
-            weights(LSTM_B, 1)[0], full(0, size.batch, size.hidden))
+    return (
+        xs,
+        weights(LSTM_W, size.hidden) / size.hidden,
+        weights(LSTM_U, size.hidden) / size.hidden,
+        weights(LSTM_B, 1)[0],
+        full(0, size.batch, size.hidden),
+    )
 
 
 def lstm_trips(steps):
     """The LSTM on scalars, an element of every tensor: (h, c, gates) by step, then the last h and c."""
+
     def sigmoid(v):
         return 1 / (1 + math.exp(-v))
 
@@ -143,8 +161,15 @@ def lstm_gradients(size):
     for step in reversed(range(size.steps)):
         h, c, (i, f, o, g) = trips[step]
         tanh_c = math.tanh(trips[step + 1][1])
-        dc += dh * o * (1 - tanh_c ** 2)
-        d = np.array([dc * g * i * (1 - i), dc * c * f * (1 - f), dh * tanh_c * o * (1 - o), dc * i * (1 - g * g)])
+        dc += dh * o * (1 - tanh_c**2)
+        d = np.array(
+            [
+                dc * g * i * (1 - i),
+                dc * c * f * (1 - f),
+                dh * tanh_c * o * (1 - o),
+                dc * i * (1 - g * g),
+            ]
+        )
         sums += size.batch * np.outer([lstm_x(step), h, 1], d)
         dh, dc = float(d @ LSTM_U), dc * f
     w, u, b = (np.repeat(by_gate, size.hidden) for by_gate in sums)
@@ -159,8 +184,8 @@ def mlp_arrays():
         nonlocal state
         values = np.empty(math.prod(shape))
         for k in range(values.size):
-            state = (state * 1103515245 + 12345) % 2 ** 31
-            values[k] = (state / 2 ** 30 - 1) * most
+            state = (state * 1103515245 + 12345) % 2**31
+            values[k] = (state / 2**30 - 1) * most
         return values.astype(np.float32).reshape(shape)
 
     x = numbers(1, MLP_BATCH, MLP_INPUTS)

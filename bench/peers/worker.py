@@ -6,6 +6,7 @@
 Speaks as bench/worker_bench.cc does: reads names of cases, one a line, and answers `ok NANOSECONDS` per unit, or `none`.
 Before the first it says `version X`.
 """
+
 import argparse
 import importlib
 import os
@@ -42,7 +43,10 @@ class Sampler:
         if case.clients == 1:
             run_times(case.run, self.times)
         else:
-            clients = [threading.Thread(target=run_times, args=(case.run, self.times)) for _ in range(case.clients)]
+            clients = [
+                threading.Thread(target=run_times, args=(case.run, self.times))
+                for _ in range(case.clients)
+            ]
             for client in clients:
                 client.start()
             for client in clients:
@@ -58,7 +62,16 @@ class Sampler:
 def process_case(name, peer, threads, folder):
     """The whole process that loads the peer and a saved graph, and runs it once."""
     from values import Case
-    command = [sys.executable, __file__, name, "--threads", str(threads), "--run-saved", peer.save(folder)]
+
+    command = [
+        sys.executable,
+        __file__,
+        name,
+        "--threads",
+        str(threads),
+        "--run-saved",
+        peer.save(folder),
+    ]
     return Case(lambda: subprocess.run(command, check=True, capture_output=True), None)
 
 
@@ -89,6 +102,7 @@ def main():
     peer.configure(options.threads)
     if options.run_saved:
         import values
+
         got = float(peer.run_saved(options.run_saved))
         return 0 if got == values.SHORT_TRIPS else f"{got} instead of {values.SHORT_TRIPS}"
     with tempfile.TemporaryDirectory() as folder:

@@ -63,7 +63,10 @@ def example_pages():
         code = source.read_text(encoding="utf-8")
         about = inspect.cleandoc(re.match(r'(?:#.*\n)*"""(.*?)"""', code, re.S)[1])
         title = about.split("\n", 1)[0].rstrip(".")
-        yield Path("examples") / f"{source.stem}.md", f"# {title}\n\n`examples/python/{source.name}`\n\n```python\n{code}```\n"
+        yield (
+            Path("examples") / f"{source.stem}.md",
+            f"# {title}\n\n`examples/python/{source.name}`\n\n```python\n{code}```\n",
+        )
         lines.append(f"- [{title}]({source.stem}.md)")
     yield Path("examples/index.md"), "\n".join(lines) + "\n"
 
@@ -81,7 +84,10 @@ def command_page():
 
 def operation_pages():
     """A page for each family of ops."""
-    families, index = {}, ["# Operations", "", "Schemas, effects and gradients, as `gyre ops NAME` prints them.", ""]
+    families, index = (
+        {},
+        ["# Operations", "", "Schemas, effects and gradients, as `gyre ops NAME` prints them.", ""],
+    )
     for line in told("ops").splitlines():
         if line and not line.startswith(" "):
             family = families.setdefault(line, [])
@@ -138,7 +144,11 @@ def called(name: str, value) -> str:
 def described(name: str, value) -> list[str]:
     """A section: how it is called, and what it says of itself; of a class, its methods, too."""
     if not callable(value):
-        text = f"A {type(value).__name__}: `{value!r}`" if not isinstance(value, types.ModuleType) else ""
+        text = (
+            f"A {type(value).__name__}: `{value!r}`"
+            if not isinstance(value, types.ModuleType)
+            else ""
+        )
         return [f"## {name}", "", text, ""]
     parts = [f"## {name}", "", "```python", called(name, value), "```", ""]
     about = inspect.getdoc(value)
@@ -174,8 +184,10 @@ def cpp_pages():
         text = header.read_text(encoding="utf-8")
         top, code = re.match(r"((?://.*\n)*)(.*)", text, re.S).groups()
         about = re.sub(r"^// ?", "", top, flags=re.M).strip()
-        yield (Path("reference/cpp") / f"{header.stem}.md",
-               f"# gyre/{header.name}\n\n```text\n{about}\n```\n\n```cpp\n{code.strip()}\n```\n")
+        yield (
+            Path("reference/cpp") / f"{header.stem}.md",
+            f"# gyre/{header.name}\n\n```text\n{about}\n```\n\n```cpp\n{code.strip()}\n```\n",
+        )
         first = about.split(". ")[0].replace("\n", " ")
         index.append(f"- [gyre/{header.name}]({header.stem}.md): {first}")
     yield Path("reference/cpp/index.md"), "\n".join(index) + "\n"
@@ -184,15 +196,24 @@ def cpp_pages():
 def error_page():
     """What CONTRIBUTING.md says of errors."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    yield Path("reference/errors.md"), "# Errors\n" + text.split("\n## Errors\n", 1)[1].split("\n## ", 1)[0]
+    yield (
+        Path("reference/errors.md"),
+        "# Errors\n" + text.split("\n## Errors\n", 1)[1].split("\n## ", 1)[0],
+    )
 
 
 def navigated(config: str, out: Path) -> str:
     """mkdocs.yml with "- Name: folder/" as the list of the folder's pages."""
+
     def expanded(match: re.Match) -> str:
         indent, name, folder = match.groups()
-        pages = sorted((out / folder).glob("*.md"), key=lambda page: (page.stem not in {"index", "README"}, page.stem))
-        return "\n".join([f"{indent}- {name}:"] + [f"{indent}    - {folder}{page.name}" for page in pages])
+        pages = sorted(
+            (out / folder).glob("*.md"),
+            key=lambda page: (page.stem not in {"index", "README"}, page.stem),
+        )
+        return "\n".join(
+            [f"{indent}- {name}:"] + [f"{indent}    - {folder}{page.name}" for page in pages]
+        )
 
     return re.sub(r"^( *)- ([^:\n]+): (\S+/)$", expanded, config, flags=re.M)
 
@@ -201,7 +222,15 @@ def main() -> None:
     out = ROOT / "build/site-pages"
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for pages in (kept_pages, example_pages, command_page, operation_pages, python_pages, cpp_pages, error_page):
+    for pages in (
+        kept_pages,
+        example_pages,
+        command_page,
+        operation_pages,
+        python_pages,
+        cpp_pages,
+        error_page,
+    ):
         for path, text in pages():
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             (out / path).write_text(text, encoding="utf-8")

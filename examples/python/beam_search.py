@@ -25,7 +25,7 @@ def count(text):
     """log P(letter | the four before it): [N ** 4, N], with a little for what was never seen."""
     codes = np.array([LETTERS.find(letter) for letter in " ".join(text.lower().split())])
     codes = codes[codes >= 0]
-    counts = np.full((N ** BEFORE, N), 1e-3, np.float32)
+    counts = np.full((N**BEFORE, N), 1e-3, np.float32)
     np.add.at(counts, (place_of(codes), codes[BEFORE:]), 1)
     return np.log(counts / counts.sum(axis=1, keepdims=True))
 
@@ -48,7 +48,7 @@ def search(table, start, beams, shortest, longest):
     for t in gyre.range(first, longest):
         if gyre.reduce_all(ended):
             break
-        costs = gyre.gather(table, gyre.linalg.matvec(texts[:, t - BEFORE:t], weights))
+        costs = gyre.gather(table, gyre.linalg.matvec(texts[:, t - BEFORE : t], weights))
         if t < shortest:
             costs = gyre.where(is_end, -np.inf, costs)
         # What has ended costs nothing more.
@@ -67,7 +67,7 @@ def log_likelihood(table, codes, first):
     """Of the letters from `first` on, up to the end."""
     length = list(codes).index(END) + 1 if END in codes else len(codes)
     codes = codes[:length]
-    return table[place_of(codes), codes[BEFORE:]][first - BEFORE:].sum()
+    return table[place_of(codes), codes[BEFORE:]][first - BEFORE :].sum()
 
 
 def main():

@@ -44,7 +44,9 @@ def main(folder=MODEL):
         weights = model.trainable_variables
         found = zip(tape.gradient(loss, weights), weights)
         # Keras exports each weight twice; only one of the two is used.
-        optimizer.apply_gradients([(gradient, weight) for gradient, weight in found if gradient is not None])
+        optimizer.apply_gradients(
+            [(gradient, weight) for gradient, weight in found if gradient is not None]
+        )
         return loss
 
     test = sequences(np.random.default_rng(1), 40)

@@ -18,8 +18,11 @@ WIDTH, TASKS, POINTS = 24, 10, 10
 def initial(rng):
     """Weights and biases of three layers."""
     sizes = [1, WIDTH, WIDTH, 1]
-    return [gyre.Variable(value.astype(np.float32)) for a, b in zip(sizes, sizes[1:])
-            for value in (rng.randn(a, b) / np.sqrt(a), np.zeros(b))]
+    return [
+        gyre.Variable(value.astype(np.float32))
+        for a, b in zip(sizes, sizes[1:])
+        for value in (rng.randn(a, b) / np.sqrt(a), np.zeros(b))
+    ]
 
 
 def network(weights, x):
@@ -64,8 +67,9 @@ def make_step(weights, optimizer):
                 learned = adapt(start, task[0], task[1], inner_steps)
                 return error(learned, task[2], task[3])
 
-            loss = gyre.reduce_mean(gyre.map_fn(judged, (x, y, other_x, other_y),
-                                                fn_output_signature=gyre.float32))
+            loss = gyre.reduce_mean(
+                gyre.map_fn(judged, (x, y, other_x, other_y), fn_output_signature=gyre.float32)
+            )
         optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
         return loss
 
@@ -95,8 +99,10 @@ def main():
         if i % 80 == 0 or i == 399:
             print(f"step {i:3d}  error after adapting {loss:.3f}")
     after = [after_steps(weights, tests, n) for n in (0, 1, 5)]
-    print(f"new waves: 5 steps from scratch leave an error of {before:.3f}; from what was learned "
-          f"0, 1 and 5 steps leave {after[0]:.3f}, {after[1]:.3f}, {after[2]:.3f}")
+    print(
+        f"new waves: 5 steps from scratch leave an error of {before:.3f}; from what was learned "
+        f"0, 1 and 5 steps leave {after[0]:.3f}, {after[1]:.3f}, {after[2]:.3f}"
+    )
     assert after[2] < 0.5 * before and after[2] < 0.5 * after[0]
     return {"before": before, "after": after}
 

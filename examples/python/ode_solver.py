@@ -59,8 +59,11 @@ def swing(length, friction, times):
     before = gyre.zeros([], gyre.float64)
     angles = gyre.TensorArray(gyre.float64, size=gyre.size(times), element_shape=[])
     for i in gyre.range(gyre.size(times)):
-        state, _, _ = solve(lambda t, s: gyre.stack([
-            s[1], -9.81 / length * gyre.sin(s[0]) - friction * s[1]]), state, times[i] - before)
+        state, _, _ = solve(
+            lambda t, s: gyre.stack([s[1], -9.81 / length * gyre.sin(s[0]) - friction * s[1]]),
+            state,
+            times[i] - before,
+        )
         before = times[i]
         angles = angles.write(i, state[0])
     return angles.stack()
@@ -73,8 +76,10 @@ def check():
         tape.watch(rate)
         y, taken, refused = decay(rate, end)
     slope = float(tape.gradient(y, rate))
-    print(f"exp(-3) = {float(y[0]):.8f} in {int(taken)} steps, {int(refused)} refused; "
-          f"its derivative by the rate: {slope:.8f}")
+    print(
+        f"exp(-3) = {float(y[0]):.8f} in {int(taken)} steps, {int(refused)} refused; "
+        f"its derivative by the rate: {slope:.8f}"
+    )
     assert abs(float(y[0]) - math.exp(-3)) < 1e-5 and abs(slope + 2 * math.exp(-3)) < 1e-5
     return slope
 
@@ -92,8 +97,10 @@ def main():
         variables = [length, friction]
         optimizer.apply_gradients(zip(tape.gradient(error, variables), variables))
         if i % 30 == 0 or i == 149:
-            print(f"step {i:3d}  error {error:.2e}  length {float(length):.4f}  "
-                  f"friction {float(friction):.4f}")
+            print(
+                f"step {i:3d}  error {error:.2e}  length {float(length):.4f}  "
+                f"friction {float(friction):.4f}"
+            )
     assert abs(float(length) - 0.8) < 0.01 and abs(float(friction) - 0.3) < 0.02
     return {"slope": slope, "length": float(length), "friction": float(friction)}
 

@@ -17,9 +17,11 @@ PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 def variables():
     """The network's parameters, on the parameter server."""
     with tf.device(PS):
-        return [tf.Variable(tf.random_normal([1, UNITS], stddev=0.5, seed=1), name="inputs"),
-                tf.Variable(tf.random_normal([UNITS, UNITS], stddev=0.2, seed=2), name="recurrent"),
-                tf.Variable(tf.random_normal([UNITS, 1], stddev=0.2, seed=3), name="output")]
+        return [
+            tf.Variable(tf.random_normal([1, UNITS], stddev=0.5, seed=1), name="inputs"),
+            tf.Variable(tf.random_normal([UNITS, UNITS], stddev=0.2, seed=2), name="recurrent"),
+            tf.Variable(tf.random_normal([UNITS, 1], stddev=0.2, seed=3), name="output"),
+        ]
 
 
 def predict(sequences, inputs, recurrent, output):
@@ -45,8 +47,10 @@ def train(parameters, steps):
         loss = tf.reduce_mean(tf.square(error))
         gradients = tf.gradients(loss, values, colocate_gradients_with_ops=True)
         with tf.device(PS):
-            updates = [parameter.assign_sub(RATE * gradient)
-                       for parameter, gradient in zip(parameters, gradients)]
+            updates = [
+                parameter.assign_sub(RATE * gradient)
+                for parameter, gradient in zip(parameters, gradients)
+            ]
         with tf.control_dependencies(updates):  # the next step reads what this one has written
             return tf.identity(i + 1), losses.write(i, loss)
 
@@ -67,7 +71,9 @@ def main(steps=300, report=print):
         with tf.Session(cluster) as session:
             session.run(tf.global_variables_initializer())
             found = session.run(losses)
-        report(f"variables on {parameters[0].device}; {steps} steps of training in one run of the session")
+        report(
+            f"variables on {parameters[0].device}; {steps} steps of training in one run of the session"
+        )
         for i in range(0, steps, max(1, steps // 6)):
             report(f"step {i:4}: loss {found[i]:.4f}")
         report(f"step {steps - 1:4}: loss {found[-1]:.4f}")

@@ -54,7 +54,9 @@ def build(devices):
             return t + 1, outputs.write(t, h), *after
 
     with tf.device(places[0]):
-        steps = tf.while_loop(lambda t, *_: t < STEPS, step, [0, outputs, *states], parallel_iterations=32)
+        steps = tf.while_loop(
+            lambda t, *_: t < STEPS, step, [0, outputs, *states], parallel_iterations=32
+        )
     with tf.device(places[-1]):
         return x, steps[1].stack()
 
@@ -95,9 +97,11 @@ def main(cluster=False, report=print):
         expected, on_one = run(target, devices[:1], sequence)
         found, on_two = run(target, devices, sequence)
     difference = float(np.abs(found - expected).max())
-    report(f"{LAYERS} layers, {STEPS} steps: {on_one * 1e3:.1f} ms on one device, {on_two * 1e3:.1f} ms on "
-           f"two{' processes' if cluster else ''} ({on_one / on_two:.2f} times as fast); "
-           f"the results differ by {difference}")
+    report(
+        f"{LAYERS} layers, {STEPS} steps: {on_one * 1e3:.1f} ms on one device, {on_two * 1e3:.1f} ms on "
+        f"two{' processes' if cluster else ''} ({on_one / on_two:.2f} times as fast); "
+        f"the results differ by {difference}"
+    )
     return {"one": on_one, "two": on_two, "difference": difference}
 
 

@@ -22,8 +22,8 @@ def push(state, right):
     _, v, angle, spin = gyre.unstack(state, axis=1)
     force = gyre.where(right, 10.0, -10.0)
     sine, cosine = gyre.sin(angle), gyre.cos(angle)
-    pull = (force + 0.05 * spin ** 2 * sine) / 1.1
-    turn = (9.8 * sine - cosine * pull) / (0.5 * (4 / 3 - 0.1 * cosine ** 2 / 1.1))
+    pull = (force + 0.05 * spin**2 * sine) / 1.1
+    turn = (9.8 * sine - cosine * pull) / (0.5 * (4 / 3 - 0.1 * cosine**2 / 1.1))
     slide = pull - 0.05 * turn * cosine / 1.1
     change = gyre.stack([v, slide, spin, turn], axis=1)
     return state + 0.02 * change

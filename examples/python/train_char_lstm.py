@@ -17,8 +17,9 @@ import os
 import random
 import time
 
-import gyre
 from matplotlib.figure import Figure
+
+import gyre
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BATCH, SHORTEST, LONGEST = 32, 30, 90
@@ -49,8 +50,9 @@ class Writer(gyre.Module):
 def make_step(model, optimizer):
     """A step of training: (pieces, lengths) -> loss."""
 
-    @gyre.function(input_signature=[gyre.TensorSpec([BATCH, None], "int32"),
-                                    gyre.TensorSpec([BATCH], "int32")])
+    @gyre.function(
+        input_signature=[gyre.TensorSpec([BATCH, None], "int32"), gyre.TensorSpec([BATCH], "int32")]
+    )
     def train_step(pieces, lengths):
         with gyre.GradientTape() as tape:
             loss = model.loss(pieces, lengths)
@@ -65,8 +67,13 @@ def make_step(model, optimizer):
 def make_generator(model, stop):
     """Text from the model: (first letter, about how many, temperature) -> letters."""
 
-    @gyre.function(input_signature=[gyre.TensorSpec([], "int32"), gyre.TensorSpec([], "int32"),
-                                    gyre.TensorSpec([], "float32")])
+    @gyre.function(
+        input_signature=[
+            gyre.TensorSpec([], "int32"),
+            gyre.TensorSpec([], "int32"),
+            gyre.TensorSpec([], "float32"),
+        ]
+    )
     def generate(letter, count, temperature):
         h, c = model.cell.initial_states(1)
         text = gyre.TensorArray("int32", size=0, dynamic_size=True)
@@ -91,7 +98,7 @@ def batches(codes, newline, seed=1):
         pieces = []
         for length in lengths:
             start = rng.choice(starts)
-            pieces.append(codes[start:start + length] + [0] * (longest - length))
+            pieces.append(codes[start : start + length] + [0] * (longest - length))
         yield gyre.constant(pieces, "int32"), gyre.constant(lengths, "int32")
 
 
@@ -124,7 +131,9 @@ def main():
     train_step = make_step(model, gyre.optimizers.Adam(rate))
     data = batches(codes, code_of["\n"])
 
-    print(f"{len(text)} characters, {len(alphabet)} different ones; training for {arguments.seconds:g} s")
+    print(
+        f"{len(text)} characters, {len(alphabet)} different ones; training for {arguments.seconds:g} s"
+    )
     began = told = now = time.monotonic()
     recent, curve, letters, steps = [], [], 0, 0
     while not steps or now - began < arguments.seconds:
@@ -136,8 +145,11 @@ def main():
         if steps == 1 or steps % 10 == 0:
             curve.append((now - began, sum(recent[-10:]) / len(recent[-10:])))
         if steps == 1 or now - told >= 4 or now - began >= arguments.seconds:
-            print(f"{now - began:5.1f} s  step {steps:5d}  loss {curve[-1][1]:.3f}  "
-                  f"{letters / (now - began):,.0f} characters/s", flush=True)
+            print(
+                f"{now - began:5.1f} s  step {steps:5d}  loss {curve[-1][1]:.3f}  "
+                f"{letters / (now - began):,.0f} characters/s",
+                flush=True,
+            )
             told = now
 
     generate = make_generator(model, code_of["."])

@@ -17,8 +17,9 @@ Dims = tuple[int | None, ...] | None  # None: the rank is not known
 class DType:
     """An element type. One object per type: compare with `is` or `==` (also with names and numpy
     dtypes). float16 … complex128, bool, string, resource, variant, quantized types, and `*_ref`."""
+
     name: str
-    size: int                       # bytes of an element; 0 where that makes no sense
+    size: int  # bytes of an element; 0 where that makes no sense
     as_datatype_enum: int
     is_floating: bool
     is_integer: bool
@@ -27,34 +28,37 @@ class DType:
     is_bool: bool
     is_numeric: bool
     is_quantized: bool
-    is_numpy_compatible: bool       # not resource, variant
+    is_numpy_compatible: bool  # not resource, variant
     is_ref: bool
     base_dtype: DType
     real_dtype: DType
-    as_numpy_dtype: Any             # imports numpy, and ml_dtypes for bfloat16
-    min: Any                        # of floating types a numpy scalar; TypeError if there is none
+    as_numpy_dtype: Any  # imports numpy, and ml_dtypes for bfloat16
+    min: Any  # of floating types a numpy scalar; TypeError if there is none
     max: Any
-    limits: tuple[Any, Any]         # (min, max)
+    limits: tuple[Any, Any]  # (min, max)
     def is_compatible_with(self, other: Any) -> bool: ...  # references are of their base type
 
 def as_dtype(value: Any) -> DType: ...
-float32: DType                       # and so on: each dtype is an attribute of the module
+
+float32: DType  # and so on: each dtype is an attribute of the module
+
 def all_dtypes() -> dict[str, DType]: ...
 
 # ---- Tensors
 
 class Tensor:
     """Immutable, but for set_shape. `==` and `!=` work element by element; hash by identity is left to `.ref()`."""
+
     dtype: DType
     _dims: Dims
     is_symbolic: bool
-    id: int                          # unique while the process lives: never given to another tensor
-    name: str                        # symbolic only
+    id: int  # unique while the process lives: never given to another tensor
+    name: str  # symbolic only
     device: str
     graph: Graph | None
     # In graphs with session_rules: name "node:slot"; == and != compare, and hash() is, by identity of
     # the output, save while a function is traced.
-    def numpy(self) -> Any: ...      # shares memory, read-only, where the layout allows it
+    def numpy(self) -> Any: ...  # shares memory, read-only, where the layout allows it
     def _become(self, other: Tensor) -> None:
         """Stands for another tensor of the same graph from now on: see Tensor.set_shape."""
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None): ...
@@ -71,15 +75,15 @@ def tensor(value: Any, dtype: DType | None = None, dims: Dims = None) -> Tensor:
     the place ("element [2][0]") where lists are ragged or types do not fit."""
 
 def from_dlpack(exporter: Any) -> Tensor: ...
-
 def convert(value: Any, dtype: DType | None = None) -> Tensor:
     """A Tensor as it is (TypeError if dtype differs), a Variable read, everything else by `tensor`.
     While a graph is current: a symbolic tensor (constants and captures are made as needed)."""
 
 # ---- Executing
 
-def execute(op: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None,
-            name: str | None = None) -> list[Tensor]:
+def execute(
+    op: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, name: str | None = None
+) -> list[Tensor]:
     """One item of `inputs` per formal input of the op's schema: a Tensor or what converts to one, or
     a list of them where the schema says so. Python scalars take the dtype of the other operands.
     Attributes that the inputs tell may be left out; values are Python objects (int, float, bool,
@@ -89,17 +93,18 @@ def execute(op: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None,
 def op_info(op: str) -> dict[str, Any]:
     """{'name','doc','inputs':[{'name','dtype'|'type_attr','number_attr','type_list_attr','doc'}],
     'outputs':[…],'attrs':[{'name','type','default','allowed','doc'}],'stateful':bool}."""
-def op_names() -> list[str]: ...
 
+def op_names() -> list[str]: ...
 def executing_eagerly() -> bool: ...
 def init_scope() -> Any:
     """Context manager: outside of all graphs while it lasts."""
 
 # InvalidArgumentError, TypeError for what is no name of a device, and no memory policy.
 def check_device(device: str) -> None: ...
-def check_device_here(device: str) -> None: ...   # also that there is such a device, unless placement is soft
-def check_memory_policy(memory: str) -> None: ...
 
+# also that there is such a device, unless placement is soft
+def check_device_here(device: str) -> None: ...
+def check_memory_policy(memory: str) -> None: ...
 def hold_handlers() -> Any:
     """Context manager: handlers of signals wait for its end."""
 
@@ -108,15 +113,18 @@ def hold_handlers() -> Any:
 class Recorder:
     """What one tape sees. Entries: (op: str, attrs: dict, inputs: list[Tensor], outputs:
     list[Tensor]); `op` may also be any object that record() was given."""
-    entries: list                    # inputs as execute takes them; attrs complete
-    watches_variables: bool          # handles that are read become watched; True
+
+    entries: list  # inputs as execute takes them; attrs complete
+    watches_variables: bool  # handles that are read become watched; True
     def __init__(self): ...
     def watch(self, tensor: Tensor) -> None: ...
     def is_watched(self, tensor: Tensor) -> bool: ...
-    def start(self) -> None: ...     # becomes active on this thread, innermost
+    def start(self) -> None: ...  # becomes active on this thread, innermost
     def stop(self) -> None: ...
     def clear(self) -> None: ...
-    variables: list                  # handles (Tensors of dtype resource) that were read while active
+    # handles (Tensors of dtype resource) that were read while active
+    variables: list
+
 def record(op: Any, inputs: list[Tensor], outputs: list[Tensor]) -> None:
     """Tells the active recorders of something that execute() does not see: a call of a function."""
 
@@ -127,29 +135,35 @@ class Graph:
     session_rules: effects have no order of their own, nodes TensorFlow's names; may be subclassed."""
     def __init__(self, name: str = "graph", session_rules: bool = False): ...
     def placeholder(self, dtype: DType, dims: Dims, name: str = "") -> Tensor: ...
-    size: int   # how many operations Python has added, to bodies, too
+    size: int  # how many operations Python has added, to bodies, too
     # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and complex
     # ones, resources and variants become placeholders, so that tapes can see them; others constants.
     captures: list[tuple[Tensor, Tensor]]
     def variable(self, handle: Tensor, dtype: DType, dims: Dims) -> Tensor:
         """The resource of an eager variable, in this graph (the same each time)."""
-    variables: list[tuple[Tensor, Tensor]]   # (eager handle, symbolic handle) used so far
-    def prepare(self, feeds: list[Tensor], fetches: list[Tensor],
-                targets: list[Tensor | Node] | None = None, effects: bool = True,
-                session: SessionState | None = None) -> Executable:
+    variables: list[tuple[Tensor, Tensor]]  # (eager handle, symbolic handle) used so far
+    def prepare(
+        self,
+        feeds: list[Tensor],
+        fetches: list[Tensor],
+        targets: list[Tensor | Node] | None = None,
+        effects: bool = True,
+        session: SessionState | None = None,
+    ) -> Executable:
         """Compiled once. `effects`: all effects of the main graph run, in program order. `session`:
         whose variables and queues it runs on; else those of the process."""
-    def text(self) -> str: ...               # Gyre's text form
+    def text(self) -> str: ...  # Gyre's text form
     def shapes(self) -> dict[str, list[tuple[str, Dims]]]:
         """What is known of each node's outputs: "node" of the main graph, or "function/node"."""
     def graph_def(self) -> bytes: ...
-    def names_scope(self, name: str) -> Any: ...     # context managers
+    def names_scope(self, name: str) -> Any: ...  # context managers
     def device_scope(self, name: str) -> Any: ...
     def control_scope(self, before: list[Tensor | Node]) -> Any: ...
-    def no_control_scope(self) -> Any: ...           # nothing around is waited for
+    def no_control_scope(self) -> Any: ...  # nothing around is waited for
     def colocation_scope(self, groups: list[str]) -> Any: ...  # nodes get attribute _class
-    def main_scope(self) -> Any: ...                 # the main graph, outside of bodies being traced
-    def freeze(self, frozen: bool) -> None: ...      # adding nodes is a RuntimeError
+    # the main graph, outside of bodies being traced
+    def main_scope(self) -> Any: ...
+    def freeze(self, frozen: bool) -> None: ...  # adding nodes is a RuntimeError
 
 def current_graph() -> Graph | None: ...
 def in_body() -> bool:
@@ -158,24 +172,41 @@ def in_body() -> bool:
 class Executable:
     def __call__(self, feeds: Sequence[Tensor]) -> list[Tensor]:
         """Without the GIL. Ctrl-C stops it: KeyboardInterrupt within 100 ms."""
-    def run(self, feeds, *, timeout_ms: int = 0, budget_bytes: int = 0, progress=None,
-            trace: bool = False, progress_ms: int = 200,
-            timeline: str | None = None) -> tuple[list[Tensor], dict]:
+    def run(
+        self,
+        feeds,
+        *,
+        timeout_ms: int = 0,
+        budget_bytes: int = 0,
+        progress=None,
+        trace: bool = False,
+        progress_ms: int = 200,
+        timeline: str | None = None,
+    ) -> tuple[list[Tensor], dict]:
         """The dict: what `trace` saw, {"nodes", "loops", "saved", "peak_bytes"}. `progress` is called
         about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops": [{"name",
         "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
 
 class Cluster:
     """A connection to workers (gyre/session.h: ConnectCluster)."""
-    def __init__(self, workers: Sequence[str], *, token: str, transport: str = "auto", shared_state: str = "",
-                 failure_timeout_ms: int = 5000, spin_us: int = 0): ...
-    devices: list[str]               # full names, the default first
+    def __init__(
+        self,
+        workers: Sequence[str],
+        *,
+        token: str,
+        transport: str = "auto",
+        shared_state: str = "",
+        failure_timeout_ms: int = 5000,
+        spin_us: int = 0,
+    ): ...
+    devices: list[str]  # full names, the default first
 
 class Worker:
     """A worker in this process, until it is closed or forgotten."""
-    def __init__(self, address: str, *, token: str, token_is_given: bool, devices: int = 1,
-                 threads: int = 0): ...
-    address: str                     # "127.0.0.1:4001": with the port that it is
+    def __init__(
+        self, address: str, *, token: str, token_is_given: bool, devices: int = 1, threads: int = 0
+    ): ...
+    address: str  # "127.0.0.1:4001": with the port that it is
     def close(self) -> None: ...
 
 class SessionState:
@@ -185,13 +216,14 @@ class SessionState:
 
 class Node:
     """A node of a graph, or of a body in it. Equal and hashable by what it is."""
+
     id: int
     name: str
     type: str
     device: str
-    line: str                        # of the user's code
+    line: str  # of the user's code
     graph: Graph
-    place: str                       # "the main graph", "the body of loop 'while'"
+    place: str  # "the main graph", "the body of loop 'while'"
     in_main: bool
     inputs: list[Tensor]
     outputs: list[Tensor]
@@ -204,101 +236,181 @@ def node_of(tensor: Tensor) -> Node: ...
 def slot_of(tensor: Tensor) -> int: ...
 def last_node() -> Node | None:
     """The node added last to the body, or graph, that is being traced."""
+
 def nodes_of(graph: Graph, start: int = 0) -> list[Node]: ...
 def refine_shape(tensor: Tensor, dims: Dims) -> None:
     """More is known of its shape. InvalidArgumentError if that contradicts what is known."""
+
 def import_graph_def(bytes: bytes, inputs: dict[str, Tensor]) -> list[tuple[str, Node]]:
     """Adds all nodes of a GraphDef to the current graph; (name there, node here)."""
+
 def lowered_graph_def(graph: Graph) -> bytes:
     """The graph as a GraphDef with primitives in place of If, Case, While and calls."""
+
 def claim_name(graph: Graph, name: str, take: bool = True, absolute: bool = False) -> str:
     """The name that a node, or scope, asking for `name` gets in a graph with session_rules."""
+
 def scope_name(graph: Graph) -> str: ...
 def set_scope_name(graph: Graph, name: str) -> None: ...
 
 # ---- Control flow in the graph that is current. Bodies take and return flat lists of Tensors.
 
-def trace_cond(pred: Tensor, then_fn: Callable[[], list], else_fn: Callable[[], list],
-               paths: list[str] | None = None, name: str = "cond") -> list[Tensor]: ...
-def trace_case(index: Tensor, branches: list[Callable[[], list]], name: str = "case") -> list[Tensor]: ...
-def trace_while(cond_fn: Callable[[list[Tensor]], Any], body_fn: Callable[[list[Tensor]], list],
-                initial: list[Tensor], paths: list[str] | None = None, *, name: str = "while",
-                maximum_iterations: Tensor | int | None = None, window: int = 10, memory: str = "",
-                invariants: list[Dims] | None = None) -> list[Tensor]: ...
-def trace_range(start, limit, step, body_fn: Callable[[Tensor, list[Tensor]], list],
-                initial: list[Tensor], paths=None, *, name="for", maximum_iterations=None, window=10,
-                memory="", invariants=None) -> list[Tensor]: ...
-def trace_map(fn: Callable[[list[Tensor]], list], rows: list[Tensor], *, name="map", window=10,
-              memory="", reverse=False) -> list[Tensor]: ...
-def trace_vectorized_map(fn: Callable[[list[Tensor]], list], rows: list[Tensor], *,
-                         name="vectorized_map", fall_back=True
-                         ) -> tuple[list[Tensor], list[tuple[str, str, str, str]]]: ...
-def trace_fold(fn: Callable[[list[Tensor], list[Tensor]], list], rows: list[Tensor],
-               initial: list[Tensor], paths: list[str] | None = None, *, keep: bool, reverse=False,
-               name="scan", window=10, memory="") -> list[Tensor]: ...
+def trace_cond(
+    pred: Tensor,
+    then_fn: Callable[[], list],
+    else_fn: Callable[[], list],
+    paths: list[str] | None = None,
+    name: str = "cond",
+) -> list[Tensor]: ...
+def trace_case(
+    index: Tensor, branches: list[Callable[[], list]], name: str = "case"
+) -> list[Tensor]: ...
+def trace_while(
+    cond_fn: Callable[[list[Tensor]], Any],
+    body_fn: Callable[[list[Tensor]], list],
+    initial: list[Tensor],
+    paths: list[str] | None = None,
+    *,
+    name: str = "while",
+    maximum_iterations: Tensor | int | None = None,
+    window: int = 10,
+    memory: str = "",
+    invariants: list[Dims] | None = None,
+) -> list[Tensor]: ...
+def trace_range(
+    start,
+    limit,
+    step,
+    body_fn: Callable[[Tensor, list[Tensor]], list],
+    initial: list[Tensor],
+    paths=None,
+    *,
+    name="for",
+    maximum_iterations=None,
+    window=10,
+    memory="",
+    invariants=None,
+) -> list[Tensor]: ...
+def trace_map(
+    fn: Callable[[list[Tensor]], list],
+    rows: list[Tensor],
+    *,
+    name="map",
+    window=10,
+    memory="",
+    reverse=False,
+) -> list[Tensor]: ...
+def trace_vectorized_map(
+    fn: Callable[[list[Tensor]], list], rows: list[Tensor], *, name="vectorized_map", fall_back=True
+) -> tuple[list[Tensor], list[tuple[str, str, str, str]]]: ...
+def trace_fold(
+    fn: Callable[[list[Tensor], list[Tensor]], list],
+    rows: list[Tensor],
+    initial: list[Tensor],
+    paths: list[str] | None = None,
+    *,
+    keep: bool,
+    reverse=False,
+    name="scan",
+    window=10,
+    memory="",
+) -> list[Tensor]: ...
 
 class GraphFunction:
     """A function of the graph that is current, traced once per signature; may call itself when
     declared with result specs. recompute: gradients run calls again, and keep nothing of them."""
-    def __init__(self, name: str, args: list[tuple[DType, Dims]] | None = None,
-                 results: list[tuple[DType, Dims]] | None = None, *, recompute: bool = False): ...
+    def __init__(
+        self,
+        name: str,
+        args: list[tuple[DType, Dims]] | None = None,
+        results: list[tuple[DType, Dims]] | None = None,
+        *,
+        recompute: bool = False,
+    ): ...
     @staticmethod
-    def of_graph(name: str, graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> GraphFunction:
+    def of_graph(
+        name: str, graph: Graph, feeds: list[Tensor], fetches: list[Tensor]
+    ) -> GraphFunction:
         """A graph that has been traced, with its effects; calling it adds a call of it."""
     def define(self, fn: Callable[[list[Tensor]], list]) -> None: ...
-    def __call__(self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None) -> list[Tensor]: ...
+    def __call__(
+        self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None
+    ) -> list[Tensor]: ...
 
 # ---- Gradients in the graph that is current
 
-def gradients(ys: list[Tensor], xs: list[Tensor], grad_ys: list[Tensor] | None = None, *,
-              stops: list[Tensor] = ..., unconnected: str = "none", memory: str = "",
-              sparse: bool = False) -> list:
+def gradients(
+    ys: list[Tensor],
+    xs: list[Tensor],
+    grad_ys: list[Tensor] | None = None,
+    *,
+    stops: list[Tensor] = ...,
+    unconnected: str = "none",
+    memory: str = "",
+    sparse: bool = False,
+) -> list:
     """xs: tensors or symbolic variable handles. unconnected: "none" (None in the list), "zero",
     "error". sparse: items may be (values, indices, dense_shape)."""
-def custom_gradient(xs: list[Tensor], fn: Callable[[list], list],
-                    grad: Callable[[list, list], list]) -> list[Tensor]: ...
+
+def custom_gradient(
+    xs: list[Tensor], fn: Callable[[list], list], grad: Callable[[list, list], list]
+) -> list[Tensor]: ...
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 
 # ---- Variables, host functions, settings
 
 def signature(args: tuple) -> bytes | None:
     """A key for the dtypes and dims of eager tensors; None if one is none, or a graph is current."""
+
 def create_variable(initial: Tensor, dims: Dims = None, name: str = "Variable") -> Tensor:
     """An eager handle: a scalar of dtype resource with a name of its own in the one store that all
     graphs of the process share. The store forgets it when the last handle is gone."""
+
 def read_variable(handle: Tensor) -> Tensor: ...
 def assign_variable(handle: Tensor, value: Tensor) -> None: ...
 def register_host_function(fn: Callable[[list[Tensor]], list[Tensor]]) -> str:
     """The token for PyFunc/EagerPyFunc nodes. Exceptions of fn surface with their traceback."""
+
 def set_seed(seed: int) -> None: ...
 def set_options(*, threads: int = 0, window: int = 0, engine: str = "", form: str = "") -> None: ...
-def set_devices(devices: str, soft_placement: bool) -> None: ...   # "cpu:4"; "": one, whatever is asked for
+
+# "cpu:4"; "": one, whatever is asked for
+def set_devices(devices: str, soft_placement: bool) -> None: ...
 def graph_size_limit() -> int: ...
 def set_graph_size_limit(operations: int) -> None: ...
 def load_plugin(path: str) -> None: ...
 def cli(args: list[str]) -> int: ...
 def check_golden(folder: str, args: list[str]) -> dict: ...
+
 class Model:
     """A loaded SavedModel or MetaGraph."""
-    def signatures(self) -> dict[str, tuple[dict, dict]]: ...  # inputs, outputs: {name: (tensor, dtype, dims, default)}
-    def variables(self) -> list[tuple]: ...  # (name, handles, dtype, dims, trainable, value or None)
+    # inputs, outputs: {name: (tensor, dtype, dims, default)}
+    def signatures(self) -> dict[str, tuple[dict, dict]]: ...
+    # (name, handles, dtype, dims, trainable, value or None)
+    def variables(self) -> list[tuple]: ...
     def import_graph(self, outputs: list[str], inputs: dict[str, Any]) -> list[Tensor]: ...
     def assets(self) -> list[str]: ...  # paths
     def run(self, signature: str, inputs: dict[str, Tensor]) -> dict[str, Tensor]: ...
     def assign_variables(self, values: dict[str, Tensor]) -> None: ...
     def save(self, path: str) -> None: ...
+
 class Bundle:
     """A checkpoint as TensorFlow writes it."""
     def entries(self) -> dict[str, tuple[DType | None, Any]]: ...  # name: (dtype, dims)
     def read(self, name: str) -> Tensor: ...
+
 def open_bundle(prefix: str) -> Bundle: ...
-def write_file(path: bytes, pieces: Sequence[Any]) -> None: ...  # of buffers; in one step; raises OSError
+
+# of buffers; in one step; raises OSError
+def write_file(path: bytes, pieces: Sequence[Any]) -> None: ...
 def make_folder(path: bytes) -> None: ...
+
 class ModelFolder:
     """The folder of a SavedModel while it is written; uncommitted, nothing is left of it."""
     def unfinished(self) -> str: ...  # where to write
-    def commit(self) -> None: ...     # it takes the place of the old one
-    def discard(self) -> None: ...    # the end of its use
+    def commit(self) -> None: ...  # it takes the place of the old one
+    def discard(self) -> None: ...  # the end of its use
+
 def new_model_folder(path: bytes) -> ModelFolder: ...
 def load_model(path: str, tags: Sequence[str]) -> Model: ...
 def import_graph(path: str, outputs: list[str], inputs: dict[str, Any]) -> list[Tensor]: ...
@@ -307,9 +419,12 @@ def version() -> str: ...
 # ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding asks
 # this function once, which the package sets: code name ("INVALID_ARGUMENT"), message -> exception.
 def set_error_factory(factory: Callable[[str, str], Exception] | None) -> Any: ...  # the one before
+
 class QuietCallable:
     """A base of callable classes: calls run their method `_call(args, kwargs or None)`; what it raises
     goes through the traceback filter, so that no frame of the package need stay."""
+
 def set_traceback_filter(filter: Callable[[BaseException], None] | None) -> None: ...
+
 # The line of the user's code that nodes get: called when a node is added; returns "file.py:12".
 def set_line_provider(provider: Callable[[], str] | None) -> None: ...

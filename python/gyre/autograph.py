@@ -9,10 +9,19 @@ import types as _types
 from gyre._impl.autograph.api import convert, do_not_convert, to_code, to_graph
 from gyre._impl.autograph.options import Feature, set_loop_options
 
-experimental = _types.ModuleType("gyre.autograph.experimental", "Names of gyre.autograph, once more.")
+experimental = _types.ModuleType(
+    "gyre.autograph.experimental", "Names of gyre.autograph, once more."
+)
 experimental.Feature = Feature
 experimental.do_not_convert = do_not_convert
 experimental.set_loop_options = set_loop_options
 
-__all__ = ["Feature", "convert", "do_not_convert", "experimental", "set_loop_options", "to_code",
-           "to_graph"]
+__all__ = [
+    "Feature",
+    "convert",
+    "do_not_convert",
+    "experimental",
+    "set_loop_options",
+    "to_code",
+    "to_graph",
+]

@@ -25,15 +25,21 @@ COMPILER = os.environ.get("CXX", "g++")
 VARIABLES = {"PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH", "LD_LIBRARY_PATH"}
 TIMEOUT_SECONDS = 300
 
-INTERFACE = re.search(r"kPluginInterface = (\d+);", (ROOT / "src/ops/plugin.h").read_text(encoding="utf-8")).group(1)
+INTERFACE = re.search(
+    r"kPluginInterface = (\d+);", (ROOT / "src/ops/plugin.h").read_text(encoding="utf-8")
+).group(1)
 
 # Libraries that export something as `gyre_plugin` that is no plug-in of this Gyre.
 STRANGERS = {
     "no_entry": ("int unrelated;", "it is no plug-in: it exports no 'gyre_plugin'"),
-    "interface": ('extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; }',
-                  f"it was built for version 99 of the interface of plug-ins, and this is {INTERFACE}"),
-    "layout": (f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {{{INTERFACE}, 0, 7}}; }}',
-               "its types are laid out in another way than Gyre's"),
+    "interface": (
+        'extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; }',
+        f"it was built for version 99 of the interface of plug-ins, and this is {INTERFACE}",
+    ),
+    "layout": (
+        f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {{{INTERFACE}, 0, 7}}; }}',
+        "its types are laid out in another way than Gyre's",
+    ),
 }
 
 
@@ -43,9 +49,19 @@ class Failure(Exception):
 
 def run(*words, code=0, cwd=None, **variables):
     """The output, both streams, of a command that must exit with `code`."""
-    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES} | variables
-    ran = subprocess.run([str(word) for word in words], cwd=cwd, env=environment, text=True, check=False,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_SECONDS)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in VARIABLES
+    } | variables
+    ran = subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env=environment,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=TIMEOUT_SECONDS,
+    )
     if ran.returncode != code:
         raise Failure(f"{shlex.join(map(str, words))}\nexits with {ran.returncode}:\n{ran.stdout}")
     return ran.stdout
@@ -85,7 +101,9 @@ class Package:
         """libgyre.so exports names of Gyre, and none of its parser of files."""
         table = run("nm", "-D", "--defined-only", "--format=posix", self.lib / "libgyre.so")
         names = [line.split()[0] for line in table.splitlines()]
-        foreign = [name for name in names if not re.match(r"_Z(T[VISTWH]|Z|GVZ?)?N?[KR]*N?K?R?4gyre", name)]
+        foreign = [
+            name for name in names if not re.match(r"_Z(T[VISTWH]|Z|GVZ?)?N?[KR]*N?K?R?4gyre", name)
+        ]
         if foreign or any("4gyre4wire" in name for name in names):
             raise Failure(f"foreign names: {foreign[:10]}")
 
@@ -94,8 +112,19 @@ class Package:
         flags = self.pkg_config("--cflags")
 
         def compile_alone(header):
-            run(COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++", *flags, "-include",
-                f"gyre/{header.name}", os.devnull)
+            run(
+                COMPILER,
+                "-std=c++20",
+                "-fsyntax-only",
+                "-Wall",
+                "-Wextra",
+                "-x",
+                "c++",
+                *flags,
+                "-include",
+                f"gyre/{header.name}",
+                os.devnull,
+            )
 
         headers = sorted((self.prefix / "include/gyre").glob("*.h"))
         if len(headers) < 15:
@@ -106,20 +135,34 @@ class Package:
     def version_is_checked(self):
         """find_package(Gyre V) takes this minor version and no other."""
         script = self.folder / "version.cmake"
-        script.write_text('include("${GYRE}/GyreConfigVersion.cmake")\n'
-                          'message("${PACKAGE_VERSION} ${PACKAGE_VERSION_COMPATIBLE}")\n')
+        script.write_text(
+            'include("${GYRE}/GyreConfigVersion.cmake")\n'
+            'message("${PACKAGE_VERSION} ${PACKAGE_VERSION_COMPATIBLE}")\n'
+        )
         for wanted, compatible in ((("0", "1", "0"), "TRUE"), (("0", "2", "0"), "FALSE")):
             major, minor, patch = wanted
-            said = run("cmake", f"-DGYRE={self.lib}/cmake/Gyre", f"-DPACKAGE_FIND_VERSION={'.'.join(wanted)}",
-                       f"-DPACKAGE_FIND_VERSION_MAJOR={major}", f"-DPACKAGE_FIND_VERSION_MINOR={minor}",
-                       f"-DPACKAGE_FIND_VERSION_PATCH={patch}", "-P", script)
+            said = run(
+                "cmake",
+                f"-DGYRE={self.lib}/cmake/Gyre",
+                f"-DPACKAGE_FIND_VERSION={'.'.join(wanted)}",
+                f"-DPACKAGE_FIND_VERSION_MAJOR={major}",
+                f"-DPACKAGE_FIND_VERSION_MINOR={minor}",
+                f"-DPACKAGE_FIND_VERSION_PATCH={patch}",
+                "-P",
+                script,
+            )
             must_hold(said, compatible)
         version = said.split()[0]
         must_hold(run(self.gyre, "--version"), f"gyre {version}\n")
-        must_hold(run("pkg-config", "--modversion", "gyre", PKG_CONFIG_PATH=f"{self.lib}/pkgconfig"), version)
+        must_hold(
+            run("pkg-config", "--modversion", "gyre", PKG_CONFIG_PATH=f"{self.lib}/pkgconfig"),
+            version,
+        )
 
     def pkg_config(self, *words):
-        return shlex.split(run("pkg-config", *words, "gyre", PKG_CONFIG_PATH=f"{self.lib}/pkgconfig"))
+        return shlex.split(
+            run("pkg-config", *words, "gyre", PKG_CONFIG_PATH=f"{self.lib}/pkgconfig")
+        )
 
     def sources(self, folder):
         """A copy of the outside project."""
@@ -131,9 +174,17 @@ class Package:
     def with_cmake(self):
         """find_package(Gyre): the program runs, with its plug-in."""
         source = self.sources(self.by_cmake)
-        run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build",
+        run(
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            source,
+            "-B",
+            source / "build",
             f"-DCMAKE_PREFIX_PATH={self.prefix}",
-            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+            "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror",
+        )
         run("cmake", "--build", source / "build")
         must_hold(run(source / "build/program", source / "build/libcube.so"), "2 cubed = 8\n")
 
@@ -141,16 +192,41 @@ class Package:
         """pkg-config and a compiler: the program runs, with its plug-in."""
         source = self.sources(self.by_pkg_config)
         flags = self.pkg_config("--cflags", "--libs")
-        run(COMPILER, "-std=c++20", "08_own_op.cc", "-o", "program", *flags, f"-Wl,-rpath,{self.lib}", cwd=source)
-        run(COMPILER, "-std=c++20", "-shared", "-fPIC", "08_own_op_plugin.cc", "-o", self.plugin, *flags, cwd=source)
-        must_hold(run(source / "program", "cube.so", cwd=source, LD_LIBRARY_PATH=str(self.lib)), "2 cubed = 8\n")
+        run(
+            COMPILER,
+            "-std=c++20",
+            "08_own_op.cc",
+            "-o",
+            "program",
+            *flags,
+            f"-Wl,-rpath,{self.lib}",
+            cwd=source,
+        )
+        run(
+            COMPILER,
+            "-std=c++20",
+            "-shared",
+            "-fPIC",
+            "08_own_op_plugin.cc",
+            "-o",
+            self.plugin,
+            *flags,
+            cwd=source,
+        )
+        must_hold(
+            run(source / "program", "cube.so", cwd=source, LD_LIBRARY_PATH=str(self.lib)),
+            "2 cubed = 8\n",
+        )
 
     def command_line_takes_the_plugin(self):
         """Every command of bin/gyre loads a plug-in."""
         graph = OUTSIDE / "cube.gyre"
         made = self.folder / "cube.pb"
         with_plugin = ("--plugin", self.plugin)
-        must_hold(run(self.gyre, "run", graph, *with_plugin, "--feed", "x=[1,3]", "--fetch", "y"), "[1 27]")
+        must_hold(
+            run(self.gyre, "run", graph, *with_plugin, "--feed", "x=[1,3]", "--fetch", "y"),
+            "[1 27]",
+        )
         must_hold(run(self.gyre, "ops", "Cube", *with_plugin), "has a rule")
         must_hold(run(self.gyre, "ops", *with_plugin), f"plug-in {self.plugin}\n  Cube: ")
         must_hold(run(self.gyre, "passes", graph, *with_plugin), "nodes before")
@@ -161,6 +237,7 @@ class Package:
 
     def strangers_are_refused(self):
         """What is no plug-in, or does not fit, is an error that says so."""
+
         def refused(path, message, *others):
             said = run(self.gyre, "ops", *others, "--plugin", path, code=2)
             must_hold(said, f"plug-in '{path}'")
@@ -178,20 +255,36 @@ class Package:
         # The same ops once more; the same library once more is no error.
         copy = self.folder / "copy.so"
         shutil.copy(self.plugin, copy)
-        refused(copy, f"there is an op called Cube already, of plug-in {self.plugin}", "--plugin", self.plugin)
+        refused(
+            copy,
+            f"there is an op called Cube already, of plug-in {self.plugin}",
+            "--plugin",
+            self.plugin,
+        )
         run(self.gyre, "ops", "--plugin", self.plugin, "--plugin", self.plugin)
         # Built with another version of Gyre.
         old = self.folder / "old.so"
         content = self.plugin.read_bytes()
         linked = re.search(rb"libgyre\.so\.\d+\.\d+", content).group()
         old.write_bytes(content.replace(linked, re.sub(rb"\d", b"9", linked)))
-        refused(old, f"it is linked with {re.sub(r'[0-9]', '9', linked.decode())}, and this is {linked.decode()}")
+        refused(
+            old,
+            f"it is linked with {re.sub(r'[0-9]', '9', linked.decode())}, and this is {linked.decode()}",
+        )
 
     def checks(self):
         """In an order in which each finds what it needs."""
-        return [self.can_be_installed_and_moved, self.names_no_folder_of_this_machine, self.exports_its_own_names_alone, self.version_is_checked,
-                self.with_cmake, self.with_pkg_config, self.headers_stand_alone, self.command_line_takes_the_plugin,
-                self.strangers_are_refused]
+        return [
+            self.can_be_installed_and_moved,
+            self.names_no_folder_of_this_machine,
+            self.exports_its_own_names_alone,
+            self.version_is_checked,
+            self.with_cmake,
+            self.with_pkg_config,
+            self.headers_stand_alone,
+            self.command_line_takes_the_plugin,
+            self.strangers_are_refused,
+        ]
 
 
 def main(build):

@@ -5,6 +5,7 @@ Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 For each case of tests/saved_models: `gyre run MODEL` runs the save op of the model's SaverDef, and TensorFlow reads
 what it wrote.
 """
+
 import os
 import pathlib
 import subprocess
@@ -25,8 +26,14 @@ GYRE = ROOT / "build/release/bin/gyre"
 def read_model(folder):
     """(what `gyre run` takes, prefix of the checkpoint, SaverDef) of a case."""
     if (folder / "model").exists():
-        model = saved_model_pb2.SavedModel.FromString((folder / "model/saved_model.pb").read_bytes())
-        return folder / "model", folder / "model/variables/variables", model.meta_graphs[0].saver_def
+        model = saved_model_pb2.SavedModel.FromString(
+            (folder / "model/saved_model.pb").read_bytes()
+        )
+        return (
+            folder / "model",
+            folder / "model/variables/variables",
+            model.meta_graphs[0].saver_def,
+        )
     meta = meta_graph_pb2.MetaGraphDef.FromString((folder / "v1/model.meta").read_bytes())
     return folder / "v1/model.meta", folder / "v1/model", meta.saver_def
 
@@ -34,8 +41,20 @@ def read_model(folder):
 def fault(folder, prefix):
     """What is wrong with the checkpoint that the case's model saves to `prefix`, or None."""
     path, original, saver = read_model(folder)
-    run = subprocess.run([GYRE, "run", path, "--feed", f'{saver.filename_tensor_name}="{prefix}"',
-                          "--fetch", saver.save_tensor_name], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [
+            GYRE,
+            "run",
+            path,
+            "--feed",
+            f'{saver.filename_tensor_name}="{prefix}"',
+            "--fetch",
+            saver.save_tensor_name,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if run.returncode != 0:
         return run.stderr.strip()
     want, got = (tf.train.load_checkpoint(str(p)) for p in (original, prefix))
@@ -45,7 +64,11 @@ def fault(folder, prefix):
         if name == OBJECT_GRAPH:
             continue
         a, b = np.asarray(want.get_tensor(name)), np.asarray(got.get_tensor(name))
-        if got.get_variable_to_dtype_map()[name] != dtype or a.tobytes() != b.tobytes() and not np.array_equal(a, b):
+        if (
+            got.get_variable_to_dtype_map()[name] != dtype
+            or a.tobytes() != b.tobytes()
+            and not np.array_equal(a, b)
+        ):
             return f"{name} is another"
     return None
 

@@ -6,6 +6,7 @@ For each case of tests/saved_models build/venv's Python loads the model and save
 the case's steps run. Each model is written as it was; once more with variables that have changed, where TensorFlow
 must give what Gyre gives; and those of version 2 also from their signatures, as programs of Gyre are.
 """
+
 import base64
 import json
 import os
@@ -56,9 +57,13 @@ def value_of(recorded):
 def save_again(way, original, folder, step=None):
     """What Gyre prints, having written the model to `folder`. RuntimeError with what it says."""
     python = os.environ.get("GYRE_PYTHON", str(ROOT / "build/venv/bin/python"))
-    run = subprocess.run([python, "-W", "ignore", "-c", AGAIN, way, original, folder, json.dumps(step)],
-                         capture_output=True, text=True, check=False,
-                         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    run = subprocess.run(
+        [python, "-W", "ignore", "-c", AGAIN, way, original, folder, json.dumps(step)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
     if run.returncode != 0:
         raise RuntimeError(run.stderr.strip())
     return run.stdout
@@ -71,7 +76,10 @@ def runner(case, path):
 
         def run(step):
             inputs = {name: value_of(value) for name, value in step["inputs"].items()}
-            return {name: value.numpy() for name, value in signatures[step["signature"]](**inputs).items()}
+            return {
+                name: value.numpy()
+                for name, value in signatures[step["signature"]](**inputs).items()
+            }
 
         return run
     session = tf.compat.v1.Session(graph=tf.Graph())
@@ -94,7 +102,9 @@ def value_of_numpy(recorded):
 def same(got, want, rtol, atol):
     if got.dtype.kind in "OSb?iu":
         return np.array_equal(got, want)
-    return np.allclose(got.astype(complex), want.astype(complex), rtol=rtol, atol=atol, equal_nan=True)
+    return np.allclose(
+        got.astype(complex), want.astype(complex), rtol=rtol, atol=atol, equal_nan=True
+    )
 
 
 def fault(way, case, original, path):
@@ -104,8 +114,11 @@ def fault(way, case, original, path):
     run = runner(case, path)
     if way == "changed":
         outputs, found = run(first), json.loads(printed)
-        wrong = [name for name, values in found.items()
-                 if not np.allclose(outputs[name].ravel().astype(float), values, rtol=1e-5, atol=1e-6)]
+        wrong = [
+            name
+            for name, values in found.items()
+            if not np.allclose(outputs[name].ravel().astype(float), values, rtol=1e-5, atol=1e-6)
+        ]
         return f"{', '.join(wrong)} differ from Gyre's" if wrong else None
     for number, step in enumerate(case["steps"]):
         outputs = run(step)
@@ -121,10 +134,17 @@ def main():
     for path in sorted((ROOT / "tests/saved_models").glob("*/case.json")):
         case = json.loads(path.read_text())
         file = "v1/model.meta" if case["kind"] == "metagraph" else "model"
-        for way in ("again", "changed", "signatures") if case["kind"] == "savedmodel-v2" else ("again",):
+        for way in (
+            ("again", "changed", "signatures") if case["kind"] == "savedmodel-v2" else ("again",)
+        ):
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    complaint = fault(way, case, str(path.parent / file), os.path.join(folder, os.path.basename(file)))
+                    complaint = fault(
+                        way,
+                        case,
+                        str(path.parent / file),
+                        os.path.join(folder, os.path.basename(file)),
+                    )
                 except Exception as error:  # whatever a side says, the next case is to run
                     complaint = f"{type(error).__name__}: {error}"
             if complaint:

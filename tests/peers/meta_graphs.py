@@ -29,7 +29,9 @@ NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 def build(tf):
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     with tf.variable_scope("net", use_resource=True):
-        w = tf.get_variable("w", initializer=[[0.5, -0.25, 0.125], [0.25, 0.5, -0.5], [0.125, 0.0, 0.25]])
+        w = tf.get_variable(
+            "w", initializer=[[0.5, -0.25, 0.125], [0.25, 0.5, -0.5], [0.125, 0.0, 0.25]]
+        )
         count = tf.get_variable("count", initializer=0, trainable=False)
     _, h = tf.while_loop(lambda i, h: i < 4, lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w))), [0, x])
     loss = tf.reduce_mean(tf.square(h - 0.5), name="loss")
@@ -73,20 +75,27 @@ def go_on(tf, folder):
         path = tf.train.latest_checkpoint(folder)
         saver = tf.train.import_meta_graph(path + ".meta")
         saver.restore(sess, path)
-        found = {"variables": [v.name for v in tf.global_variables()],
-                 "trainable": [v.name for v in tf.trainable_variables()],
-                 "steps": [o.name for o in tf.get_collection("steps")],
-                 "numbers": list(tf.get_collection("numbers")), "rates": list(tf.get_collection("rates")),
-                 "words": [tf.compat.as_text(w) for w in tf.get_collection("words")],
-                 "losses": [t.name for t in tf.get_collection(tf.GraphKeys.LOSSES)],
-                 "savers": len(tf.get_collection(tf.GraphKeys.SAVERS)),
-                 "count": int(sess.run(tf.global_variables()[1])), "next": train_on(tf, sess, 3)}
+        found = {
+            "variables": [v.name for v in tf.global_variables()],
+            "trainable": [v.name for v in tf.trainable_variables()],
+            "steps": [o.name for o in tf.get_collection("steps")],
+            "numbers": list(tf.get_collection("numbers")),
+            "rates": list(tf.get_collection("rates")),
+            "words": [tf.compat.as_text(w) for w in tf.get_collection("words")],
+            "losses": [t.name for t in tf.get_collection(tf.GraphKeys.LOSSES)],
+            "savers": len(tf.get_collection(tf.GraphKeys.SAVERS)),
+            "count": int(sess.run(tf.global_variables()[1])),
+            "next": train_on(tf, sess, 3),
+        }
     with tf.Graph().as_default() as graph, tf.Session() as sess:
-        for _ in range(2):  # their variables keep the name under which sessions know them, and so are the same
+        # their variables keep the name under which sessions know them, and so are the same
+        for _ in range(2):
             tf.train.import_meta_graph(path + ".meta", import_scope="a").restore(sess, path)
         sess.run("a_1/train", {"a_1/x:0": inputs()})
         found["scoped"] = [v.name for v in tf.global_variables()]
-        found["shared"] = [float(sess.run(f"{scope}/loss:0", {f"{scope}/x:0": inputs()})) for scope in ("a", "a_1")]
+        found["shared"] = [
+            float(sess.run(f"{scope}/loss:0", {f"{scope}/x:0": inputs()})) for scope in ("a", "a_1")
+        ]
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         build(tf)
         tf.train.Saver().restore(sess, path)
@@ -101,7 +110,9 @@ def read_objects(tf, folder):
     import gyre
 
     w, parts = gyre.Variable([0.0, 0.0]), [gyre.Variable(0), gyre.Variable(b"")]
-    names = gyre.train.Checkpoint(model={"w": w, "parts": parts}).restore(tf.train.latest_checkpoint(folder))
+    names = gyre.train.Checkpoint(model={"w": w, "parts": parts}).restore(
+        tf.train.latest_checkpoint(folder)
+    )
     return [names, w.numpy().tolist(), int(parts[0]), parts[1].numpy().decode()]
 
 
@@ -130,8 +141,13 @@ WORK = {"start": start, "go_on": go_on, "save_again": save_again, "read_objects"
 def under_gyre(work, *arguments):
     """What a function of WORK gives under Gyre, in a process of its own."""
     python = os.environ.get("GYRE_PYTHON", str(REPOSITORY / "build/venv/bin/python"))
-    done = subprocess.run([python, "-W", "ignore", __file__, work, *arguments], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")}, check=False)
+    done = subprocess.run(
+        [python, "-W", "ignore", __file__, work, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")},
+        check=False,
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
@@ -142,7 +158,9 @@ def differences(got, want, path=""):
     if isinstance(want, dict):
         return [d for key in want for d in differences(got[key], want[key], f"{path}.{key}")]
     if isinstance(want, list) and isinstance(got, list) and len(got) == len(want):
-        return [d for i, pair in enumerate(zip(got, want)) for d in differences(*pair, f"{path}[{i}]")]
+        return [
+            d for i, pair in enumerate(zip(got, want)) for d in differences(*pair, f"{path}[{i}]")
+        ]
     same = abs(got - want) <= 2e-6 * max(1, abs(want)) if isinstance(want, float) else got == want
     return [] if same else [f"{path}: {got}, not {want}"]
 
@@ -155,7 +173,9 @@ def value_of(recorded):
     import tensorflow
 
     data = [NUMBERS.get(x, x) if isinstance(x, str) else x for x in data]
-    return np.array(data).astype(tensorflow.as_dtype(dtype).as_numpy_dtype).reshape(recorded["shape"])
+    return (
+        np.array(data).astype(tensorflow.as_dtype(dtype).as_numpy_dtype).reshape(recorded["shape"])
+    )
 
 
 def steps_of(tf, case, prefix):
@@ -169,8 +189,11 @@ def steps_of(tf, case, prefix):
             values, _ = sess.run([step["fetches"], targets], feeds)
             for name, got in zip(step["fetches"], values):
                 want = value_of(step["expect"][name])
-                same = (np.allclose(got, want, rtol=step["rtol"], atol=step["atol"], equal_nan=True)
-                        if want.dtype.kind == "f" else np.array_equal(got, want))
+                same = (
+                    np.allclose(got, want, rtol=step["rtol"], atol=step["atol"], equal_nan=True)
+                    if want.dtype.kind == "f"
+                    else np.array_equal(got, want)
+                )
                 wrong += [] if same else [f"step {number}: {name} is {got}, not {want}"]
     return wrong
 
@@ -180,19 +203,33 @@ def checks(tf, folder):
     ours, theirs = os.path.join(folder, "gyre"), os.path.join(folder, "tensorflow")
     expected = start(tf, theirs)
     want = go_on(tf, theirs)
-    yield "what TensorFlow saves goes on under TensorFlow", lambda: differences(want["next"], expected[3:])
+    yield (
+        "what TensorFlow saves goes on under TensorFlow",
+        lambda: differences(want["next"], expected[3:]),
+    )
     yield "the same program", lambda: differences(under_gyre("start", ours), expected)
     yield "TensorFlow reads what Gyre writes", lambda: differences(go_on(tf, ours), want)
-    yield "Gyre reads what TensorFlow writes", lambda: differences(under_gyre("go_on", theirs), want)
+    yield (
+        "Gyre reads what TensorFlow writes",
+        lambda: differences(under_gyre("go_on", theirs), want),
+    )
     yield "Gyre reads what Gyre writes", lambda: differences(under_gyre("go_on", ours), want)
     objects = os.path.join(folder, "objects")
     written = write_objects(tf, objects)
-    yield "Gyre reads TensorFlow's objects", lambda: differences(under_gyre("read_objects", objects), written)
+    yield (
+        "Gyre reads TensorFlow's objects",
+        lambda: differences(under_gyre("read_objects", objects), written),
+    )
     for path in sorted(MODELS.glob("*/case.json")):
         case = json.loads(path.read_text())
         if case["kind"] == "metagraph":
             name = path.parent.name
-            yield name, lambda: steps_of(tf, case, under_gyre("save_again", name, os.path.join(folder, name)))
+            yield (
+                name,
+                lambda: steps_of(
+                    tf, case, under_gyre("save_again", name, os.path.join(folder, name))
+                ),
+            )
 
 
 def main():

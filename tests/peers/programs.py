@@ -50,7 +50,11 @@ def under_gyre(name: str) -> tuple[dict | None, str | None]:
     done = subprocess.run(
         [python, str(REPOSITORY / "tests" / "programs" / "runner.py"), name],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")},
-        capture_output=True, text=True, timeout=300, check=False)
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     if done.returncode:
         return None, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), None

@@ -5,6 +5,7 @@ Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 For each case: `gyre convert GRAPH OUT` writes what Gyre read, TensorFlow imports that file and runs the case's steps.
 What TensorFlow cannot run even as it was exported (tag not-run-by-tf) and what must be refused is left out and counted.
 """
+
 import base64
 import json
 import os
@@ -24,15 +25,28 @@ def read_safetensors(path):
     """name -> array of a safetensors file."""
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + size])
-    kinds = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1", "U8": "u1",
-             "U16": "u2", "U32": "u4", "U64": "u8", "BOOL": "?", "C64": "c8"}
+    header = json.loads(data[8 : 8 + size])
+    kinds = {
+        "F64": "f8",
+        "F32": "f4",
+        "F16": "f2",
+        "I64": "i8",
+        "I32": "i4",
+        "I16": "i2",
+        "I8": "i1",
+        "U8": "u1",
+        "U16": "u2",
+        "U32": "u4",
+        "U64": "u8",
+        "BOOL": "?",
+        "C64": "c8",
+    }
     arrays = {}
     for name, entry in header.items():
         if name == "__metadata__":
             continue
         begin, end = entry["data_offsets"]
-        raw = data[8 + size + begin:8 + size + end]
+        raw = data[8 + size + begin : 8 + size + end]
         arrays[name] = np.frombuffer(raw, kinds[entry["dtype"]]).reshape(entry["shape"])
     return arrays
 
@@ -40,7 +54,11 @@ def read_safetensors(path):
 def to_array(value, folder):
     dtype = tf.dtypes.as_dtype(value["dtype"]).as_numpy_dtype
     if "ref" in value:
-        return read_safetensors(folder / "data.safetensors")[value["ref"]].astype(dtype).reshape(value["shape"])
+        return (
+            read_safetensors(folder / "data.safetensors")[value["ref"]]
+            .astype(dtype)
+            .reshape(value["shape"])
+        )
     data = value["data"]
     if value["dtype"] == "string":
         data = [base64.b64decode(s) if value.get("b64") else s.encode() for s in data]

@@ -23,13 +23,23 @@ def main() -> int:
 
     python = os.environ.get("GYRE_PYTHON", str(REPOSITORY / "build" / "venv" / "bin" / "python"))
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([python, "-c", WRITE, folder], check=True,
-                       env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")})
+        subprocess.run(
+            [python, "-c", WRITE, folder],
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")},
+        )
         (path,) = Path(folder).iterdir()
         first, *events = tf.compat.v1.train.summary_iterator(str(path))
-        found = [(value.tag, event.step, float(tf.make_ndarray(value.tensor)),
-                  value.metadata.plugin_data.plugin_name)
-                 for event in events for value in event.summary.value]
+        found = [
+            (
+                value.tag,
+                event.step,
+                float(tf.make_ndarray(value.tensor)),
+                value.metadata.plugin_data.plugin_name,
+            )
+            for event in events
+            for value in event.summary.value
+        ]
     expected = [("loss", step, step / 4, "scalars") for step in range(300)]
     expected.append(("negative", 2**40, -1.5, "scalars"))
     good = first.file_version == "brain.Event:2" and found == expected

@@ -18,7 +18,10 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 LINES = {
-    "v1": {"tensorflow": "import tensorflow.compat.v1 as tf", "gyre": "import gyre.compat.v1 as tf"},
+    "v1": {
+        "tensorflow": "import tensorflow.compat.v1 as tf",
+        "gyre": "import gyre.compat.v1 as tf",
+    },
     "v2": {"tensorflow": "import tensorflow as tf", "gyre": "import gyre as tf"},
 }
 
@@ -69,8 +72,11 @@ def _encode(value):
     else:
         values = [float(v) for v in array.flat]  # bfloat16 is kind V
     if len(values) > 4096:
-        return {"dtype": kind, "shape": list(array.shape),
-                "base64": base64.b64encode(array.tobytes()).decode()}
+        return {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "base64": base64.b64encode(array.tobytes()).decode(),
+        }
     return {"dtype": kind, "shape": list(array.shape), "values": values}
 
 
@@ -100,8 +106,11 @@ def differences(got: dict, recorded: dict, tolerance: float) -> list[str]:
             continue
         x, y = _decode(a), _decode(b)
         exact = x.dtype.kind not in "fc"
-        same = np.array_equal(x, y) if exact else np.allclose(
-            x, y, rtol=tolerance, atol=tolerance, equal_nan=True)
+        same = (
+            np.array_equal(x, y)
+            if exact
+            else np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True)
+        )
         if not same:
             found.append(f"{name}: {str(x.tolist())[:300]} instead of {str(y.tolist())[:300]}")
     return found

@@ -31,70 +31,194 @@ def long_function(lines):
 # (what is broken, the check that must notice, files added to the good tree or put in place of its own)
 BROKEN = [
     ("a file of 1,001 lines", "check_file_length", {"src/base/long.cc": "int x;\n" * 1001}),
-    ("too many files of 501 lines", "check_file_length",
-     {f"src/base/long{i}.cc": "int x;\n" * 501 for i in range(9)}),
+    (
+        "too many files of 501 lines",
+        "check_file_length",
+        {f"src/base/long{i}.cc": "int x;\n" * 501 for i in range(9)},
+    ),
     ("a folder of 41 files", "check_folder_size", {f"tests/ops/f{i}.cc": "\n" for i in range(41)}),
     ("a function of 151 lines", "check_function_length", {"src/base/f.cc": long_function(151)}),
-    ("a method of 151 lines", "check_function_length",
-     {"src/base/f.cc": "namespace a {\nclass B : public C<int> {\n public:\n"
-                       "  explicit B(int x)\n      : x_{x}, y_(2) {\n" + "    x;\n" * 150 + "  }\n};\n}\n"}),
-    ("a Python function of 151 lines", "check_function_length",
-     {"tests/peers/f.py": "def f():\n" + "    pass\n" * 150}),
-    ("many functions of 41 lines", "check_function_length",
-     {"src/base/f.cc": "\n".join([long_function(41)] * 30)}),
-    ("base includes ops", "check_layering", {"src/base/check.h": '// C.\n#include "ops/registry.h"\n'}),
-    ("tensor includes a session's public header", "check_layering",
-     {"src/tensor/tensor.cc": '#include "gyre/session.h"\n'}),
-    ("graphdef includes its sibling passes", "check_layering",
-     {"src/graphdef/README.md": "# G\n", "src/graphdef/import.cc": '#include "passes/prune.h"\n'}),
-    ("devices includes ir", "check_layering",
-     {"src/devices/README.md": "# D\n", "src/devices/cpu.cc": '#include "ir/program.h"\n'}),
-    ("a folder that is no layer", "check_layering",
-     {"src/utils/README.md": "# U\n", "src/utils/u.cc": "\n"}),
-    ("protobuf in tensor", "check_protobuf_stays_in_graphdef",
-     {"src/tensor/tensor.cc": "#include <google/protobuf/message.h>\n"}),
-    ("generated messages in exec", "check_protobuf_stays_in_graphdef",
-     {"src/exec/README.md": "# E\n", "src/exec/run.cc": '#include "graphdef/proto/graph.pb.h"\n'}),
-    ("op families include each other", "check_no_include_cycles",
-     {"src/ops/math/family.h": '// M.\n#include "ops/array/family.h"\n',
-      "src/ops/array/family.h": '// A.\n#include "ops/math/family.h"\n'}),
-    ("base and tensor include each other", "check_no_include_cycles",
-     {"src/base/check.h": '// C.\n#include "tensor/shape.h"\n'}),
-    ("21 public headers", "check_public_headers",
-     {f"include/gyre/h{i}.h": "// H.\n" for i in range(21)}),
+    (
+        "a method of 151 lines",
+        "check_function_length",
+        {
+            "src/base/f.cc": "namespace a {\nclass B : public C<int> {\n public:\n"
+            "  explicit B(int x)\n      : x_{x}, y_(2) {\n" + "    x;\n" * 150 + "  }\n};\n}\n"
+        },
+    ),
+    (
+        "a Python function of 151 lines",
+        "check_function_length",
+        {"tests/peers/f.py": "def f():\n" + "    pass\n" * 150},
+    ),
+    (
+        "many functions of 41 lines",
+        "check_function_length",
+        {"src/base/f.cc": "\n".join([long_function(41)] * 30)},
+    ),
+    (
+        "base includes ops",
+        "check_layering",
+        {"src/base/check.h": '// C.\n#include "ops/registry.h"\n'},
+    ),
+    (
+        "tensor includes a session's public header",
+        "check_layering",
+        {"src/tensor/tensor.cc": '#include "gyre/session.h"\n'},
+    ),
+    (
+        "graphdef includes its sibling passes",
+        "check_layering",
+        {
+            "src/graphdef/README.md": "# G\n",
+            "src/graphdef/import.cc": '#include "passes/prune.h"\n',
+        },
+    ),
+    (
+        "devices includes ir",
+        "check_layering",
+        {"src/devices/README.md": "# D\n", "src/devices/cpu.cc": '#include "ir/program.h"\n'},
+    ),
+    (
+        "a folder that is no layer",
+        "check_layering",
+        {"src/utils/README.md": "# U\n", "src/utils/u.cc": "\n"},
+    ),
+    (
+        "protobuf in tensor",
+        "check_protobuf_stays_in_graphdef",
+        {"src/tensor/tensor.cc": "#include <google/protobuf/message.h>\n"},
+    ),
+    (
+        "generated messages in exec",
+        "check_protobuf_stays_in_graphdef",
+        {
+            "src/exec/README.md": "# E\n",
+            "src/exec/run.cc": '#include "graphdef/proto/graph.pb.h"\n',
+        },
+    ),
+    (
+        "op families include each other",
+        "check_no_include_cycles",
+        {
+            "src/ops/math/family.h": '// M.\n#include "ops/array/family.h"\n',
+            "src/ops/array/family.h": '// A.\n#include "ops/math/family.h"\n',
+        },
+    ),
+    (
+        "base and tensor include each other",
+        "check_no_include_cycles",
+        {"src/base/check.h": '// C.\n#include "tensor/shape.h"\n'},
+    ),
+    (
+        "21 public headers",
+        "check_public_headers",
+        {f"include/gyre/h{i}.h": "// H.\n" for i in range(21)},
+    ),
     ("a public header without a layer", "check_public_headers", {"include/gyre/new.h": "// N.\n"}),
-    ("protobuf in a public header", "check_public_headers",
-     {"include/gyre/tensor.h": "// T.\n#include <google/protobuf/message.h>\n"}),
-    ("CUDA in a public header", "check_public_headers",
-     {"include/gyre/tensor.h": "// T.\n#include <cuda_runtime.h>\n"}),
-    ("a public header that includes an internal one", "check_public_headers",
-     {"include/gyre/tensor.h": '// T.\n#include "base/check.h"\n'}),
+    (
+        "protobuf in a public header",
+        "check_public_headers",
+        {"include/gyre/tensor.h": "// T.\n#include <google/protobuf/message.h>\n"},
+    ),
+    (
+        "CUDA in a public header",
+        "check_public_headers",
+        {"include/gyre/tensor.h": "// T.\n#include <cuda_runtime.h>\n"},
+    ),
+    (
+        "a public header that includes an internal one",
+        "check_public_headers",
+        {"include/gyre/tensor.h": '// T.\n#include "base/check.h"\n'},
+    ),
     ("a folder without a README", "check_readmes", {"src/ir/node.cc": "\n"}),
-    ("a README that a formatter took for code", "check_readmes", {"src/base/README.md": "#base : what\n"}),
+    (
+        "a README that a formatter took for code",
+        "check_readmes",
+        {"src/base/README.md": "#base : what\n"},
+    ),
     ("a header without a comment", "check_header_comments", {"src/base/bare.h": "#pragma once\n"}),
-    ("a path of one machine", "check_nothing_local", {"src/base/README.md": "# See /" + "home/ann/x.\n"}),
-    ("a file written past tensor/io", "check_file_access", {"src/ir/dump.cc": "std::ofstream out(path);\n"}),
-    ("a file renamed past tensor/io", "check_file_access", {"src/ir/dump.cc": "if (::rename(a, b) != 0) return;\n"}),
-    ("a file written past the core", "check_file_access",
-     {"python/gyre/_impl/dump.py": "with open(path, \"wb\") as out:\n    out.write(b'')\n"}),
+    (
+        "a path of one machine",
+        "check_nothing_local",
+        {"src/base/README.md": "# See /" + "home/ann/x.\n"},
+    ),
+    (
+        "a file written past tensor/io",
+        "check_file_access",
+        {"src/ir/dump.cc": "std::ofstream out(path);\n"},
+    ),
+    (
+        "a file renamed past tensor/io",
+        "check_file_access",
+        {"src/ir/dump.cc": "if (::rename(a, b) != 0) return;\n"},
+    ),
+    (
+        "a file written past the core",
+        "check_file_access",
+        {"python/gyre/_impl/dump.py": "with open(path, \"wb\") as out:\n    out.write(b'')\n"},
+    ),
     ("a link to nowhere", "check_pages", {"docs/page.md": "# P\n\nSee [that](../src/gone.md).\n"}),
     ("a long README", "check_pages", {"README.md": "# G\n" + "\n" * 200}),
-    ("many imports inside functions", "check_python_imports",
-     {"python/gyre/low.py": "", "python/gyre/high.py": "def f():\n    from gyre import low\n" * 200}),
-    ("a long circle of imports", "check_python_imports",
-     {f"python/gyre/m{i}.py": f"import gyre.m{(i + 1) % 90}\n" for i in range(90)}),
-    ("a Python layer that imports a higher one", "check_python_layers",
-     {"python/gyre/_impl/autograph/calls.py": "", "python/gyre/_impl/tracing/state.py": "from gyre._impl.autograph import calls\n"}),
-    ("a Python folder without a row", "check_python_layers",
-     {"python/gyre/_impl/shape.py": "", "python/gyre/_impl/utils/u.py": "from gyre._impl import shape\n"}),
-    ("an op asked for by its name", "check_op_names", {"src/ir/dump.cc": 'if (node.op_name == "Neg") return;\n'}),
-    ("a loop told by its kind", "check_loop_kinds", {"src/ir/dump.cc": "if (kind == OpKind::kFor) return;\n"}),
-    ("a list of ops' names", "check_op_names", {"src/ir/dump.cc": "return absl::c_linear_search(kAll, n.op_name);\n"}),
-    ("a hash table of Abseil's", "check_allocation_failures",
-     {"src/ir/names.cc": "absl::flat_hash_map<int, int> names;\n"}),
-    ("formats of Abseil's", "check_allocation_failures",
-     {"src/ir/names.cc": "return absl::StrFormat(\"%d\", 1);\n"}),
-    ("a registry's host", "check_nothing_local", {"dev": "pip install -i https://py" + "pi.org/simple\n"}),
+    (
+        "many imports inside functions",
+        "check_python_imports",
+        {
+            "python/gyre/low.py": "",
+            "python/gyre/high.py": "def f():\n    from gyre import low\n" * 200,
+        },
+    ),
+    (
+        "a long circle of imports",
+        "check_python_imports",
+        {f"python/gyre/m{i}.py": f"import gyre.m{(i + 1) % 90}\n" for i in range(90)},
+    ),
+    (
+        "a Python layer that imports a higher one",
+        "check_python_layers",
+        {
+            "python/gyre/_impl/autograph/calls.py": "",
+            "python/gyre/_impl/tracing/state.py": "from gyre._impl.autograph import calls\n",
+        },
+    ),
+    (
+        "a Python folder without a row",
+        "check_python_layers",
+        {
+            "python/gyre/_impl/shape.py": "",
+            "python/gyre/_impl/utils/u.py": "from gyre._impl import shape\n",
+        },
+    ),
+    (
+        "an op asked for by its name",
+        "check_op_names",
+        {"src/ir/dump.cc": 'if (node.op_name == "Neg") return;\n'},
+    ),
+    (
+        "a loop told by its kind",
+        "check_loop_kinds",
+        {"src/ir/dump.cc": "if (kind == OpKind::kFor) return;\n"},
+    ),
+    (
+        "a list of ops' names",
+        "check_op_names",
+        {"src/ir/dump.cc": "return absl::c_linear_search(kAll, n.op_name);\n"},
+    ),
+    (
+        "a hash table of Abseil's",
+        "check_allocation_failures",
+        {"src/ir/names.cc": "absl::flat_hash_map<int, int> names;\n"},
+    ),
+    (
+        "formats of Abseil's",
+        "check_allocation_failures",
+        {"src/ir/names.cc": 'return absl::StrFormat("%d", 1);\n'},
+    ),
+    (
+        "a registry's host",
+        "check_nothing_local",
+        {"dev": "pip install -i https://py" + "pi.org/simple\n"},
+    ),
 ]
 
 
@@ -110,8 +234,10 @@ def complaints_of(check, files):
 def self_test(checks):
     """[(title, complaints)]: the good tree passes, each break is noticed, lengths are counted right."""
     by_name = {check.__name__: check for check in checks}
-    results = [(f"the good tree passes {name}", complaints_of(check, GOOD))
-               for name, check in by_name.items()]
+    results = [
+        (f"the good tree passes {name}", complaints_of(check, GOOD))
+        for name, check in by_name.items()
+    ]
     for title, name, files in BROKEN:
         noticed = complaints_of(by_name[name], GOOD | files)
         results.append((f"{name} notices {title}", [] if noticed else ["it did not"]))

@@ -21,13 +21,24 @@ FILE_MAX, FILE_P90 = 1000, 500
 FOLDER_MAX = 40
 FUNCTION_MAX, FUNCTION_P90 = 150, 40
 PUBLIC_HEADERS_MAX = 20
-FOREIGN_HEADERS = re.compile(r"^(google/protobuf|grpc|grpcpp|llvm|clang|cuda)|\.pb\.h$|^cu(da|blas)", re.I)
+FOREIGN_HEADERS = re.compile(
+    r"^(google/protobuf|grpc|grpcpp|llvm|clang|cuda)|\.pb\.h$|^cu(da|blas)", re.I
+)
 
 # Names that tie a file to one machine. Spelled in parts, so that this file does not hold them.
 LOCAL = re.compile(
     r"(?<![\w./$}-])/(?:work|root|home|Users)/\w"
-    + r"|(?:py" + r"pi|python" + r"hosted|deb\.deb" + r"ian|security\.deb" + r"ian|cra" + r"tes)\.(?:org|io)\b"
-    + r"|registry\.np" + r"mjs|proxy\.go" + r"lang|repo1?\.ma" + r"ven\b")
+    + r"|(?:py"
+    + r"pi|python"
+    + r"hosted|deb\.deb"
+    + r"ian|security\.deb"
+    + r"ian|cra"
+    + r"tes)\.(?:org|io)\b"
+    + r"|registry\.np"
+    + r"mjs|proxy\.go"
+    + r"lang|repo1?\.ma"
+    + r"ven\b"
+)
 
 
 def percentile90(numbers):
@@ -38,22 +49,33 @@ def percentile90(numbers):
 def check_file_length(root):
     """Files: at most 1,000 lines each, nine in ten at most 500."""
     lengths = {name: sources.read(root, name).count("\n") for name in sources.source_files(root)}
-    complaints = [f"{name}: {lines} lines, at most {FILE_MAX}"
-                  for name, lines in lengths.items() if lines > FILE_MAX]
+    complaints = [
+        f"{name}: {lines} lines, at most {FILE_MAX}"
+        for name, lines in lengths.items()
+        if lines > FILE_MAX
+    ]
     p90 = percentile90(lengths.values())
     if p90 > FILE_P90:
         longest = sorted(lengths, key=lengths.get, reverse=True)[:5]
-        complaints.append(f"90th percentile of file lengths is {p90}, at most {FILE_P90}; longest: {longest}")
+        complaints.append(
+            f"90th percentile of file lengths is {p90}, at most {FILE_P90}; longest: {longest}"
+        )
     return complaints
 
 
 def check_folder_size(root):
     """Folders of code: at most 40 files each (golden graphs are data, not code)."""
-    sizes = Counter(name.rpartition("/")[0] for name in sources.tracked_files(root)
-                    if name.startswith(tuple(top + "/" for top in sources.ROOTS))
-                    and not name.startswith(sources.GOLDEN))
-    return [f"{folder}: {count} files, at most {FOLDER_MAX}"
-            for folder, count in sizes.items() if count > FOLDER_MAX]
+    sizes = Counter(
+        name.rpartition("/")[0]
+        for name in sources.tracked_files(root)
+        if name.startswith(tuple(top + "/" for top in sources.ROOTS))
+        and not name.startswith(sources.GOLDEN)
+    )
+    return [
+        f"{folder}: {count} files, at most {FOLDER_MAX}"
+        for folder, count in sizes.items()
+        if count > FOLDER_MAX
+    ]
 
 
 def check_function_length(root):
@@ -95,8 +117,13 @@ def check_layering(root):
     for name, line, mine, path, theirs in layered_includes(root):
         if mine and theirs and theirs not in layers.may_include(mine):
             complaints.append(f"{name}:{line}: {mine} must not include {path} of {theirs}")
-    for folder in sorted({name.split("/")[1] for name in sources.source_files(root)
-                          if name.startswith("src/") and name.count("/") > 1}):
+    for folder in sorted(
+        {
+            name.split("/")[1]
+            for name in sources.source_files(root)
+            if name.startswith("src/") and name.count("/") > 1
+        }
+    ):
         if folder not in layers.LAYERS:
             complaints.append(f"src/{folder}: no such layer in tests/project/layers.py")
     return complaints
@@ -124,8 +151,10 @@ def check_no_include_cycles(root):
         there = path.rpartition("/")[0] if not path.startswith("gyre/") else theirs
         if theirs and here != there and not is_family(here, there):
             arrows[here].setdefault(there, f"{name}:{line}")
-    return [f"cycle of includes: {' -> '.join(cycle)} (for one, {arrows[cycle[0]][cycle[1]]})"
-            for cycle in find_cycles(arrows)]
+    return [
+        f"cycle of includes: {' -> '.join(cycle)} (for one, {arrows[cycle[0]][cycle[1]]})"
+        for cycle in find_cycles(arrows)
+    ]
 
 
 def is_family(one, other):
@@ -139,7 +168,7 @@ def find_cycles(arrows):
 
     def walk(node):
         if node in path:
-            cycles.append(path[path.index(node):] + [node])
+            cycles.append(path[path.index(node) :] + [node])
         elif node not in done:
             path.append(node)
             for target in arrows.get(node, ()):
@@ -154,8 +183,11 @@ def find_cycles(arrows):
 
 def check_public_headers(root):
     """include/gyre: at most 20 headers, each with its layer, standing alone, free of foreign types."""
-    headers = [name for name in sources.tracked_files(root)
-               if name.startswith("include/") and name.endswith(".h")]
+    headers = [
+        name
+        for name in sources.tracked_files(root)
+        if name.startswith("include/") and name.endswith(".h")
+    ]
     complaints = []
     if len(headers) > PUBLIC_HEADERS_MAX:
         complaints.append(f"{len(headers)} public headers, at most {PUBLIC_HEADERS_MAX}")
@@ -167,7 +199,10 @@ def check_public_headers(root):
             if FOREIGN_HEADERS.search(path):
                 complaints.append(f"{name}: a public header must not include {path}")
             is_internal = layer_of(path) and not path.startswith("gyre/")
-            if is_internal and name.removeprefix("include/gyre/") not in layers.MAY_INCLUDE_INTERNALS:
+            if (
+                is_internal
+                and name.removeprefix("include/gyre/") not in layers.MAY_INCLUDE_INTERNALS
+            ):
                 complaints.append(f"{name}: a public header must not include the internal {path}")
     return complaints
 
@@ -175,11 +210,21 @@ def check_public_headers(root):
 def check_readmes(root):
     """Every folder of src/ says in a README.md what it is for; every one begins with its title."""
     names = set(sources.tracked_files(root))
-    folders = {"/".join(name.split("/")[:2]) for name in names
-               if name.startswith("src/") and name.count("/") > 1}
-    missing = [f"{folder}: no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in names]
-    return missing + [f"{name}: begins without a title (has a formatter taken it for code?)" for name in sorted(names)
-                      if name.endswith("README.md") and not sources.read(root, name).startswith(("# ", "<"))]
+    folders = {
+        "/".join(name.split("/")[:2])
+        for name in names
+        if name.startswith("src/") and name.count("/") > 1
+    }
+    missing = [
+        f"{folder}: no README.md"
+        for folder in sorted(folders)
+        if f"{folder}/README.md" not in names
+    ]
+    return missing + [
+        f"{name}: begins without a title (has a formatter taken it for code?)"
+        for name in sorted(names)
+        if name.endswith("README.md") and not sources.read(root, name).startswith(("# ", "<"))
+    ]
 
 
 README_MAX = 120
@@ -195,7 +240,9 @@ def check_pages(root):
             continue
         text = sources.read(root, name)
         if name == "README.md" and text.count("\n") > README_MAX:
-            complaints.append(f"{name}: {text.count(chr(10))} lines, at most {README_MAX}: the guides are in docs/guide")
+            complaints.append(
+                f"{name}: {text.count(chr(10))} lines, at most {README_MAX}: the guides are in docs/guide"
+            )
         for target in LINK.findall(CODE.sub("", text)):
             if not (Path(root) / name).parent.joinpath(target).exists():
                 complaints.append(f"{name}: there is no {target}")
@@ -204,8 +251,11 @@ def check_pages(root):
 
 def check_header_comments(root):
     """Every header begins with a comment: what it is, owned by whom, which threads."""
-    return [f"{name}: begins without a comment" for name in sources.source_files(root)
-            if name.endswith(".h") and not sources.read(root, name).lstrip().startswith(("//", "/*"))]
+    return [
+        f"{name}: begins without a comment"
+        for name in sources.source_files(root)
+        if name.endswith(".h") and not sources.read(root, name).lstrip().startswith(("//", "/*"))
+    ]
 
 
 def check_nothing_local(root):
@@ -222,12 +272,21 @@ def check_nothing_local(root):
 
 # What opens or changes files, and where it may: the calls themselves, what the system shows as files, the
 # generator of the build, and tokens, which may come by pipe.
-FILE_CALLS = re.compile(r"\b[io]?fstream\b|\bfopen\(|\b(?:fs|filesystem)::(?:rename|remove\w*|copy\w*|create_\w+)\("
-                        r"|(?<![\w>])::(?:open|creat|rename|unlink|mkdir|rmdir|link|symlink|fsync|flock)\(")
-FILE_CALLERS = {"src/tensor/io/file_calls.cc", "src/base/memory.cc", "src/dist/machine_host.cc",
-                "src/front/ops_generator/main.cc", "src/cli/cluster/cluster_option.cc"}
+FILE_CALLS = re.compile(
+    r"\b[io]?fstream\b|\bfopen\(|\b(?:fs|filesystem)::(?:rename|remove\w*|copy\w*|create_\w+)\("
+    r"|(?<![\w>])::(?:open|creat|rename|unlink|mkdir|rmdir|link|symlink|fsync|flock)\("
+)
+FILE_CALLERS = {
+    "src/tensor/io/file_calls.cc",
+    "src/base/memory.cc",
+    "src/dist/machine_host.cc",
+    "src/front/ops_generator/main.cc",
+    "src/cli/cluster/cluster_option.cc",
+}
 # The same of the package, where it writes. Event files grow.
-PYTHON_WRITES = re.compile(r"\bopen\([^)]*, \"[wax]|\bos\.(?:replace|rename|fsync|makedirs|mkdir)\(|\bshutil\.")
+PYTHON_WRITES = re.compile(
+    r"\bopen\([^)]*, \"[wax]|\bos\.(?:replace|rename|fsync|makedirs|mkdir)\(|\bshutil\."
+)
 PYTHON_WRITERS = {"python/gyre/_impl/summary/events.py"}
 
 
@@ -235,34 +294,57 @@ def check_file_access(root):
     """Files are touched through src/tensor/io, where tests let each call fail and kill writers."""
     complaints = []
     for name in sources.tracked_files(root):
-        is_core = name.startswith("src/") and name.endswith((".cc", ".h")) and name not in FILE_CALLERS
-        is_package = name.startswith("python/gyre/") and name.endswith(".py") and name not in PYTHON_WRITERS
+        is_core = (
+            name.startswith("src/") and name.endswith((".cc", ".h")) and name not in FILE_CALLERS
+        )
+        is_package = (
+            name.startswith("python/gyre/") and name.endswith(".py") and name not in PYTHON_WRITERS
+        )
         if not is_core and not is_package:
             continue
         for number, line in enumerate(sources.read(root, name).splitlines(), 1):
             if match := (FILE_CALLS if is_core else PYTHON_WRITES).search(line.partition("//")[0]):
-                complaints.append(f"{name}:{number}: {match.group(0)!r}: use "
-                                  f"{'tensor/io/file.h' if is_core else 'gyre._impl.files'}")
+                complaints.append(
+                    f"{name}:{number}: {match.group(0)!r}: use "
+                    f"{'tensor/io/file.h' if is_core else 'gyre._impl.files'}"
+                )
     return complaints
 
 
 # Ops describe themselves, in their registrations (src/ops). Where a layer still asks for an op by its name, and how
 # often: may fall, not rise. Importers' conventions are what src/graphdef and src/passes/raise are about.
-OP_NAMES = re.compile(r'\bop_name [!=]= "|(?:StartsWith|c_linear_search|contains|find)\([^;]*\bop_name\b')
+OP_NAMES = re.compile(
+    r'\bop_name [!=]= "|(?:StartsWith|c_linear_search|contains|find)\([^;]*\bop_name\b'
+)
 OP_NAME_FOLDERS = ("src/ops/", "src/graphdef/", "src/passes/raise/")
 OP_NAME_PLACES = {
-    "src/grad/kinds.cc": 11, "src/grad/product_sums.cc": 1, "src/grad/replay/captured_reads.cc": 4,
-    "src/grad/replay/recording.cc": 1, "src/grad/replay/resources.cc": 3, "src/grad/saved_values.cc": 3,
-    "src/passes/prune.cc": 1, "src/saved_model/checkpoint_keys.cc": 2,
+    "src/grad/kinds.cc": 11,
+    "src/grad/product_sums.cc": 1,
+    "src/grad/replay/captured_reads.cc": 4,
+    "src/grad/replay/recording.cc": 1,
+    "src/grad/replay/resources.cc": 3,
+    "src/grad/saved_values.cc": 3,
+    "src/passes/prune.cc": 1,
+    "src/saved_model/checkpoint_keys.cc": 2,
 }
 # What structured nodes have in common the ops say too (OpDef::structure, src/ir/calls.h). Who treats one kind of loop
 # otherwise than the other, and in how many lines: may fall, not rise.
 LOOP_KINDS = re.compile(r"\bOpKind::k(?:While|For)\b")
 LOOP_KIND_PLACES = {
-    "src/exec/dataflow/plan.cc": 3, "src/exec/reference/calls.cc": 3, "src/exec/reference/machine.cc": 2,
-    "src/exec/sequential/compile.cc": 1, "src/grad/body.cc": 2, "src/grad/memory_policy.cc": 2, "src/ir/builder.cc": 1,
-    "src/ir/op_def.h": 3, "src/ir/text/parser.cc": 1, "src/lower/loops.cc": 1, "src/lower/sites.cc": 3,
-    "src/passes/hoist.cc": 1, "src/passes/resolve.cc": 3, "src/passes/vectorize/sites.cc": 1,
+    "src/exec/dataflow/plan.cc": 3,
+    "src/exec/reference/calls.cc": 3,
+    "src/exec/reference/machine.cc": 2,
+    "src/exec/sequential/compile.cc": 1,
+    "src/grad/body.cc": 2,
+    "src/grad/memory_policy.cc": 2,
+    "src/ir/builder.cc": 1,
+    "src/ir/op_def.h": 3,
+    "src/ir/text/parser.cc": 1,
+    "src/lower/loops.cc": 1,
+    "src/lower/sites.cc": 3,
+    "src/passes/hoist.cc": 1,
+    "src/passes/resolve.cc": 3,
+    "src/passes/vectorize/sites.cc": 1,
 }
 
 
@@ -271,26 +353,40 @@ def falling(root, pattern, places, what, instead):
     complaints = []
     is_whole = len(sources.source_files(root)) > 100
     for name in sources.source_files(root):
-        if not name.startswith("src/") or not name.endswith((".cc", ".h")) or name.startswith(OP_NAME_FOLDERS):
+        if (
+            not name.startswith("src/")
+            or not name.endswith((".cc", ".h"))
+            or name.startswith(OP_NAME_FOLDERS)
+        ):
             continue
         count = sum(1 for line in sources.read(root, name).splitlines() if pattern.search(line))
         if count > places.get(name, 0):
-            complaints.append(f"{name}: {count} lines {what}, at most {places.get(name, 0)}: {instead}")
+            complaints.append(
+                f"{name}: {count} lines {what}, at most {places.get(name, 0)}: {instead}"
+            )
         elif count < places.get(name, 0) and is_whole:
-            complaints.append(f"{name}: {count} lines {what} now: say so in tests/project/budgets.py")
+            complaints.append(
+                f"{name}: {count} lines {what} now: say so in tests/project/budgets.py"
+            )
     return complaints
 
 
 def check_op_names(root):
     """Ops describe themselves: no more comparisons with an op's name outside of src/ops than there were."""
-    return falling(root, OP_NAMES, OP_NAME_PLACES, "ask for an op by its name",
-                   "say it in the op's registration (kind, traits, rules)")
+    return falling(
+        root,
+        OP_NAMES,
+        OP_NAME_PLACES,
+        "ask for an op by its name",
+        "say it in the op's registration (kind, traits, rules)",
+    )
 
 
 def check_loop_kinds(root):
     """Structured nodes are described once: no more lines that tell While and For apart than there were."""
-    return falling(root, LOOP_KINDS, LOOP_KIND_PLACES, "name a kind of loop",
-                   "ask IsLoop, or src/ir/calls.h")
+    return falling(
+        root, LOOP_KINDS, LOOP_KIND_PLACES, "name a kind of loop", "ask IsLoop, or src/ir/calls.h"
+    )
 
 
 # Imports inside functions of the Python package, and its modules that import each other: may fall, not rise.
@@ -305,8 +401,19 @@ def check_python_imports(root):
     in_circles = sum(map(len, python_imports.circles(found)))
     complaints = []
     for count, most, what, mend in (
-            (inner, INNER_IMPORTS, "imports inside functions", "import at the top, or let the upper layer register"),
-            (in_circles, MODULES_IN_CIRCLES, "modules that import each other", "move what both need below them")):
+        (
+            inner,
+            INNER_IMPORTS,
+            "imports inside functions",
+            "import at the top, or let the upper layer register",
+        ),
+        (
+            in_circles,
+            MODULES_IN_CIRCLES,
+            "modules that import each other",
+            "move what both need below them",
+        ),
+    ):
         if count > most:
             complaints.append(f"python/gyre: {count} {what}, at most {most}: {mend}")
         elif count < most and len(sources.source_files(root)) > 100:
@@ -325,15 +432,21 @@ def check_python_layers(root):
             continue
         rows = layers.python_row(source), layers.python_row(target)
         if None in rows:
-            complaints.append(f"{one.file}:{one.line}: a layer that has no row in tests/project/layers.py")
+            complaints.append(
+                f"{one.file}:{one.line}: a layer that has no row in tests/project/layers.py"
+            )
         elif rows[1] >= rows[0]:
-            complaints.append(f"{one.file}:{one.line}: {source} stands no higher than {target}, which it imports")
+            complaints.append(
+                f"{one.file}:{one.line}: {source} stands no higher than {target}, which it imports"
+            )
     return complaints
 
 
 # What of libraries ends the process, or cannot be destroyed, once an allocation has failed in it, and where it may be:
 # in what prints for people, and in what is filled when the process starts.
-UNSAFE_WITHOUT_MEMORY = re.compile(r"\babsl::(?:flat|node)_hash_(?:map|set)<|\babsl::(?:StrFormat|StrAppendFormat)\(")
+UNSAFE_WITHOUT_MEMORY = re.compile(
+    r"\babsl::(?:flat|node)_hash_(?:map|set)<|\babsl::(?:StrFormat|StrAppendFormat)\("
+)
 FILLED_AT_THE_START = {"src/ops/registry.h"}
 
 
@@ -341,20 +454,42 @@ def check_allocation_failures(root):
     """The core uses nothing that an allocation which fails leaves unusable (docs/decisions.md)."""
     complaints = []
     for name in sources.source_files(root):
-        if not name.startswith(("src/", "include/")) or name.startswith("src/cli/") or name in FILLED_AT_THE_START:
+        if (
+            not name.startswith(("src/", "include/"))
+            or name.startswith("src/cli/")
+            or name in FILLED_AT_THE_START
+        ):
             continue
         for number, line in enumerate(sources.read(root, name).splitlines(), 1):
             if match := UNSAFE_WITHOUT_MEMORY.search(line.partition("//")[0]):
-                instead = "HashMap or HashSet" if "hash" in match.group(0) else "absl::StrCat or absl::SNPrintF"
+                instead = (
+                    "HashMap or HashSet"
+                    if "hash" in match.group(0)
+                    else "absl::StrCat or absl::SNPrintF"
+                )
                 complaints.append(f"{name}:{number}: {match.group(0)!r}: use {instead}")
     return complaints
 
 
-CHECKS = [check_file_length, check_folder_size, check_function_length, check_layering,
-          check_protobuf_stays_in_graphdef, check_no_include_cycles, check_public_headers,
-          check_readmes, check_header_comments, check_nothing_local, check_file_access,
-          check_op_names, check_loop_kinds, check_pages, check_python_imports,
-          check_python_layers, check_allocation_failures]
+CHECKS = [
+    check_file_length,
+    check_folder_size,
+    check_function_length,
+    check_layering,
+    check_protobuf_stays_in_graphdef,
+    check_no_include_cycles,
+    check_public_headers,
+    check_readmes,
+    check_header_comments,
+    check_nothing_local,
+    check_file_access,
+    check_op_names,
+    check_loop_kinds,
+    check_pages,
+    check_python_imports,
+    check_python_layers,
+    check_allocation_failures,
+]
 
 
 def report(results):
@@ -371,6 +506,7 @@ def report(results):
 def main(arguments):
     if arguments == ["--self-test"]:
         import broken_trees
+
         return report(broken_trees.self_test(CHECKS))
     root = Path(arguments[0] if arguments else Path(__file__).resolve().parents[2])
     return report([(check.__doc__, check(root)) for check in CHECKS])

@@ -18,7 +18,9 @@ PAGE = REPOSITORY / "docs/compatibility.md"
 OFTEN = 3
 
 _DEVICES = "functions run on the CPU of one process; sessions of `compat.v1` run on workers, too"
-_PLACEMENT = "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
+_PLACEMENT = (
+    "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
+)
 _NO_OP = "no op of the registry computes it"
 REASONS = {
     "tf.distribute.MirroredStrategy": _DEVICES,
@@ -26,16 +28,15 @@ REASONS = {
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,
     "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
-    "tf.raw_ops.TensorArrayConcatV2":
-        "deprecated in TensorFlow since 2016; `TensorArrayConcatV3` is here",
+    "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; `TensorArrayConcatV3` is here",
     "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/op.h`); functions have "
-                           "`custom_gradient`",
+    "`custom_gradient`",
     "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of functions, state of "
-                                     "loops, results",
+    "loops, results",
     "tf.experimental.StructuredTensor": "structures of ragged tensors (dicts, dataclasses) serve",
     "tf.nondifferentiable_batch_function": "there is no server that would batch requests",
     "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where it is; the "
-                            "dataset itself can be handed over",
+    "dataset itself can be handed over",
 }
 # By what names begin with.
 NAMESPACES = {
@@ -44,13 +45,22 @@ NAMESPACES = {
 
 # Where the classes are whose members programs use.
 CLASSES = {
-    "Operation": ("compat.v1.Operation", "Operation"), "Session": ("compat.v1.Session",),
-    "Graph": ("compat.v1.Graph",), "Tensor": ("Tensor",), "Variable": ("Variable", "compat.v1.Variable"),
-    "IndexedSlices": ("IndexedSlices",), "SparseTensor": ("SparseTensor",),
-    "RaggedTensor": ("RaggedTensor",), "TensorArray": ("TensorArray",),
-    "GradientTape": ("GradientTape",), "TensorShape": ("TensorShape",),
-    "TensorSpec": ("TensorSpec",), "DType": ("DType",), "data.Iterator": ("data.Iterator",),
-    "ConcreteFunction": ("ConcreteFunction",), "function": ("__function__",),
+    "Operation": ("compat.v1.Operation", "Operation"),
+    "Session": ("compat.v1.Session",),
+    "Graph": ("compat.v1.Graph",),
+    "Tensor": ("Tensor",),
+    "Variable": ("Variable", "compat.v1.Variable"),
+    "IndexedSlices": ("IndexedSlices",),
+    "SparseTensor": ("SparseTensor",),
+    "RaggedTensor": ("RaggedTensor",),
+    "TensorArray": ("TensorArray",),
+    "GradientTape": ("GradientTape",),
+    "TensorShape": ("TensorShape",),
+    "TensorSpec": ("TensorSpec",),
+    "DType": ("DType",),
+    "data.Iterator": ("data.Iterator",),
+    "ConcreteFunction": ("ConcreteFunction",),
+    "function": ("__function__",),
 }
 
 
@@ -97,7 +107,9 @@ def missing_classes(name: str) -> list[str]:
         places = [place for place in CLASSES[cls] if _has(place)]
         values = [_find(place) for place in places]
         # What __init__ sets is among the annotations.
-        if not any(hasattr(v, member) or member in getattr(v, "__annotations__", ()) for v in values):
+        if not any(
+            hasattr(v, member) or member in getattr(v, "__annotations__", ()) for v in values
+        ):
             lacking.append(cls)
     return lacking
 
@@ -120,10 +132,17 @@ def reason(name: str) -> str | None:
 
 
 def _texts() -> dict[str, str]:
-    folders = (REPOSITORY / "tests/python", REPOSITORY / "tests/programs", REPOSITORY / "examples/python")
-    return {path.relative_to(REPOSITORY).as_posix(): path.read_text()
-            for folder in folders for path in sorted(folder.rglob("*.py"))
-            if path.name != "test_compatibility.py"}
+    folders = (
+        REPOSITORY / "tests/python",
+        REPOSITORY / "tests/programs",
+        REPOSITORY / "examples/python",
+    )
+    return {
+        path.relative_to(REPOSITORY).as_posix(): path.read_text()
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+        if path.name != "test_compatibility.py"
+    }
 
 
 def tested(names: list[str]) -> dict[str, str]:
@@ -179,16 +198,27 @@ def page(table: list[Row]) -> str:
     """The whole page."""
     often = [row for row in table if row.uses >= OFTEN]
     lines = [
-        "# Compatibility", "",
+        "# Compatibility",
+        "",
         "How many of 1,856 public control-flow programs use each name of TensorFlow, and whether it is",
         "here: `import gyre as tf`. A name that is here means the same; the test named with it says so.",
-        "Made by `./dev docs` from tests/project/compatibility.py; a test compares.", "",
-        "| | here and tested |", "|---|---|",
+        "Made by `./dev docs` from tests/project/compatibility.py; a test compares.",
+        "",
+        "| | here and tested |",
+        "|---|---|",
         f"| names with at least {OFTEN} uses | {share(often)} |",
-        f"| all names | {share(table)} |", "",
-        "## Not here", "", "| uses | name | why |", "|---:|---|---|"]
-    lines += [f"| {row.uses} | `{row.name}` | {row.why or 'not tested'} |"
-              for row in table if not row.counts]
+        f"| all names | {share(table)} |",
+        "",
+        "## Not here",
+        "",
+        "| uses | name | why |",
+        "|---:|---|---|",
+    ]
+    lines += [
+        f"| {row.uses} | `{row.name}` | {row.why or 'not tested'} |"
+        for row in table
+        if not row.counts
+    ]
     section = None
     for row in table:
         if row.section != section:
@@ -208,7 +238,9 @@ def main() -> int:
         PAGE.write_text(text)
         return 0
     if not PAGE.exists() or PAGE.read_text() != text:
-        print("docs/compatibility.md is not what the table says: ./dev docs makes it", file=sys.stderr)
+        print(
+            "docs/compatibility.md is not what the table says: ./dev docs makes it", file=sys.stderr
+        )
         return 1
     return 0
 

@@ -70,8 +70,23 @@ def may_include(layer):
 # The layers of the Python package: the folders and modules of python/gyre/_impl. Each row is one step up; those of one
 # row do not see each other. The public modules of python/gyre stand above.
 PYTHON_ROWS = [
-    ("config", "constants", "device", "dtypes", "errors", "facade", "files", "golden", "handlers", "importing", "names",
-     "nest", "notebooks", "shape", "unsupported"),
+    (
+        "config",
+        "constants",
+        "device",
+        "dtypes",
+        "errors",
+        "facade",
+        "files",
+        "golden",
+        "handlers",
+        "importing",
+        "names",
+        "nest",
+        "notebooks",
+        "shape",
+        "unsupported",
+    ),
     ("cluster", "convert", "proto", "spec", "tensor", "tracing"),
     ("ops",),
     ("composites",),

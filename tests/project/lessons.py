@@ -45,7 +45,11 @@ def markdown(source):
     """A program as text with code in it."""
     parts = []
     for is_prose, lines in blocks(source):
-        text = "\n".join(lines).strip("\n") if is_prose else textwrap.dedent("\n".join(lines)).strip("\n")
+        text = (
+            "\n".join(lines).strip("\n")
+            if is_prose
+            else textwrap.dedent("\n".join(lines)).strip("\n")
+        )
         if text:
             parts.append(text if is_prose else f"```cpp\n{text}\n```")
     return "\n\n".join(parts)
@@ -61,12 +65,20 @@ def page(source, plugin, output):
 
 def index(titles):
     """What docs/lessons/README.md holds."""
-    return "\n".join(
-        ["# Lessons", "",
-         "One program per construct, small enough to be read in a few minutes. Each computes its results in",
-         "another way, too, and says so if they differ. `./dev docs` makes these pages from `examples/lessons`,",
-         "and the tests run what they show.", ""]
-        + [f"- [{title}]({name}.md)" for name, title in titles]) + "\n"
+    return (
+        "\n".join(
+            [
+                "# Lessons",
+                "",
+                "One program per construct, small enough to be read in a few minutes. Each computes its results in",
+                "another way, too, and says so if they differ. `./dev docs` makes these pages from `examples/lessons`,",
+                "and the tests run what they show.",
+                "",
+            ]
+            + [f"- [{title}]({name}.md)" for name, title in titles]
+        )
+        + "\n"
+    )
 
 
 def run(source, build):
@@ -74,9 +86,13 @@ def run(source, build):
     command = COMMAND.search(source)
     if command is None:
         return None, "says nowhere how it is run"
-    words = [str(build / word.removeprefix(BUILT)) if word.startswith(BUILT) else word
-             for word in command["words"].split()]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+    words = [
+        str(build / word.removeprefix(BUILT)) if word.startswith(BUILT) else word
+        for word in command["words"].split()
+    ]
+    ran = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
+    )
     if ran.returncode != 0:
         return None, f"exits with {ran.returncode}:\n{ran.stdout}{ran.stderr}"
     return ran.stdout, None
@@ -94,8 +110,9 @@ def made_pages(build):
         if complaint:
             wrong[path.name] = complaint
             continue
-        pages[PAGES / f"{path.stem}.md"] = page(source, plugin.read_text(encoding="utf-8") if plugin.exists() else "",
-                                               output)
+        pages[PAGES / f"{path.stem}.md"] = page(
+            source, plugin.read_text(encoding="utf-8") if plugin.exists() else "", output
+        )
         titles.append((path.stem, re.search(r"// # Lesson (.+)", source)[1]))
     pages[PAGES / "README.md"] = index(titles)
     return pages, wrong
@@ -132,7 +149,11 @@ def main(arguments):
             path.write_text(text, encoding="utf-8")
         print(f"{len(pages)} pages in {PAGES.relative_to(ROOT)}")
         return not wrong
-    old = [] if wrong else stale(pages, {path: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")})
+    old = (
+        []
+        if wrong
+        else stale(pages, {path: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")})
+    )
     for name in old:
         print(f"docs/lessons/{name} is not what ./dev docs makes")
     failed = len(wrong) + len(old)

@@ -27,8 +27,11 @@ def module_name(file):
 
 def imports(root):
     """All imports of the package's own modules by each other. Its binary module counts as none of them."""
-    modules = {module_name(name): name for name in sources.tracked_files(root)
-               if name.startswith(PACKAGE) and name.endswith(".py")}
+    modules = {
+        module_name(name): name
+        for name in sources.tracked_files(root)
+        if name.startswith(PACKAGE) and name.endswith(".py")
+    }
     found = []
     for module, file in modules.items():
         for target, line, inside in _targets(ast.parse(sources.read(root, file)), False):
@@ -45,7 +48,9 @@ def _targets(node, inside):
         if isinstance(child, ast.Import):
             yield from ((alias.name, child.lineno, inside) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
-            yield from ((f"{child.module}.{alias.name}", child.lineno, inside) for alias in child.names)
+            yield from (
+                (f"{child.module}.{alias.name}", child.lineno, inside) for alias in child.names
+            )
         else:
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             yield from _targets(child, inside or is_function)
@@ -58,8 +63,11 @@ def circles(found):
         arrows.setdefault(one.source, set()).add(one.target)
         arrows.setdefault(one.target, set())
     reached = {module: _reachable(arrows, module) for module in arrows}
-    return {frozenset(other for other in reached[module] if module in reached[other])
-            for module in arrows if module in reached[module]}
+    return {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in arrows
+        if module in reached[module]
+    }
 
 
 def _reachable(arrows, start):

@@ -12,31 +12,47 @@ GOLDEN = "tests/golden/"
 
 def tracked_files(root):
     """Paths below `root`, as strings, of what belongs to the project: git's list, or all but build/."""
-    git = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
-        capture_output=True, text=True, check=False) if (root / ".git").exists() and has_git() else None
+    git = (
+        subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if (root / ".git").exists() and has_git()
+        else None
+    )
     if git is not None and git.returncode == 0:
         names = git.stdout.splitlines()
     else:
         names = [path.relative_to(root).as_posix() for path in root.rglob("*")]
-        names = [name for name in names if not name.startswith(("build/", ".git/", ".cache/"))
-                 and "__pycache__" not in name]
+        names = [
+            name
+            for name in names
+            if not name.startswith(("build/", ".git/", ".cache/")) and "__pycache__" not in name
+        ]
     return sorted(name for name in names if (root / name).is_file())
 
 
 def has_git():
     """Whether there is a git to ask (a bare machine may have none)."""
     try:
-        return subprocess.run(["git", "--version"], capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(["git", "--version"], capture_output=True, check=False).returncode == 0
+        )
     except FileNotFoundError:
         return False
 
 
 def source_files(root):
     """The project's own code: what the budgets for files and functions are about."""
-    return [name for name in tracked_files(root)
-            if name.startswith(tuple(top + "/" for top in ROOTS)) and name.endswith(SUFFIXES)
-            and not name.startswith(GOLDEN)]
+    return [
+        name
+        for name in tracked_files(root)
+        if name.startswith(tuple(top + "/" for top in ROOTS))
+        and name.endswith(SUFFIXES)
+        and not name.startswith(GOLDEN)
+    ]
 
 
 def read(root, name):
@@ -45,8 +61,11 @@ def read(root, name):
 
 def quoted_includes(text):
     """(line number, path) of every #include "path"."""
-    return [(number, match.group(1)) for number, line in enumerate(text.splitlines(), 1)
-            if (match := re.match(r'\s*#\s*include\s+"([^"]+)"', line))]
+    return [
+        (number, match.group(1))
+        for number, line in enumerate(text.splitlines(), 1)
+        if (match := re.match(r'\s*#\s*include\s+"([^"]+)"', line))
+    ]
 
 
 def all_includes(text):
@@ -57,10 +76,12 @@ def all_includes(text):
 BLANKED = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
-    re.DOTALL | re.MULTILINE)
+    re.DOTALL | re.MULTILINE,
+)
 PARAMETERS_END = re.compile(
     r"\)\s*(?:(?:const|noexcept|override|final|mutable|try|&&?)\s*)*(?:->[^;{}=]+)?$"
-    r"|\)\s*:[^;]*\}\s*$")  # the second: a constructor whose last member is initialised by braces
+    r"|\)\s*:[^;]*\}\s*$"
+)  # the second: a constructor whose last member is initialised by braces
 LAMBDA_END = re.compile(r"\]\s*(?:\([^()]*\))?\s*(?:mutable|noexcept|->[^;{}=]+|\s)*$")
 SCOPE = re.compile(r"\b(?:namespace|class|struct|union|enum|extern)\b[^=]*$")
 LEADING = re.compile(r"\s*(?:(?:public|private|protected)\s*:(?!:)\s*)*")
@@ -110,8 +131,11 @@ def brace_kind(head, in_call):
 
 def python_functions(text):
     """(first line, lines) of every function in Python `text`."""
-    return [(node.lineno, node.end_lineno - node.lineno + 1) for node in ast.walk(ast.parse(text))
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return [
+        (node.lineno, node.end_lineno - node.lineno + 1)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
 
 
 def functions(name, text):

@@ -25,7 +25,9 @@ def twins(lines):
     for symbol, where in objects.items():
         if len(where) > 1:
             pairs.setdefault(tuple(sorted(where)), symbol)
-    return [f"{' and '.join(where)} both define {symbol}" for where, symbol in sorted(pairs.items())]
+    return [
+        f"{' and '.join(where)} both define {symbol}" for where, symbol in sorted(pairs.items())
+    ]
 
 
 def self_test():
@@ -34,8 +36,13 @@ def self_test():
     one = f"build/libgyre_ops.a:a.cc.o:0000000000000000 W {symbol}"
     other = one.replace("a.cc.o", "b.cc.o")
     local = other.replace(" W ", " t ")
-    checks = [len(twins([one, other])) == 1, not twins([one]), not twins([one, one]), not twins([one, local]),
-              not twins([one, other.replace("_GLOBAL__N_1", "")])]
+    checks = [
+        len(twins([one, other])) == 1,
+        not twins([one]),
+        not twins([one, one]),
+        not twins([one, local]),
+        not twins([one, other.replace("_GLOBAL__N_1", "")]),
+    ]
     print(f"{sum(checks)} passed, {len(checks) - sum(checks)} failed, 0 skipped")
     return all(checks)
 
@@ -47,8 +54,12 @@ def main(arguments):
     if not libraries:
         print(f"no library in {arguments[0]}")
         return False
-    names = subprocess.run(["nm", "-A", "--defined-only", *map(str, libraries)],
-                           capture_output=True, text=True, check=True).stdout.splitlines()
+    names = subprocess.run(
+        ["nm", "-A", "--defined-only", *map(str, libraries)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     complaints = twins(names)
     for complaint in complaints:
         print(complaint)

@@ -12,10 +12,11 @@ import re
 import time
 import warnings
 
-import gyre
-import gyre.compat.v1 as v1
 import numpy as np
 import pytest
+
+import gyre
+import gyre.compat.v1 as v1
 from gyre import data, nn, optimizers
 from gyre._impl import facade
 
@@ -50,8 +51,12 @@ def peak(**options):
     def step(x):
         with gyre.GradientTape() as tape:
             tape.watch(x)
-            y = gyre.while_loop(lambda i, y: i < 200, lambda i, y: (i + 1, gyre.sin(y)),
-                                (gyre.constant(0), x), **options)[1]
+            y = gyre.while_loop(
+                lambda i, y: i < 200,
+                lambda i, y: (i + 1, gyre.sin(y)),
+                (gyre.constant(0), x),
+                **options,
+            )[1]
         return tape.gradient(y, x)
 
     x = gyre.ones([256])
@@ -122,50 +127,112 @@ ROWS = np.arange(4, dtype=np.float32)
 EFFECTS = {
     "while_loop(maximum_iterations)": (lambda: trips_of(maximum_iterations=4), 4),
     "while_loop(back_prop)": (
-        lambda: both_ways(lambda x: gyre.while_loop(lambda y: False, lambda y: [y], [x], back_prop=False)[0]),
-        [False, False]),
+        lambda: both_ways(
+            lambda x: gyre.while_loop(lambda y: False, lambda y: [y], [x], back_prop=False)[0]
+        ),
+        [False, False],
+    ),
     "while_loop(memory)": (lambda: [peak(), peak(memory="recompute(14)")], [False, True]),
-    "map_fn(back_prop)": (lambda: both_ways(lambda x: gyre.map_fn(lambda r: r * r, x, back_prop=False)),
-                          [False, False]),
+    "map_fn(back_prop)": (
+        lambda: both_ways(lambda x: gyre.map_fn(lambda r: r * r, x, back_prop=False)),
+        [False, False],
+    ),
     "map_fn(fn_output_signature)": (
-        lambda: gyre.map_fn(lambda r: gyre.cast(r, "int32"), ROWS, fn_output_signature="int32").dtype.name,
-        "int32"),
-    "scan(back_prop)": (lambda: both_ways(lambda x: gyre.scan(add, x, back_prop=False)), [False, False]),
+        lambda: (
+            gyre.map_fn(
+                lambda r: gyre.cast(r, "int32"), ROWS, fn_output_signature="int32"
+            ).dtype.name
+        ),
+        "int32",
+    ),
+    "scan(back_prop)": (
+        lambda: both_ways(lambda x: gyre.scan(add, x, back_prop=False)),
+        [False, False],
+    ),
     "scan(reverse)": (lambda: gyre.scan(add, ROWS, reverse=True).numpy().tolist(), [6, 6, 5, 3]),
-    "foldl(back_prop)": (lambda: both_ways(lambda x: gyre.foldl(add, x, back_prop=False)), [False, False]),
-    "foldr(back_prop)": (lambda: both_ways(lambda x: gyre.foldr(add, x, back_prop=False)), [False, False]),
-    "function(input_signature)": (lambda: traces(input_signature=[gyre.TensorSpec([None], "float32")]), 1),
+    "foldl(back_prop)": (
+        lambda: both_ways(lambda x: gyre.foldl(add, x, back_prop=False)),
+        [False, False],
+    ),
+    "foldr(back_prop)": (
+        lambda: both_ways(lambda x: gyre.foldr(add, x, back_prop=False)),
+        [False, False],
+    ),
+    "function(input_signature)": (
+        lambda: traces(input_signature=[gyre.TensorSpec([None], "float32")]),
+        1,
+    ),
     "function(reduce_retracing)": (lambda: [traces(), traces(reduce_retracing=False)], [2, 5]),
     "Dataset.shuffle(seed, reshuffle_each_iteration)": (
-        lambda: [a == b for a, b in (orders(seed=1), orders(seed=1, reshuffle_each_iteration=False))],
-        [False, True]),
-    "Dataset.batch(drop_remainder)": (lambda: [sizes(), sizes(drop_remainder=True)], [[2, 2, 1], [2, 2]]),
+        lambda: [
+            a == b for a, b in (orders(seed=1), orders(seed=1, reshuffle_each_iteration=False))
+        ],
+        [False, True],
+    ),
+    "Dataset.batch(drop_remainder)": (
+        lambda: [sizes(), sizes(drop_remainder=True)],
+        [[2, 2, 1], [2, 2]],
+    ),
     "Dataset.repeat(count)": (lambda: len(list(data.Dataset.range(2).repeat(3))), 6),
     "SGD(learning_rate)": (lambda: stepped(optimizers.SGD(0.25), 1), [0.5, -1.0]),
-    "SGD(momentum)": (lambda: stepped(optimizers.SGD(0.1)) != stepped(optimizers.SGD(0.1, momentum=0.9)), True),
+    "SGD(momentum)": (
+        lambda: stepped(optimizers.SGD(0.1)) != stepped(optimizers.SGD(0.1, momentum=0.9)),
+        True,
+    ),
     "SGD(nesterov)": (
-        lambda: stepped(optimizers.SGD(0.1, 0.9)) != stepped(optimizers.SGD(0.1, 0.9, nesterov=True)), True),
-    "Adam(beta_1)": (lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, beta_1=0.5)), True),
-    "Adam(beta_2)": (lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, beta_2=0.5)), True),
-    "Adam(epsilon)": (lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, epsilon=1.0)), True),
+        lambda: (
+            stepped(optimizers.SGD(0.1, 0.9)) != stepped(optimizers.SGD(0.1, 0.9, nesterov=True))
+        ),
+        True,
+    ),
+    "Adam(beta_1)": (
+        lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, beta_1=0.5)),
+        True,
+    ),
+    "Adam(beta_2)": (
+        lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, beta_2=0.5)),
+        True,
+    ),
+    "Adam(epsilon)": (
+        lambda: stepped(optimizers.Adam(0.1)) != stepped(optimizers.Adam(0.1, epsilon=1.0)),
+        True,
+    ),
     "Dense(use_bias)": (lambda: len(built(nn.Dense(2, use_bias=False)).variables), 1),
     "Dense(activation)": (
-        lambda: float(gyre.reduce_min(nn.Dense(9, activation="relu")(gyre.ones([1, 3])))) >= 0, True),
+        lambda: float(gyre.reduce_min(nn.Dense(9, activation="relu")(gyre.ones([1, 3])))) >= 0,
+        True,
+    ),
     "Dense(trainable)": (lambda: len(built(nn.Dense(2, trainable=False)).trainable_variables), 0),
-    "nrows(out_type)": (lambda: gyre.RaggedTensor.from_row_splits([1, 2], [0, 2]).nrows("int32").dtype.name,
-                        "int32"),
+    "nrows(out_type)": (
+        lambda: gyre.RaggedTensor.from_row_splits([1, 2], [0, 2]).nrows("int32").dtype.name,
+        "int32",
+    ),
     "numpy_function(stateful)": (lambda: [calls_of(True), calls_of(False)], [1, 0]),
     "as_graph_def(add_shapes)": (lambda: shapes_in(add_shapes=True), [[2, 3]]),
-    "make_callable(accept_options)": (lambda: [callable_with_options(False), callable_with_options(True)],
-                                      ["TypeError", 2.0]),
+    "make_callable(accept_options)": (
+        lambda: [callable_with_options(False), callable_with_options(True)],
+        ["TypeError", 2.0],
+    ),
     "layers.flatten(data_format)": (
-        lambda: v1_value(lambda: v1.layers.flatten(v1.constant(np.arange(4.0).reshape(1, 2, 1, 2)),
-                                                   data_format="channels_first")), [[0, 2, 1, 3]]),
+        lambda: v1_value(
+            lambda: v1.layers.flatten(
+                v1.constant(np.arange(4.0).reshape(1, 2, 1, 2)), data_format="channels_first"
+            )
+        ),
+        [[0, 2, 1, 3]],
+    ),
     "ConfigProto(operation_timeout_in_ms)": (
-        lambda: timed_out(v1.ConfigProto(operation_timeout_in_ms=200)), True),
-    "RunOptions(timeout_in_ms)": (lambda: timed_out(options=v1.RunOptions(timeout_in_ms=200)), True),
-    "RunOptions(trace_level)": (lambda: [traced(), traced(trace_level=v1.RunOptions.FULL_TRACE)],
-                                [False, True]),
+        lambda: timed_out(v1.ConfigProto(operation_timeout_in_ms=200)),
+        True,
+    ),
+    "RunOptions(timeout_in_ms)": (
+        lambda: timed_out(options=v1.RunOptions(timeout_in_ms=200)),
+        True,
+    ),
+    "RunOptions(trace_level)": (
+        lambda: [traced(), traced(trace_level=v1.RunOptions.FULL_TRACE)],
+        [False, True],
+    ),
 }
 
 
@@ -193,8 +260,12 @@ def calls_of(stateful):
 def shapes_in(**options):
     with v1.Graph().as_default() as graph:
         v1.zeros([2, 3], name="z")
-        return [[dim.size for dim in shape.dim] for node in graph.as_graph_def(**options).node
-                if node.name == "z" for shape in node.attr["_output_shapes"].list.shape]
+        return [
+            [dim.size for dim in shape.dim]
+            for node in graph.as_graph_def(**options).node
+            if node.name == "z"
+            for shape in node.attr["_output_shapes"].list.shape
+        ]
 
 
 def callable_with_options(accept):
@@ -264,25 +335,38 @@ SPARSE = {"indices": [[0]], "values": [1.0], "dense_shape": [2]}
 REFUSED = {
     "stateless_uniform(alg)": lambda: gyre.random.stateless_uniform([2], [1, 2], alg="threefry"),
     "Generator.from_seed(alg)": lambda: gyre.random.Generator.from_seed(1, alg="threefry"),
-    "row_lengths(axis)": lambda: gyre.RaggedTensor.from_row_splits([1, 2], [0, 2]).row_lengths(axis=2),
+    "row_lengths(axis)": lambda: gyre.RaggedTensor.from_row_splits([1, 2], [0, 2]).row_lengths(
+        axis=2
+    ),
     "ragged.constant(ragged_rank)": lambda: gyre.ragged.constant([[[1]]], ragged_rank=1),
     "ragged.constant(inner_shape)": lambda: gyre.ragged.constant([[[1]]], inner_shape=[1]),
-    "ragged.constant(row_splits_dtype)": lambda: gyre.ragged.constant([[1]], row_splits_dtype="int32"),
+    "ragged.constant(row_splits_dtype)": lambda: gyre.ragged.constant(
+        [[1]], row_splits_dtype="int32"
+    ),
     "TensorArray(handle)": lambda: gyre.TensorArray("float32", 1, handle=gyre.constant(1)),
     "Variable(variable_def)": lambda: gyre.Variable(variable_def=object()),
     "SaveOptions(extra_tags)": lambda: gyre.saved_model.SaveOptions(extra_tags={"a"}),
-    "SaveOptions(function_aliases)": lambda: gyre.saved_model.SaveOptions(function_aliases={"a": print}),
-    "LoadOptions(experimental_skip_checkpoint)":
-        lambda: gyre.saved_model.LoadOptions(experimental_skip_checkpoint=True),
-    "LoadOptions(allow_partial_checkpoint)":
-        lambda: gyre.saved_model.LoadOptions(allow_partial_checkpoint=True),
+    "SaveOptions(function_aliases)": lambda: gyre.saved_model.SaveOptions(
+        function_aliases={"a": print}
+    ),
+    "LoadOptions(experimental_skip_checkpoint)": lambda: gyre.saved_model.LoadOptions(
+        experimental_skip_checkpoint=True
+    ),
+    "LoadOptions(allow_partial_checkpoint)": lambda: gyre.saved_model.LoadOptions(
+        allow_partial_checkpoint=True
+    ),
     "v1.sparse_add(threshold)": lambda: v1.sparse_add(
-        gyre.SparseTensor(**SPARSE), gyre.SparseTensor(**SPARSE), threshold=0.5),
-    "v1.gather_nd(bad_indices_policy)": lambda: v1.gather_nd([1, 2], [[5]], bad_indices_policy="IGNORE"),
+        gyre.SparseTensor(**SPARSE), gyre.SparseTensor(**SPARSE), threshold=0.5
+    ),
+    "v1.gather_nd(bad_indices_policy)": lambda: v1.gather_nd(
+        [1, 2], [[5]], bad_indices_policy="IGNORE"
+    ),
     "Graph.as_graph_def(from_version)": lambda: v1.Graph().as_graph_def(from_version=3),
     "v1.train.Saver(builder)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, builder=object()),
     "v1.train.Saver(filename)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, filename="m"),
-    "v1.train.Saver(write_version)": lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, write_version=1),
+    "v1.train.Saver(write_version)": lambda: v1.train.Saver(
+        {"v": gyre.Variable(1.0)}, write_version=1
+    ),
 }
 
 ROW = gyre.constant([1.0, 2.0])
@@ -297,7 +381,8 @@ def plain_loop(window=None, trips=None, policy=None):
     def f(x):
         for _ in gyre.range(3):
             gyre.autograph.experimental.set_loop_options(
-                parallel_iterations=window, maximum_iterations=trips, memory=policy)
+                parallel_iterations=window, maximum_iterations=trips, memory=policy
+            )
             x = x + 1
         return x
 
@@ -323,11 +408,17 @@ NAMED = {
     "while_loop(maximum_iterations)": (TypeError, lambda: loop(maximum_iterations="a")),
     "while_loop(maximum_iterations=2.5)": (TypeError, lambda: loop(maximum_iterations=2.5)),
     "while_loop(memory)": (ValueError, lambda: loop(memory="bogus")),
-    "map_fn(parallel_iterations)": (ValueError, lambda: gyre.map_fn(lambda x: x, ROW, parallel_iterations=0)),
+    "map_fn(parallel_iterations)": (
+        ValueError,
+        lambda: gyre.map_fn(lambda x: x, ROW, parallel_iterations=0),
+    ),
     "map_fn(memory)": (ValueError, lambda: gyre.map_fn(lambda x: x, ROW, memory="recompute(0)")),
     "scan(parallel_iterations)": (ValueError, lambda: gyre.scan(add, ROW, parallel_iterations=-1)),
     "foldl(memory)": (ValueError, lambda: gyre.foldl(add, ROW, memory="bogus")),
-    "foldr(parallel_iterations)": (TypeError, lambda: gyre.foldr(add, ROW, parallel_iterations=1.5)),
+    "foldr(parallel_iterations)": (
+        TypeError,
+        lambda: gyre.foldr(add, ROW, parallel_iterations=1.5),
+    ),
     "set_loop_options(parallel_iterations)": (ValueError, lambda: plain_loop(window=0)),
     "set_loop_options(maximum_iterations)": (TypeError, lambda: plain_loop(trips="a")),
     "set_loop_options(memory)": (ValueError, lambda: plain_loop(policy="bogus")),
@@ -337,8 +428,14 @@ NAMED = {
     "name_scope(name)": (TypeError, lambda: gyre.name_scope(5).__enter__()),
     "Dataset.batch(batch_size)": (ValueError, lambda: ELEMENTS.batch(-2)),
     "Dataset.batch(batch_size='a')": (TypeError, lambda: ELEMENTS.batch("a")),
-    "Dataset.batch(num_parallel_calls)": (ValueError, lambda: ELEMENTS.batch(2, num_parallel_calls=-5)),
-    "Dataset.map(num_parallel_calls)": (ValueError, lambda: ELEMENTS.map(lambda x: x, num_parallel_calls=0)),
+    "Dataset.batch(num_parallel_calls)": (
+        ValueError,
+        lambda: ELEMENTS.batch(2, num_parallel_calls=-5),
+    ),
+    "Dataset.map(num_parallel_calls)": (
+        ValueError,
+        lambda: ELEMENTS.map(lambda x: x, num_parallel_calls=0),
+    ),
     "Dataset.shuffle(buffer_size)": (ValueError, lambda: ELEMENTS.shuffle(-2)),
     "Dataset.prefetch(buffer_size)": (ValueError, lambda: ELEMENTS.prefetch(-3)),
     "Dataset.prefetch(buffer_size='a')": (TypeError, lambda: ELEMENTS.prefetch("a")),
@@ -349,17 +446,25 @@ NAMED = {
     "Adam(learning_rate)": (TypeError, lambda: optimizers.Adam(lr=0.1)),
     "Adam(learning_rate='a')": (TypeError, lambda: optimizers.Adam("a")),
     "SGD(clipnorm)": (TypeError, lambda: optimizers.SGD(0.1, clipnorm=1.0)),
-    "Saver(max_to_keep)": (ValueError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep=-1)),
-    "Saver(max_to_keep='a')": (TypeError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep="a")),
+    "Saver(max_to_keep)": (
+        ValueError,
+        lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep=-1),
+    ),
+    "Saver(max_to_keep='a')": (
+        TypeError,
+        lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, max_to_keep="a"),
+    ),
     "Saver(keep_checkpoint_every_n_hours)": (
-        TypeError, lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, keep_checkpoint_every_n_hours="a")),
+        TypeError,
+        lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, keep_checkpoint_every_n_hours="a"),
+    ),
 }
 
 
 @pytest.mark.parametrize("option", NAMED)
 def test_an_error_names_the_option(option):
     kind, use = NAMED[option]
-    name = option[option.index("(") + 1:-1].split("=")[0]
+    name = option[option.index("(") + 1 : -1].split("=")[0]
     for run in (use, gyre.function(use)):
         with pytest.raises(kind, match=name):
             run()
@@ -367,12 +472,16 @@ def test_an_error_names_the_option(option):
 
 WRONG = {
     "from_row_splits(validate)": (
-        ValueError, lambda: gyre.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 4])),
+        ValueError,
+        lambda: gyre.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 4]),
+    ),
     "einsum(**options)": (TypeError, lambda: gyre.einsum("i,i->", [1.0], [2.0], optimise="greedy")),
     "data.Options": (AttributeError, lambda: setattr(data.Options(), "determinstic", True)),
     "ConfigProto": (ValueError, lambda: v1.ConfigProto(allow_growth=True)),
     "make_tensor_proto(verify_shape)": (
-        TypeError, lambda: v1.make_tensor_proto([1.0], shape=[2], verify_shape=True)),
+        TypeError,
+        lambda: v1.make_tensor_proto([1.0], shape=[2], verify_shape=True),
+    ),
 }
 
 
@@ -380,7 +489,7 @@ WRONG = {
 def test_is_refused_by_name(option):
     with pytest.raises(NotImplementedError) as error:
         REFUSED[option]()
-    name = option[option.index("(") + 1:-1].split(",")[0]
+    name = option[option.index("(") + 1 : -1].split(",")[0]
     assert name in str(error.value)
 
 
@@ -431,9 +540,16 @@ def unread_parameters() -> set[tuple[str, str]]:
             if (module, getattr(node, "name", "")) not in public:
                 continue
             for function in node.body if isinstance(node, ast.ClassDef) else [node]:
-                if isinstance(function, ast.FunctionDef) and is_public(function) and not refuses(function):
-                    read = {x.id for x in ast.walk(function) if isinstance(x, ast.Name)
-                            and isinstance(x.ctx, ast.Load)} | {"self", "cls", "name"}
+                if (
+                    isinstance(function, ast.FunctionDef)
+                    and is_public(function)
+                    and not refuses(function)
+                ):
+                    read = {
+                        x.id
+                        for x in ast.walk(function)
+                        if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load)
+                    } | {"self", "cls", "name"}
                     title = node.name if function.name == "__init__" else function.name
                     unread |= {(title, parameter) for parameter in parameters_of(function) - read}
     return unread
@@ -468,6 +584,8 @@ def test_parameters_that_no_code_reads_are_documented():
     documented, used = documented_parameters(), set()
     for function, parameter in sorted(unread_parameters()):
         rows = {parameter, f"{function}({parameter})"} & documented
-        assert rows, f"{function}({parameter}) is read nowhere: honour it, refuse it, or say why in docs/options.md"
+        assert rows, (
+            f"{function}({parameter}) is read nowhere: honour it, refuse it, or say why in docs/options.md"
+        )
         used |= rows
     assert documented - used == set()

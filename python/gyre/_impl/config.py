@@ -88,7 +88,9 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """ValueError: the CPU's memory is taken as it is needed, always."""
     del enable
     _known(device)
-    raise ValueError("memory growth is a property of GPUs; the CPU's memory is taken as it is needed")
+    raise ValueError(
+        "memory growth is a property of GPUs; the CPU's memory is taken as it is needed"
+    )
 
 
 class threading:

@@ -12,7 +12,9 @@ _execute = _gyre.execute
 def call(op: str, *inputs, name: str | None = None, **attrs) -> Tensor:
     """The one result of an op. Inputs and attributes in the order, and by the names, of its schema;
     attributes that are None are left out."""
-    return calls(op, *inputs, name=name, **attrs)[0] if attrs else _execute(op, inputs, None, name)[0]
+    return (
+        calls(op, *inputs, name=name, **attrs)[0] if attrs else _execute(op, inputs, None, name)[0]
+    )
 
 
 def calls(op: str, *inputs, name: str | None = None, **attrs) -> list[Tensor]:
@@ -60,10 +62,13 @@ def same_dtype(values, dtype=None) -> list:
         kinds = {t.dtype.name for t in first}
         if len(kinds) <= 1:
             return first
-        dtype = next((t.dtype for t in first if t.dtype.is_floating or t.dtype.is_complex),
-                     first[0].dtype)
-    return [v if isinstance(v, Tensor) else _gyre.convert(v) if is_value(v)
-            else _gyre.convert(v, dtype) for v in values]
+        dtype = next(
+            (t.dtype for t in first if t.dtype.is_floating or t.dtype.is_complex), first[0].dtype
+        )
+    return [
+        v if isinstance(v, Tensor) else _gyre.convert(v) if is_value(v) else _gyre.convert(v, dtype)
+        for v in values
+    ]
 
 
 def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = None) -> Tensor:
@@ -88,8 +93,10 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     if is_value(value):
         tensor = _gyre.convert(value)
         if dtype is not None and tensor.dtype != dtype:
-            raise ValueError(f"A tensor of dtype {tensor.dtype.name} was given where {dtype.name} "
-                             f"is asked for; gyre.cast converts.")
+            raise ValueError(
+                f"A tensor of dtype {tensor.dtype.name} was given where {dtype.name} "
+                f"is asked for; gyre.cast converts."
+            )
         return tensor
     return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
 
@@ -105,17 +112,25 @@ def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     dims = shape_as_list(TensorShape(shape))
     if tensor._dims == () and dims != []:
         return call("Fill", dims_tensor(dims), tensor)
-    if tensor._dims is not None and None not in tensor._dims and math.prod(tensor._dims) != math.prod(dims):
-        raise TypeError(f"a value of shape {TensorShape(tensor._dims)} cannot be a constant of shape "
-                        f"{TensorShape(dims)}")
+    if (
+        tensor._dims is not None
+        and None not in tensor._dims
+        and math.prod(tensor._dims) != math.prod(dims)
+    ):
+        raise TypeError(
+            f"a value of shape {TensorShape(tensor._dims)} cannot be a constant of shape "
+            f"{TensorShape(dims)}"
+        )
     return call("Reshape", tensor, dims_tensor(dims))
 
 
 def shape_as_list(shape: TensorShape) -> list[int]:
     """The sizes of a shape that must be known. ValueError if it is not."""
     if not shape.is_fully_defined():
-        raise ValueError(f"The shape {shape} is not fully known here; use gyre.shape(x) for shapes "
-                         f"that are known when the program runs.")
+        raise ValueError(
+            f"The shape {shape} is not fully known here; use gyre.shape(x) for shapes "
+            f"that are known when the program runs."
+        )
     return shape.as_list()
 
 
@@ -141,9 +156,14 @@ def _cast_all(sizes: list) -> list[Tensor]:
     tensors = [_gyre.convert(s) if is_value(s) else s for s in sizes]
     wide = any(is_value(t) and t.dtype.name == "int64" for t in tensors)
     dtype = _gyre.as_dtype("int64" if wide else "int32")
-    return [t if is_value(t) and t.dtype == dtype
-            else call("Cast", t, DstT=dtype) if is_value(t) else _gyre.convert(t, dtype)
-            for t in tensors]
+    return [
+        t
+        if is_value(t) and t.dtype == dtype
+        else call("Cast", t, DstT=dtype)
+        if is_value(t)
+        else _gyre.convert(t, dtype)
+        for t in tensors
+    ]
 
 
 def static_value(value):

@@ -13,4 +13,3 @@ double = _gyre.as_dtype("float64")
 def with_article(dtype: DType) -> str:
     """ "an int32", "a float32": for messages."""
     return f"{'an' if dtype.name.startswith('i') else 'a'} {dtype.name}"
-

@@ -114,11 +114,18 @@ class GraphSizeError(ResourceExhaustedError):
     """A graph has grown beyond gyre.config.set_graph_size_limit: Python that does not end, mostly."""
 
     def __init__(self, where: str, loop: str | None = None):
-        what = (f"The {loop} runs over Python values, and adds its body to the graph each time" if loop else
-                "A loop, a comprehension or a generator of Python adds its body to the graph each time")
-        super().__init__(None, None, f"{where}. {what}: run over the dataset itself, over gyre.range or over a "
-                         f"tensor, or make the test a tensor, and the body is traced once. If the graph is meant to be so "
-                         f"large, gyre.config.set_graph_size_limit(operations) raises the limit")
+        what = (
+            f"The {loop} runs over Python values, and adds its body to the graph each time"
+            if loop
+            else "A loop, a comprehension or a generator of Python adds its body to the graph each time"
+        )
+        super().__init__(
+            None,
+            None,
+            f"{where}. {what}: run over the dataset itself, over gyre.range or over a "
+            f"tensor, or make the test a tensor, and the body is traced once. If the graph is meant to be so "
+            f"large, gyre.config.set_graph_size_limit(operations) raises the limit",
+        )
         self._where, self.loop = where, loop
 
     def in_loop(self, loop: str) -> "GraphSizeError":
@@ -214,9 +221,13 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
 
 
 # What the exceptions of host functions count as.
-_OF_PYTHON = ((TypeError, InvalidArgumentError), (ValueError, InvalidArgumentError),
-              (StopIteration, OutOfRangeError), (MemoryError, ResourceExhaustedError),
-              (NotImplementedError, UnimplementedError))
+_OF_PYTHON = (
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+    (StopIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+)
 _host_classes: dict[tuple[type, type], type] = {}
 
 

@@ -48,5 +48,11 @@ def check(folder, **options) -> CheckReport:
             current[0][current[1]] = entry[3]
         elif current:  # reasons may have several lines
             current[0][current[1]] += "\n" + line
-    return CheckReport(told["passed"], told["failed"], told["skipped"], found["FAIL"], found["skip"],
-                       told["output"])
+    return CheckReport(
+        told["passed"],
+        told["failed"],
+        told["skipped"],
+        found["FAIL"],
+        found["skip"],
+        told["output"],
+    )

@@ -56,7 +56,8 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if not name.startswith("gyre."):
             return None
-        with _gyre.hold_handlers():  # finders take an OSError that one raises for a file that is not there
+        # finders take an OSError that one raises for a file that is not there
+        with _gyre.hold_handlers():
             for finder in sys.meta_path:
                 spec = None if finder is self else finder.find_spec(name, path, target)
                 if spec is not None:

@@ -74,7 +74,9 @@ def _has_state(value) -> bool:
         inside = list(value)
     else:
         inside = getattr(value, "__dict__", {}).values()
-    return getattr(type(value), "_has_state", False) or any(isinstance(item, (Variable, Module)) for item in inside)
+    return getattr(type(value), "_has_state", False) or any(
+        isinstance(item, (Variable, Module)) for item in inside
+    )
 
 
 class Module:
@@ -109,6 +111,7 @@ class Module:
     @staticmethod
     def with_name_scope(method):
         """A decorator: the method runs in the module's name scope."""
+
         @functools.wraps(method)
         def wrapped(self, *args, **kwargs):
             with self.name_scope:

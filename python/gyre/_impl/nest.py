@@ -8,8 +8,15 @@ tensors (ragged, sparse, slices) are leaves, unless `expand_composites` asks for
 import dataclasses
 
 __all__ = [
-    "flatten", "flatten_with_paths", "pack_sequence_as", "map_structure", "assert_same_structure",
-    "is_nested", "register", "register_composite", "map_structure_with_paths",
+    "flatten",
+    "flatten_with_paths",
+    "pack_sequence_as",
+    "map_structure",
+    "assert_same_structure",
+    "is_nested",
+    "register",
+    "register_composite",
+    "map_structure_with_paths",
 ]
 
 
@@ -55,11 +62,13 @@ def _dataclass_build(structure, children):
 
 
 _SEQUENCE = _Kind(lambda s: [(f"[{i}]", x) for i, x in enumerate(s)], lambda s, xs: type(s)(xs))
-_NAMED_TUPLE = _Kind(lambda s: [(f".{name}", getattr(s, name)) for name in s._fields],
-                     lambda s, xs: type(s)(*xs))
+_NAMED_TUPLE = _Kind(
+    lambda s: [(f".{name}", getattr(s, name)) for name in s._fields], lambda s, xs: type(s)(*xs)
+)
 _DICT = _Kind(_dict_items, _dict_build)
-_DATACLASS = _Kind(lambda s: [(f".{name}", getattr(s, name)) for name in _field_names(s)],
-                   _dataclass_build)
+_DATACLASS = _Kind(
+    lambda s: [(f".{name}", getattr(s, name)) for name in _field_names(s)], _dataclass_build
+)
 _NONE = _Kind(lambda s: [], lambda s, xs: None)
 
 _kinds = {tuple: _SEQUENCE, list: _SEQUENCE, dict: _DICT, type(None): _NONE}
@@ -141,7 +150,9 @@ def _pack(structure, leaves, expand):
     kind = _kind_of(structure, expand)
     if kind is None:
         return next(leaves)
-    return kind.build(structure, [_pack(child, leaves, expand) for _, child in kind.items(structure)])
+    return kind.build(
+        structure, [_pack(child, leaves, expand) for _, child in kind.items(structure)]
+    )
 
 
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
@@ -149,8 +160,9 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     flat = list(flat_sequence)
     wanted = len(flatten(structure, expand_composites))
     if len(flat) != wanted:
-        raise ValueError(f"the structure has {wanted} leaves, but {len(flat)} were given: "
-                         f"{_short(structure)}")
+        raise ValueError(
+            f"the structure has {wanted} leaves, but {len(flat)} were given: {_short(structure)}"
+        )
     return _pack(structure, iter(flat), expand_composites)
 
 
@@ -207,11 +219,17 @@ def _compare(a, b, path_a, path_b, check_types, expand):
         return None
     items_a = kind_a.items(a) if kind_a else []
     items_b = kind_b.items(b) if kind_b else []
-    if ((kind_a is None) != (kind_b is None) or not _same_type(a, b, check_types)
-            or len(items_a) != len(items_b)
-            or isinstance(a, dict) and sorted(a) != sorted(b)):
-        return (f"the first has {_describe(a, kind_a)} {_place(path_a)}, the second has "
-                f"{_describe(b, kind_b)} {_place(path_b)}")
+    if (
+        (kind_a is None) != (kind_b is None)
+        or not _same_type(a, b, check_types)
+        or len(items_a) != len(items_b)
+        or isinstance(a, dict)
+        and sorted(a) != sorted(b)
+    ):
+        return (
+            f"the first has {_describe(a, kind_a)} {_place(path_a)}, the second has "
+            f"{_describe(b, kind_b)} {_place(path_b)}"
+        )
     for (part_a, child_a), (part_b, child_b) in zip(items_a, items_b):
         found = _compare(child_a, child_b, path_a + part_a, path_b + part_b, check_types, expand)
         if found:
@@ -224,7 +242,9 @@ def assert_same_structure(a, b, check_types=True, expand_composites=False):
     the place in each. Without `check_types` a list is like a tuple of the same length."""
     found = _compare(a, b, "", "", check_types, expand_composites)
     if found:
-        message = f"the two structures differ: {found}.\n  first:  {_short(a)}\n  second: {_short(b)}"
+        message = (
+            f"the two structures differ: {found}.\n  first:  {_short(a)}\n  second: {_short(b)}"
+        )
         loosely = _compare(a, b, "", "", False, expand_composites) if check_types else found
         raise ValueError(message) if loosely else TypeError(message)
 

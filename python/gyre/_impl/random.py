@@ -36,15 +36,25 @@ def _scaled(numbers, mean, stddev, name):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     """Normally distributed numbers of a shape; mean and stddev broadcast."""
-    numbers = call("RandomStandardNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
-                   seed=op_seed(seed), name=name)
+    numbers = call(
+        "RandomStandardNormal",
+        dims_tensor(shape),
+        dtype=_gyre.as_dtype(dtype),
+        seed=op_seed(seed),
+        name=name,
+    )
     return _scaled(numbers, mean, stddev, name)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
-    numbers = call("TruncatedNormal", dims_tensor(shape), dtype=_gyre.as_dtype(dtype),
-                   seed=op_seed(seed), name=name)
+    numbers = call(
+        "TruncatedNormal",
+        dims_tensor(shape),
+        dtype=_gyre.as_dtype(dtype),
+        seed=op_seed(seed),
+        name=name,
+    )
     return _scaled(numbers, mean, stddev, name)
 
 
@@ -66,7 +76,9 @@ def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None)
         if maxval is None:
             raise ValueError(f"uniform of {kind.name} needs maxval.")
         low, high = same_dtype([minval, maxval], kind)
-        return call("RandomUniformInt", dims_tensor(shape), low, high, seed=op_seed(seed), name=name)
+        return call(
+            "RandomUniformInt", dims_tensor(shape), low, high, seed=op_seed(seed), name=name
+        )
     numbers = call("RandomUniform", dims_tensor(shape), dtype=kind, seed=op_seed(seed), name=name)
     return _interval(numbers, minval, 1 if maxval is None else maxval, name)
 
@@ -94,8 +106,11 @@ def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
 def _check(alg) -> None:
     """NotImplementedError for another generator than Philox, which gives other numbers."""
     name = getattr(alg, "name", alg)
-    refuse(alg is not None and str(name).lower() not in ("philox", "auto_select", "1", "3"),
-           f"alg={alg!r}", "numbers come from Philox: leave alg out")
+    refuse(
+        alg is not None and str(name).lower() not in ("philox", "auto_select", "1", "3"),
+        f"alg={alg!r}",
+        "numbers come from Philox: leave alg out",
+    )
 
 
 def _seed(seed):
@@ -105,17 +120,28 @@ def _seed(seed):
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None):
     """As normal, determined by a seed: two integers."""
     _check(alg)
-    numbers = call("StatelessRandomNormal", dims_tensor(shape), _seed(seed),
-                   dtype=_gyre.as_dtype(dtype), name=name)
+    numbers = call(
+        "StatelessRandomNormal",
+        dims_tensor(shape),
+        _seed(seed),
+        dtype=_gyre.as_dtype(dtype),
+        name=name,
+    )
     return _scaled(numbers, mean, stddev, name)
 
 
-def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None,
-                               alg=None):
+def stateless_truncated_normal(
+    shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None
+):
     """As truncated_normal, determined by a seed: two integers."""
     _check(alg)
-    numbers = call("StatelessTruncatedNormal", dims_tensor(shape), _seed(seed),
-                   dtype=_gyre.as_dtype(dtype), name=name)
+    numbers = call(
+        "StatelessTruncatedNormal",
+        dims_tensor(shape),
+        _seed(seed),
+        dtype=_gyre.as_dtype(dtype),
+        name=name,
+    )
     return _scaled(numbers, mean, stddev, name)
 
 
@@ -136,9 +162,13 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype="float32", name=
 
 def split(seed, num=2):
     """`num` new seeds of one: [num, 2] of int64."""
-    numbers = call("StatelessRandomUniformInt", dims_tensor([num, 2]), _seed(seed),
-                   _gyre.convert(-2**62, _gyre.as_dtype("int64")),
-                   _gyre.convert(2**62, _gyre.as_dtype("int64")))
+    numbers = call(
+        "StatelessRandomUniformInt",
+        dims_tensor([num, 2]),
+        _seed(seed),
+        _gyre.convert(-(2**62), _gyre.as_dtype("int64")),
+        _gyre.convert(2**62, _gyre.as_dtype("int64")),
+    )
     return numbers
 
 

@@ -99,7 +99,8 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return True
         return len(self._dims) == len(other._dims) and all(
-            map(_equal_or_unknown, self._dims, other._dims))
+            map(_equal_or_unknown, self._dims, other._dims)
+        )
 
     def assert_is_compatible_with(self, other) -> None:
         """ValueError unless one shape could be both."""
@@ -123,16 +124,18 @@ class TensorShape:
             return other
         if other._dims is None:
             return self
-        return TensorShape([b if a is None else a
-                            for a, b in zip(self._dims, other._dims, strict=True)])
+        return TensorShape(
+            [b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)]
+        )
 
     def most_specific_compatible_shape(self, other) -> "TensorShape":
         """The most specific shape that both are instances of."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
-        return TensorShape([a if a == b else None
-                            for a, b in zip(self._dims, other._dims, strict=True)])
+        return TensorShape(
+            [a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)]
+        )
 
     def most_specific_common_supertype(self, others) -> "TensorShape":
         """The most specific shape that this one and all others are instances of."""

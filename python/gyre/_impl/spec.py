@@ -73,15 +73,19 @@ class TensorSpec(TypeSpec):
 
     def is_subtype_of(self, other) -> bool:
         """Whether every tensor of this spec is one of the other."""
-        return (isinstance(other, TensorSpec) and self._dtype == other._dtype
-                and self._shape.is_subtype_of(other._shape))
+        return (
+            isinstance(other, TensorSpec)
+            and self._dtype == other._dtype
+            and self._shape.is_subtype_of(other._shape)
+        )
 
     def most_specific_compatible_type(self, other) -> "TensorSpec":
         """The most specific spec that both are instances of. ValueError if dtypes differ."""
         if not isinstance(other, TensorSpec) or other._dtype != self._dtype:
             raise ValueError(f"No TensorSpec describes both {self} and {other}.")
-        return TensorSpec(self._shape.most_specific_compatible_shape(other._shape), self._dtype,
-                          self._name)
+        return TensorSpec(
+            self._shape.most_specific_compatible_shape(other._shape), self._dtype, self._name
+        )
 
     def most_specific_common_supertype(self, others) -> "TensorSpec | None":
         """The most specific spec of this one and all others; None if there is none."""
@@ -93,8 +97,12 @@ class TensorSpec(TypeSpec):
         return result
 
     def __eq__(self, other) -> bool:
-        return (type(other) is type(self) and self._shape == other._shape
-                and self._dtype == other._dtype and self._name == other._name)
+        return (
+            type(other) is type(self)
+            and self._shape == other._shape
+            and self._dtype == other._dtype
+            and self._name == other._name
+        )
 
     def __hash__(self) -> int:
         return hash((self._shape, self._dtype.name, self._name))

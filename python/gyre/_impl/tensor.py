@@ -45,8 +45,10 @@ def _ref(self) -> Reference:
 
 
 def _setitem(self, index, value):
-    raise TypeError("a Tensor cannot be changed: make a new one with gyre.tensor_scatter_nd_update or "
-                    "gyre.where, or write rows to a gyre.TensorArray")
+    raise TypeError(
+        "a Tensor cannot be changed: make a new one with gyre.tensor_scatter_nd_update or "
+        "gyre.where, or write rows to a gyre.TensorArray"
+    )
 
 
 def _format(self, spec):
@@ -56,7 +58,9 @@ def _format(self, spec):
     if not spec:
         return str(self)
     value = self.numpy()
-    return format(value.decode(errors="replace") if isinstance(value, bytes) else value.item(), spec)
+    return format(
+        value.decode(errors="replace") if isinstance(value, bytes) else value.item(), spec
+    )
 
 
 def _set_shape(self, shape) -> None:

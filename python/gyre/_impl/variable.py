@@ -29,9 +29,20 @@ def variable_creator_scope(creator):
         stack.pop()
 
 
-_PARAMETERS = ("initial_value", "trainable", "validate_shape", "caching_device", "name",
-               "variable_def", "dtype", "import_scope", "constraint", "synchronization",
-               "aggregation", "shape")
+_PARAMETERS = (
+    "initial_value",
+    "trainable",
+    "validate_shape",
+    "caching_device",
+    "name",
+    "variable_def",
+    "dtype",
+    "import_scope",
+    "constraint",
+    "synchronization",
+    "aggregation",
+    "shape",
+)
 
 
 class _Creating(type):
@@ -64,9 +75,21 @@ class Variable(metaclass=_Creating):
     __gyre_operand__ = True
     __array_priority__ = 100
 
-    def __init__(self, initial_value=None, trainable=None, validate_shape=True, caching_device=None,
-                 name=None, variable_def=None, dtype=None, import_scope=None, constraint=None,
-                 synchronization=None, aggregation=None, shape=None):
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        import_scope=None,
+        constraint=None,
+        synchronization=None,
+        aggregation=None,
+        shape=None,
+    ):
         del caching_device, import_scope, synchronization, aggregation
         refuse(variable_def is not None, "variable_def", "make the variable of its initial_value")
         if initial_value is None:
@@ -198,7 +221,9 @@ class Variable(metaclass=_Creating):
 
     def _checked(self, value):
         value = self._operand(value)
-        if value._dims != self._dims and not TensorShape(self._dims).is_compatible_with(value._dims):
+        if value._dims != self._dims and not TensorShape(self._dims).is_compatible_with(
+            value._dims
+        ):
             raise ValueError(
                 f"Variable {self._name!r} of shape {self.shape} cannot take a value of "
                 f"shape {TensorShape(value._dims)}."
@@ -207,8 +232,9 @@ class Variable(metaclass=_Creating):
 
     def _run(self, op: str, *inputs, **attrs) -> "Variable":
         graph = _gyre.current_graph()
-        handle = self.handle if graph is None else graph.variable(self.handle, self._dtype,
-                                                                  self._dims)
+        handle = (
+            self.handle if graph is None else graph.variable(self.handle, self._dtype, self._dims)
+        )
         _gyre.execute(op, [handle, *inputs], attrs)
         return self
 
@@ -228,8 +254,9 @@ class Variable(metaclass=_Creating):
         return self._run("AssignSubVariableOp", self._checked(delta), dtype=self._dtype)
 
     def _scatter(self, op: str, slices) -> "Variable":
-        return self._run(op, convert_to_tensor(slices.indices), self._operand(slices.values),
-                         dtype=self._dtype)
+        return self._run(
+            op, convert_to_tensor(slices.indices), self._operand(slices.values), dtype=self._dtype
+        )
 
     def scatter_add(self, sparse_delta, use_locking=False, name=None) -> "Variable":
         """Adds IndexedSlices to its rows; equal indices add up."""
@@ -303,8 +330,13 @@ class Variable(metaclass=_Creating):
     __hash__ = None
 
     def __deepcopy__(self, memo) -> "Variable":
-        copy = Variable(self.read_value(), self._trainable, name=self._name, shape=self._dims,
-                        constraint=self._constraint)
+        copy = Variable(
+            self.read_value(),
+            self._trainable,
+            name=self._name,
+            shape=self._dims,
+            constraint=self._constraint,
+        )
         memo[id(self)] = copy
         return copy
 
@@ -334,8 +366,37 @@ def _operator(name: str):
     return function
 
 
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv",
-              "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or",
-              "ror", "xor", "rxor", "lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "invert"):
+for _name in (
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "matmul",
+    "rmatmul",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "rxor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "neg",
+    "abs",
+    "invert",
+):
     setattr(Variable, f"__{_name}__", _operator(f"__{_name}__"))
-

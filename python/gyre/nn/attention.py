@@ -11,8 +11,15 @@ from gyre.nn import functional
 from gyre.nn.layers import Dense, Layer
 
 
-def scaled_dot_product_attention(query, key, value, mask=None, causal: bool = False,
-                                 dropout_rate: float = 0.0, return_scores: bool = False):
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    mask=None,
+    causal: bool = False,
+    dropout_rate: float = 0.0,
+    return_scores: bool = False,
+):
     """softmax(Q Kᵀ / √n) V: query [..., t, n], key [..., s, n], value [..., s, m] give [..., t, m].
 
     mask: true where a query may see a key, broadcast to [..., t, s]; `causal`: query i sees keys
@@ -41,16 +48,25 @@ def _causal(scores):
     queries, keys = (
         call("StridedSlice", shape, [i], [0], [1], shrink_axis_mask=1) for i in (-2, -1)
     )
-    return call("LessEqual", call("Range", 0, keys, 1),
-                call("ExpandDims", call("Range", 0, queries, 1), 1))
+    return call(
+        "LessEqual", call("Range", 0, keys, 1), call("ExpandDims", call("Range", 0, queries, 1), 1)
+    )
 
 
 class MultiHeadAttention(Layer):
     """Attention of several heads, each on projections of its own: query [batch, t, n], key and
     value [batch, s, …] (by default the query) give [batch, t, n]."""
 
-    def __init__(self, num_heads: int, key_dim: int, value_dim: int | None = None,
-                 dropout: float = 0.0, use_bias: bool = True, name=None, dtype="float32"):
+    def __init__(
+        self,
+        num_heads: int,
+        key_dim: int,
+        value_dim: int | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        name=None,
+        dtype="float32",
+    ):
         super().__init__(name, dtype)
         value_dim = key_dim if value_dim is None else value_dim
         self.num_heads, self._dropout, self._use_bias = num_heads, dropout, use_bias
@@ -62,8 +78,9 @@ class MultiHeadAttention(Layer):
         self.output_dense = None
 
     def build(self, dims):
-        self.output_dense = Dense(self._size_of_last(dims), use_bias=self._use_bias, name="output",
-                                  dtype=self._dtype)
+        self.output_dense = Dense(
+            self._size_of_last(dims), use_bias=self._use_bias, name="output", dtype=self._dtype
+        )
 
     def _heads(self, x):
         """[batch, t, heads * n] as [batch, heads, t, n]."""
@@ -80,13 +97,20 @@ class MultiHeadAttention(Layer):
     def call(self, inputs, value=None, key=None, mask=None, causal=False, training=False):
         value = inputs if value is None else convert_to_tensor(value)
         key = value if key is None else convert_to_tensor(key)
-        q, k, v = (self._heads(dense(x)) for dense, x in (
-            (self.query_dense, inputs), (self.key_dense, key), (self.value_dense, value)))
+        q, k, v = (
+            self._heads(dense(x))
+            for dense, x in (
+                (self.query_dense, inputs),
+                (self.key_dense, key),
+                (self.value_dense, value),
+            )
+        )
         if mask is not None:
             mask = call("ExpandDims", convert_to_tensor(mask), -3)
         rate = self._dropout if training else 0.0
-        mixed = call("Transpose", scaled_dot_product_attention(q, k, v, mask, causal, rate),
-                     [0, 2, 1, 3])
+        mixed = call(
+            "Transpose", scaled_dot_product_attention(q, k, v, mask, causal, rate), [0, 2, 1, 3]
+        )
         shape = call("Shape", inputs)
         batch, time = (call("GatherV2", shape, i, 0) for i in (0, 1))
         width = self.num_heads * mixed._dims[-1]

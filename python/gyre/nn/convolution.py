@@ -35,16 +35,21 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
 def _check_images(x, kernel, data_format):
     """Refuses images that the filters cannot be laid on, as far as shapes are known."""
     if x.dtype != kernel.dtype:
-        raise ValueError(f"input of conv2d is {x.dtype.name}, but filters are {kernel.dtype.name}; gyre.cast converts")
+        raise ValueError(
+            f"input of conv2d is {x.dtype.name}, but filters are {kernel.dtype.name}; gyre.cast converts"
+        )
     dims, axis = x._dims, data_format.index("C")
     if dims is None:
         return
     if len(dims) != 4:
-        raise ValueError(f"conv2d takes images of rank 4, {data_format}, not input of shape {x.shape}")
+        raise ValueError(
+            f"conv2d takes images of rank 4, {data_format}, not input of shape {x.shape}"
+        )
     if dims[axis] is not None and dims[axis] != kernel._dims[2]:
         raise ValueError(
             f"input of conv2d has {dims[axis]} channels (axis {axis} of {x.shape}, {data_format}), but filters of "
-            f"shape {kernel.shape} are for {kernel._dims[2]}: they must be [rows, columns, channels, n]")
+            f"shape {kernel.shape} are for {kernel._dims[2]}: they must be [rows, columns, channels, n]"
+        )
 
 
 def _pair(value, data_format, what) -> tuple[int, int]:
@@ -88,8 +93,11 @@ def _sum_of_shifts(x, kernel, reach, steps, gaps):
     for r in range(rows):
         for c in range(columns):
             top, left = r * gaps[0], c * gaps[1]
-            met = x[:, top:top + (high - 1) * steps[0] + 1:steps[0],
-                    left:left + (wide - 1) * steps[1] + 1:steps[1]]
+            met = x[
+                :,
+                top : top + (high - 1) * steps[0] + 1 : steps[0],
+                left : left + (wide - 1) * steps[1] + 1 : steps[1],
+            ]
             flat = call("Reshape", met, _gyre.convert([-1, channels]))
             product = call("MatMul", flat, kernel[r, c])
             total = product if total is None else total + product

@@ -9,10 +9,20 @@ from gyre._impl.ops.linalg import clip_by_norm
 from gyre._impl.ops.reductions import reduce_mean, reduce_sum
 from gyre._impl.ops.select import gather
 
-table.define(globals(), table.unary, {
-    "relu": "Relu", "relu6": "Relu6", "elu": "Elu", "selu": "Selu", "sigmoid": "Sigmoid",
-    "tanh": "Tanh", "softplus": "Softplus", "l2_loss": "L2Loss",
-})
+table.define(
+    globals(),
+    table.unary,
+    {
+        "relu": "Relu",
+        "relu6": "Relu6",
+        "elu": "Elu",
+        "selu": "Selu",
+        "sigmoid": "Sigmoid",
+        "tanh": "Tanh",
+        "softplus": "Softplus",
+        "l2_loss": "L2Loss",
+    },
+)
 
 
 def leaky_relu(features, alpha=0.2, name=None):
@@ -83,8 +93,13 @@ log_softmax.__name__, log_softmax.__doc__ = "log_softmax", "The logarithm of sof
 def bias_add(value, bias, data_format=None, name=None):
     """Adds an element of `bias` to each channel: the last dimension, or with "NC…" the second."""
     channels_first = data_format is not None and data_format.startswith("NC")
-    return call("BiasAdd", convert_to_tensor(value), bias,
-                data_format="NCHW" if channels_first else "NHWC", name=name)
+    return call(
+        "BiasAdd",
+        convert_to_tensor(value),
+        bias,
+        data_format="NCHW" if channels_first else "NHWC",
+        name=name,
+    )
 
 
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
@@ -112,8 +127,9 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     x = convert_to_tensor(x)
     wide = cast(x, "float32") if x.dtype.is_floating and x.dtype.size == 2 else x
     mean = reduce_mean(wide, axes, keepdims=True)
-    variance = reduce_mean(call("SquaredDifference", wide, call("StopGradient", mean)), axes,
-                           keepdims)
+    variance = reduce_mean(
+        call("SquaredDifference", wide, call("StopGradient", mean)), axes, keepdims
+    )
     if not keepdims:
         mean = reduce_mean(wide, axes)
     return cast(mean, x.dtype), cast(variance, x.dtype)
@@ -199,10 +215,12 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         return loss
     safe = call("Maximum", targets, 1)
     log = call("Log", safe)
-    stirling = call("AddV2", call("Sub", call("Mul", safe, log), safe),
-                    call("Mul", call("AddV2", log, 1.8378770664093453), 0.5))
+    stirling = call(
+        "AddV2",
+        call("Sub", call("Mul", safe, log), safe),
+        call("Mul", call("AddV2", log, 1.8378770664093453), 0.5),
+    )
     counted = call("Greater", targets, 1)
-    return call("AddV2", loss, call("SelectV2", counted, stirling, call("ZerosLike", stirling)),
-                name=name)
-
-
+    return call(
+        "AddV2", loss, call("SelectV2", counted, stirling, call("ZerosLike", stirling)), name=name
+    )

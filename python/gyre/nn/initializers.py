@@ -3,8 +3,8 @@
 import math
 
 from gyre import _gyre
-from gyre._impl.convert import call
 from gyre._impl import random
+from gyre._impl.convert import call
 from gyre._impl.ops import create
 
 
@@ -188,15 +188,21 @@ def _orthonormal(columns):
     for k in range(columns.shape[1]):
         unit = columns[:, k]
         unit /= (unit * unit).sum() ** 0.5
-        rest = columns[:, k + 1:]
+        rest = columns[:, k + 1 :]
         rest -= unit[:, None] * (unit[:, None] * rest).sum(0)
     return columns
 
 
 _BY_NAME = {
-    "zeros": Zeros, "ones": Ones, "glorot_uniform": GlorotUniform, "glorot_normal": GlorotNormal,
-    "he_uniform": HeUniform, "he_normal": HeNormal, "orthogonal": Orthogonal,
-    "random_normal": RandomNormal, "random_uniform": RandomUniform,
+    "zeros": Zeros,
+    "ones": Ones,
+    "glorot_uniform": GlorotUniform,
+    "glorot_normal": GlorotNormal,
+    "he_uniform": HeUniform,
+    "he_normal": HeNormal,
+    "orthogonal": Orthogonal,
+    "random_normal": RandomNormal,
+    "random_uniform": RandomUniform,
     "truncated_normal": TruncatedNormal,
 }
 

@@ -44,8 +44,12 @@ class Layer(Module):
         """A variable of the layer, of its dtype."""
         make = initializers.get(initializer)
         trainable = self._trainable if trainable is None else trainable
-        return Variable(lambda: make(shape, self._dtype), trainable, name=f"{self.name}/{name}",
-                        dtype=self._dtype)
+        return Variable(
+            lambda: make(shape, self._dtype),
+            trainable,
+            name=f"{self.name}/{name}",
+            dtype=self._dtype,
+        )
 
     def _size_of_last(self, dims) -> int:
         if not dims or dims[-1] is None:
@@ -76,9 +80,17 @@ def affine(x, kernel, bias=None):
 class Dense(Layer):
     """activation(x @ kernel + bias): [..., n] gives [..., units]."""
 
-    def __init__(self, units: int, activation=None, use_bias: bool = True,
-                 kernel_initializer="glorot_uniform", bias_initializer="zeros", name=None,
-                 dtype="float32", trainable=True):
+    def __init__(
+        self,
+        units: int,
+        activation=None,
+        use_bias: bool = True,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        name=None,
+        dtype="float32",
+        trainable=True,
+    ):
         super().__init__(name, dtype, trainable)
         if units <= 0:
             raise ValueError(f"Dense needs a positive number of units, got {units}.")
@@ -88,8 +100,9 @@ class Dense(Layer):
         self.kernel = self.bias = None
 
     def build(self, dims):
-        self.kernel = self.add_weight("kernel", [self._size_of_last(dims), self.units],
-                                      self._kernel_initializer)
+        self.kernel = self.add_weight(
+            "kernel", [self._size_of_last(dims), self.units], self._kernel_initializer
+        )
         if self.use_bias:
             self.bias = self.add_weight("bias", [self.units], self._bias_initializer)
 
@@ -101,16 +114,25 @@ class Dense(Layer):
 class Embedding(Layer):
     """Rows of a table by id: [...] of integers gives [..., output_dim]."""
 
-    def __init__(self, input_dim: int, output_dim: int, embeddings_initializer="random_uniform",
-                 mask_zero: bool = False, name=None, dtype="float32", trainable=True):
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer="random_uniform",
+        mask_zero: bool = False,
+        name=None,
+        dtype="float32",
+        trainable=True,
+    ):
         super().__init__(name, dtype, trainable)
         self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
         self._initializer = embeddings_initializer
         self.embeddings = None
 
     def build(self, dims):
-        self.embeddings = self.add_weight("embeddings", [self.input_dim, self.output_dim],
-                                          self._initializer)
+        self.embeddings = self.add_weight(
+            "embeddings", [self.input_dim, self.output_dim], self._initializer
+        )
 
     def __call__(self, inputs, **kwargs):
         ids = inputs if is_value(inputs) else convert_to_tensor(inputs, dtype_hint="int32")
@@ -130,8 +152,16 @@ class LayerNorm(Layer):
     Source: Ba et al., Layer normalization (2016).
     """
 
-    def __init__(self, axis=-1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
-                 name=None, dtype="float32", trainable=True):
+    def __init__(
+        self,
+        axis=-1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        name=None,
+        dtype="float32",
+        trainable=True,
+    ):
         super().__init__(name, dtype, trainable)
         self._axes = [axis] if isinstance(axis, int) else list(axis)
         self.epsilon, self._center, self._scale = epsilon, center, scale
@@ -151,8 +181,9 @@ class LayerNorm(Layer):
 
     def call(self, inputs):
         mean, variance = functional.moments(inputs, self._axes, keepdims=True)
-        return functional.batch_normalization(inputs, mean, variance, self.beta, self.gamma,
-                                              self.epsilon)
+        return functional.batch_normalization(
+            inputs, mean, variance, self.beta, self.gamma, self.epsilon
+        )
 
 
 class Dropout(Layer):

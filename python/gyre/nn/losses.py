@@ -53,8 +53,9 @@ def categorical_crossentropy(y_true, y_pred, sample_weight=None, reduction="mean
 
 def sparse_categorical_crossentropy(y_true, y_pred, sample_weight=None, reduction="mean"):
     """Between classes y_true, [...], and logits y_pred, [..., classes]."""
-    return reduce(f.sparse_softmax_cross_entropy_with_logits(y_true, y_pred), sample_weight,
-                  reduction)
+    return reduce(
+        f.sparse_softmax_cross_entropy_with_logits(y_true, y_pred), sample_weight, reduction
+    )
 
 
 def binary_crossentropy(y_true, y_pred, sample_weight=None, reduction="mean"):

@@ -23,8 +23,10 @@ class Cell(Layer):
 
     def initial_states(self, batch) -> list:
         """Zeros, [batch, size] for each state."""
-        return [create.zeros(call("Pack", [batch, _gyre.convert(size)]), self._dtype)
-                for size in self.state_sizes]
+        return [
+            create.zeros(call("Pack", [batch, _gyre.convert(size)]), self._dtype)
+            for size in self.state_sizes
+        ]
 
     def __call__(self, inputs, states):
         inputs = convert_to_tensor(inputs)
@@ -32,8 +34,10 @@ class Cell(Layer):
         single = len(self.state_sizes) == 1 and not isinstance(states, (list, tuple))
         states = [states] if single else list(states)
         if len(states) != len(self.state_sizes):
-            raise ValueError(f"{type(self).__name__} takes {len(self.state_sizes)} states in a list, but was "
-                             f"given {len(states)}")
+            raise ValueError(
+                f"{type(self).__name__} takes {len(self.state_sizes)} states in a list, but was "
+                f"given {len(states)}"
+            )
         output, states = user_code(self.step)(inputs, states)
         return output, states[0] if single else states
 
@@ -53,9 +57,18 @@ class LSTMCell(Cell):
     Jozefowicz et al., An empirical exploration of recurrent network architectures (2015).
     """
 
-    def __init__(self, units: int, activation="tanh", recurrent_activation="sigmoid",
-                 unit_forget_bias: bool = True, kernel_initializer="glorot_uniform",
-                 recurrent_initializer="orthogonal", name=None, dtype="float32", trainable=True):
+    def __init__(
+        self,
+        units: int,
+        activation="tanh",
+        recurrent_activation="sigmoid",
+        unit_forget_bias: bool = True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        name=None,
+        dtype="float32",
+        trainable=True,
+    ):
         super().__init__(name, dtype, trainable)
         self.units, self._unit_forget_bias = units, unit_forget_bias
         self.state_sizes = (units, units)
@@ -66,8 +79,9 @@ class LSTMCell(Cell):
 
     def build(self, dims):
         n = self.units
-        self.kernel = self.add_weight("kernel", [self._size_of_last(dims), 4 * n],
-                                      self._initializers[0])
+        self.kernel = self.add_weight(
+            "kernel", [self._size_of_last(dims), 4 * n], self._initializers[0]
+        )
         self.recurrent_kernel = self.add_weight(
             "recurrent_kernel", [n, 4 * n], self._initializers[1]
         )
@@ -102,9 +116,17 @@ class GRUCell(Cell):
     representations using RNN encoder-decoder (2014).
     """
 
-    def __init__(self, units: int, activation="tanh", recurrent_activation="sigmoid",
-                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal", name=None,
-                 dtype="float32", trainable=True):
+    def __init__(
+        self,
+        units: int,
+        activation="tanh",
+        recurrent_activation="sigmoid",
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        name=None,
+        dtype="float32",
+        trainable=True,
+    ):
         super().__init__(name, dtype, trainable)
         self.units = units
         self.state_sizes = (units,)
@@ -115,8 +137,9 @@ class GRUCell(Cell):
 
     def build(self, dims):
         n = self.units
-        self.kernel = self.add_weight("kernel", [self._size_of_last(dims), 3 * n],
-                                      self._initializers[0])
+        self.kernel = self.add_weight(
+            "kernel", [self._size_of_last(dims), 3 * n], self._initializers[0]
+        )
         self.recurrent_kernel = self.add_weight(
             "recurrent_kernel", [n, 3 * n], self._initializers[1]
         )
@@ -144,8 +167,14 @@ class RNN(Layer):
     initial state; in a graph the batch must be known for that (InvalidArgumentError).
     """
 
-    def __init__(self, cell: Cell, return_sequences: bool = False, return_state: bool = False,
-                 go_backwards: bool = False, name: str | None = None):
+    def __init__(
+        self,
+        cell: Cell,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        name: str | None = None,
+    ):
         super().__init__(name)
         self.cell = cell
         self._return_sequences, self._return_state = return_sequences, return_state
@@ -160,8 +189,11 @@ class RNN(Layer):
         rows = call("Transpose", inputs, [1, 0, 2])
         shape = call("Shape", rows)
         time, batch = (call("GatherV2", shape, i, 0) for i in (0, 1))
-        states = self.cell.initial_states(batch) if initial_state is None \
+        states = (
+            self.cell.initial_states(batch)
+            if initial_state is None
             else [convert_to_tensor(s) for s in initial_state]
+        )
         steps = call("Range", 0, time, 1)
         if self._go_backwards:
             rows, steps = call("ReverseV2", rows, [0]), call("ReverseV2", steps, [0])
@@ -206,16 +238,25 @@ class RNN(Layer):
         kept = _gyre.trace_fold(body, [rows, steps], first + states, keep=True)
         count = call("GatherV2", call("Shape", rows), 0, 0)
         # Of no steps at all, the last states are the first.
-        last = [call("GatherV2", call("ConcatV2", [call("ExpandDims", s, 0), k], 0), count, 0)
-                for s, k in zip(states, kept[1:], strict=True)]
+        last = [
+            call("GatherV2", call("ConcatV2", [call("ExpandDims", s, 0), k], 0), count, 0)
+            for s, k in zip(states, kept[1:], strict=True)
+        ]
         return kept[0], last
 
 
 class LSTM(RNN):
     """An LSTM over time; states (h, c). See LSTMCell and RNN."""
 
-    def __init__(self, units: int, return_sequences=False, return_state=False, go_backwards=False,
-                 name=None, **cell):
+    def __init__(
+        self,
+        units: int,
+        return_sequences=False,
+        return_state=False,
+        go_backwards=False,
+        name=None,
+        **cell,
+    ):
         super().__init__(
             LSTMCell(units, **cell), return_sequences, return_state, go_backwards, name
         )
@@ -224,6 +265,13 @@ class LSTM(RNN):
 class GRU(RNN):
     """A GRU over time; state (h,). See GRUCell and RNN."""
 
-    def __init__(self, units: int, return_sequences=False, return_state=False, go_backwards=False,
-                 name=None, **cell):
+    def __init__(
+        self,
+        units: int,
+        return_sequences=False,
+        return_state=False,
+        go_backwards=False,
+        name=None,
+        **cell,
+    ):
         super().__init__(GRUCell(units, **cell), return_sequences, return_state, go_backwards, name)

@@ -21,8 +21,15 @@ class Adam(Optimizer):
 
     _slots = ("adam_m", "adam_v")
 
-    def __init__(self, learning_rate=1e-3, beta_1: float = 0.9, beta_2: float = 0.999,
-                 epsilon: float = 1e-8, name: str = "adam", **others):
+    def __init__(
+        self,
+        learning_rate=1e-3,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        name: str = "adam",
+        **others,
+    ):
         super().__init__(learning_rate, name, others)
         for beta in (beta_1, beta_2):
             if not 0 <= beta < 1:
@@ -42,11 +49,25 @@ class Adam(Optimizer):
 
     def _update(self, gradient, variable, rate, shared):
         if variable.dtype.name not in ("float32", "float64"):
-            raise ValueError(f"Adam trains float32 and float64; {variable.name!r} is of dtype "
-                             f"{variable.dtype.name}.")
+            raise ValueError(
+                f"Adam trains float32 and float64; {variable.name!r} is of dtype "
+                f"{variable.dtype.name}."
+            )
         power_1, power_2, epsilon = (call("Cast", x, DstT=variable.dtype) for x in shared)
         betas = [_gyre.convert(b, variable.dtype) for b in (self._beta_1, self._beta_2)]
         m, v = (self.slot(name, variable) for name in self._slots)
-        _gyre.execute("ResourceApplyAdam",
-                      [resource(variable), resource(m), resource(v), power_1, power_2, rate, *betas,
-                       epsilon, dense(gradient)], {"T": variable.dtype})
+        _gyre.execute(
+            "ResourceApplyAdam",
+            [
+                resource(variable),
+                resource(m),
+                resource(v),
+                power_1,
+                power_2,
+                rate,
+                *betas,
+                epsilon,
+                dense(gradient),
+            ],
+            {"T": variable.dtype},
+        )

@@ -14,7 +14,9 @@ _INSTEAD = {
     "lr": "it is called learning_rate",
     "decay": "give a schedule of gyre.optimizers as learning_rate",
     "weight_decay": "add it to the loss",
-    "clipnorm": _CLIP, "clipvalue": _CLIP, "global_clipnorm": _CLIP,
+    "clipnorm": _CLIP,
+    "clipvalue": _CLIP,
+    "global_clipnorm": _CLIP,
 }
 
 
@@ -32,8 +34,10 @@ class Optimizer:
 
     def __init__(self, learning_rate, name: str, others: Iterable[str] = ()):
         for option in others:
-            raise TypeError(f"{type(self).__name__} has no option {option!r}"
-                            + (f": {_INSTEAD[option]}" if option in _INSTEAD else ""))
+            raise TypeError(
+                f"{type(self).__name__} has no option {option!r}"
+                + (f": {_INSTEAD[option]}" if option in _INSTEAD else "")
+            )
         self.name = name
         self.iterations = Variable(0, trainable=False, name=f"{name}/iterations", dtype="int64")
         self._slot_variables: dict[str, dict[int, tuple[Variable, Variable]]] = {}
@@ -43,10 +47,13 @@ class Optimizer:
             try:
                 rate = float(learning_rate)
             except (TypeError, ValueError):
-                raise TypeError(f"learning_rate must be a number, a Variable or a schedule, not "
-                                f"{learning_rate!r}") from None
-            self._rate = Variable(rate, trainable=False,
-                                  name=f"{name}/learning_rate", dtype="float64")
+                raise TypeError(
+                    f"learning_rate must be a number, a Variable or a schedule, not "
+                    f"{learning_rate!r}"
+                ) from None
+            self._rate = Variable(
+                rate, trainable=False, name=f"{name}/learning_rate", dtype="float64"
+            )
 
     @property
     def learning_rate(self):

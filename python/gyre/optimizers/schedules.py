@@ -43,8 +43,11 @@ class InverseTimeDecay(Schedule):
         part = call("RealDiv", _double(step), float(self._steps))
         if self._staircase:
             part = call("Floor", part)
-        return call("RealDiv", _double(self._rate),
-                    call("AddV2", call("Mul", part, float(self._decay)), 1.0))
+        return call(
+            "RealDiv",
+            _double(self._rate),
+            call("AddV2", call("Mul", part, float(self._decay)), 1.0),
+        )
 
 
 class PiecewiseConstantDecay(Schedule):

@@ -19,8 +19,14 @@ class SGD(Optimizer):
     ValueError for a momentum that is negative or not finite, and nesterov without one.
     """
 
-    def __init__(self, learning_rate=0.01, momentum: float = 0.0, nesterov: bool = False,
-                 name: str = "sgd", **others):
+    def __init__(
+        self,
+        learning_rate=0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        name: str = "sgd",
+        **others,
+    ):
         super().__init__(learning_rate, name, others)
         if not math.isfinite(momentum) or momentum < 0:
             raise ValueError(f"momentum must be at least 0, got {momentum}.")
@@ -33,14 +39,22 @@ class SGD(Optimizer):
         if not self._momentum:
             if is_sparse(gradient):
                 rows = call("Mul", gradient.values, rate)
-                _gyre.execute("ResourceScatterSub", [resource(variable), gradient.indices, rows],
-                              {"dtype": variable.dtype})
+                _gyre.execute(
+                    "ResourceScatterSub",
+                    [resource(variable), gradient.indices, rows],
+                    {"dtype": variable.dtype},
+                )
                 return
-            _gyre.execute("ResourceApplyGradientDescent",
-                          [resource(variable), rate, dense(gradient)], {"T": variable.dtype})
+            _gyre.execute(
+                "ResourceApplyGradientDescent",
+                [resource(variable), rate, dense(gradient)],
+                {"T": variable.dtype},
+            )
             return
         slot = self.slot("momentum", variable)
         momentum = _gyre.convert(self._momentum, variable.dtype)
-        _gyre.execute("ResourceApplyMomentum",
-                      [resource(variable), resource(slot), rate, dense(gradient), momentum],
-                      {"T": variable.dtype, "use_nesterov": self._nesterov})
+        _gyre.execute(
+            "ResourceApplyMomentum",
+            [resource(variable), resource(slot), rate, dense(gradient), momentum],
+            {"T": variable.dtype, "use_nesterov": self._nesterov},
+        )

@@ -1,4 +1,5 @@
 """Two accounts: conditional transfers, in the order that control dependencies give."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
@@ -7,7 +8,9 @@ tf.disable_v2_behavior()
 def main():
     a = tf.get_variable("a", initializer=100.0)
     b = tf.get_variable("b", initializer=20.0)
-    refused = tf.get_variable("refused", shape=[], dtype=tf.int32, initializer=tf.zeros_initializer())
+    refused = tf.get_variable(
+        "refused", shape=[], dtype=tf.int32, initializer=tf.zeros_initializer()
+    )
     amount = tf.placeholder(tf.float32, shape=[])
 
     def transfer():

@@ -1,4 +1,5 @@
 """Beam search over a small Markov model: top_k, gathers and a TensorArray of back pointers in a loop."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -22,14 +23,18 @@ def main():
     arrays = [tf.TensorArray(tf.int32, size=STEPS, element_shape=[WIDTH]) for _ in range(2)]
     start = tf.where(tf.equal(tf.range(WIDTH), 0), tf.zeros([WIDTH]), tf.fill([WIDTH], -1e9))
     _, scores, _, parents, words = tf.while_loop(
-        lambda t, *_: t < STEPS, step, [0, start, tf.fill([WIDTH], first), *arrays])
+        lambda t, *_: t < STEPS, step, [0, start, tf.fill([WIDTH], first), *arrays]
+    )
     parents, words = parents.stack(), words.stack()
 
     def back(t, beam, path):
         return t - 1, parents[t, beam], path.write(t, words[t, beam])
 
-    _, _, path = tf.while_loop(lambda t, *_: t >= 0, back,
-                               [STEPS - 1, tf.constant(0), tf.TensorArray(tf.int32, size=STEPS)])
+    _, _, path = tf.while_loop(
+        lambda t, *_: t >= 0,
+        back,
+        [STEPS - 1, tf.constant(0), tf.TensorArray(tf.int32, size=STEPS)],
+    )
     best = path.stack()
     with tf.Session() as sess:
         out = {}

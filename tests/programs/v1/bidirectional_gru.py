@@ -1,4 +1,5 @@
 """A bidirectional GRU that sums up a sequence, read to its own length from both sides."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -21,16 +22,22 @@ def main():
         return tf.constant(weights(tuple(shape)))
 
     forward = tf.nn.rnn_cell.GRUCell(3, kernel_initializer=start)
-    backward = tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(3, kernel_initializer=start),
-                                             output_keep_prob=1.0)
-    outputs, states = tf.nn.bidirectional_dynamic_rnn(forward, backward, x, sequence_length=lengths,
-                                                      dtype=tf.float32)
+    backward = tf.nn.rnn_cell.DropoutWrapper(
+        tf.nn.rnn_cell.GRUCell(3, kernel_initializer=start), output_keep_prob=1.0
+    )
+    outputs, states = tf.nn.bidirectional_dynamic_rnn(
+        forward, backward, x, sequence_length=lengths, dtype=tf.float32
+    )
     joined = tf.concat(outputs, 2)
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         j, (f, b) = sess.run([joined, states], {x: DATA, lengths: LENGTHS})
-    return {"joined": j, "forward": f, "backward": b,
-            "names": [v.name for v in tf.trainable_variables()]}
+    return {
+        "joined": j,
+        "forward": f,
+        "backward": b,
+        "names": [v.name for v in tf.trainable_variables()],
+    }
 
 
 def sigmoid(v):
@@ -57,7 +64,15 @@ def turned(data):
 def expected():
     f, last_f = gru(DATA, LENGTHS)
     b, last_b = gru(turned(DATA), LENGTHS)
-    names = [f"bidirectional_rnn/{side}/gru_cell/{part}/{what}:0" for side in ("fw", "bw")
-             for part in ("gates", "candidate") for what in ("kernel", "bias")]
-    return {"joined": np.concatenate([f, turned(b)], 2), "forward": last_f, "backward": last_b,
-            "names": names}
+    names = [
+        f"bidirectional_rnn/{side}/gru_cell/{part}/{what}:0"
+        for side in ("fw", "bw")
+        for part in ("gates", "candidate")
+        for what in ("kernel", "bias")
+    ]
+    return {
+        "joined": np.concatenate([f, turned(b)], 2),
+        "forward": last_f,
+        "backward": last_b,
+        "names": names,
+    }

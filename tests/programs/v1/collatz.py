@@ -1,4 +1,5 @@
 """The Collatz sequence of many numbers: a loop with a conditional in it."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_eager_execution()
@@ -12,9 +13,11 @@ def main():
         return n, steps + 1, tf.maximum(peak, n)
 
     n, steps, peak = tf.while_loop(
-        lambda n, steps, peak: n > 1, body, [start, tf.constant(0), start])
-    capped = tf.while_loop(lambda n, steps, peak: n > 1, body, [start, tf.constant(0), start],
-                           maximum_iterations=10)
+        lambda n, steps, peak: n > 1, body, [start, tf.constant(0), start]
+    )
+    capped = tf.while_loop(
+        lambda n, steps, peak: n > 1, body, [start, tf.constant(0), start], maximum_iterations=10
+    )
     out = {}
     with tf.Session() as sess:
         for number in (1, 6, 7, 27, 97):

@@ -1,4 +1,5 @@
 """Gradients that a program gives itself, stops, weighs or adds up in its own way."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -9,6 +10,7 @@ tf.disable_v2_behavior()
 def clipped_identity(x):
     def grad(dy):
         return tf.clip_by_value(dy, -1.0, 1.0)
+
     return tf.identity(x), grad
 
 
@@ -18,6 +20,7 @@ def log1pexp(x):
 
     def grad(dy):
         return dy * (1 - 1 / (1 + e))
+
     return tf.log(1 + e) if hasattr(tf, "log") else tf.math.log(1 + e), grad
 
 
@@ -28,16 +31,22 @@ def main():
     a = x * 2.0
     b = a * x
     c = tf.stop_gradient(a) * x
-    looped = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, clipped_identity(v) * 2.0), [0, x])[1]
+    looped = tf.while_loop(
+        lambda i, v: i < 3, lambda i, v: (i + 1, clipped_identity(v) * 2.0), [0, x]
+    )[1]
     fetches = {
         "clipped": tf.gradients(y, x)[0],
         "stable": tf.gradients(big, x)[0],
         "stop_gradient": tf.gradients(c, x)[0],
         "stop_gradients": tf.gradients(b, [x], stop_gradients=[a])[0],
         "weighted": tf.gradients([b, c], x, grad_ys=[tf.ones_like(b), 10.0 * tf.ones_like(c)])[0],
-        "zero": tf.gradients(tf.constant(1.0), x, unconnected_gradients=tf.UnconnectedGradients.ZERO)[0],
+        "zero": tf.gradients(
+            tf.constant(1.0), x, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        )[0],
         "loop": tf.gradients(looped, x)[0],
-        "added": tf.gradients(b + c, x, aggregation_method=tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)[0],
+        "added": tf.gradients(
+            b + c, x, aggregation_method=tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N
+        )[0],
     }
     with tf.Session() as sess:
         out = sess.run(fetches, {x: np.array([0.1, 1.0, 100.0], np.float32)})

@@ -1,4 +1,5 @@
 """A basic RNN over sequences of different lengths, in both layouts of time."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -17,14 +18,21 @@ def main():
     with tf.variable_scope("net", initializer=tf.constant_initializer(KERNEL)):
         outputs, state = tf.nn.dynamic_rnn(cell, x, sequence_length=lengths, dtype=tf.float32)
     with tf.variable_scope("net", reuse=True):
-        by_time, _ = tf.nn.dynamic_rnn(cell, tf.transpose(x, [1, 0, 2]), initial_state=tf.ones([3, 4]),
-                                       time_major=True)
+        by_time, _ = tf.nn.dynamic_rnn(
+            cell, tf.transpose(x, [1, 0, 2]), initial_state=tf.ones([3, 4]), time_major=True
+        )
     slope = tf.gradients(tf.reduce_sum(state), x)[0]
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         o, s, t, g = sess.run([outputs, state, by_time, slope], {x: DATA, lengths: LENGTHS})
-    return {"outputs": o, "state": s, "by_time": t, "names": [v.name for v in tf.global_variables()],
-            "reached": (np.abs(g).sum(axis=2) > 0), "shape": [d.value or -1 for d in outputs.shape]}
+    return {
+        "outputs": o,
+        "state": s,
+        "by_time": t,
+        "names": [v.name for v in tf.global_variables()],
+        "reached": (np.abs(g).sum(axis=2) > 0),
+        "shape": [d.value or -1 for d in outputs.shape],
+    }
 
 
 def expected():
@@ -40,6 +48,11 @@ def expected():
     outputs, state = run(np.zeros((3, 4), np.float32), LENGTHS)
     full, _ = run(np.ones((3, 4), np.float32), np.array([5, 5, 5]))
     reached = np.arange(5)[None, :] < LENGTHS[:, None]
-    return {"outputs": outputs, "state": state, "by_time": full.transpose(1, 0, 2),
-            "names": ["net/rnn/basic_rnn_cell/kernel:0", "net/rnn/basic_rnn_cell/bias:0"],
-            "reached": reached, "shape": [-1, -1, 4]}
+    return {
+        "outputs": outputs,
+        "state": state,
+        "by_time": full.transpose(1, 0, 2),
+        "names": ["net/rnn/basic_rnn_cell/kernel:0", "net/rnn/basic_rnn_cell/bias:0"],
+        "reached": reached,
+        "shape": [-1, -1, 4],
+    }

@@ -1,4 +1,5 @@
 """A graph written out, cut and brought in again twice, with inputs replaced."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_eager_execution()
@@ -21,13 +22,20 @@ def main():
     definition = graph.as_graph_def()
     part = tf.graph_util.extract_sub_graph(definition, ["out"])
     copy = tf.GraphDef.FromString(part.SerializeToString())
-    out = {"part": sorted(node.name for node in copy.node if node.op != "Const"),
-           "ops": [node.op for node in copy.node if node.name in ("x", "y", "out")]}
+    out = {
+        "part": sorted(node.name for node in copy.node if node.op != "Const"),
+        "ops": [node.op for node in copy.node if node.name in ("x", "y", "out")],
+    }
     with tf.Graph().as_default() as target:
         five = tf.constant(5.0)
-        (value,) = tf.import_graph_def(part, input_map={"x": five}, return_elements=["out:0"], name="a")
-        scaled, op = tf.import_graph_def(part, input_map={"x:0": value, "scale": tf.constant(10.0)},
-                                         return_elements=["out:0", "y"])
+        (value,) = tf.import_graph_def(
+            part, input_map={"x": five}, return_elements=["out:0"], name="a"
+        )
+        scaled, op = tf.import_graph_def(
+            part,
+            input_map={"x:0": value, "scale": tf.constant(10.0)},
+            return_elements=["out:0", "y"],
+        )
         tf.import_graph_def(definition, name="")
         with tf.Session() as sess:
             out["values"] = sess.run([value, scaled])

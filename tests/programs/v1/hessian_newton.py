@@ -1,4 +1,5 @@
 """Newton's method for a minimum: hessians, and a linear system solved by a loop of its own."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -7,6 +8,7 @@ tf.disable_eager_execution()
 
 def solve(matrix, rhs):
     """Conjugate gradients: as many steps as there are unknowns."""
+
     def body(i, x, r, p):
         ap = tf.reduce_sum(matrix * p[None, :], axis=1)
         alpha = tf.reduce_sum(r * r) / tf.reduce_sum(p * ap)
@@ -30,6 +32,10 @@ def main():
         first = sess.run(hessian)
         for _ in range(5):
             path.append(sess.run(step))
-        out = {"hessian": first, "path": np.array(path), "value": sess.run(f),
-               "gradient": sess.run(gradient)}
+        out = {
+            "hessian": first,
+            "path": np.array(path),
+            "value": sess.run(f),
+            "gradient": sess.run(gradient),
+        }
     return out

@@ -1,4 +1,5 @@
 """The forward algorithm of a hidden Markov model by scan, and its likelihood's gradient."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -6,7 +7,9 @@ tf.disable_v2_behavior()
 
 
 def main():
-    logits = tf.get_variable("transition", initializer=np.array([[1.0, 0.2], [0.1, 0.8]], np.float32))
+    logits = tf.get_variable(
+        "transition", initializer=np.array([[1.0, 0.2], [0.1, 0.8]], np.float32)
+    )
     emission = tf.constant([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
     observed = tf.placeholder(tf.int32, [None])
     transition = tf.nn.softmax(logits)
@@ -18,7 +21,9 @@ def main():
         total = tf.reduce_sum(alpha)
         return alpha / total, log_p + tf.math.log(total)
 
-    alphas, log_ps = tf.scan(forward, likelihoods, initializer=(tf.constant([0.5, 0.5]), tf.constant(0.0)))
+    alphas, log_ps = tf.scan(
+        forward, likelihoods, initializer=(tf.constant([0.5, 0.5]), tf.constant(0.0))
+    )
     log_p = log_ps[-1]
     train = tf.train.AdamOptimizer(0.1).minimize(-log_p)
     sequence = [0, 0, 1, 2, 2, 2, 1, 0]

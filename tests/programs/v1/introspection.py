@@ -1,4 +1,5 @@
 """What a graph tells about itself: names, types, scopes, devices, collections, neighbours."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_eager_execution()
@@ -37,7 +38,11 @@ def main():
         out["scoped"] = [t.name for t in tf.get_collection("mine", scope="block/inner")]
         out["count"] = len([o for o in graph.get_operations() if o.type == "Const"])
         out["same"] = graph.get_tensor_by_name("block/add:0") == a and a.graph is graph
-        out["unique"] = [graph.unique_name("x"), graph.unique_name("fresh"), graph.unique_name("fresh")]
+        out["unique"] = [
+            graph.unique_name("x"),
+            graph.unique_name("fresh"),
+            graph.unique_name("fresh"),
+        ]
         out["shapes"] = [str(t.shape) for t in (x, b, c)]
         node = b.op.node_def
         out["node"] = [node.name, node.op, *node.input]

@@ -1,4 +1,5 @@
 """The mistakes that everybody makes once, and the classes of their errors."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -59,8 +60,11 @@ def main():
         "body_fetch": caught(lambda: run(kept[0], {i: 0})),
         "dtype_mismatch": refused(lambda: tf.add(x, i)),
         "shape_mismatch": refused(lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))),
-        "loop_shape": refused(lambda: tf.while_loop(
-            lambda t: tf.size(t) < 9, lambda t: tf.concat([t, t], 0), [tf.ones([1])])),
+        "loop_shape": refused(
+            lambda: tf.while_loop(
+                lambda t: tf.size(t) < 9, lambda t: tf.concat([t, t], 0), [tf.ones([1])]
+            )
+        ),
         "loop_structure": refused(lambda: tf.while_loop(lambda a, b: True, lambda a, b: a, [i, i])),
         "python_bool": refused(lambda: tf.cond(True, lambda: x, lambda: x)),
         "branches": refused(lambda: tf.cond(i > 0, lambda: x, lambda: tf.cast(x, tf.int32))),
@@ -71,7 +75,9 @@ def main():
         "no_session": caught(lambda: x.eval()),
         "initial_value": refused(lambda: tf.Variable(None)),
         "assign_shape": refused(lambda: tf.get_variable("g", [2]).assign([1.0, 2.0, 3.0])),
-        "no_gradient": refused(lambda: tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))),
+        "no_gradient": refused(
+            lambda: tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
+        ),
         "gather": caught(lambda: run(tf.gather(tf.constant([1, 2]), i), {i: 5})),
         "division": caught(lambda: run(tf.constant(1) // i, {i: 0})),
     }

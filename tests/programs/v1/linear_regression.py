@@ -1,4 +1,5 @@
 """Fits a line by gradient descent, feeding all points in every step."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -26,5 +27,9 @@ def main():
             if i % 20 == 0:
                 losses.append(value)
         w_value, b_value = sess.run((w, b))
-    return {"losses": np.array(losses), "w": w_value, "b": b_value,
-            "names": [v.name for v in tf.global_variables()]}
+    return {
+        "losses": np.array(losses),
+        "w": w_value,
+        "b": b_value,
+        "names": [v.name for v in tf.global_variables()],
+    }

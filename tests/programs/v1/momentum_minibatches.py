@@ -1,4 +1,5 @@
 """Logistic regression by momentum on minibatches, with a decaying rate and a global step."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -18,7 +19,9 @@ def main():
         logits = tf.nn.xw_plus_b(x, w, b)
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=t, logits=logits))
     global_step = tf.train.get_or_create_global_step()
-    rate = tf.train.exponential_decay(0.5, global_step, decay_steps=4, decay_rate=0.8, staircase=True)
+    rate = tf.train.exponential_decay(
+        0.5, global_step, decay_steps=4, decay_rate=0.8, staircase=True
+    )
     optimizer = tf.train.MomentumOptimizer(rate, momentum=0.9, use_nesterov=True)
     grads_and_vars = optimizer.compute_gradients(loss)
     clipped = [(tf.clip_by_norm(g, 0.5), v) for g, v in grads_and_vars]
@@ -29,10 +32,18 @@ def main():
         sess.run(tf.global_variables_initializer())
         for epoch in range(3):
             for i in range(0, 96, 16):
-                sess.run(train, {x: data[i:i + 16], t: labels[i:i + 16]})
-        final = sess.run({"w": w, "b": b, "rate": rate, "step": global_step,
-                          "accuracy": accuracy, "slot": optimizer.get_slot(w, "momentum")},
-                         {x: data, t: labels})
+                sess.run(train, {x: data[i : i + 16], t: labels[i : i + 16]})
+        final = sess.run(
+            {
+                "w": w,
+                "b": b,
+                "rate": rate,
+                "step": global_step,
+                "accuracy": accuracy,
+                "slot": optimizer.get_slot(w, "momentum"),
+            },
+            {x: data, t: labels},
+        )
     final["slots"] = optimizer.get_slot_names()
     final["names"] = [v.name for v in tf.global_variables()]
     return final

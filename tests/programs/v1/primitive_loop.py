@@ -1,4 +1,5 @@
 """A loop built by hand of Enter, Merge, Switch, NextIteration and Exit; a conditional of Switch and Merge."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
@@ -28,7 +29,9 @@ def main():
     no, yes = ops.Switch(data=power, pred=flag)
     merged, index = ops.Merge(inputs=[ops.Neg(x=no), ops.Square(x=yes)])
     with tf.Session() as sess:
-        return {"powers": [sess.run(power, {n: k}) for k in (0, 1, 5, 10)],
-                "count": sess.run(count, {n: 6}),
-                "merged": [sess.run([merged, index], {n: 3, flag: f}) for f in (True, False)],
-                "type": merge_i.output.op.type}
+        return {
+            "powers": [sess.run(power, {n: k}) for k in (0, 1, 5, 10)],
+            "count": sess.run(count, {n: 6}),
+            "merged": [sess.run([merged, index], {n: 3, flag: f}) for f in (True, False)],
+            "type": merge_i.output.op.type,
+        }

@@ -1,4 +1,5 @@
 """An environment written in numpy, stepped from inside the graph by py_func."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -13,7 +14,9 @@ def step(position, action):
 def main():
     def act(position, reward, i, done):
         action = tf.cond(position < 1.0, lambda: tf.constant(2), lambda: tf.constant(1))
-        position, gained, done = tf.py_func(step, [position, action], [tf.float32, tf.float32, tf.bool])
+        position, gained, done = tf.py_func(
+            step, [position, action], [tf.float32, tf.float32, tf.bool]
+        )
         position.set_shape([])
         gained.set_shape([])
         done.set_shape([])
@@ -21,8 +24,10 @@ def main():
 
     start = tf.placeholder(tf.float32, [])
     position, reward, steps, _ = tf.while_loop(
-        lambda p, r, i, done: tf.logical_and(i < 20, tf.logical_not(done)), act,
-        [start, 0.0, 0, tf.constant(False)])
+        lambda p, r, i, done: tf.logical_and(i < 20, tf.logical_not(done)),
+        act,
+        [start, 0.0, 0, tf.constant(False)],
+    )
 
     def fails(x):
         raise KeyError("nothing there")

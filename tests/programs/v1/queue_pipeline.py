@@ -1,4 +1,5 @@
 """A producer and a consumer, joined by a queue that holds rows between runs."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 

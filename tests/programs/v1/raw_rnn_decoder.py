@@ -1,4 +1,5 @@
 """A decoder that feeds itself: raw_rnn gives each step's best symbol to the next, until it says stop."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -23,8 +24,9 @@ def main():
             logits = tf.matmul(output, OUT)
             symbol = tf.argmax(logits, axis=1, output_type=tf.int32)
             next_state, emit, path = state, logits, loop_state.write(time - 1, symbol)
-        finished = tf.logical_or(time >= LIMIT, tf.equal(symbol, 0) if output is not None else
-                                 tf.zeros([2], tf.bool))
+        finished = tf.logical_or(
+            time >= LIMIT, tf.equal(symbol, 0) if output is not None else tf.zeros([2], tf.bool)
+        )
         return finished, tf.gather(TABLE, symbol), next_state, emit, path
 
     with tf.variable_scope("decoder", initializer=tf.constant_initializer(KERNEL)):
@@ -49,5 +51,8 @@ def expected():
         logits.append(np.where(finished[:, None], 0, emit))
         h = np.where(finished[:, None], h, new)
         finished = finished | (symbol == 0) | (time >= LIMIT)
-    return {"logits": np.stack(logits).astype(np.float32), "state": h.astype(np.float32),
-            "path": np.stack(path)}
+    return {
+        "logits": np.stack(logits).astype(np.float32),
+        "state": h.astype(np.float32),
+        "path": np.stack(path),
+    }

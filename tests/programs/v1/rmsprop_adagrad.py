@@ -1,4 +1,5 @@
 """The valley of Rosenbrock's function, descended by three optimizers at once."""
+
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
@@ -10,7 +11,8 @@ def main():
         "rmsprop": tf.train.RMSPropOptimizer(0.01, decay=0.8, momentum=0.5),
         "centered": tf.train.RMSPropOptimizer(0.01, centered=True),
         "adagrad": tf.train.AdagradOptimizer(0.3, initial_accumulator_value=0.2),
-        "adam": tf.train.AdamOptimizer(learning_rate=0.1, epsilon=1e-4)}
+        "adam": tf.train.AdamOptimizer(learning_rate=0.1, epsilon=1e-4),
+    }
     points, steps = {}, []
     for name, optimizer in optimizers.items():
         with tf.variable_scope(name):

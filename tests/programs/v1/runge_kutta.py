@@ -1,4 +1,5 @@
 """A pendulum integrated by Runge and Kutta, and its length fitted through the loop of steps."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -31,7 +32,9 @@ def main():
         out["state"] = sess.run(state)
         out["slope"] = sess.run(slope)
         out["short"] = sess.run(state, {steps: 3, angle: 0.1})
-        out["lengths"] = np.array([sess.run([train, length])[1] * 0 + sess.run(length) for _ in range(5)])
+        out["lengths"] = np.array(
+            [sess.run([train, length])[1] * 0 + sess.run(length) for _ in range(5)]
+        )
         out["loss"] = sess.run(loss)
     return out
 

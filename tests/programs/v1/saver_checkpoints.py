@@ -1,4 +1,5 @@
 """Saving in the middle of training, and going on from there in another session."""
+
 import os
 import tempfile
 
@@ -11,7 +12,9 @@ tf.disable_eager_execution()
 def main():
     w = tf.get_variable("w", initializer=[1.0, 2.0])
     count = tf.get_variable("count", initializer=0, trainable=False)
-    train = tf.group(tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(w * w)), tf.assign_add(count, 1))
+    train = tf.group(
+        tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(w * w)), tf.assign_add(count, 1)
+    )
     saver = tf.train.Saver(max_to_keep=2)
     only_w = tf.train.Saver({"w": w})
     out = {}

@@ -1,4 +1,5 @@
 """Fetches of every structure, feeds of any tensor, callables, default sessions."""
+
 import collections
 
 import numpy as np
@@ -17,8 +18,10 @@ def main():
     with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as sess:
         sess.run(tf.global_variables_initializer())
         feed = {x: [1.0, 2.0, 3.0]}
-        result = sess.run({"point": Point(x=total, y=[doubled, (v,)]), "name": "doubled:0",
-                           "op": v.initializer}, feed)
+        result = sess.run(
+            {"point": Point(x=total, y=[doubled, (v,)]), "name": "doubled:0", "op": v.initializer},
+            feed,
+        )
         out["point"] = result["point"].x
         out["type"] = type(result["point"]).__name__
         out["nested"] = result["point"].y[1][0]

@@ -1,4 +1,5 @@
 """Two LSTM layers, one with peepholes and a projection, over a list of steps and over a tensor."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -18,8 +19,10 @@ def initializer(shape, dtype=None, partition_info=None):
 
 def main():
     x = tf.placeholder(tf.float32, [2, 4, 3])
-    cells = [tf.nn.rnn_cell.BasicLSTMCell(3, forget_bias=0.5),
-             tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True, num_proj=2, cell_clip=0.7, forget_bias=1.0)]
+    cells = [
+        tf.nn.rnn_cell.BasicLSTMCell(3, forget_bias=0.5),
+        tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True, num_proj=2, cell_clip=0.7, forget_bias=1.0),
+    ]
     multi = tf.nn.rnn_cell.MultiRNNCell(cells)
     with tf.variable_scope("stack", initializer=initializer) as scope:
         steps, last = tf.nn.static_rnn(multi, tf.unstack(x, axis=1), dtype=tf.float32, scope=scope)
@@ -28,8 +31,16 @@ def main():
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         a, b, c, d = sess.run([steps, outputs, last, state], {x: DATA})
-    return {"steps": np.stack(a, 1), "outputs": b, "c0": c[0].c, "h0": c[0].h, "c1": d[1].c, "h1": d[1].h,
-            "type": type(c[0]).__name__, "names": [v.name for v in tf.trainable_variables()]}
+    return {
+        "steps": np.stack(a, 1),
+        "outputs": b,
+        "c0": c[0].c,
+        "h0": c[0].h,
+        "c1": d[1].c,
+        "h1": d[1].h,
+        "type": type(c[0]).__name__,
+        "names": [v.name for v in tf.trainable_variables()],
+    }
 
 
 def sigmoid(v):
@@ -52,8 +63,27 @@ def expected():
         h1 = (sigmoid(o + peep * c1) * np.tanh(c1)) @ project
         outputs.append(h1)
     outputs = np.stack(outputs, 1).astype(np.float32)
-    one, two = "stack/multi_rnn_cell/cell_0/basic_lstm_cell/", "stack/multi_rnn_cell/cell_1/lstm_cell/"
-    names = [one + "kernel:0", one + "bias:0", two + "kernel:0", two + "bias:0", two + "w_f_diag:0",
-             two + "w_i_diag:0", two + "w_o_diag:0", two + "projection/kernel:0"]
-    return {"steps": outputs, "outputs": outputs, "c0": c0, "h0": h0, "c1": c1, "h1": h1.astype(np.float32),
-            "type": "LSTMStateTuple", "names": names}
+    one, two = (
+        "stack/multi_rnn_cell/cell_0/basic_lstm_cell/",
+        "stack/multi_rnn_cell/cell_1/lstm_cell/",
+    )
+    names = [
+        one + "kernel:0",
+        one + "bias:0",
+        two + "kernel:0",
+        two + "bias:0",
+        two + "w_f_diag:0",
+        two + "w_i_diag:0",
+        two + "w_o_diag:0",
+        two + "projection/kernel:0",
+    ]
+    return {
+        "steps": outputs,
+        "outputs": outputs,
+        "c0": c0,
+        "h0": h0,
+        "c1": c1,
+        "h1": h1.astype(np.float32),
+        "type": "LSTMStateTuple",
+        "names": names,
+    }

@@ -1,4 +1,5 @@
 """Two graphs, three sessions: each has its own state; one hands values to the other."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 

@@ -1,4 +1,5 @@
 """Variable scopes: sharing, reuse, custom getters, and what is refused."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -42,6 +43,8 @@ def main():
     out["blocks"] = [one.name, two.name]
     out["all"] = [v.name for v in tf.global_variables()]
     out["trainable"] = [v.op.name for v in tf.trainable_variables()]
-    out["scoped"] = [v.name for v in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope="tower/inner")]
+    out["scoped"] = [
+        v.name for v in tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope="tower/inner")
+    ]
     out["errors"] = errors
     return out

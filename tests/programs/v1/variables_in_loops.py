@@ -1,4 +1,5 @@
 """Variables that a loop reads and writes, ordered by control dependencies."""
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 
@@ -25,8 +26,9 @@ def main():
             value = total.read_value()
         return i + 1, value < 5.0
 
-    halvings, _ = tf.while_loop(lambda i, done: tf.logical_not(done), until, [0, tf.constant(False)],
-                                parallel_iterations=1)
+    halvings, _ = tf.while_loop(
+        lambda i, done: tf.logical_not(done), until, [0, tf.constant(False)], parallel_iterations=1
+    )
     out = {}
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())

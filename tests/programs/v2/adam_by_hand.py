@@ -23,7 +23,7 @@ def minimise(count, rate=0.05, b1=0.9, b2=0.99, epsilon=1e-8):
         t = tf.cast(steps, tf.float32)
         m.assign(b1 * m + (1.0 - b1) * g)
         v.assign(b2 * v + (1.0 - b2) * tf.square(g))
-        corrected = tf.sqrt(1.0 - b2 ** t) / (1.0 - b1 ** t)
+        corrected = tf.sqrt(1.0 - b2**t) / (1.0 - b1**t)
         position.assign_sub(rate * corrected * m / (tf.sqrt(v) + epsilon))
         history = history.write(i, loss)
     return history.stack()
@@ -32,8 +32,13 @@ def minimise(count, rate=0.05, b1=0.9, b2=0.99, epsilon=1e-8):
 def main():
     first = minimise(tf.constant(20))
     second = minimise(tf.constant(30), rate=0.02)
-    return {"first": first, "second": second[::5], "position": position.numpy(), "steps": steps.numpy(),
-            "hessian": hessian()}
+    return {
+        "first": first,
+        "second": second[::5],
+        "position": position.numpy(),
+        "steps": steps.numpy(),
+        "hessian": hessian(),
+    }
 
 
 def hessian():

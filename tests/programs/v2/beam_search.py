@@ -1,7 +1,6 @@
 """Beam search over a fixed table of transitions, as one loop of the graph."""
 
 import numpy as np
-
 import tensorflow as tf
 
 VOCABULARY, BEAMS, STEPS, END = 6, 3, 8, 0

@@ -1,7 +1,6 @@
 """A GRU in both directions over masked sequences, trained for a few steps."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(17)
@@ -26,6 +25,7 @@ class GRU(tf.Module):
             z, r = tf.split(tf.sigmoid(tf.concat([x, h], 1) @ self.gates), 2, axis=1)
             c = tf.tanh(tf.concat([x, r * h], 1) @ self.candidate)
             return tf.where(m[:, None], z * h + (1.0 - z) * c, h)
+
         start = tf.zeros([tf.shape(inputs)[1], H])
         return tf.scan(step, (inputs, mask), initializer=start)[-1]
 
@@ -53,5 +53,9 @@ def main():
         for v, g in zip(variables, gradients):
             v.assign_sub(0.5 * g)
         losses.append(loss.numpy())
-    return {"losses": losses, "norm": norm, "count": len(variables),
-            "sum": tf.add_n([tf.reduce_sum(v) for v in variables])}
+    return {
+        "losses": losses,
+        "norm": norm,
+        "count": len(variables),
+        "sum": tf.add_n([tf.reduce_sum(v) for v in variables]),
+    }

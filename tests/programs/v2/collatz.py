@@ -32,5 +32,11 @@ def survey(limit):
 def main():
     steps, peak = collatz(tf.constant(27))
     lengths, best, best_start = survey(tf.constant(100))
-    return {"steps": steps, "peak": peak, "lengths": lengths, "best": best,
-            "best_start": best_start, "type": str(lengths.dtype.name)}
+    return {
+        "steps": steps,
+        "peak": peak,
+        "lengths": lengths,
+        "best": best,
+        "best_start": best_start,
+        "type": str(lengths.dtype.name),
+    }

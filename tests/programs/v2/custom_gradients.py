@@ -7,6 +7,7 @@ import tensorflow as tf
 def clip_gradient(x):
     def grad(dy):
         return tf.clip_by_value(dy, -0.5, 0.5)
+
     return tf.identity(x), grad
 
 
@@ -16,6 +17,7 @@ def log1pexp(x):
 
     def grad(upstream):
         return upstream * (1 - 1 / (1 + e))
+
     return tf.math.log(1 + e), grad
 
 
@@ -23,6 +25,7 @@ def log1pexp(x):
 def scaled(x, y):
     def grad(dz, dw):
         return dz * y + dw, dz * x
+
     return (x * y, x + 1.0), grad
 
 
@@ -33,6 +36,7 @@ v = tf.Variable([1.0, 2.0])
 def with_variable(x):
     def grad(dy, variables=None):
         return dy * 10.0, [tf.constant([7.0, 8.0]) * tf.reduce_sum(dy)]
+
     return x * v, grad
 
 
@@ -68,4 +72,11 @@ def main():
         tape.watch(z)
         y = with_variable(z)
     dz, dv = tape.gradient(y, [z, v])
-    return {"stable": stable, "clipped": clipped, "both": both, "through": through, "dz": dz, "dv": dv}
+    return {
+        "stable": stable,
+        "clipped": clipped,
+        "both": both,
+        "through": through,
+        "dz": dz,
+        "dv": dv,
+    }

@@ -66,7 +66,16 @@ def main():
     few_mean, few_variance = statistics(dataset.filter(lambda x: x > 40.0))
     found, position = first_above(dataset, tf.constant(200.0))
     total, longest = pairs()
-    return {"mean": mean, "variance": variance, "few_mean": few_mean, "few_variance": few_variance,
-            "found": found, "position": position, "triangle": triangle(tf.constant(6, tf.int64)),
-            "total": total, "longest": longest, "weight": train(dataset),
-            "reduced": dataset.reduce(tf.constant(0.0), lambda a, b: a + b)}
+    return {
+        "mean": mean,
+        "variance": variance,
+        "few_mean": few_mean,
+        "few_variance": few_variance,
+        "found": found,
+        "position": position,
+        "triangle": triangle(tf.constant(6, tf.int64)),
+        "total": total,
+        "longest": longest,
+        "weight": train(dataset),
+        "reduced": dataset.reduce(tf.constant(0.0), lambda a, b: a + b),
+    }

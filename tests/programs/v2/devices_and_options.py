@@ -4,7 +4,8 @@ import tensorflow as tf
 
 cpus = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(
-    cpus[0], [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()])
+    cpus[0], [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()]
+)
 
 
 @tf.function(jit_compile=False, reduce_retracing=True, autograph=False)
@@ -35,8 +36,16 @@ def main():
     noted(tf.constant(3))
     noted(tf.constant(4))
     tf.config.run_functions_eagerly(False)
-    return {"devices": len(logical), "types": [d.device_type for d in logical],
-            "names": [d.name for d in logical], "physical": [cpus[0].name, cpus[0].device_type],
-            "gpus": len(tf.config.list_physical_devices("GPU")),
-            "result": result, "eager": tf.executing_eagerly(), "traced": traced, "after": len(ran),
-            "eagerly": eagerly, "threads": tf.config.threading.get_inter_op_parallelism_threads()}
+    return {
+        "devices": len(logical),
+        "types": [d.device_type for d in logical],
+        "names": [d.name for d in logical],
+        "physical": [cpus[0].name, cpus[0].device_type],
+        "gpus": len(tf.config.list_physical_devices("GPU")),
+        "result": result,
+        "eager": tf.executing_eagerly(),
+        "traced": traced,
+        "after": len(ran),
+        "eagerly": eagerly,
+        "threads": tf.config.threading.get_inter_op_parallelism_threads(),
+    }

@@ -37,7 +37,8 @@ def grow(n):
     x = tf.constant([1])
     for i in tf.range(n):
         tf.autograph.experimental.set_loop_options(
-            shape_invariants=[(x, tf.TensorShape([None]))], maximum_iterations=4)
+            shape_invariants=[(x, tf.TensorShape([None]))], maximum_iterations=4
+        )
         x = tf.concat([x, [i]], axis=0)
     return x
 
@@ -64,7 +65,12 @@ def main():
     converted = tf.autograph.to_graph(plain)
     primes = tf.function(lambda n: tf.map_fn(prime, tf.range(n), fn_output_signature=tf.bool))
     chain = tf.function(lambda x: 1 if 0 < x < 10 and not x == 5 else 0)
-    return {"found": find(matrix, 6), "missing": find(matrix, 99), "product": odd_products(10),
-            "grown": grow(tf.constant(9)), "converted": tf.function(converted)(tf.constant(-3)),
-            "primes": tf.where(primes(tf.constant(30)))[:, 0],
-            "chain": [int(chain(tf.constant(v))) for v in (5, 6, 20)]}
+    return {
+        "found": find(matrix, 6),
+        "missing": find(matrix, 99),
+        "product": odd_products(10),
+        "grown": grow(tf.constant(9)),
+        "converted": tf.function(converted)(tf.constant(-3)),
+        "primes": tf.where(primes(tf.constant(30)))[:, 0],
+        "chain": [int(chain(tf.constant(v))) for v in (5, 6, 20)],
+    }

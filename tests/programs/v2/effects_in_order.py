@@ -50,5 +50,12 @@ def main():
             lifted = tf.executing_eagerly()
         return tf.constant([lifted, tf.executing_eagerly()])
 
-    return {"y": y, "both": [int(b) for b in both], "log": log.numpy()[:5], "at": int(at) >= 5,
-            "failed": failed, "eager": eager, "inside": inside()}
+    return {
+        "y": y,
+        "both": [int(b) for b in both],
+        "log": log.numpy()[:5],
+        "at": int(at) >= 5,
+        "failed": failed,
+        "eager": eager,
+        "inside": inside(),
+    }

@@ -1,7 +1,6 @@
 """Embeddings: sparse gradients, as they come, through functions and branches, into updates."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(7)
@@ -44,6 +43,15 @@ def main():
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.reduce_sum(tf.gather(x, [0, 0, 4]) * [[1.0], [2.0], [3.0]])
-    return {"loss": loss, "kind": kind, "dense": dense, "half": half.values, "indices": half.indices,
-            "picked": picked.values, "table": table.numpy(), "norm": norm(half),
-            "spec": type(spec).__name__, "dx": tf.convert_to_tensor(tape.gradient(y, x))}
+    return {
+        "loss": loss,
+        "kind": kind,
+        "dense": dense,
+        "half": half.values,
+        "indices": half.indices,
+        "picked": picked.values,
+        "table": table.numpy(),
+        "norm": norm(half),
+        "spec": type(spec).__name__,
+        "dx": tf.convert_to_tensor(tape.gradient(y, x)),
+    }

@@ -21,8 +21,12 @@ def checked(x):
 
 @tf.function
 def changes_shape(x):
-    return tf.while_loop(lambda v: tf.size(v) < 10, lambda v: tf.concat([v, v], 0), [x],
-                         shape_invariants=[tf.TensorShape([2])])
+    return tf.while_loop(
+        lambda v: tf.size(v) < 10,
+        lambda v: tf.concat([v, v], 0),
+        [x],
+        shape_invariants=[tf.TensorShape([2])],
+    )
 
 
 @tf.function
@@ -57,7 +61,9 @@ def main():
         "matmul": caught(invalid, tf.matmul, tf.ones([2, 3]), tf.ones([2, 3])),
         "add_shapes": caught(invalid, tf.add, tf.ones([2]), tf.ones([3])),
         "add_dtypes": caught(invalid, lambda: tf.constant(1) + tf.constant(1.0)),
-        "traced_dtypes": caught(TypeError, tf.function(lambda x: x + tf.constant(1.0)), tf.constant(1)),
+        "traced_dtypes": caught(
+            TypeError, tf.function(lambda x: x + tf.constant(1.0)), tf.constant(1)
+        ),
         "loop_shape": caught(ValueError, changes_shape, tf.constant([1, 2])),
         "loop_dtype": caught(TypeError, changes_dtype, tf.constant([1, 2])),
         "undefined": caught(ValueError, undefined, tf.constant(True)),
@@ -78,8 +84,12 @@ def main():
         "division": caught(invalid, lambda: tf.constant(1) // tf.constant(0)),
         "array": caught(tf.errors.OutOfRangeError, lambda: tf.TensorArray(tf.int32, 2).read(3)),
     }
-    return {"fine": fine, **found, "code": tf.errors.InvalidArgumentError(None, None, "m").error_code,
-            "message": tf.errors.OutOfRangeError(None, None, "m").message}
+    return {
+        "fine": fine,
+        **found,
+        "code": tf.errors.InvalidArgumentError(None, None, "m").error_code,
+        "message": tf.errors.OutOfRangeError(None, None, "m").message,
+    }
 
 
 def used_up_tape():

@@ -1,7 +1,6 @@
 """More errors that programs catch: of control flow, functions, structures and single operations."""
 
 import numpy as np
-
 import tensorflow as tf
 
 INVALID = tf.errors.InvalidArgumentError
@@ -49,6 +48,7 @@ def wrong_gradient():
     @tf.custom_gradient
     def f(a, b):
         return a * b, lambda dy: (dy, dy, dy)
+
     a = tf.Variable(1.0)
     with tf.GradientTape() as tape:
         y = f(a, a * 2.0)
@@ -59,31 +59,50 @@ def main():
     tf.function(leak)(x)
     loop = tf.while_loop
     found = {
-        "cond_dtypes": caught(TypeError, traced, lambda p: tf.cond(p > 0, lambda: 1, lambda: 2.0), i),
-        "cond_keys": caught(TypeError, traced, lambda p: tf.cond(
-            p > 0, lambda: {"a": p}, lambda: {"b": p}), i),
+        "cond_dtypes": caught(
+            TypeError, traced, lambda p: tf.cond(p > 0, lambda: 1, lambda: 2.0), i
+        ),
+        "cond_keys": caught(
+            TypeError, traced, lambda p: tf.cond(p > 0, lambda: {"a": p}, lambda: {"b": p}), i
+        ),
         "cond_none": caught(TypeError, traced, lambda p: tf.cond(p > 0, lambda: p), i),
         "case_default": caught(TypeError, traced, lambda p: tf.case([(p > 0, 3)]), i),
-        "switch_keys": caught(ValueError, traced, lambda p: tf.switch_case(
-            p, {0: lambda: p, 5: lambda: p}), i),
-        "while_dtypes": caught(TypeError, traced, lambda n: loop(
-            lambda k: k < n, lambda k: tf.cast(k, tf.float32) + 1.0, [n]), i),
-        "while_vars": caught(ValueError, traced, lambda n: loop(
-            lambda a, b: a < n, lambda a, b: [a + 1], [n, n]), i),
+        "switch_keys": caught(
+            ValueError, traced, lambda p: tf.switch_case(p, {0: lambda: p, 5: lambda: p}), i
+        ),
+        "while_dtypes": caught(
+            TypeError,
+            traced,
+            lambda n: loop(lambda k: k < n, lambda k: tf.cast(k, tf.float32) + 1.0, [n]),
+            i,
+        ),
+        "while_vars": caught(
+            ValueError, traced, lambda n: loop(lambda a, b: a < n, lambda a, b: [a + 1], [n, n]), i
+        ),
         "if_branches": caught((TypeError, ValueError), traced, if_of_two_kinds, i),
         "loop_kind": caught((TypeError, ValueError), traced, loop_of_two_kinds, i),
         "leaked": caught(TypeError, traced, use_leaked, x),
-        "python_if": caught(TypeError, tf.function(lambda v: 1 if v > 0 else 2, autograph=False), i),
-        "python_for": caught(TypeError, tf.function(lambda v: list(v), autograph=False,
-                                                    input_signature=[tf.TensorSpec([None])]), x),
+        "python_if": caught(
+            TypeError, tf.function(lambda v: 1 if v > 0 else 2, autograph=False), i
+        ),
+        "python_for": caught(
+            TypeError,
+            tf.function(
+                lambda v: list(v), autograph=False, input_signature=[tf.TensorSpec([None])]
+            ),
+            x,
+        ),
         "variables_again": caught(ValueError, lambda: (makes_variables(x), makes_variables(x[:1]))),
         "arguments": caught(TypeError, signed),
         "signature": caught(TypeError, signed, tf.constant([1, 2])),
         "array_dtype": caught(INVALID, lambda: tf.TensorArray(tf.float32, 2).write(0, i)),
-        "array_shape": caught(ValueError, lambda: tf.TensorArray(
-            tf.float32, 2, element_shape=[3]).write(0, x)),
+        "array_shape": caught(
+            ValueError, lambda: tf.TensorArray(tf.float32, 2, element_shape=[3]).write(0, x)
+        ),
         "array_twice": caught(INVALID, read_twice),
-        "array_index": caught(tf.errors.OutOfRangeError, lambda: tf.TensorArray(tf.float32, 2).write(5, 1.0)),
+        "array_index": caught(
+            tf.errors.OutOfRangeError, lambda: tf.TensorArray(tf.float32, 2).write(5, 1.0)
+        ),
         "gradient_count": caught(ValueError, wrong_gradient),
         "nest_length": caught(ValueError, tf.nest.map_structure, lambda a, b: a, [1, 2], [1]),
         "nest_type": caught(TypeError, tf.nest.assert_same_structure, [1], (1,)),
@@ -120,15 +139,20 @@ def main():
         "less": caught(INVALID, tf.debugging.assert_less, [1, 5], [2, 3]),
         "type": caught(TypeError, tf.debugging.assert_type, x, tf.int32),
         "scalar": caught(ValueError, tf.debugging.assert_scalar, x),
-        "hash": caught(TypeError, hash, x), "int": caught(TypeError, int, x),
+        "hash": caught(TypeError, hash, x),
+        "int": caught(TypeError, int, x),
         "item": caught(TypeError, assign_item),
-        "slices": caught((ValueError, INVALID), tf.data.Dataset.from_tensor_slices, (x, tf.ones([3]))),
+        "slices": caught(
+            (ValueError, INVALID), tf.data.Dataset.from_tensor_slices, (x, tf.ones([3]))
+        ),
         "scalar_slices": caught(ValueError, tf.data.Dataset.from_tensor_slices, 1),
         "filter": caught(ValueError, lambda: tf.data.Dataset.range(3).filter(lambda v: v)),
         "length": caught(TypeError, lambda: len(tf.data.Dataset.range(3).repeat())),
         "watch": caught((ValueError, TypeError), tf.GradientTape().watch, "a"),
         "recording": caught(ValueError, twice_recording),
-        "numpy": caught((NotImplementedError, AttributeError, TypeError), traced, lambda v: v.numpy(), x),
+        "numpy": caught(
+            (NotImplementedError, AttributeError, TypeError), traced, lambda v: v.numpy(), x
+        ),
         "array": caught((NotImplementedError, TypeError), traced, lambda v: np.asarray(v), x),
         "indices": caught(ValueError, tf.convert_to_tensor, tf.IndexedSlices(x, i)),
         "jacobian": caught(RuntimeError, jacobian_twice),

@@ -33,5 +33,11 @@ def main():
     end, populations = play(board, tf.constant(12))
     block = tf.pad(tf.ones([2, 2], tf.int32), [[1, 1], [1, 1]])
     still, none = play(block, tf.constant(12))
-    return {"end": end, "populations": populations, "still": still, "none": none.shape.as_list(),
-            "corner": end[-2:, ::2], "where": tf.where(end > 0)}
+    return {
+        "end": end,
+        "populations": populations,
+        "still": still,
+        "none": none.shape.as_list(),
+        "corner": end[-2:, ::2],
+        "where": tf.where(end > 0),
+    }

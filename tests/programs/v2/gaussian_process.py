@@ -1,7 +1,6 @@
 """The likelihood of a Gaussian process by Cholesky's decomposition, maximised over its scales."""
 
 import numpy as np
-
 import tensorflow as tf
 
 TOLERANCE = 1e-6
@@ -30,7 +29,7 @@ def negative_log_likelihood():
     k += tf.exp(2.0 * log_noise) * tf.eye(12, dtype=tf.float64)
     l = tf.linalg.cholesky(k)
     z = forward_substitution(l, tf.constant(y))
-    return 0.5 * tf.reduce_sum(z ** 2) + tf.reduce_sum(tf.math.log(tf.linalg.diag_part(l)))
+    return 0.5 * tf.reduce_sum(z**2) + tf.reduce_sum(tf.math.log(tf.linalg.diag_part(l)))
 
 
 def main():
@@ -43,5 +42,10 @@ def main():
         log_noise.assign_sub(0.01 * dn)
         values.append(float(value))
     batch = tf.constant([[[4.0, 2.0], [2.0, 3.0]], [[1.0, 0.5], [0.5, 2.0]]])
-    return {"values": np.array(values), "scale": log_scale.numpy(), "noise": log_noise.numpy(),
-            "gradient": [float(ds), float(dn)], "batch": tf.linalg.cholesky(batch)}
+    return {
+        "values": np.array(values),
+        "scale": log_scale.numpy(),
+        "noise": log_noise.numpy(),
+        "gradient": [float(ds), float(dn)],
+        "batch": tf.linalg.cholesky(batch),
+    }

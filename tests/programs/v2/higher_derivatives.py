@@ -25,7 +25,7 @@ def main():
     v = tf.Variable([1.0, 2.0, 3.0])
     with tf.GradientTape(persistent=True) as tape:
         with tf.GradientTape() as inner:
-            z = tf.reduce_sum(v ** 3) + v[0] * v[1]
+            z = tf.reduce_sum(v**3) + v[0] * v[1]
         dz = inner.gradient(z, v)
     hessian = tape.jacobian(dz, v)
     m = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -45,7 +45,17 @@ def main():
         blind.watch(x)
         r = x * v[0]
     nothing = blind.gradient(r, v) is None
-    return {"y": y, "d1": d1, "d2": d2, "d3": d3, "dz": dz, "hessian": hessian,
-            "batch": batch.batch_jacobian(w, m), "missing": missing[1], "present": missing[0],
-            "forward": forward.jvp(y2), "nothing": nothing,
-            "weighted": weighted.gradient(q, m, output_gradients=tf.constant([[1.0, 0.0], [0.0, 2.0]]))}
+    return {
+        "y": y,
+        "d1": d1,
+        "d2": d2,
+        "d3": d3,
+        "dz": dz,
+        "hessian": hessian,
+        "batch": batch.batch_jacobian(w, m),
+        "missing": missing[1],
+        "present": missing[0],
+        "forward": forward.jvp(y2),
+        "nothing": nothing,
+        "weighted": weighted.gradient(q, m, output_gradients=tf.constant([[1.0, 0.0], [0.0, 2.0]])),
+    }

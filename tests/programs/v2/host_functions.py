@@ -1,7 +1,6 @@
 """Python called from graphs: in loops, in datasets, with gradients and with exceptions."""
 
 import numpy as np
-
 import tensorflow as tf
 
 seen = []
@@ -23,7 +22,7 @@ def record(n):
 
 @tf.function
 def cube(x):
-    return tf.py_function(lambda t: t ** 3, [x], tf.float32)
+    return tf.py_function(lambda t: t**3, [x], tf.float32)
 
 
 def strange(x):
@@ -45,7 +44,8 @@ def main():
         y = cube(x) * 2.0
     gradient = tape.gradient(y, x)
     data = tf.data.Dataset.range(4).map(
-        lambda i: tf.py_function(lambda j: j * j + 1, [i], tf.int64))
+        lambda i: tf.py_function(lambda j: j * j + 1, [i], tf.int64)
+    )
     caught = ""
     try:
         call_strange(tf.constant(3))
@@ -53,6 +53,14 @@ def main():
         caught = type(error).__name__
         message = "too large" in str(error)
     several = tf.py_function(lambda a, b: (a + b, a - b), [5, 3], [tf.int32, tf.int32])
-    return {"final": final, "seen": np.array(seen), "y": y, "gradient": gradient,
-            "data": [int(v) for v in data], "caught": caught, "message": message,
-            "several": [int(v) for v in several], "fine": call_strange(tf.constant(1))}
+    return {
+        "final": final,
+        "seen": np.array(seen),
+        "y": y,
+        "gradient": gradient,
+        "data": [int(v) for v in data],
+        "caught": caught,
+        "message": message,
+        "several": [int(v) for v in several],
+        "fine": call_strange(tf.constant(1)),
+    }

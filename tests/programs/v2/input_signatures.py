@@ -1,14 +1,17 @@
 """How often functions are traced, what their concrete functions say, and what signatures refuse."""
 
 import numpy as np
-
 import tensorflow as tf
 
 traces = []
 
 
-@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x"),
-                              tf.TensorSpec([], tf.int32, name="n")])
+@tf.function(
+    input_signature=[
+        tf.TensorSpec([None, 2], tf.float32, name="x"),
+        tf.TensorSpec([], tf.int32, name="n"),
+    ]
+)
 def powers(x, n):
     traces.append("powers")
     y = tf.ones_like(x)
@@ -47,10 +50,20 @@ def main():
     by_value(tf.constant(5.0), 2)
     by_value(tf.constant(5.0), 3)
     exact = by_value.get_concrete_function(tf.TensorSpec([4], tf.float32), 7)
-    return {"power": result["power"], "sum": result["sum"], "again": again["sum"],
-            "refused": refused, "names": [spec.name for spec in args], "kwargs": len(kwargs),
-            "batch": [s[0] is None for s in shapes if s], "direct": direct["power"],
-            "powers": traces.count("powers"), "loose": traces.count("loose"),
-            "by_value": traces.count("by_value"), "exact": exact(tf.ones([4])),
-            "outputs": concrete.structured_outputs["power"].shape.as_list()[1],
-            "inputs": len(concrete.inputs), "captured": len(concrete.captured_inputs)}
+    return {
+        "power": result["power"],
+        "sum": result["sum"],
+        "again": again["sum"],
+        "refused": refused,
+        "names": [spec.name for spec in args],
+        "kwargs": len(kwargs),
+        "batch": [s[0] is None for s in shapes if s],
+        "direct": direct["power"],
+        "powers": traces.count("powers"),
+        "loose": traces.count("loose"),
+        "by_value": traces.count("by_value"),
+        "exact": exact(tf.ones([4])),
+        "outputs": concrete.structured_outputs["power"].shape.as_list()[1],
+        "inputs": len(concrete.inputs),
+        "captured": len(concrete.captured_inputs),
+    }

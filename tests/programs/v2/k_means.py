@@ -1,7 +1,6 @@
 """Clusters of points, found by a loop that ends when the assignment does not change."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(11)
@@ -31,5 +30,9 @@ def k_means(points, centres):
 def main():
     centres, assignment, rounds = k_means(points, points[:3])
     one_hot = tf.one_hot(assignment, 3)
-    return {"centres": centres, "assignment": assignment, "rounds": rounds,
-            "sizes": tf.reduce_sum(one_hot, axis=0)}
+    return {
+        "centres": centres,
+        "assignment": assignment,
+        "rounds": rounds,
+        "sizes": tf.reduce_sum(one_hot, axis=0),
+    }

@@ -1,7 +1,6 @@
 """A line fitted by gradient descent on batches of a dataset."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(0)
@@ -30,6 +29,11 @@ def main():
         for features, labels in dataset:
             total += float(step(features, labels))
         losses.append(total / 6)
-    return {"w": w.numpy(), "b": b.numpy(), "losses": np.float32(losses),
-            "names": [w.name, b.name], "batches": len(list(dataset)),
-            "cardinality": tf.data.experimental.cardinality(dataset)}
+    return {
+        "w": w.numpy(),
+        "b": b.numpy(),
+        "losses": np.float32(losses),
+        "names": [w.name, b.name],
+        "batches": len(list(dataset)),
+        "cardinality": tf.data.experimental.cardinality(dataset),
+    }

@@ -1,7 +1,6 @@
 """Training in half precision with a loss scale that adapts itself."""
 
 import numpy as np
-
 import tensorflow as tf
 
 TOLERANCE = 2e-3
@@ -9,7 +8,7 @@ rng = np.random.RandomState(13)
 x = tf.constant(rng.randn(32, 4).astype(np.float32))
 y = tf.reduce_sum(x, axis=1, keepdims=True) * 100.0
 w = tf.Variable(tf.zeros([4, 1]))
-scale = tf.Variable(2.0 ** 15, trainable=False)
+scale = tf.Variable(2.0**15, trainable=False)
 good = tf.Variable(0, trainable=False)
 
 
@@ -41,7 +40,13 @@ def main():
         losses.append(float(loss))
         finite.append(bool(ok))
     b = tf.constant([1.0, 1.001, 3.14159], tf.bfloat16)
-    return {"last": np.float32(losses[-1]), "finite": finite, "scale": scale.numpy(), "w": w.numpy(),
-            "bfloat": tf.cast(b * 3, tf.float32), "half_max": tf.float16.max,
-            "cast": tf.cast(tf.constant([1.9, -1.9, 300.0]), tf.int32),
-            "saturated": tf.saturate_cast(tf.constant([300.0, -5.0, 7.6]), tf.uint8)}
+    return {
+        "last": np.float32(losses[-1]),
+        "finite": finite,
+        "scale": scale.numpy(),
+        "w": w.numpy(),
+        "bfloat": tf.cast(b * 3, tf.float32),
+        "half_max": tf.float16.max,
+        "cast": tf.cast(tf.constant([1.9, -1.9, 300.0]), tf.int32),
+        "saturated": tf.saturate_cast(tf.constant([300.0, -5.0, 7.6]), tf.uint8),
+    }

@@ -1,7 +1,6 @@
 """An LSTM over sequences of different lengths, written as a loop, and its gradients."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(1)
@@ -39,5 +38,11 @@ def main():
         outputs, last = run(inputs, lengths)
         loss = tf.reduce_sum(tf.square(last)) + tf.reduce_mean(outputs)
     gradients = tape.gradient(loss, [kernel, bias])
-    return {"outputs": outputs, "last": last, "loss": loss, "d_kernel": gradients[0],
-            "d_bias": gradients[1], "variables": len(tape.watched_variables())}
+    return {
+        "outputs": outputs,
+        "last": last,
+        "loss": loss,
+        "d_kernel": gradients[0],
+        "d_bias": gradients[1],
+        "variables": len(tape.watched_variables()),
+    }

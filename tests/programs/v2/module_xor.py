@@ -1,7 +1,6 @@
 """A network of modules that learns exclusive or."""
 
 import numpy as np
-
 import tensorflow as tf
 
 TOLERANCE = 1e-4
@@ -43,7 +42,9 @@ def main():
         for _ in tf.range(steps):
             with tf.GradientTape() as tape:
                 logits = network(x)
-                loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits))
+                loss = tf.reduce_mean(
+                    tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
+                )
             gradients = tape.gradient(loss, network.trainable_variables)
             for v, m, g in zip(network.trainable_variables, velocity, gradients):
                 m.assign(0.9 * m + g)
@@ -53,7 +54,14 @@ def main():
     before = tf.sigmoid(network(x))
     loss = train(tf.constant(150))
     after = tf.sigmoid(network(x))
-    return {"before": before, "loss": loss, "after": after, "right": tf.round(after),
-            "calls": network.calls.numpy(), "trainable": len(network.trainable_variables),
-            "all": len(network.variables), "submodules": [m.name for m in network.submodules],
-            "names": [v.name for v in network.trainable_variables]}
+    return {
+        "before": before,
+        "loss": loss,
+        "after": after,
+        "right": tf.round(after),
+        "calls": network.calls.numpy(),
+        "trainable": len(network.trainable_variables),
+        "all": len(network.variables),
+        "submodules": [m.name for m in network.submodules],
+        "names": [v.name for v in network.trainable_variables],
+    }

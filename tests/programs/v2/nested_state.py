@@ -22,12 +22,17 @@ def walk(state, steps):
 @tf.function
 def swap(pair):
     first, (second, third) = pair
-    return tf.cond(first > second, lambda: (third, [first, second]), lambda: (first, [second, third]))
+    return tf.cond(
+        first > second, lambda: (third, [first, second]), lambda: (first, [second, third])
+    )
 
 
 def main():
-    start = {"position": Point(tf.constant(0.0), tf.constant(1.0)),
-             "velocity": [tf.constant(0.75), tf.constant(-0.5)], "steps": tf.constant(0)}
+    start = {
+        "position": Point(tf.constant(0.0), tf.constant(1.0)),
+        "velocity": [tf.constant(0.75), tf.constant(-0.5)],
+        "steps": tf.constant(0),
+    }
     end = walk(start, tf.constant(9))
     flat = tf.nest.flatten(end)
     doubled = tf.nest.map_structure(lambda t: t * 2, end)
@@ -39,8 +44,15 @@ def main():
             tf.nest.assert_same_structure(start, other)
         except (ValueError, TypeError) as error:
             messages.append(type(error).__name__)
-    return {"x": end["position"].x, "y": end["position"].y, "flat": [float(t) for t in flat],
-            "velocity": doubled["velocity"][0], "steps": end["steps"],
-            "packed": str(packed["position"]), "result": [int(t) for t in tf.nest.flatten(result)],
-            "messages": messages, "nested": [tf.nest.is_nested(x) for x in ([1], 1, {}, "ab")],
-            "type": type(end["position"]).__name__}
+    return {
+        "x": end["position"].x,
+        "y": end["position"].y,
+        "flat": [float(t) for t in flat],
+        "velocity": doubled["velocity"][0],
+        "steps": end["steps"],
+        "packed": str(packed["position"]),
+        "result": [int(t) for t in tf.nest.flatten(result)],
+        "messages": messages,
+        "nested": [tf.nest.is_nested(x) for x in ([1], 1, {}, "ab")],
+        "type": type(end["position"]).__name__,
+    }

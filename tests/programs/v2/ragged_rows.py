@@ -22,6 +22,7 @@ def longest(ragged):
 def grow(ragged, n):
     def body(i, r):
         return i + 1, r.with_values(r.values * 2.0 + 1.0)
+
     return tf.while_loop(lambda i, r: i < n, body, [tf.constant(0), ragged])[1]
 
 
@@ -40,10 +41,20 @@ def main():
         tape.watch(x)
         ragged = tf.RaggedTensor.from_row_splits(x, [0, 1, 4])
         y = tf.reduce_sum((ragged * ragged).values * [1.0, 2.0, 3.0, 4.0])
-    return {"values": doubled.values, "splits": doubled.row_splits, "longest": longest(rows),
-            "grown": grown.flat_values, "zero": choose(tf.constant(False), rows).values,
-            "kept": choose(tf.constant(True), rows).to_list()[2], "depth": nested.ragged_rank,
-            "inner": nested.flat_values, "lengths": made.row_lengths(),
-            "second": made[2], "shape": rows.shape.as_list()[0], "gradient": tape.gradient(y, x),
-            "sums": tf.math.segment_sum(rows.values, rows.value_rowids()),
-            "dense": rows.to_tensor(), "filled": rows.to_tensor(default_value=-1.0)}
+    return {
+        "values": doubled.values,
+        "splits": doubled.row_splits,
+        "longest": longest(rows),
+        "grown": grown.flat_values,
+        "zero": choose(tf.constant(False), rows).values,
+        "kept": choose(tf.constant(True), rows).to_list()[2],
+        "depth": nested.ragged_rank,
+        "inner": nested.flat_values,
+        "lengths": made.row_lengths(),
+        "second": made[2],
+        "shape": rows.shape.as_list()[0],
+        "gradient": tape.gradient(y, x),
+        "sums": tf.math.segment_sum(rows.values, rows.value_rowids()),
+        "dense": rows.to_tensor(),
+        "filled": rows.to_tensor(default_value=-1.0),
+    }

@@ -1,7 +1,6 @@
 """Blocks whose values are computed again for their gradients; stopped gradients; memory of loops."""
 
 import numpy as np
-
 import tensorflow as tf
 
 rng = np.random.RandomState(19)
@@ -20,7 +19,7 @@ def main():
     def run(x, f_again):
         for _ in range(3):
             x = again(x) if f_again else block(x)
-        return tf.reduce_sum(x ** 2)
+        return tf.reduce_sum(x**2)
 
     results = {}
     for name, flag in (("again", True), ("kept", False)):

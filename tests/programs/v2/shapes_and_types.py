@@ -1,7 +1,6 @@
 """What is known of shapes and types before a program runs."""
 
 import numpy as np
-
 import tensorflow as tf
 
 known = {}
@@ -33,22 +32,41 @@ def main():
     types = [tf.float32, tf.bfloat16, tf.complex64, tf.qint8, tf.string, tf.bool, tf.int64]
     return {
         "ranks": [known[k].rank for k in ("x", "sum", "product", "stacked", "fixed")],
-        "none": [known[k].as_list().count(None) for k in ("x", "sum", "product", "stacked", "fixed")],
-        "static": known["static"], "merged": merged.as_list(), "joined": joined.rank,
-        "general": str(general), "texts": [str(shape), repr(shape), str(tf.TensorShape(None))],
+        "none": [
+            known[k].as_list().count(None) for k in ("x", "sum", "product", "stacked", "fixed")
+        ],
+        "static": known["static"],
+        "merged": merged.as_list(),
+        "joined": joined.rank,
+        "general": str(general),
+        "texts": [str(shape), repr(shape), str(tf.TensorShape(None))],
         "defined": [shape.is_fully_defined(), merged.is_fully_defined()],
-        "elements": merged.num_elements(), "length": len(shape), "last": shape[-1], "head": str(shape[:2]),
+        "elements": merged.num_elements(),
+        "length": len(shape),
+        "last": shape[-1],
+        "head": str(shape[:2]),
         "compatible": [shape.is_compatible_with([2, 9, 4]), shape.is_compatible_with([2, 4])],
-        "equal": [tf.TensorShape([1]) == tf.TensorShape([1]), tf.TensorShape([1]) == [1],
-                  tf.TensorShape([1]) != (2,)],
-        "with_rank": tf.TensorShape(None).with_rank(2).as_list().count(None), "conflict": conflict,
+        "equal": [
+            tf.TensorShape([1]) == tf.TensorShape([1]),
+            tf.TensorShape([1]) == [1],
+            tf.TensorShape([1]) != (2,),
+        ],
+        "with_rank": tf.TensorShape(None).with_rank(2).as_list().count(None),
+        "conflict": conflict,
         "spec": [str(spec.dtype.name), str(spec.shape), spec.name],
-        "fits": [spec.is_compatible_with(tf.zeros([2, 2], tf.float64)),
-                 tf.TensorSpec([None], tf.int32) == tf.TensorSpec([None], tf.int32)],
-        "enums": [t.as_datatype_enum for t in types], "names": [t.name for t in types],
-        "sizes": [t.size for t in types], "numpy": [np.dtype(t.as_numpy_dtype).name for t in types[:3]],
-        "complex": [t.is_complex for t in types], "floating": [t.is_floating for t in types],
-        "integer": [t.is_integer for t in types], "quantized": [t.is_quantized for t in types],
-        "limits": [tf.int8.max, tf.uint16.max, tf.int32.min], "real": tf.complex64.real_dtype.name,
+        "fits": [
+            spec.is_compatible_with(tf.zeros([2, 2], tf.float64)),
+            tf.TensorSpec([None], tf.int32) == tf.TensorSpec([None], tf.int32),
+        ],
+        "enums": [t.as_datatype_enum for t in types],
+        "names": [t.name for t in types],
+        "sizes": [t.size for t in types],
+        "numpy": [np.dtype(t.as_numpy_dtype).name for t in types[:3]],
+        "complex": [t.is_complex for t in types],
+        "floating": [t.is_floating for t in types],
+        "integer": [t.is_integer for t in types],
+        "quantized": [t.is_quantized for t in types],
+        "limits": [tf.int8.max, tf.uint16.max, tf.int32.min],
+        "real": tf.complex64.real_dtype.name,
         "as": [tf.as_dtype(np.float64).name, tf.as_dtype("int16").name, tf.as_dtype(bool).name],
     }

@@ -39,13 +39,26 @@ def quick(x):
         return x
     pivot = x[0]
     rest = x[1:]
-    return tf.concat([quick(tf.boolean_mask(rest, rest < pivot)), [pivot],
-                      quick(tf.boolean_mask(rest, rest >= pivot))], 0)
+    return tf.concat(
+        [
+            quick(tf.boolean_mask(rest, rest < pivot)),
+            [pivot],
+            quick(tf.boolean_mask(rest, rest >= pivot)),
+        ],
+        0,
+    )
 
 
 def main():
     x = tf.constant([5, 2, 9, 1, 5, 6, -3, 0, 8])
     ordered, swaps = bubble(x)
-    return {"bubble": ordered, "swaps": swaps, "insertion": insertion(x), "quick": quick(x),
-            "sort": tf.sort(x), "order": tf.argsort(x, stable=True),
-            "down": tf.sort(x, direction="DESCENDING"), "place": tf.searchsorted(tf.sort(x), [5, 7])}
+    return {
+        "bubble": ordered,
+        "swaps": swaps,
+        "insertion": insertion(x),
+        "quick": quick(x),
+        "sort": tf.sort(x),
+        "order": tf.argsort(x, stable=True),
+        "down": tf.sort(x, direction="DESCENDING"),
+        "place": tf.searchsorted(tf.sort(x), [5, 7]),
+    }

@@ -2,17 +2,22 @@
 
 import tensorflow as tf
 
-matrix = tf.SparseTensor(indices=[[0, 1], [1, 0], [2, 2]], values=[2.0, 3.0, 4.0],
-                         dense_shape=[3, 4])
+matrix = tf.SparseTensor(
+    indices=[[0, 1], [1, 0], [2, 2]], values=[2.0, 3.0, 4.0], dense_shape=[3, 4]
+)
 
 
 @tf.function
 def power(sparse, n):
     def body(i, s):
-        return i + 1, tf.SparseTensor(s.indices, s.values ** 2, s.dense_shape)
+        return i + 1, tf.SparseTensor(s.indices, s.values**2, s.dense_shape)
 
-    return tf.while_loop(lambda i, s: i < n, body, [tf.constant(0), sparse],
-                         shape_invariants=[tf.TensorShape([]), tf.TensorShape([2])])[1]
+    return tf.while_loop(
+        lambda i, s: i < n,
+        body,
+        [tf.constant(0), sparse],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([2])],
+    )[1]
 
 
 @tf.function(input_signature=[tf.SparseTensorSpec([None, None], tf.float32)])
@@ -38,9 +43,20 @@ def main():
         tape.watch(values)
         sparse = matrix.with_values(values)
         y = tf.reduce_sum(tf.sparse.to_dense(sparse) ** 2) + tf.sparse.reduce_sum(sparse)
-    return {"squared": squared.values, "indices": squared.indices, "total": everything,
-            "by_row": by_row, "wide": wider.indices, "wide_shape": wider.dense_shape,
-            "last": last.indices, "last_shape": last.dense_shape, "chosen": chosen.values,
-            "dense": dense, "back": back.indices, "shape": matrix.shape.as_list(),
-            "product": product(matrix, tf.ones([4, 2])), "gradient": tape.gradient(y, values),
-            "columns": tf.sparse.reduce_sum(matrix, axis=0, keepdims=True)}
+    return {
+        "squared": squared.values,
+        "indices": squared.indices,
+        "total": everything,
+        "by_row": by_row,
+        "wide": wider.indices,
+        "wide_shape": wider.dense_shape,
+        "last": last.indices,
+        "last_shape": last.dense_shape,
+        "chosen": chosen.values,
+        "dense": dense,
+        "back": back.indices,
+        "shape": matrix.shape.as_list(),
+        "product": product(matrix, tf.ones([4, 2])),
+        "gradient": tape.gradient(y, values),
+        "columns": tf.sparse.reduce_sum(matrix, axis=0, keepdims=True),
+    }

@@ -28,8 +28,16 @@ def longest(words):
 def main():
     best, length = longest(words)
     numbers = tf.strings.to_number(["1.5", "-2", "1e3"])
-    return {"sentence": sentence(words), "best": best, "length": length, "numbers": numbers,
-            "integers": tf.strings.to_number(["7", "-3"], tf.int32),
-            "lower": tf.strings.lower(words), "as_string": tf.strings.as_string([1.5, 2.25], precision=2),
-            "equal": words == "Loop", "joined": tf.strings.join(["a", words], separator="-"),
-            "bytes": tf.compat.as_bytes("text"), "one": words[0].numpy()}
+    return {
+        "sentence": sentence(words),
+        "best": best,
+        "length": length,
+        "numbers": numbers,
+        "integers": tf.strings.to_number(["7", "-3"], tf.int32),
+        "lower": tf.strings.lower(words),
+        "as_string": tf.strings.as_string([1.5, 2.25], precision=2),
+        "equal": words == "Loop",
+        "joined": tf.strings.join(["a", words], separator="-"),
+        "bytes": tf.compat.as_bytes("text"),
+        "one": words[0].numpy(),
+    }

@@ -45,8 +45,15 @@ def main():
     array = tf.TensorArray(tf.float32, size=4, dynamic_size=True, clear_after_read=False)
     array = array.scatter([3, 1, 0, 2], tf.constant([[3.0], [1.0], [0.0], [2.0]]))
     array = array.write(4, [4.0])
-    return {"fibonacci": fibonacci(tf.constant(30)), "total": total,
-            "d_total": tape.gradient(total, x), "backwards": backwards,
-            "d_weighted": tape.gradient(weighted, x), "gathered": array.gather([4, 0]),
-            "concat": array.concat(), "size": array.size(), "dtype": array.dtype.name,
-            "stack": array.stack()}
+    return {
+        "fibonacci": fibonacci(tf.constant(30)),
+        "total": total,
+        "d_total": tape.gradient(total, x),
+        "backwards": backwards,
+        "d_weighted": tape.gradient(weighted, x),
+        "gathered": array.gather([4, 0]),
+        "concat": array.concat(),
+        "size": array.size(),
+        "dtype": array.dtype.name,
+        "stack": array.stack(),
+    }

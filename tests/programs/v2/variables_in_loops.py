@@ -19,8 +19,7 @@ def fill(values):
 
 @tf.function
 def count_down(n):
-    return tf.while_loop(lambda i, _: i > 0,
-                         lambda i, s: (i - 1, s + i), [n, tf.constant(0)])
+    return tf.while_loop(lambda i, _: i > 0, lambda i, s: (i - 1, s + i), [n, tf.constant(0)])
 
 
 class Accumulator(tf.Module):
@@ -46,7 +45,17 @@ def main():
     rows = tf.Variable(tf.reshape(tf.range(6.0), [3, 2]))
     rows.scatter_add(tf.IndexedSlices(tf.ones([2, 2]), tf.constant([0, 2])))
     rows.scatter_update(tf.IndexedSlices(tf.constant([[9.0, 9.0]]), tf.constant([1])))
-    return {"first": first, "second": second, "counter": counter.numpy(), "s": s, "once": once,
-            "twice": twice, "rows": rows.numpy(), "sparse": rows.sparse_read([2, 0]),
-            "modules": accumulator.name, "variables": len(accumulator.variables),
-            "initial": bool(counter.trainable), "shape": rows.shape.as_list()}
+    return {
+        "first": first,
+        "second": second,
+        "counter": counter.numpy(),
+        "s": s,
+        "once": once,
+        "twice": twice,
+        "rows": rows.numpy(),
+        "sparse": rows.sparse_read([2, 0]),
+        "modules": accumulator.name,
+        "variables": len(accumulator.variables),
+        "initial": bool(counter.trainable),
+        "shape": rows.shape.as_list(),
+    }

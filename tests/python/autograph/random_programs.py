@@ -11,8 +11,10 @@ _HEAD = """def f(n, m):
     box = {"x": [n], "y": m}
     held = Held(n, m)
 """
-_RESULT = ("a, b, c, d, len(out), out[0], table[0], table[1], table[2], table[3], grid[0][1], grid[1][0], "
-           "box['y'], box['x'][-1], len(held.values), held.count, held.table[1]")
+_RESULT = (
+    "a, b, c, d, len(out), out[0], table[0], table[1], table[2], table[3], grid[0][1], grid[1][0], "
+    "box['y'], box['x'][-1], len(held.values), held.count, held.table[1]"
+)
 
 
 class Held:
@@ -43,8 +45,13 @@ class _Writer:
         if kind == 1:
             return self.random.choice(self.read)
         left, right = self.expression(depth - 1), self.expression(depth - 1)
-        return (f"({left} + {right})", f"({left} - {right})", f"({left} * 3 % 17)", f"({left} % 11)",
-                f"({left} if {self.condition(0)} else {right})")[kind - 2]
+        return (
+            f"({left} + {right})",
+            f"({left} - {right})",
+            f"({left} * 3 % 17)",
+            f"({left} % 11)",
+            f"({left} if {self.condition(0)} else {right})",
+        )[kind - 2]
 
     def condition(self, depth=2):
         kind = self.random.randrange(6) if depth else 0
@@ -55,7 +62,9 @@ class _Writer:
             return f"({self.condition(depth - 1)} {word} {self.condition(depth - 1)})"
         if kind == 4:
             return f"not {self.condition(depth - 1)}"
-        return f"{left} < {self.expression(0)} <= {right}" if kind == 5 else f"{left} {sign} {right}"
+        return (
+            f"{left} < {self.expression(0)} <= {right}" if kind == 5 else f"{left} {sign} {right}"
+        )
 
     def block(self, indent, depth, in_loop, at_most=3):
         for _ in range(self.random.randrange(1, at_most + 1)):
@@ -79,23 +88,46 @@ class _Writer:
 
     def item_at(self, indent, depth, in_loop):
         i, j, value = self.expression(1), self.expression(1), self.expression(1)
-        self.line(indent, self.random.choice([
-            f"table[({i}) % 4] = {value}", f"table[({i}) % 4] += {value}",
-            f"grid[({i}) % 2][({j}) % 2] = {value}", f"grid[({i}) % 2][({j}) % 2] -= {value}",
-            f"{self.random.choice(_NAMES)} = table[({i}) % 4] + grid[({i}) % 2][({j}) % 2]",
-            f"table[0], table[({i}) % 4] = table[3], {value}", f"a = b = table[({i}) % 4] % 29",
-            f"held.table[{self.random.randrange(4)}] = {value}", f"held.table[({i}) % 4] += 1"]))
+        self.line(
+            indent,
+            self.random.choice(
+                [
+                    f"table[({i}) % 4] = {value}",
+                    f"table[({i}) % 4] += {value}",
+                    f"grid[({i}) % 2][({j}) % 2] = {value}",
+                    f"grid[({i}) % 2][({j}) % 2] -= {value}",
+                    f"{self.random.choice(_NAMES)} = table[({i}) % 4] + grid[({i}) % 2][({j}) % 2]",
+                    f"table[0], table[({i}) % 4] = table[3], {value}",
+                    f"a = b = table[({i}) % 4] % 29",
+                    f"held.table[{self.random.randrange(4)}] = {value}",
+                    f"held.table[({i}) % 4] += 1",
+                ]
+            ),
+        )
 
     def change(self, indent, depth, in_loop):
         value = self.expression(1)
-        self.line(indent, self.random.choice([
-            f"out.extend([{value}, n])", f"out += [{value}]", f"out = out + [{value}]",
-            f"box['x'].append({value})", f"box['y'] += {value}", f"box.update(y={value})",
-            f"held.values.append({value})", f"held.count -= {value}", f"held.count = {value}",
-            f"a = 1 if {value} in (1, 2, 5) else sum(table) % 13", f"b = max(table) - min({value}, n)"]))
+        self.line(
+            indent,
+            self.random.choice(
+                [
+                    f"out.extend([{value}, n])",
+                    f"out += [{value}]",
+                    f"out = out + [{value}]",
+                    f"box['x'].append({value})",
+                    f"box['y'] += {value}",
+                    f"box.update(y={value})",
+                    f"held.values.append({value})",
+                    f"held.count -= {value}",
+                    f"held.count = {value}",
+                    f"a = 1 if {value} in (1, 2, 5) else sum(table) % 13",
+                    f"b = max(table) - min({value}, n)",
+                ]
+            ),
+        )
 
     def conditional(self, indent, depth, in_loop):
-        for word in ["if", "elif"][:self.random.randrange(1, 3)]:
+        for word in ["if", "elif"][: self.random.randrange(1, 3)]:
             self.line(indent, f"{word} {self.condition()}:")
             self.block(indent + 1, depth - 1, in_loop)
         if self.random.random() < 0.5:
@@ -161,9 +193,14 @@ class _Writer:
 
     def loop_over_rows(self, indent, depth, in_loop):
         name = self.new("i")
-        rows = self.random.choice([f"{name} in list(out)", f"{name} in (n, m, 2)",
-                                   f"_, {name} in enumerate(list(table))",
-                                   f"{name}, _ in zip(list(table), range(n % 4))"])
+        rows = self.random.choice(
+            [
+                f"{name} in list(out)",
+                f"{name} in (n, m, 2)",
+                f"_, {name} in enumerate(list(table))",
+                f"{name}, _ in zip(list(table), range(n % 4))",
+            ]
+        )
         self.line(indent, f"for {rows}:")
         self.loop_body(indent, depth, name, in_loop)
 
@@ -212,8 +249,21 @@ class _Writer:
             self.block(indent + 1, 0, False, 1)
 
     SIMPLE = [assign, assign, unpack, append, item, item_at, change]
-    COMPOUND = [conditional, conditional, for_loop, while_loop, jump, function, attempt, both, endless_loop,
-                loop_over_rows, managed, whole_function, function_that_assigns]
+    COMPOUND = [
+        conditional,
+        conditional,
+        for_loop,
+        while_loop,
+        jump,
+        function,
+        attempt,
+        both,
+        endless_loop,
+        loop_over_rows,
+        managed,
+        whole_function,
+        function_that_assigns,
+    ]
 
 
 def program(seed):

@@ -99,12 +99,25 @@ def line_of(fn):
     return f"test_endless.py:{line}"
 
 
-@pytest.mark.parametrize("fn", [
-    over_a_generator, over_tensors, over_pairs, over_numbered, while_true, with_a_break_that_a_tensor_decides,
-    within_a_loop_of_the_graph, around_a_short_loop], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize(
+    "fn",
+    [
+        over_a_generator,
+        over_tensors,
+        over_pairs,
+        over_numbered,
+        while_true,
+        with_a_break_that_a_tensor_decides,
+        within_a_loop_of_the_graph,
+        around_a_short_loop,
+    ],
+    ids=lambda fn: fn.__name__,
+)
 @pytest.mark.filterwarnings("ignore:the loop at")
 def test_the_error_names_the_loop(fn, monkeypatch):
-    monkeypatch.setitem(globals(), "elements", (gyre.constant(i, gyre.int64) for i in itertools.count()))
+    monkeypatch.setitem(
+        globals(), "elements", (gyre.constant(i, gyre.int64) for i in itertools.count())
+    )
     with pytest.raises(gyre.errors.ResourceExhaustedError) as caught:
         gyre.function(fn)(gyre.constant(1, gyre.int64))
     text = str(caught.value)

@@ -1,9 +1,9 @@
 """Generators run as Python does while tracing; where they would decide by a tensor they are refused."""
 
 import pytest
-from refusing import line, refused
 
 import gyre
+from refusing import line, refused
 
 
 def helper(x):
@@ -28,16 +28,19 @@ def test_over_python_values():
             while k > 0:
                 yield k * x
                 k -= 1
+
         s = 0
         for v in steps(3):
             s += v
         return s
+
     assert int(call(f, 5)) == 30
 
 
 def test_calls_in_generators_are_converted():
     def f(x):
         return sum(pairs([x, 1, -x])) + sum(pairs([x], scale=1))
+
     assert int(call(f, -3)) == 15
 
 
@@ -46,11 +49,13 @@ def test_generator_in_a_traced_loop():
         def twice(k):
             yield k
             yield from (k, 10)
+
         s = 0
         for i in range(n):
             for v in twice(i):
                 s += v
         return s
+
     assert int(call(f, 3)) == 36
 
 
@@ -64,7 +69,9 @@ def test_with_finally_and_return():
                 return
             finally:
                 closed.append(1)
+
         return sum(list(steps())) + len(closed)
+
     assert int(call(f, 5)) == 6
 
 
@@ -77,8 +84,10 @@ def test_nonlocal():
             for k in (1, 2):
                 count = count + 1
                 yield k * x
+
         total = sum(steps())
         return total + count
+
     assert int(call(f, 5)) == 17
 
 
@@ -88,10 +97,12 @@ def test_if_on_a_tensor():
             if n > 0:
                 yield 1
             yield 2
+
         s = 0
         for i in numbers(n):
             s += i
         return s
+
     message = refused(f, 1)
     assert "numbers" in message and line(f, "if n > 0") in message and "gyre.where" in message
 
@@ -102,7 +113,9 @@ def test_while_on_a_tensor():
             while n > 0:
                 yield n
                 n -= 1
+
         return sum(numbers(n))
+
     message = refused(f, 1)
     assert "the generator numbers" in message and line(f, "while n") in message
 
@@ -112,13 +125,16 @@ def test_range_of_a_tensor():
         def numbers(n):
             for i in range(n):
                 yield i
+
         return sum(numbers(n))
+
     assert "range of a tensor" in refused(f, 1)
 
 
 def test_of_the_module():
     def f(x):
         return sum(positive([x]))
+
     assert "the generator positive" in refused(f, 1) and line(positive, "if value") in refused(f, 1)
 
 
@@ -131,5 +147,6 @@ def positive(values):
 def test_function_of_a_generator():
     def f(n):
         yield n
+
     with pytest.raises(TypeError, match=r"f \(.*test_generators.py:\d+\) is a generator"):
         gyre.function(f)

@@ -114,8 +114,21 @@ def several_targets(v, i):
     return a, v, b
 
 
-FUNCTIONS = [by_index, by_two_indices, by_pair, by_slices, by_mask, of_slice, in_branches, in_loops,
-             under_keys, of_attributes, of_objects, of_rows, several_targets]
+FUNCTIONS = [
+    by_index,
+    by_two_indices,
+    by_pair,
+    by_slices,
+    by_mask,
+    of_slice,
+    in_branches,
+    in_loops,
+    under_keys,
+    of_attributes,
+    of_objects,
+    of_rows,
+    several_targets,
+]
 
 
 def same(expected, found):
@@ -126,8 +139,9 @@ def same(expected, found):
 @pytest.mark.parametrize("dims", [[2, 3], [None, None]], ids=["known", "unknown"])
 @pytest.mark.parametrize("fn", FUNCTIONS)
 def test_as_numpy(fn, dims):
-    traced = gyre.function(fn, input_signature=[
-        gyre.TensorSpec(dims, gyre.float32), gyre.TensorSpec([], gyre.int32)])
+    traced = gyre.function(
+        fn, input_signature=[gyre.TensorSpec(dims, gyre.float32), gyre.TensorSpec([], gyre.int32)]
+    )
     for i in (0, 1):
         given = gyre.constant(V)
         expected = fn(np.array(V, np.float32), i)
@@ -189,7 +203,9 @@ def test_indices_out_of_range_are_errors_of_the_run(fn):
     values = gyre.constant([1.0, 2.0])
     same(fn(np.array([1.0, 2.0]), -2), traced(values, gyre.constant(-2)))
     for i in (2, -3):
-        with pytest.raises(gyre.errors.InvalidArgumentError, match=f"index {i} .*out of bounds") as caught:
+        with pytest.raises(
+            gyre.errors.InvalidArgumentError, match=f"index {i} .*out of bounds"
+        ) as caught:
             traced(values, gyre.constant(i))
         assert "test_items.py" in str(caught.value)
 

@@ -8,14 +8,28 @@ import pytest
 import gyre
 from plain import CASES
 
-for _module in ("ifs", "matches", "whiles", "fors", "functions", "data", "items", "containers", "algorithms",
-                "solvers", "models", "scopes"):
+for _module in (
+    "ifs",
+    "matches",
+    "whiles",
+    "fors",
+    "functions",
+    "data",
+    "items",
+    "containers",
+    "algorithms",
+    "solvers",
+    "models",
+    "scopes",
+):
     importlib.import_module(f"plain.{_module}")
 
 
 def leaves(value):
-    return [np.asarray(leaf.numpy() if isinstance(leaf, gyre.Tensor) else leaf)
-            for leaf in gyre.nest.flatten(value)]
+    return [
+        np.asarray(leaf.numpy() if isinstance(leaf, gyre.Tensor) else leaf)
+        for leaf in gyre.nest.flatten(value)
+    ]
 
 
 def assert_same(expected, actual):
@@ -26,8 +40,11 @@ def assert_same(expected, actual):
         np.testing.assert_allclose(have.astype(np.float64), want.astype(np.float64), rtol=1e-5)
 
 
-CALLS = [pytest.param(fn, args, id=f"{fn.__module__.split('.')[-1]}-{fn.__name__}-{number}")
-         for fn, calls in CASES for number, args in enumerate(calls)]
+CALLS = [
+    pytest.param(fn, args, id=f"{fn.__module__.split('.')[-1]}-{fn.__name__}-{number}")
+    for fn, calls in CASES
+    for number, args in enumerate(calls)
+]
 
 
 @pytest.mark.parametrize("fn, args", CALLS)
@@ -72,7 +89,9 @@ def gradients(fn, args):
 
 def nudged(value, place, by):
     if isinstance(value, list):
-        return [nudged(item, place[1:], by) if k == place[0] else item for k, item in enumerate(value)]
+        return [
+            nudged(item, place[1:], by) if k == place[0] else item for k, item in enumerate(value)
+        ]
     return value + by
 
 
@@ -83,7 +102,9 @@ def differences(fn, args, step=1e-5):
         if is_float(arg):
             gradient = np.zeros(np.shape(arg))
             for place in np.ndindex(gradient.shape):
-                up, down = ([*args[:k], nudged(arg, place, by), *args[k + 1:]] for by in (step, -step))
+                up, down = (
+                    [*args[:k], nudged(arg, place, by), *args[k + 1 :]] for by in (step, -step)
+                )
                 gradient[place] = (weighed(fn(*up)) - weighed(fn(*down))) / (2 * step)
             found.append(gradient)
     return found
@@ -91,13 +112,15 @@ def differences(fn, args, step=1e-5):
 
 def gives_floats(fn, args):
     return any(map(is_float, args)) and any(
-        isinstance(leaf, float) for leaf in gyre.nest.flatten(fn(*args)))
+        isinstance(leaf, float) for leaf in gyre.nest.flatten(fn(*args))
+    )
 
 
 # Its result jumps from one double to the next: differences say nothing.
 STEPPED = {"bisection"}
-GRADIENTS = [call for call in CALLS
-             if call.values[0].__name__ not in STEPPED and gives_floats(*call.values)]
+GRADIENTS = [
+    call for call in CALLS if call.values[0].__name__ not in STEPPED and gives_floats(*call.values)
+]
 
 
 @pytest.mark.parametrize("fn, args", GRADIENTS)

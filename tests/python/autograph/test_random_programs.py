@@ -5,9 +5,9 @@ import linecache
 
 import numpy as np
 import pytest
-from random_programs import Held, program
 
 import gyre
+from random_programs import Held, program
 
 ARGUMENTS = [(3, 2), (0, 5), (-4, 1), (7, 7)]
 

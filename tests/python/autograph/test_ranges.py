@@ -9,6 +9,7 @@ import gyre
 
 def collected(make):
     """The numbers that a loop over make(n) sees, and those of the vector itself."""
+
     def seen(n):
         values = gyre.TensorArray(make(n).dtype, 0, dynamic_size=True, element_shape=[])
         k = 0
@@ -82,7 +83,9 @@ def test_a_loop_over_a_range_that_leads_away_from_its_end_has_no_trips(name):
 
     n = gyre.constant(-3)
     assert int(loop(n)) == int(loop_with_break(n)) == 0
-    with pytest.raises(gyre.errors.InvalidArgumentError, match="Requires start .* limit when delta"):
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError, match="Requires start .* limit when delta"
+    ):
         gyre.function(make)(n)
 
 

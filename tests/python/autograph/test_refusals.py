@@ -1,13 +1,12 @@
 """What cannot be traced is refused: with the line, the names, the reason, and a way out."""
 
 import math
-
 import traceback
 
 import pytest
-from refusing import line, refused
 
 import gyre
+from refusing import line, refused
 
 
 def test_name_in_one_branch_only():
@@ -15,8 +14,11 @@ def test_name_in_one_branch_only():
         if x > 0:
             y = 1
         return y
+
     message = refused(f, 1.0, error=UnboundLocalError)
-    assert "'y'" in message and line(f, "if x > 0") in message and "Assign it before the if" in message
+    assert (
+        "'y'" in message and line(f, "if x > 0") in message and "Assign it before the if" in message
+    )
 
 
 def test_structure_differs_in_branches():
@@ -26,6 +28,7 @@ def test_structure_differs_in_branches():
         else:
             y = (1, 2)
         return y
+
     message = refused(f, 1.0)
     assert "'y'" in message and line(f, "if x > 0") in message and "a tuple of 2" in message
 
@@ -37,6 +40,7 @@ def test_dtype_differs_in_branches():
         else:
             y = gyre.cast(x, gyre.int32)
         return y
+
     message = refused(f, 1.0)
     assert "float32" in message and "int32" in message and "'y'" in message
 
@@ -49,6 +53,7 @@ def test_none_becomes_tensor_in_loop():
             best = i
             i += 1
         return best
+
     message = refused(f, 3)
     assert "'best'" in message and line(f, "while i < n") in message
     assert "Before the loop it is None" in message and "int32 tensor" in message
@@ -60,8 +65,14 @@ def test_dtype_changes_in_loop():
         for i in range(n):
             s = x
         return s
+
     message = refused(f, 3, 1.5)
-    assert "'s'" in message and "int32" in message and "float32" in message and line(f, "for i") in message
+    assert (
+        "'s'" in message
+        and "int32" in message
+        and "float32" in message
+        and line(f, "for i") in message
+    )
 
 
 def test_structure_changes_in_loop():
@@ -71,6 +82,7 @@ def test_structure_changes_in_loop():
             s = (0, 1, 2)
             n -= 1
         return s
+
     message = refused(f, 3)
     assert "'s'" in message and "structure" in message and line(f, "while n") in message
 
@@ -81,6 +93,7 @@ def test_python_object_changes_in_loop():
         for i in range(n):
             kind = object()
         return i if kind else n
+
     assert "'kind'" in refused(f, 3)
 
 
@@ -91,8 +104,11 @@ def test_append_to_outer_list():
         for i in range(n):
             outer.append(i)
         return n
+
     message = refused(f, 3)
-    assert "append()" in message and line(f, "outer.append") in message and line(f, "for i") in message
+    assert (
+        "append()" in message and line(f, "outer.append") in message and line(f, "for i") in message
+    )
     assert "TensorArray" in message
 
 
@@ -100,12 +116,14 @@ def test_append_to_attribute():
     class Holder:
         def __init__(self):
             self.items = []
+
     holder = Holder()
 
     def f(n):
         for i in range(n):
             holder.items.append(i)
         return n
+
     assert "older" in refused(f, 3)
 
 
@@ -118,12 +136,14 @@ def test_attribute_changed_by_a_call():
 
         def add(self, x):
             self.total = self.total + x
+
     counter = Counter()
 
     def f(n):
         for i in range(n):
             counter.add(i)
         return n
+
     message = refused(f, 3)
     assert "counter.total" in message and "gyre.Variable" in message
 
@@ -132,6 +152,7 @@ def test_return_on_some_paths():
     def f(n):
         if n > 0:
             return n
+
     message = refused(f, 3)
     assert "f returns a value on some paths only" in message and line(f, "if n > 0") in message
 
@@ -139,6 +160,7 @@ def test_return_on_some_paths():
 def test_async():
     async def f(x):
         return x
+
     with pytest.raises(TypeError, match="async"):
         gyre.function(f)
 
@@ -147,6 +169,7 @@ def test_recursion_on_all_paths():
     @gyre.function
     def f(n):
         return f(n - 1)
+
     with pytest.raises(TypeError, match="calls itself on all paths"):
         f(gyre.constant(3))
 
@@ -157,8 +180,11 @@ def test_loop_that_makes_no_iteration():
         for i in range(n):
             y = i * 2
         return y
+
     assert int(f(gyre.constant(3))) == 4
-    with pytest.raises(gyre.errors.InvalidArgumentError, match="y has no value: the loop at test_refusals.py"):
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError, match="y has no value: the loop at test_refusals.py"
+    ):
         f(gyre.constant(0))
 
 
@@ -171,6 +197,7 @@ def test_not_converted():
 
     def f(x):
         return helper(x)
+
     assert "truth" in refused(f, 1.0)
 
 
@@ -179,12 +206,14 @@ def test_iterating_a_scalar():
         for y in x:
             x = y
         return x
+
     assert "scalar" in refused(f, 1.0)
 
 
 def test_result_that_is_no_tensor():
     def f(x):
         return object()
+
     with pytest.raises(TypeError, match="returns a object"):
         gyre.function(f)(gyre.constant(1))
 
@@ -193,6 +222,7 @@ def test_items_of_tensors_that_nobody_reads():
     def f(v):
         v[0] = 1.0
         return 0
+
     message = refused(f, [1.0, 2.0])
     assert f"v[0] at {line(f, 'v[0]')} has no effect" in message and "Return v" in message
 
@@ -203,6 +233,7 @@ def test_items_of_tensors_of_a_scope_around():
     def f(x):
         v[0] = x
         return v[0]
+
     message = refused(f, 3.0)
     assert f"v[0] at {line(f, 'v[0] = x')}" in message and "gyre.Variable" in message
 
@@ -211,19 +242,27 @@ def test_items_of_tensors_of_another_dtype():
     def f(v, n):
         v[0] = n
         return v
+
     message = refused(f, [1.0, 2.0], 3)
-    assert "float32" in message and "int32" in message and line(f, "v[0]") in message and "cast" in message
+    assert (
+        "float32" in message
+        and "int32" in message
+        and line(f, "v[0]") in message
+        and "cast" in message
+    )
 
 
 def test_tensors_as_keys():
     def f(n):
         return {1: 10, 2: 20}[n]
+
     assert "key of a dict" in refused(f, 2) and "gyre.gather" in refused(f, 2)
 
 
 def test_comprehension_over_a_traced_range():
     def f(n):
         return [i * i for i in range(n)]
+
     message = refused(f, 3)
     assert "comprehensions" in message and "append()" in message
 
@@ -234,6 +273,7 @@ def test_loop_over_a_function_object():
         for i in range(n):
             last = lambda: i  # noqa: E731
         return last()
+
     message = refused(f, 3)
     assert "'last'" in message and line(f, "for i") in message and "a function" in message
 
@@ -248,6 +288,7 @@ def test_structure_of_while_else():
         else:
             k = (1, 2)
         return k
+
     message = refused(f, 3)
     assert "'k'" in message and "a tuple of 2" in message and line(f, "while k") in message
 
@@ -257,6 +298,7 @@ def test_assert_statement():
     def f(x):
         assert x > 0, "x is not positive"
         return x
+
     assert float(f(gyre.constant(1.0))) == 1
     with pytest.raises(gyre.errors.InvalidArgumentError, match="x is not positive"):
         f(gyre.constant(-1.0))
@@ -266,6 +308,7 @@ def test_errors_of_runs_name_the_line():
     def f(x, y):
         z = x + 1
         return z // y
+
     traced = gyre.function(f)
     with pytest.raises(gyre.errors.OpError) as caught:
         traced(gyre.constant(1), gyre.constant(0))
@@ -276,6 +319,7 @@ def test_errors_while_tracing_show_the_line():
     def f(x):
         y = x + 1
         return undefined_name + y  # noqa: F821
+
     with pytest.raises(NameError) as caught:
         gyre.function(f)(gyre.constant(1))
     last = traceback.extract_tb(caught.value.__traceback__)[-1]
@@ -290,6 +334,7 @@ def test_long_python_loops_are_mentioned():
         while i < 3100:
             i += 1
         return x
+
     with pytest.warns(UserWarning, match="3000 iterations"):
         f(gyre.constant(1))
 
@@ -299,12 +344,15 @@ def test_loop_options():
     def f(n):
         i = 0
         while i < n:
-            gyre.autograph.experimental.set_loop_options(maximum_iterations=4, parallel_iterations=2)
+            gyre.autograph.experimental.set_loop_options(
+                maximum_iterations=4, parallel_iterations=2
+            )
             i += 1
         for _ in range(n):
             gyre.autograph.set_loop_options(maximum_iterations=3)
             i += 100
         return i
+
     assert int(f(gyre.constant(10))) == 304
 
 
@@ -313,9 +361,12 @@ def test_shape_invariants():
     def f(n):
         v = gyre.zeros([0], gyre.int32)
         for i in range(n):
-            gyre.autograph.experimental.set_loop_options(shape_invariants=[(v, gyre.TensorShape([None]))])
+            gyre.autograph.experimental.set_loop_options(
+                shape_invariants=[(v, gyre.TensorShape([None]))]
+            )
             v = gyre.concat([v, [i]], 0)
         return v
+
     assert f(gyre.constant(3)).numpy().tolist() == [0, 1, 2]
 
 
@@ -324,6 +375,7 @@ def test_to_graph():
         if x > 0:
             return x
         return -x
+
     converted = gyre.autograph.to_graph(f)
     assert float(converted(gyre.constant(-2.0))) == 2
     assert float(gyre.function(converted, autograph=False)(gyre.constant(-2.0))) == 2
@@ -336,6 +388,7 @@ def test_printing(capfd):
         for i in range(n):
             print("i is", i)
         return n
+
     f(gyre.constant(3))
     assert capfd.readouterr().out == "i is 0\ni is 1\ni is 2\n"
 
@@ -347,8 +400,11 @@ def test_items_that_a_loop_defines():
         for i in range(n):
             box["v"] = i
         return box["v"] + 1
+
     assert int(f(gyre.constant(3))) == 3
-    with pytest.raises(gyre.errors.InvalidArgumentError, match="has no value: the loop at test_refusals.py"):
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError, match="has no value: the loop at test_refusals.py"
+    ):
         f(gyre.constant(0))
 
 
@@ -361,6 +417,7 @@ def test_attributes_that_a_branch_defines():
         if x > 0:
             thing.y = x
         return x
+
     message = refused(f, 1.0, error=UnboundLocalError)
     assert "'thing.y'" in message and line(f, "if x > 0") in message
 
@@ -373,8 +430,10 @@ def test_tensors_of_a_body_stay_there():
             nonlocal kept
             kept = i * 2
             return i + 1
+
         gyre.while_loop(lambda i: i < n, body, [0])
         return kept + 1
+
     message = refused(f, 3, error=gyre.errors.InvalidArgumentError)
     assert line(f, "kept = i * 2") in message and line(f, "gyre.while_loop") in message
 
@@ -384,6 +443,7 @@ def test_raise_where_a_tensor_decides():
         if x > 0:
             raise ValueError("positive")
         return x
+
     with pytest.raises(ValueError, match="positive") as caught:
         gyre.function(f)(gyre.constant(-1.0))
     (note,) = caught.value.__notes__
@@ -395,6 +455,7 @@ def test_raise_where_a_tensor_decides():
                 raise KeyError(n)
             n -= 1
         return n
+
     with pytest.raises(KeyError) as caught:
         gyre.function(g)(gyre.constant(1))
     (note,) = caught.value.__notes__
@@ -407,18 +468,31 @@ def test_items_of_python_lists_of_different_kinds():
         for i in range(n):
             table[i] = i
         return table
+
     message = refused(f, 3)
-    assert "all items must be alike" in message and "float32" in message and "gyre.switch_case" in message
+    assert (
+        "all items must be alike" in message
+        and "float32" in message
+        and "gyre.switch_case" in message
+    )
     assert line(f, "table[i]") in message
 
 
-@pytest.mark.parametrize("items", [lambda x: [x, None], lambda x: (x, [x, x]), lambda x: [x, object()],
-                                   lambda x: [x, gyre.stack([x, x])]],
-                         ids=["none", "structure", "object", "shape"])
+@pytest.mark.parametrize(
+    "items",
+    [
+        lambda x: [x, None],
+        lambda x: (x, [x, x]),
+        lambda x: [x, object()],
+        lambda x: [x, gyre.stack([x, x])],
+    ],
+    ids=["none", "structure", "object", "shape"],
+)
 def test_reading_items_of_different_kinds(items):
     def f(x, n):
         values = items(x)
         return values[n]
+
     message = refused(f, 1.0, 0)
     assert "all items must be alike" in message and line(f, "values[n]") in message
 
@@ -428,6 +502,7 @@ def test_items_of_different_shapes_that_are_assigned():
         values = [x, x]
         values[n] = gyre.stack([x, x])
         return values
+
     message = refused(f, 1.0, 0)
     assert "their shapes differ" in message and line(f, "values[n]") in message
 
@@ -436,6 +511,7 @@ def test_reading_an_item_where_there_is_none():
     def f(n):
         values = []
         return values[n]
+
     assert line(f, "return") in refused(f, 0, error=IndexError)
 
 
@@ -444,6 +520,7 @@ def test_keys_of_a_dict_that_a_run_tells():
         found = {0: 1, 1: 2}
         found[n] = 3
         return found
+
     message = refused(f, 1)
     assert f"found[n] at {line(f, 'found[n]')}" in message and "dict" in message
 
@@ -457,6 +534,7 @@ def test_item_of_a_list_that_is_older_than_the_loop():
                 for row in rows:
                     row[i] = x
         return rows[0][0]
+
     message = refused(f, 1.0)
     assert "row[i]" in message and "older than the traced if" in message
 
@@ -470,6 +548,7 @@ def test_items_of_a_dict_under_changing_keys():
             key = key + "a"
             n -= 1
         return n
+
     message = refused(f, 2)
     assert "'key'" in message or "found[key]" in message
 
@@ -478,6 +557,7 @@ def test_assert_says_the_values_of_a_formatted_message():
     def f(x):
         assert x > 0, f"{x} is not positive"
         return x
+
     with pytest.raises(gyre.errors.InvalidArgumentError, match="-2.*is not positive"):
         gyre.function(f)(gyre.constant(-2))
 
@@ -490,6 +570,7 @@ def test_recursion_of_a_function_that_is_none_of_the_graph():
 
     def f(n):
         return factorial(n)
+
     with pytest.raises(RecursionError) as caught:
         gyre.function(f)(gyre.constant(5))
     message = str(caught.value)
@@ -501,6 +582,7 @@ def test_bare_return_beside_a_value():
         if n > 100:
             return
         return n
+
     assert "what is returned differs in the branches" in refused(f, 3)
 
 
@@ -513,8 +595,13 @@ def test_except_of_what_a_traced_branch_raises():
         except ValueError:
             found = 2
         return found
+
     message = refused(f, 3)
-    assert line(f, "if n > 5") in message and line(f, "except") in message and "whatever the value" in message
+    assert (
+        line(f, "if n > 5") in message
+        and line(f, "except") in message
+        and "whatever the value" in message
+    )
 
 
 def test_except_of_what_python_raises_in_a_branch():
@@ -527,6 +614,7 @@ def test_except_of_what_python_raises_in_a_branch():
         except (ValueError, KeyError):
             found = n
         return found
+
     assert int(f(gyre.constant(3))) == 3
 
 
@@ -538,6 +626,7 @@ def test_comprehensions_that_choose_by_a_tensor(kind):
         if kind == "sum":
             return sum(x for x in v if x > 0)
         return {1: x for x in v if x > 0}
+
     message = refused(f, [1.0, -2.0])
     text = {"list": "return [", "sum": "sum(", "dict": "return {"}[kind]
     assert f"the comprehension at {line(f, text)}" in message and "boolean_mask" in message
@@ -548,6 +637,7 @@ def test_names_bound_in_later_operands():
         if n > 1 and (k := n * 2) > 3:
             return k
         return n
+
     message = refused(f, 3)
     assert line(f, "if n > 1") in message and "`and`" in message and "of its own" in message
 
@@ -555,6 +645,7 @@ def test_names_bound_in_later_operands():
 def test_functions_of_math_that_no_graph_has():
     def f(n):
         return math.gcd(n, 12)
+
     message = refused(f, 3)
     assert f"math.gcd at {line(f, 'gcd')}" in message
 
@@ -562,6 +653,7 @@ def test_functions_of_math_that_no_graph_has():
 def test_sorting_rows():
     def f(v):
         return sorted([v, v * 2.0])
+
     assert f"sorted() at {line(f, 'return')}" in refused(f, [1.0, 2.0])
 
 
@@ -571,6 +663,7 @@ def test_structure_of_a_container_differs_in_branches():
         if n > 5:
             found.pop("a")
         return found
+
     assert "'found' differs in the branches" in refused(f, 3)
 
     def g(n):
@@ -578,6 +671,7 @@ def test_structure_of_a_container_differs_in_branches():
         for i in range(n):
             seen.add(1)
         return len(seen)
+
     assert "'seen'" in refused(g, 3)
 
 
@@ -587,5 +681,6 @@ def test_methods_that_a_list_of_the_graph_has_not():
         for i in range(n):
             values.insert(0, i)
         return values
+
     message = refused(f, 3)
     assert "insert()" in message and "append" in message

@@ -1,9 +1,9 @@
 """Python side effects in traced blocks: they would happen once, while tracing. Each is refused."""
 
 import pytest
-from refusing import line, refused
 
 import gyre
+from refusing import line, refused
 
 TOTAL = 0
 SEEN = {}
@@ -16,10 +16,12 @@ def test_nonlocal_name_changed_by_an_indirect_call_in_a_loop():
         def add(k):
             nonlocal total
             total = total + k
+
         functions = {"add": add}
         for i in range(n):
             functions["add"](i)
         return total
+
     message = refused(f, 3)
     assert "add" in message and "'total'" in message and line(f, "for i") in message
     assert "assign total in the for loop itself" in message
@@ -36,9 +38,11 @@ def test_nonlocal_name_changed_in_a_branch():
 
         def again(k):
             add(k)
+
         if x > 0:
             again(x)
         return total
+
     message = refused(f, 3)
     assert "'total'" in message and line(f, "if x > 0") in message
 
@@ -50,9 +54,11 @@ def test_nonlocal_name_that_the_loop_itself_assigns():
 
         def add(k):
             return total + k
+
         for i in range(n):
             total = add(i)
         return total
+
     assert int(f(gyre.constant(4))) == 6
 
 
@@ -66,6 +72,7 @@ def test_global_name_changed_by_a_call():
             add(n)
             n -= 1
         return n
+
     message = refused(f, 3)
     assert "add" in message and "'TOTAL'" in message and line(f, "while n") in message
 
@@ -85,6 +92,7 @@ def test_containers_of_the_module(change):
             else:
                 box.setdefault("first", i)
         return n
+
     message = refused(f, 3)
     assert f"{change}()" in message or "key of a dict" in message
     assert not box
@@ -99,4 +107,5 @@ def test_python_values_may_be_collected():
             seen.append("traced")
             n = n + i * 0
         return n
+
     assert int(f(gyre.constant(3))) == 3 and seen == ["traced"] * len(seen)

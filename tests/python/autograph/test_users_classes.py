@@ -288,8 +288,23 @@ def calls(x):
     return Applied()(x), list(map(Applied(), [x, -x]))
 
 
-FUNCTIONS = [constructor, properties, of_a_branch, additions, in_place, products, unary_operators, comparisons,
-             truths, sequences, iterations, sums_of_objects, scopes, context_managers, calls]
+FUNCTIONS = [
+    constructor,
+    properties,
+    of_a_branch,
+    additions,
+    in_place,
+    products,
+    unary_operators,
+    comparisons,
+    truths,
+    sequences,
+    iterations,
+    sums_of_objects,
+    scopes,
+    context_managers,
+    calls,
+]
 
 
 @pytest.mark.parametrize("fn", FUNCTIONS)
@@ -337,9 +352,13 @@ def test_operands_are_asked_in_the_order_of_python():
         return Number(x) + Subclass(x)
 
     assert float(f(gyre.constant(1.0))) == -100 and float(f(gyre.constant(-1.0))) == 100
-    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'Neither' and 'int'"):
+    with pytest.raises(
+        TypeError, match=r"unsupported operand type\(s\) for \+: 'Neither' and 'int'"
+    ):
         gyre.function(lambda: Neither() + 1)()
-    with pytest.raises(TypeError, match="'<' not supported between instances of 'Ordered' and 'int'"):
+    with pytest.raises(
+        TypeError, match="'<' not supported between instances of 'Ordered' and 'int'"
+    ):
         gyre.function(lambda: Ordered() < 1)()
 
 

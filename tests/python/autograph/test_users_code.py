@@ -26,17 +26,20 @@ class Positive:
         return positive(x)
 
 
-@pytest.mark.parametrize("layer", [Gate(), positive, Positive(), lambda x: positive(x),
-                                   functools.partial(positive)],
-                         ids=["layer", "function", "object", "lambda", "partial"])
+@pytest.mark.parametrize(
+    "layer",
+    [Gate(), positive, Positive(), lambda x: positive(x), functools.partial(positive)],
+    ids=["layer", "function", "object", "lambda", "partial"],
+)
 @pytest.mark.parametrize("x, want", [(3.0, 6.0), (-3.0, 3.0)])
 def test_layers_of_a_sequential(layer, x, want):
     model = gyre.nn.Sequential([layer, gyre.identity])
     assert float(gyre.function(model)(gyre.constant([x]))[0]) == want
 
 
-@pytest.mark.parametrize("fn", [positive, Positive(), functools.partial(positive)],
-                         ids=["function", "object", "partial"])
+@pytest.mark.parametrize(
+    "fn", [positive, Positive(), functools.partial(positive)], ids=["function", "object", "partial"]
+)
 def test_bodies(fn):
     result = gyre.function(lambda x: gyre.map_fn(fn, x))(gyre.constant([1.0, -2.0]))
     assert result.numpy().tolist() == [2.0, 2.0]
@@ -64,6 +67,7 @@ def test_custom_gradients():
             if x > 0:
                 return dy * 10.0
             return dy * 20.0
+
         return y, gradient
 
     @gyre.function

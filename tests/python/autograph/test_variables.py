@@ -1,9 +1,9 @@
 """Variables among the values of names: where the other path has a tensor they are read."""
 
 import pytest
-from refusing import refused
 
 import gyre
+from refusing import refused
 
 
 def test_variable_before_a_loop():
@@ -15,9 +15,12 @@ def test_variable_before_a_loop():
         while abs(x * x * x - v) > 1e-4:
             x = x - (x * x * x - v) / (3.0 * x * x)
         return x
+
     with gyre.GradientTape() as tape:
         x = cube_root(v)
-    assert float(x) == pytest.approx(3) and float(tape.gradient(x, v)) == pytest.approx(1 / 27, rel=1e-3)
+    assert float(x) == pytest.approx(3) and float(tape.gradient(x, v)) == pytest.approx(
+        1 / 27, rel=1e-3
+    )
     assert float(v) == 27
 
 
@@ -31,6 +34,7 @@ def test_variable_in_one_branch():
         else:
             y = x
         return y * 2.0
+
     assert [float(f(gyre.constant(x))) for x in (1.0, -3.0)] == [10, -6]
 
 
@@ -44,6 +48,7 @@ def test_variable_as_the_last_value():
             y = v
             v.assign_add(1.0)
         return y + 0.0
+
     assert float(f(gyre.constant(0))) == 0 and float(f(gyre.constant(2))) == 7
 
 
@@ -55,5 +60,6 @@ def test_variable_of_another_dtype():
         for _ in gyre.range(3):
             y = x
         return y
+
     message = refused(f, 1.0)
     assert "'y'" in message and "int32" in message and "float32" in message

@@ -11,8 +11,22 @@ import pytest
 
 from gyre import _gyre
 
-NUMBERS = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-           "bool", "complex64", "complex128"]
+NUMBERS = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+]
 
 
 def same(tensor, expected):
@@ -21,11 +35,31 @@ def same(tensor, expected):
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("value,dtype", [
-    (1, "int32"), (1.5, "float32"), (True, "bool"), (1j, "complex128"), (2**31, "int64"), (-2**31, "int32"),
-    (2**63, "uint64"), ("a", "string"), (b"a", "string"), ([1, 2.5], "float32"), ([1, 2**40], "int64"), ([], "float32"),
-    ([[], []], "float32"), ([True, False], "bool"), (["a", b"b"], "string"), ([1, 2j], "complex128"),
-    (np.float64(2), "float64"), ([np.float64(2)], "float64"), (np.int8(3), "int8"), (range(3), "int32")])
+@pytest.mark.parametrize(
+    "value,dtype",
+    [
+        (1, "int32"),
+        (1.5, "float32"),
+        (True, "bool"),
+        (1j, "complex128"),
+        (2**31, "int64"),
+        (-(2**31), "int32"),
+        (2**63, "uint64"),
+        ("a", "string"),
+        (b"a", "string"),
+        ([1, 2.5], "float32"),
+        ([1, 2**40], "int64"),
+        ([], "float32"),
+        ([[], []], "float32"),
+        ([True, False], "bool"),
+        (["a", b"b"], "string"),
+        ([1, 2j], "complex128"),
+        (np.float64(2), "float64"),
+        ([np.float64(2)], "float64"),
+        (np.int8(3), "int8"),
+        (range(3), "int32"),
+    ],
+)
 def test_default_dtypes(value, dtype):
     assert _gyre.tensor(value).dtype.name == dtype
 
@@ -42,7 +76,13 @@ def test_numpy_there_and_back(name, shape):
 
 def test_layouts_of_numpy():
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    for view in (x.T, x[::-1, ::2], x[:, 1:2], np.asfortranarray(x), np.broadcast_to(x[0], (5, 3, 4))):
+    for view in (
+        x.T,
+        x[::-1, ::2],
+        x[:, 1:2],
+        np.asfortranarray(x),
+        np.broadcast_to(x[0], (5, 3, 4)),
+    ):
         same(_gyre.tensor(view), np.ascontiguousarray(view))
     same(_gyre.tensor(x.astype(">f4")), x)
     same(_gyre.tensor(x.astype(">i2")), x.astype("i2"))
@@ -97,28 +137,31 @@ def test_lists_of_tensors_and_arrays():
         _gyre.tensor([np.zeros(2), np.zeros(3)])
 
 
-@pytest.mark.parametrize("value,dtype,error,text", [
-    ([[1, 2], [3]], None, ValueError, r"element \[1\] has 1 items"),
-    ([[1], 2], None, ValueError, r"element \[1\]"),
-    ([1, [2]], None, ValueError, r"element \[1\]"),
-    ([1, "a"], None, TypeError, r"element \[1\]"),
-    ([[1, 2], [3, 1.5]], "int32", TypeError, r"element \[1\]\[1\]: 1.5 is no int32"),
-    (300, "int8", ValueError, "300 does not fit int8"),
-    (-1, "uint8", ValueError, "does not fit"),
-    (2**64, None, ValueError, "fits no integer dtype"),
-    (2**64, "uint64", ValueError, "does not fit"),
-    (10**400, "float32", ValueError, "does not fit"),
-    (float("nan"), "int32", TypeError, "is no int32"),
-    (1j, "float32", TypeError, "is no float32"),
-    ("a", "int32", TypeError, "is no int32"),
-    (1, "string", TypeError, "is no string"),
-    (1, "bool", TypeError, "is no bool"),
-    (None, None, TypeError, "None"),
-    (object(), None, TypeError, "object"),
-    ({}, None, TypeError, "dict"),
-    (1, "resource", TypeError, "resource"),
-    (np.array(["2020-01-01"], "M8[D]"), None, TypeError, "ndarray"),
-])
+@pytest.mark.parametrize(
+    "value,dtype,error,text",
+    [
+        ([[1, 2], [3]], None, ValueError, r"element \[1\] has 1 items"),
+        ([[1], 2], None, ValueError, r"element \[1\]"),
+        ([1, [2]], None, ValueError, r"element \[1\]"),
+        ([1, "a"], None, TypeError, r"element \[1\]"),
+        ([[1, 2], [3, 1.5]], "int32", TypeError, r"element \[1\]\[1\]: 1.5 is no int32"),
+        (300, "int8", ValueError, "300 does not fit int8"),
+        (-1, "uint8", ValueError, "does not fit"),
+        (2**64, None, ValueError, "fits no integer dtype"),
+        (2**64, "uint64", ValueError, "does not fit"),
+        (10**400, "float32", ValueError, "does not fit"),
+        (float("nan"), "int32", TypeError, "is no int32"),
+        (1j, "float32", TypeError, "is no float32"),
+        ("a", "int32", TypeError, "is no int32"),
+        (1, "string", TypeError, "is no string"),
+        (1, "bool", TypeError, "is no bool"),
+        (None, None, TypeError, "None"),
+        (object(), None, TypeError, "object"),
+        ({}, None, TypeError, "dict"),
+        (1, "resource", TypeError, "resource"),
+        (np.array(["2020-01-01"], "M8[D]"), None, TypeError, "ndarray"),
+    ],
+)
 def test_what_is_refused(value, dtype, error, text):
     with pytest.raises(error, match=text):
         _gyre.tensor(value, dtype=dtype)
@@ -160,7 +203,11 @@ def test_numpy_shares_and_keeps_alive():
 
 
 def test_scalars_of_python():
-    assert float(_gyre.tensor(1.5)) == 1.5 and int(_gyre.tensor(7)) == 7 and complex(_gyre.tensor(1j)) == 1j
+    assert (
+        float(_gyre.tensor(1.5)) == 1.5
+        and int(_gyre.tensor(7)) == 7
+        and complex(_gyre.tensor(1j)) == 1j
+    )
     assert bool(_gyre.tensor([True])) and not bool(_gyre.tensor(0.0))
     assert [10, 20, 30][_gyre.tensor(1)] == 20
     assert isinstance(_gyre.tensor(1.5).numpy(), np.float32)
@@ -179,7 +226,9 @@ def test_scalars_of_python():
         hash(_gyre.tensor(1))
 
 
-@pytest.mark.parametrize("value", [1.5, [[1, 2], [3, 4]], ["a", b"\xff"], True, np.zeros((0, 3)), 1j, "x"])
+@pytest.mark.parametrize(
+    "value", [1.5, [[1, 2], [3, 4]], ["a", b"\xff"], True, np.zeros((0, 3)), 1j, "x"]
+)
 def test_pickle(value):
     tensor = _gyre.tensor(value)
     again = pickle.loads(pickle.dumps(tensor))
@@ -187,8 +236,17 @@ def test_pickle(value):
     np.testing.assert_array_equal(again.numpy(), tensor.numpy())
 
 
-@pytest.mark.parametrize("args", [("float32", (2,), b"123"), ("string", (2,), [b"a"]), ("resource", (), b""),
-                                  ("float32", (-5,), b""), ("float32", None, b""), ("float32", (1 << 60, 8), b"")])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("float32", (2,), b"123"),
+        ("string", (2,), [b"a"]),
+        ("resource", (), b""),
+        ("float32", (-5,), b""),
+        ("float32", None, b""),
+        ("float32", (1 << 60, 8), b""),
+    ],
+)
 def test_forged_pickles(args):
     with pytest.raises((ValueError, TypeError)):
         _gyre._unpickle(*args)
@@ -197,8 +255,10 @@ def test_forged_pickles(args):
 def test_import_does_not_import_numpy():
     import subprocess
 
-    code = ("import sys,types,os;p=types.ModuleType('gyre');p.__path__=[os.path.dirname(sys.argv[1])];"
-            "sys.modules['gyre']=p;import gyre._gyre as g;g.tensor([1.,2.])+1;assert 'numpy' not in sys.modules")
+    code = (
+        "import sys,types,os;p=types.ModuleType('gyre');p.__path__=[os.path.dirname(sys.argv[1])];"
+        "sys.modules['gyre']=p;import gyre._gyre as g;g.tensor([1.,2.])+1;assert 'numpy' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code, _gyre.__file__], check=True)
 
 
@@ -222,9 +282,19 @@ def test_gyre_tensor_protocol():
 def test_no_leaks():
     x = _gyre.tensor(np.zeros(10, np.float32))
     y = [1.0, 2.0]
-    for work in (lambda: x + x, lambda: x.numpy(), lambda: _gyre.tensor(y), lambda: x[2:5], lambda: x[0],
-                 lambda: _gyre.execute("ConcatV2", [[x, x], 0]), lambda: x == x, lambda: list(x),
-                 lambda: pickle.dumps(x), lambda: memoryview(x), lambda: np.from_dlpack(x)):
+    for work in (
+        lambda: x + x,
+        lambda: x.numpy(),
+        lambda: _gyre.tensor(y),
+        lambda: x[2:5],
+        lambda: x[0],
+        lambda: _gyre.execute("ConcatV2", [[x, x], 0]),
+        lambda: x == x,
+        lambda: list(x),
+        lambda: pickle.dumps(x),
+        lambda: memoryview(x),
+        lambda: np.from_dlpack(x),
+    ):
         work()
         before = sys.getrefcount(x), sys.getrefcount(y), sys.getrefcount(x.dtype)
         for _ in range(50):

@@ -7,7 +7,10 @@ import pytest
 from gyre import _gyre
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8", "uint32", "bool", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["float16", "float32", "float64", "int8", "int64", "uint8", "uint32", "bool", "complex64"],
+)
 def test_numpy_both_ways(dtype):
     x = (np.arange(12).reshape(3, 4) % 2).astype(dtype)
     there = np.from_dlpack(_gyre.tensor(x))

@@ -18,7 +18,9 @@ def test_every_name_gives_one_object():
 
 def test_what_means_a_dtype():
     float32 = _gyre.as_dtype("float32")
-    assert all(_gyre.as_dtype(x) is float32 for x in (float, "float", np.float32, np.dtype("f4"), 1))
+    assert all(
+        _gyre.as_dtype(x) is float32 for x in (float, "float", np.float32, np.dtype("f4"), 1)
+    )
     assert _gyre.as_dtype(int).name == "int32"
     assert _gyre.as_dtype(np.int64).name == "int64"
     assert _gyre.as_dtype(bool) == _gyre.as_dtype(np.bool_) == "bool"
@@ -45,7 +47,11 @@ def test_properties():
 def test_compares_and_hashes():
     types = _gyre.all_dtypes()
     assert types["float32"] == "float32" and types["float32"] == np.float32
-    assert types["float32"] != types["float64"] and types["float32"] != "x" and types["float32"] != None  # noqa: E711
+    assert (
+        types["float32"] != types["float64"]
+        and types["float32"] != "x"
+        and types["float32"] != None
+    )  # noqa: E711
     assert len({types["float32"], types["float32"], types["int32"]}) == 2
 
 

@@ -7,7 +7,10 @@ from gyre import _gyre
 def test_lists_attributes_and_names():
     a = _gyre.tensor([1.0, 2.0])
     assert _gyre.execute("ConcatV2", [[a, a, [9.0]], 0])[0].numpy().tolist() == [1, 2, 1, 2, 9]
-    assert [t.numpy().tolist() for t in _gyre.execute("Split", [0, a], {"num_split": 2})] == [[1], [2]]
+    assert [t.numpy().tolist() for t in _gyre.execute("Split", [0, a], {"num_split": 2})] == [
+        [1],
+        [2],
+    ]
     assert _gyre.execute("Cast", [a], {"DstT": _gyre.as_dtype("int32")})[0].dtype.name == "int32"
     assert _gyre.execute("Cast", [a], {"DstT": "int32"})[0].dtype.name == "int32"
     assert _gyre.execute("Fill", [[2, 2], 1.5])[0].numpy().tolist() == [[1.5, 1.5]] * 2
@@ -29,14 +32,35 @@ def test_literals_take_the_dtype_of_the_others():
         _gyre.execute("AddV2", [_gyre.tensor(1), 2.5])
 
 
-@pytest.mark.parametrize("args", [
-    ("Add2", [1, 2]), ("AddV2", [1]), ("AddV2", [1, 2, 3]), ("AddV2", 3), ("AddV2", None), ("ConcatV2", [1, 0]),
-    ("AddV2", [1, 2], {"nonsense": 1}), ("AddV2", [1, 2], {"T": "nonsense"}), ("AddV2", [1, 2], []), (3, []),
-    ("AddV2", [None, 1]), ("AddV2", [object(), 1]), ("Cast", [1.0]), ("Split", [0, [1.0, 2.0]], {"num_split": "two"}),
-    ("Split", [0, [1.0, 2.0]], {"num_split": 10**30}), ("Split", [0, [1.0, 2.0]], {"num_split": -1}),
-    ("Placeholder", [], {"dtype": "float32"}), ("Switch", [1.0, True]), ("Reshape", [[1.0, 2.0], [3]]),
-    ("MatMul", [[1.0], [2.0]]), ("GatherV2", [[1.0], [5], 0]), ("BitwiseAnd", [1.0, 2.0]),
-    ("ReadVariableOp", [1.0], {"dtype": "float32"}), ("Fill", [[1 << 40, 1 << 40], 0.0])])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("Add2", [1, 2]),
+        ("AddV2", [1]),
+        ("AddV2", [1, 2, 3]),
+        ("AddV2", 3),
+        ("AddV2", None),
+        ("ConcatV2", [1, 0]),
+        ("AddV2", [1, 2], {"nonsense": 1}),
+        ("AddV2", [1, 2], {"T": "nonsense"}),
+        ("AddV2", [1, 2], []),
+        (3, []),
+        ("AddV2", [None, 1]),
+        ("AddV2", [object(), 1]),
+        ("Cast", [1.0]),
+        ("Split", [0, [1.0, 2.0]], {"num_split": "two"}),
+        ("Split", [0, [1.0, 2.0]], {"num_split": 10**30}),
+        ("Split", [0, [1.0, 2.0]], {"num_split": -1}),
+        ("Placeholder", [], {"dtype": "float32"}),
+        ("Switch", [1.0, True]),
+        ("Reshape", [[1.0, 2.0], [3]]),
+        ("MatMul", [[1.0], [2.0]]),
+        ("GatherV2", [[1.0], [5], 0]),
+        ("BitwiseAnd", [1.0, 2.0]),
+        ("ReadVariableOp", [1.0], {"dtype": "float32"}),
+        ("Fill", [[1 << 40, 1 << 40], 0.0]),
+    ],
+)
 def test_mistakes_are_exceptions(args):
     with pytest.raises(Exception) as caught:
         _gyre.execute(*args)
@@ -49,14 +73,19 @@ def test_mistakes_are_exceptions(args):
 
 def test_every_op_survives_wrong_inputs():
     """No op, with whatever inputs, takes the process down."""
-    values = [_gyre.tensor(v) for v in (1.0, [1.0, 2.0], 3, [[1, 2], [3, 4]], True, "a", [], 1 << 40)]
+    values = [
+        _gyre.tensor(v) for v in (1.0, [1.0, 2.0], 3, [[1, 2], [3, 4]], True, "a", [], 1 << 40)
+    ]
     skip = {"Abort", "_Send", "_Recv", "_HostSend", "_HostRecv", "Recv", "QueueDequeueV2"}
     for name in _gyre.op_names():
         info = _gyre.op_info(name)
         if name in skip or info["stateful"]:
             continue
         for value in values:
-            inputs = [[value, value] if "number_attr" in i or "type_list_attr" in i else value for i in info["inputs"]]
+            inputs = [
+                [value, value] if "number_attr" in i or "type_list_attr" in i else value
+                for i in info["inputs"]
+            ]
             try:
                 _gyre.execute(name, inputs)
             except Exception:  # any exception will do
@@ -65,7 +94,9 @@ def test_every_op_survives_wrong_inputs():
 
 def test_op_info():
     info = _gyre.op_info("ConcatV2")
-    assert [i["name"] for i in info["inputs"]] == ["values", "axis"] and info["inputs"][0]["number_attr"] == "N"
+    assert [i["name"] for i in info["inputs"]] == ["values", "axis"] and info["inputs"][0][
+        "number_attr"
+    ] == "N"
     assert info["doc"] and not info["stateful"] and _gyre.op_info("AssignVariableOp")["stateful"]
     assert "AddV2" in _gyre.op_names() and len(_gyre.op_names()) > 300
 
@@ -97,7 +128,13 @@ def test_options():
         x = graph.placeholder("float32", ())
         y = x + 1.0
     call = graph.prepare([x], [y])
-    for options in ({"threads": 1}, {"engine": "reference"}, {"form": "optimized"}, {"window": 4}, {}):
+    for options in (
+        {"threads": 1},
+        {"engine": "reference"},
+        {"form": "optimized"},
+        {"window": 4},
+        {},
+    ):
         _gyre.set_options(**options)
         assert call([_gyre.tensor(1.0)])[0].numpy() == 2
     with pytest.raises(Exception):
@@ -128,7 +165,12 @@ def test_recorder():
     ops = [entry[0] for entry in recorder.entries]
     assert ops == ["Mul", "Reshape", "ConcatV2"]
     op, attrs, inputs, outputs = recorder.entries[2]
-    assert attrs["N"] == 2 and attrs["T"].name == "float32" and isinstance(inputs[0], list) and len(inputs) == 2
+    assert (
+        attrs["N"] == 2
+        and attrs["T"].name == "float32"
+        and isinstance(inputs[0], list)
+        and len(inputs) == 2
+    )
     assert recorder.is_watched(w) and not recorder.is_watched(y) and outputs[0].id == w.id
     graph = _gyre.Graph()
     with graph:
@@ -152,14 +194,22 @@ def test_variables_that_are_read():
     x = _gyre.read_variable(handle)
     _ = x * 2.0
     recorder.stop()
-    assert [e[0] for e in recorder.entries] == ["ReadVariableOp", "Mul"] and recorder.variables == [handle] or True
+    assert (
+        [e[0] for e in recorder.entries] == ["ReadVariableOp", "Mul"]
+        and recorder.variables == [handle]
+        or True
+    )
     assert recorder.variables[0] is handle
 
 
 def test_signature():
     a = _gyre.tensor([1.0, 2.0])
     key = _gyre.signature((a, _gyre.tensor(1)))
-    assert key == _gyre.signature((_gyre.tensor([5.0, 6.0]), _gyre.tensor(3))) != _gyre.signature((a, a))
+    assert (
+        key
+        == _gyre.signature((_gyre.tensor([5.0, 6.0]), _gyre.tensor(3)))
+        != _gyre.signature((a, a))
+    )
     assert _gyre.signature((a, 1)) is None
     with _gyre.Graph():
         assert _gyre.signature((a,)) is None

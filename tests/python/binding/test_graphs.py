@@ -21,13 +21,15 @@ def run(build, *feeds, effects=True):
 
 def test_control_flow():
     def build(x):
-        y, = _gyre.trace_cond(x > 0.0, lambda: [x * 2.0], lambda: [-x])
-        i, s = _gyre.trace_while(lambda v: v[0] < 5, lambda v: [v[0] + 1, v[1] + x], [_gyre.convert(0), y])
-        c, = _gyre.trace_case(i, [lambda: [s], lambda: [s * 0.0]])
-        r, = _gyre.trace_range(0, 4, 1, lambda i, v: [v[0] * x], [y])
-        m, = _gyre.trace_map(lambda v: [v[0] * x], [_gyre.convert([1.0, 2.0])])
-        f, = _gyre.trace_fold(lambda s, row: [s[0] + row[0]], [m], [x], keep=False)
-        k, = _gyre.trace_fold(lambda s, row: [s[0] + row[0]], [m], [x], keep=True, reverse=True)
+        (y,) = _gyre.trace_cond(x > 0.0, lambda: [x * 2.0], lambda: [-x])
+        i, s = _gyre.trace_while(
+            lambda v: v[0] < 5, lambda v: [v[0] + 1, v[1] + x], [_gyre.convert(0), y]
+        )
+        (c,) = _gyre.trace_case(i, [lambda: [s], lambda: [s * 0.0]])
+        (r,) = _gyre.trace_range(0, 4, 1, lambda i, v: [v[0] * x], [y])
+        (m,) = _gyre.trace_map(lambda v: [v[0] * x], [_gyre.convert([1.0, 2.0])])
+        (f,) = _gyre.trace_fold(lambda s, row: [s[0] + row[0]], [m], [x], keep=False)
+        (k,) = _gyre.trace_fold(lambda s, row: [s[0] + row[0]], [m], [x], keep=True, reverse=True)
         return [y, i, s, c, r, m, f, k]
 
     y, i, s, c, r, m, f, k = run(build, 3.0)
@@ -39,8 +41,12 @@ def test_control_flow():
 def test_names_in_messages():
     graph = _gyre.Graph()
     with graph, pytest.raises(Exception, match="'weights'") as caught:
-        _gyre.trace_while(lambda v: v[0] < 5, lambda v: [v[0] + 1, _gyre.convert(1)],
-                          [_gyre.convert(0), _gyre.convert(1.0)], paths=["i", "weights"])
+        _gyre.trace_while(
+            lambda v: v[0] < 5,
+            lambda v: [v[0] + 1, _gyre.convert(1)],
+            [_gyre.convert(0), _gyre.convert(1.0)],
+            paths=["i", "weights"],
+        )
     assert caught.value.code == "INVALID_ARGUMENT"
 
 
@@ -68,7 +74,9 @@ def test_exceptions_of_bodies_come_out_unchanged():
             lambda: _gyre.trace_fold(fail, [rows], [x], keep=True),
             lambda: _gyre.GraphFunction("f")([x], fail),
             lambda: _gyre.custom_gradient([x], fail, fail),
-            lambda: _gyre.trace_cond(x > 0.0, lambda: _gyre.trace_while(lambda v: v[0] < 1.0, fail, [x]), lambda: [x]),
+            lambda: _gyre.trace_cond(
+                x > 0.0, lambda: _gyre.trace_while(lambda v: v[0] < 1.0, fail, [x]), lambda: [x]
+            ),
         ]
         for construct in constructs:
             with pytest.raises(Mine) as caught:
@@ -127,7 +135,7 @@ def test_captures():
         y = x * float_one
         z = _gyre.trace_cond(x > 0.0, lambda: [y * float_one], lambda: [y])[0]
         n = int_one + 1
-    (outer, inner), = graph.captures
+    ((outer, inner),) = graph.captures
     assert outer is float_one and inner.is_symbolic and graph.captures[0][1].id == inner.id
     call = graph.prepare([x, inner], [z, n])
     assert [t.numpy() for t in call([_gyre.tensor(1.0), _gyre.tensor(5.0)])] == [25, 4]
@@ -140,7 +148,7 @@ def test_graphs_in_graphs():
         inner = _gyre.Graph("inner")
         with inner:
             y = x * 2.0
-        (around, placeholder), = inner.captures
+        ((around, placeholder),) = inner.captures
         assert around is x and y.graph is inner
     with inner, pytest.raises(Exception, match="outer"):
         y + x
@@ -208,11 +216,15 @@ def test_variables():
 
 def test_gradients():
     def build(x):
-        y, = _gyre.trace_while(lambda v: v[0] < 100.0, lambda v: [v[0] * x], [x])
-        c, = _gyre.custom_gradient([x], lambda a: [a[0] * 5.0], lambda a, dy: [dy[0] * 100.0])
+        (y,) = _gyre.trace_while(lambda v: v[0] < 100.0, lambda v: [v[0] * x], [x])
+        (c,) = _gyre.custom_gradient([x], lambda a: [a[0] * 5.0], lambda a, dy: [dy[0] * 100.0])
         free = _gyre.convert(1.0)
-        return (_gyre.gradients([y], [x]) + _gyre.gradients([c], [x]) + _gyre.gradients([y], [free], unconnected="zero") +
-                [_gyre.jvp(x * x, x, _gyre.convert(2.0))])
+        return (
+            _gyre.gradients([y], [x])
+            + _gyre.gradients([c], [x])
+            + _gyre.gradients([y], [free], unconnected="zero")
+            + [_gyre.jvp(x * x, x, _gyre.convert(2.0))]
+        )
 
     assert [float(g) for g in run(build, 3.0)] == [405, 100, 0, 12]
     graph = _gyre.Graph()
@@ -225,7 +237,7 @@ def test_gradients():
         with pytest.raises(ValueError):
             _gyre.gradients([x], [x], unconnected="whatever")
         y = _gyre.execute("GatherV2", [x, [0, 2], 0])[0]
-        (values, indices, shape), = _gyre.gradients([y], [x], sparse=True)
+        ((values, indices, shape),) = _gyre.gradients([y], [x], sparse=True)
         assert values._dims == (2, 2) and indices._dims == (2,) and shape._dims == (2,)
     with pytest.raises(Exception, match="graph"):
         _gyre.gradients([_gyre.tensor(1.0)], [_gyre.tensor(1.0)])
@@ -236,16 +248,24 @@ def test_functions_recursion_and_templates():
 
     def build(n):
         f = _gyre.GraphFunction("fact", [(int32, ())], [(int32, ())])
-        f.define(lambda a: _gyre.trace_cond(a[0] < 2, lambda: [_gyre.convert(1)],
-                                            lambda: [a[0] * f([a[0] - 1])[0]]))
+        f.define(
+            lambda a: _gyre.trace_cond(
+                a[0] < 2, lambda: [_gyre.convert(1)], lambda: [a[0] * f([a[0] - 1])[0]]
+            )
+        )
         return f([n])
 
     assert run(build, 6)[0] == 720
 
     def build_with_constants(n):
         f = _gyre.GraphFunction("f", [(int32, (2,))], [(int32, ())])
-        f.define(lambda a: _gyre.trace_cond(a[0][0] < 2, lambda: [_gyre.convert(1)],
-                                            lambda: [f([a[0] - _gyre.tensor([1, 1])])[0] + _gyre.tensor(1)]))
+        f.define(
+            lambda a: _gyre.trace_cond(
+                a[0][0] < 2,
+                lambda: [_gyre.convert(1)],
+                lambda: [f([a[0] - _gyre.tensor([1, 1])])[0] + _gyre.tensor(1)],
+            )
+        )
         return f([n])
 
     assert run(build_with_constants, [6, 1])[0] == 6
@@ -257,7 +277,7 @@ def test_functions_recursion_and_templates():
         x = inner.placeholder("float32", ())
         _gyre.execute("AssignAddVariableOp", [handle, x], {"dtype": float32})
         y = _gyre.execute("ReadVariableOp", [handle], {"dtype": float32})[0] * x
-        y, = _gyre.trace_cond(x > 0.0, lambda: [y], lambda: [-y])
+        (y,) = _gyre.trace_cond(x > 0.0, lambda: [y], lambda: [-y])
 
     def use(a):
         f = _gyre.GraphFunction.of_graph("f", inner, [x], [y])
@@ -300,7 +320,13 @@ def test_feeds_of_any_value_and_wrong_ones():
     assert graph.prepare([y], [z])([_gyre.tensor([1.0, 2.0])])[0].numpy().tolist() == [2, 3]
     call = graph.prepare([x], [z])
     assert call((_gyre.tensor([1.0, 2.0]),))[0].numpy().tolist() == [3, 5]
-    for wrong, error in (([], TypeError), ([1.0], TypeError), ([x], TypeError), (3, TypeError), (None, TypeError)):
+    for wrong, error in (
+        ([], TypeError),
+        ([1.0], TypeError),
+        ([x], TypeError),
+        (3, TypeError),
+        (None, TypeError),
+    ):
         with pytest.raises(error):
             call(wrong)
     for wrong in (_gyre.tensor([1, 2]), _gyre.tensor([1.0])):

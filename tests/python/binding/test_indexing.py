@@ -4,10 +4,34 @@ import pytest
 from gyre import _gyre
 
 X = np.arange(60).reshape(3, 4, 5)
-KEYS = [0, -1, 2, slice(None), slice(1, 2), slice(None, None, 2), slice(None, None, -1), slice(2, 0, -1),
-        slice(-2, None), slice(10, 20), slice(None, 10**30), (0, 1), (0, 1, 2), (Ellipsis, 1), (1, Ellipsis), (Ellipsis,),
-        Ellipsis, None, (None, 0), (slice(None), None, 1), (slice(1, 3), slice(None, None, 2), -1), (0, Ellipsis, None),
-        (Ellipsis, slice(1, 4), 2), (), np.int64(1), (np.int32(1), slice(None))]
+KEYS = [
+    0,
+    -1,
+    2,
+    slice(None),
+    slice(1, 2),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(2, 0, -1),
+    slice(-2, None),
+    slice(10, 20),
+    slice(None, 10**30),
+    (0, 1),
+    (0, 1, 2),
+    (Ellipsis, 1),
+    (1, Ellipsis),
+    (Ellipsis,),
+    Ellipsis,
+    None,
+    (None, 0),
+    (slice(None), None, 1),
+    (slice(1, 3), slice(None, None, 2), -1),
+    (0, Ellipsis, None),
+    (Ellipsis, slice(1, 4), 2),
+    (),
+    np.int64(1),
+    (np.int32(1), slice(None)),
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
@@ -50,10 +74,25 @@ def test_masks():
         np.testing.assert_array_equal(t[mask].numpy(), X[rows])
 
 
-@pytest.mark.parametrize("key,error", [
-    (3, "INDEX_ERROR"), (-4, "INDEX_ERROR"), ((0, 0, 0, 0), "INDEX_ERROR"), (1.5, TypeError), ("a", TypeError), ([0, 1], TypeError),
-    (slice(None, None, 0), ValueError), (slice(1.5), TypeError), ((Ellipsis, Ellipsis), ValueError), (True, TypeError),
-    (np.array([0, 1]), TypeError), ((slice("a"),), TypeError), (10**40, "INDEX_ERROR"), (tuple([None] * 100), TypeError)])
+@pytest.mark.parametrize(
+    "key,error",
+    [
+        (3, "INDEX_ERROR"),
+        (-4, "INDEX_ERROR"),
+        ((0, 0, 0, 0), "INDEX_ERROR"),
+        (1.5, TypeError),
+        ("a", TypeError),
+        ([0, 1], TypeError),
+        (slice(None, None, 0), ValueError),
+        (slice(1.5), TypeError),
+        ((Ellipsis, Ellipsis), ValueError),
+        (True, TypeError),
+        (np.array([0, 1]), TypeError),
+        ((slice("a"),), TypeError),
+        (10**40, "INDEX_ERROR"),
+        (tuple([None] * 100), TypeError),
+    ],
+)
 def test_what_is_refused(key, error, core_error):
     with pytest.raises(core_error if error == "INDEX_ERROR" else error) as caught:
         _gyre.tensor(X)[key]

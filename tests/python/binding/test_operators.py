@@ -5,8 +5,21 @@ import pytest
 
 from gyre import _gyre
 
-BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
-          operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+]
 
 
 @pytest.mark.parametrize("op", BINARY, ids=lambda o: o.__name__)
@@ -72,16 +85,26 @@ def test_matmul(a, b):
 def test_with_numpy_on_the_left():
     x = np.array([1, 2], np.float32)
     t = _gyre.tensor([3.0, 4.0])
-    for got, expected in ((x + t, [4, 6]), (x - t, [-2, -2]), (np.float32(1) - t, [-2, -3]), (x < t, [True, True])):
+    for got, expected in (
+        (x + t, [4, 6]),
+        (x - t, [-2, -2]),
+        (np.float32(1) - t, [-2, -3]),
+        (x < t, [True, True]),
+    ):
         assert isinstance(got, _gyre.Tensor)
         np.testing.assert_array_equal(got.numpy(), expected)
 
 
 def test_dtypes_are_not_mixed(core_error):
-    for f in (lambda: _gyre.tensor(1) + _gyre.tensor(1.0), lambda: _gyre.tensor(1.0) * np.float64(2),
-              lambda: _gyre.execute("AddV2", [_gyre.tensor(1), _gyre.tensor(1.0)]),
-              lambda: _gyre.tensor([1]) == _gyre.tensor([1.0])):
-        with pytest.raises(core_error, match="float32.*int32|int32.*float32|float32.*float64|float64.*float32"):
+    for f in (
+        lambda: _gyre.tensor(1) + _gyre.tensor(1.0),
+        lambda: _gyre.tensor(1.0) * np.float64(2),
+        lambda: _gyre.execute("AddV2", [_gyre.tensor(1), _gyre.tensor(1.0)]),
+        lambda: _gyre.tensor([1]) == _gyre.tensor([1.0]),
+    ):
+        with pytest.raises(
+            core_error, match="float32.*int32|int32.*float32|float32.*float64|float64.*float32"
+        ):
             f()
     graph = _gyre.Graph()
     with graph, pytest.raises(TypeError, match="of dtypes int32 and float32"):

@@ -24,7 +24,10 @@ def prepared(build, *specs, effects=True):
 
 
 def test_one_executable_on_many_threads():
-    call = prepared(lambda x: _gyre.trace_while(lambda v: v[0] < 1000.0, lambda v: [v[0] + x], [x]), ("float32", ()))
+    call = prepared(
+        lambda x: _gyre.trace_while(lambda v: v[0] < 1000.0, lambda v: [v[0] + x], [x]),
+        ("float32", ()),
+    )
     failures = []
 
     def work(k):
@@ -68,7 +71,9 @@ def test_current_graph_is_per_thread():
 
 
 def test_deadlines_and_budgets():
-    endless = prepared(lambda x: _gyre.trace_while(lambda v: True, lambda v: [v[0] + x], [x]), ("float32", ()))
+    endless = prepared(
+        lambda x: _gyre.trace_while(lambda v: True, lambda v: [v[0] + x], [x]), ("float32", ())
+    )
     begin = time.monotonic()
     with pytest.raises(Exception) as caught:
         endless.run([_gyre.tensor(1.0)], timeout_ms=50)
@@ -84,13 +89,23 @@ def test_deadlines_and_budgets():
 
 
 def test_progress_and_timelines(tmp_path):
-    endless = prepared(lambda x: _gyre.trace_while(lambda v: v[0] < 3e6, lambda v: [v[0] + x], [x], name="loop"),
-                       ("float32", ()))
+    endless = prepared(
+        lambda x: _gyre.trace_while(lambda v: v[0] < 3e6, lambda v: [v[0] + x], [x], name="loop"),
+        ("float32", ()),
+    )
     told = []
     path = tmp_path / "timeline.json"
-    results, statistics = endless.run([_gyre.tensor(1.0)], progress=told.append, progress_ms=10, trace=True)
-    assert results[0].numpy() == 3e6 and statistics["loops"][0]["iterations"] > 0 and statistics["saved"] == []
-    assert told and told[0]["loops"][0]["name"] == "loop" and told[-1]["nanos"] > 0 and told[0]["node"]
+    results, statistics = endless.run(
+        [_gyre.tensor(1.0)], progress=told.append, progress_ms=10, trace=True
+    )
+    assert (
+        results[0].numpy() == 3e6
+        and statistics["loops"][0]["iterations"] > 0
+        and statistics["saved"] == []
+    )
+    assert (
+        told and told[0]["loops"][0]["name"] == "loop" and told[-1]["nanos"] > 0 and told[0]["node"]
+    )
 
     class Enough(Exception):
         pass
@@ -98,7 +113,9 @@ def test_progress_and_timelines(tmp_path):
     def stop(progress):
         raise Enough
 
-    forever = prepared(lambda x: _gyre.trace_while(lambda v: True, lambda v: [v[0] + x], [x]), ("float32", ()))
+    forever = prepared(
+        lambda x: _gyre.trace_while(lambda v: True, lambda v: [v[0] + x], [x]), ("float32", ())
+    )
     with pytest.raises(Enough):
         forever.run([_gyre.tensor(1.0)], progress=stop, progress_ms=5)
     with pytest.raises(Exception):
@@ -128,12 +145,15 @@ LOOPS = {
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("handler", ["pass", "signal.signal(signal.SIGINT, lambda *a: mine())"])
 def test_ctrl_c(loop, handler):
-    code = textwrap.dedent("""
+    code = (
+        textwrap.dedent("""
         import signal, sys, time
         from gyre import _gyre as g
         class Mine(BaseException): pass
         def mine(): raise Mine()
-        """) + textwrap.dedent(LOOPS[loop]) + textwrap.dedent(f"""
+        """)
+        + textwrap.dedent(LOOPS[loop])
+        + textwrap.dedent(f"""
         for i in range(2):
             {handler}
             print("running", flush=True)
@@ -143,8 +163,14 @@ def test_ctrl_c(loop, handler):
                 print(type(e).__name__, time.monotonic(), flush=True)
         print(float(g.tensor(1.0) + 1.0))
         """)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=set_default_signals)
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=set_default_signals,
+    )
     watchdog = threading.Timer(20, process.kill)
     watchdog.start()
     try:
@@ -165,13 +191,18 @@ def test_ctrl_c(loop, handler):
 
 def test_fork():
     x = _gyre.tensor(np.ones((300, 300), np.float32))
-    call = prepared(lambda a: _gyre.trace_map(lambda v: [v[0] @ v[0]], [a]), ("float32", (4, 100, 100)))
+    call = prepared(
+        lambda a: _gyre.trace_map(lambda v: [v[0] @ v[0]], [a]), ("float32", (4, 100, 100))
+    )
     rows = _gyre.tensor(np.ones((4, 100, 100), np.float32))
     expected = call([rows])[0].numpy().sum()
     child = os.fork()
     if child == 0:
         try:
-            ok = all(call([rows])[0].numpy().sum() == expected for _ in range(5)) and (x @ x).numpy()[0, 0] == 300
+            ok = (
+                all(call([rows])[0].numpy().sum() == expected for _ in range(5))
+                and (x @ x).numpy()[0, 0] == 300
+            )
         except BaseException:
             ok = False
         os._exit(0 if ok else 1)
@@ -198,7 +229,9 @@ def test_multiprocessing_fork():
 
     fork_work(1)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map_async(fork_work, range(4)).get(timeout=30) == [200.0 * n * n for n in range(4)]
+        assert pool.map_async(fork_work, range(4)).get(timeout=30) == [
+            200.0 * n * n for n in range(4)
+        ]
 
 
 def test_host_functions():
@@ -226,15 +259,25 @@ def test_exceptions_of_host_functions():
         raise error
 
     attrs = {"token": _gyre.register_host_function(fails), "Tin": ["float32"], "Tout": ["float32"]}
-    call = prepared(lambda x: _gyre.trace_while(lambda v: v[0] < 3.0,
-                                                lambda v: _gyre.execute("EagerPyFunc", [[v[0]]], attrs), [x]),
-                    ("float32", ()))
-    for work in (lambda: _gyre.execute("EagerPyFunc", [[_gyre.tensor(2.0)]], attrs), lambda: call([_gyre.tensor(1.0)])):
+    call = prepared(
+        lambda x: _gyre.trace_while(
+            lambda v: v[0] < 3.0, lambda v: _gyre.execute("EagerPyFunc", [[v[0]]], attrs), [x]
+        ),
+        ("float32", ()),
+    )
+    for work in (
+        lambda: _gyre.execute("EagerPyFunc", [[_gyre.tensor(2.0)]], attrs),
+        lambda: call([_gyre.tensor(1.0)]),
+    ):
         with pytest.raises(Mine) as caught:
             work()
         assert caught.value is error and caught.traceback[-1].name == "fails"
-    for wrong, text in ((lambda a: None, "list"), (lambda a: [], "0 values"), (lambda a: [1], "int32"),
-                        (lambda a: [object()], "object")):
+    for wrong, text in (
+        (lambda a: None, "list"),
+        (lambda a: [], "0 values"),
+        (lambda a: [1], "int32"),
+        (lambda a: [object()], "object"),
+    ):
         attrs["token"] = _gyre.register_host_function(wrong)
         with pytest.raises(Exception, match=text):
             _gyre.execute("EagerPyFunc", [[_gyre.tensor(2.0)]], attrs)
@@ -269,7 +312,12 @@ def test_objects_that_were_never_made():
     with pytest.raises(TypeError):
         _gyre.DType()
     graph = _gyre.Graph.__new__(_gyre.Graph)
-    for wrong in (lambda: graph.prepare([], []), lambda: graph.__enter__(), lambda: graph.text(), lambda: graph.captures):
+    for wrong in (
+        lambda: graph.prepare([], []),
+        lambda: graph.__enter__(),
+        lambda: graph.text(),
+        lambda: graph.captures,
+    ):
         with pytest.raises(TypeError):
             wrong()
     for cls in (_gyre.Recorder, _gyre.Executable, _gyre.GraphFunction, _gyre.DType):
@@ -305,7 +353,11 @@ def test_ops_within_host_functions():
         return [args[0]]
 
     for _ in range(70):
-        attrs = {"token": _gyre.register_host_function(many), "Tin": ["float32"], "Tout": ["float32"]}
+        attrs = {
+            "token": _gyre.register_host_function(many),
+            "Tin": ["float32"],
+            "Tout": ["float32"],
+        }
         assert _gyre.execute("EagerPyFunc", [[_gyre.tensor([2.0])]], attrs)[0].numpy() == 2
 
 

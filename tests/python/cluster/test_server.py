@@ -26,13 +26,18 @@ def test_two_tasks(monkeypatch):
     with gyre.cluster.start_workers(1) as workers:
         del workers
         first = gyre.distribute.Server({"ps": ["127.0.0.1:0"]})
-        spec = gyre.train.ClusterSpec({"ps": [first.target.rpartition("=")[2]], "worker": ["127.0.0.1:0"]})
-        second = tf.train.Server(spec, job_name="worker", task_index=0,
-                                 config=tf.ConfigProto(device_count={"CPU": 2}))
+        spec = gyre.train.ClusterSpec(
+            {"ps": [first.target.rpartition("=")[2]], "worker": ["127.0.0.1:0"]}
+        )
+        second = tf.train.Server(
+            spec, job_name="worker", task_index=0, config=tf.ConfigProto(device_count={"CPU": 2})
+        )
     with tf.Graph().as_default(), tf.Session(second.target) as session:
         assert [device.name for device in session.list_devices()] == [
-            "/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:1",
-            "/job:ps/replica:0/task:0/device:CPU:0"]
+            "/job:worker/replica:0/task:0/device:CPU:0",
+            "/job:worker/replica:0/task:0/device:CPU:1",
+            "/job:ps/replica:0/task:0/device:CPU:0",
+        ]
         with tf.device("/job:ps/task:0"):
             v = tf.Variable([1.0, 2.0])
         with tf.device("/job:worker/device:CPU:1"):
@@ -77,7 +82,10 @@ def test_which_task():
 
 def test_cluster_spec():
     spec = tf.train.ClusterSpec({"worker": ["w0:1", "w1:1"], "ps": {2: "p2:1"}})
-    assert spec.jobs == ["ps", "worker"] and spec.as_dict() == {"ps": {2: "p2:1"}, "worker": ["w0:1", "w1:1"]}
+    assert spec.jobs == ["ps", "worker"] and spec.as_dict() == {
+        "ps": {2: "p2:1"},
+        "worker": ["w0:1", "w1:1"],
+    }
     assert spec.num_tasks("worker") == 2 and spec.task_indices("ps") == [2]
     assert spec.task_address("worker", 1) == "w1:1" and spec.job_tasks("ps") == [None, None, "p2:1"]
     assert spec == gyre.train.ClusterSpec(spec) and spec and not tf.train.ClusterSpec({})

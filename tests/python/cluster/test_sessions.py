@@ -15,6 +15,7 @@ FIRST, SECOND = "/job:worker/task:0", "/job:worker/task:1/device:CPU:1"
 
 def loop_on_both(x, w, steps=5):
     """x ← tanh(x · w) + 0.3 x: the product on the second worker, the sum and the count on the first."""
+
     def body(i, x):
         with tf.device(SECOND):
             y = tf.tanh(x * w)
@@ -65,8 +66,12 @@ def test_colocated_gradient_of_a_loop_over_two_workers(cluster):
     # Gradient ops run where their ops do, on both workers.
     with tf.Graph().as_default() as graph:
         build()
-        places = {node.device for f in graph.as_graph_def().library.function for node in f.node_def
-                  if node.name.startswith("gradients")}
+        places = {
+            node.device
+            for f in graph.as_graph_def().library.function
+            for node in f.node_def
+            if node.name.startswith("gradients")
+        }
     assert {FIRST, SECOND} <= places
 
 
@@ -119,8 +124,10 @@ def test_sessions_of_one_target_share_variables(workers):
         with tf.Session(workers.target.replace("gyre", "grpc").encode()) as session:
             assert session.run(v) == 4
         isolated = tf.ConfigProto(isolate_session_state=True)
-        with tf.Session(workers.target, config=isolated) as session, \
-                pytest.raises(gyre.errors.FailedPreconditionError):
+        with (
+            tf.Session(workers.target, config=isolated) as session,
+            pytest.raises(gyre.errors.FailedPreconditionError),
+        ):
             session.run(v)
 
 
@@ -141,6 +148,7 @@ def test_saver(cluster, tmp_path):
 
 def test_prints_come_here(cluster, monkeypatch):
     """Also while what prints ends another program of the cluster."""
+
     class Stream:
         text = ""
 
@@ -171,8 +179,12 @@ def test_placement_is_as_asked(cluster):
     with tf.Graph().as_default():
         with tf.device("/job:worker/task:7"):
             x = tf.constant(1.0) + 1
-        with tf.Session(cluster) as session, \
-                pytest.raises(gyre.errors.InvalidArgumentError, match="/job:worker/task:7.*there are only"):
+        with (
+            tf.Session(cluster) as session,
+            pytest.raises(
+                gyre.errors.InvalidArgumentError, match="/job:worker/task:7.*there are only"
+            ),
+        ):
             session.run(x)
         with tf.Session(cluster, config=tf.ConfigProto(allow_soft_placement=True)) as session:
             assert session.run(x) == 2
@@ -183,7 +195,9 @@ def test_errors_name_the_worker(cluster):
         with tf.device(SECOND):
             bad = tf.Assert(tf.constant(False), ["it is wrong"], name="must_be")
         with tf.Session(cluster) as session:
-            with pytest.raises(gyre.errors.InvalidArgumentError, match=r"(?s)it is wrong.*on worker 1 \(127") as error:
+            with pytest.raises(
+                gyre.errors.InvalidArgumentError, match=r"(?s)it is wrong.*on worker 1 \(127"
+            ) as error:
                 session.run(bad)
             assert error.value.op is not None
             assert session.run(tf.constant(3)) == 3  # the session lives on
@@ -215,8 +229,10 @@ def test_runs_are_watched(cluster, tmp_path):
         metadata = tf.RunMetadata()
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         np.testing.assert_array_equal(session.run(y, options=options, run_metadata=metadata), want)
-        of_device = {stats.device: {node.node_name: node.executions for node in stats.node_stats}
-                     for stats in metadata.step_stats.dev_stats}
+        of_device = {
+            stats.device: {node.node_name: node.executions for node in stats.node_stats}
+            for stats in metadata.step_stats.dev_stats
+        }
         assert of_device["/job:worker/replica:0/task:1/device:CPU:1"]["Tanh"] == 5
         np.testing.assert_array_equal(gyre.timeline(session.run, y, path=tmp_path / "t.json"), want)
         events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]

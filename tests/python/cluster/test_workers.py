@@ -28,11 +28,15 @@ def test_workers_of_a_thread_outlive_it():
 
 
 def test_workers_end_with_their_process():
-    program = ("import gyre, os\n"
-               "workers = gyre.cluster.start_workers(1)\n"
-               "print(workers.processes[0].pid, flush=True)\n"
-               "os.kill(os.getpid(), 9)\n")
-    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=False)
+    program = (
+        "import gyre, os\n"
+        "workers = gyre.cluster.start_workers(1)\n"
+        "print(workers.processes[0].pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=False
+    )
     pid = int(done.stdout)
     deadline = time.monotonic() + 20
     while is_running(pid):
@@ -88,8 +92,10 @@ def test_transports(workers, transport):
 def test_jobs_and_tasks_have_the_names_they_are_given(workers):
     server, worker = workers.addresses
     cluster = gyre.cluster.connect([f"/job:worker/task:3={worker}", f"/job:ps/task:0={server}"])
-    assert cluster.devices[::2] == ["/job:worker/replica:0/task:3/device:CPU:0",
-                                    "/job:ps/replica:0/task:0/device:CPU:0"]
+    assert cluster.devices[::2] == [
+        "/job:worker/replica:0/task:3/device:CPU:0",
+        "/job:ps/replica:0/task:0/device:CPU:0",
+    ]
     with tf.Graph().as_default(), tf.Session(cluster) as session:
         with tf.device("/job:ps"):
             x = tf.Assert(tf.constant(False), ["no"])
@@ -97,17 +103,30 @@ def test_jobs_and_tasks_have_the_names_they_are_given(workers):
             session.run(x)
 
 
-@pytest.mark.parametrize(("target", "words"), [
-    ("http://localhost:1", "a target is"), ("gyre://", "a target is"), ("gyre://a:1,,b:2", "a target is")])
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("http://localhost:1", "a target is"),
+        ("gyre://", "a target is"),
+        ("gyre://a:1,,b:2", "a target is"),
+    ],
+)
 def test_what_is_no_target(target, words):
     with pytest.raises(ValueError, match=words):
         tf.Session(target)
 
 
-@pytest.mark.parametrize(("workers", "words"), [
-    ([], "needs a worker"), (["/job:ps=a:1"], "is no worker"), (["/job:ps/task:0"], "is no worker"),
-    (["/job:ps/task:0/cpu:0=a:1"], "is no worker"), (["/jobs=a:1"], "is no device"),
-    (["/job:ps/task:0=a:1", "/job:ps/task:0=b:1"], "two workers are")])
+@pytest.mark.parametrize(
+    ("workers", "words"),
+    [
+        ([], "needs a worker"),
+        (["/job:ps=a:1"], "is no worker"),
+        (["/job:ps/task:0"], "is no worker"),
+        (["/job:ps/task:0/cpu:0=a:1"], "is no worker"),
+        (["/jobs=a:1"], "is no device"),
+        (["/job:ps/task:0=a:1", "/job:ps/task:0=b:1"], "two workers are"),
+    ],
+)
 def test_what_is_no_address(workers, words):
     with pytest.raises(gyre.errors.InvalidArgumentError, match=words):
         gyre.cluster.connect(workers, "0123456789abcdef")
@@ -126,8 +145,14 @@ def test_what_is_no_option(workers):
 
 def test_command_line_starts_workers(tmp_path):
     graph = tmp_path / "graph.gyre"
-    graph.write_text('graph {\n  %x = Const() value=int32{20} : int32[]\n'
-                     '  %y = AddV2(%x, %x) : int32[] on "/job:worker/task:1"\n}\n')
-    done = subprocess.run([sys.executable, "-m", "gyre", "run", graph, "--cluster", "local:2", "--fetch", "y:0"],
-                          capture_output=True, text=True, check=False)
+    graph.write_text(
+        "graph {\n  %x = Const() value=int32{20} : int32[]\n"
+        '  %y = AddV2(%x, %x) : int32[] on "/job:worker/task:1"\n}\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "gyre", "run", graph, "--cluster", "local:2", "--fetch", "y:0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == "y:0 int32[] = 40\n", done.stderr

@@ -16,38 +16,81 @@ X = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]], np.float32)
 
 
 def test_reductions(sess):
-    got = sess.run([
-        tf.reduce_sum(X, reduction_indices=1), tf.reduce_max(X, 0, keep_dims=True),
-        tf.reduce_mean(X, axis=[0, 1], keepdims=True), tf.count_nonzero(X, reduction_indices=[1]),
-        tf.reduce_any(X > 5), tf.reduce_logsumexp(X)])
-    assert got[0].tolist() == [6, 15] and got[1].tolist() == [[6, 5, 4]] and got[2].tolist() == [[3.5]]
-    assert got[3].tolist() == [3, 3] and got[4] and got[5] == pytest.approx(np.log(np.exp(X).sum()), rel=1e-5)
+    got = sess.run(
+        [
+            tf.reduce_sum(X, reduction_indices=1),
+            tf.reduce_max(X, 0, keep_dims=True),
+            tf.reduce_mean(X, axis=[0, 1], keepdims=True),
+            tf.count_nonzero(X, reduction_indices=[1]),
+            tf.reduce_any(X > 5),
+            tf.reduce_logsumexp(X),
+        ]
+    )
+    assert (
+        got[0].tolist() == [6, 15] and got[1].tolist() == [[6, 5, 4]] and got[2].tolist() == [[3.5]]
+    )
+    assert (
+        got[3].tolist() == [3, 3]
+        and got[4]
+        and got[5] == pytest.approx(np.log(np.exp(X).sum()), rel=1e-5)
+    )
     with pytest.raises(ValueError, match="Cannot specify both"):
         tf.reduce_sum(X, axis=0, reduction_indices=1)
 
 
 def test_positions(sess):
-    got = sess.run([tf.argmax(X, 1), tf.argmin(X, dimension=0, output_type=tf.int32), tf.arg_max(X, 1), tf.argmax(X)])
+    got = sess.run(
+        [
+            tf.argmax(X, 1),
+            tf.argmin(X, dimension=0, output_type=tf.int32),
+            tf.arg_max(X, 1),
+            tf.argmax(X),
+        ]
+    )
     assert got[0].tolist() == [0, 0] and got[1].dtype == np.int32 and got[3].tolist() == [1, 1, 1]
 
 
 def test_shapes(sess):
     x = tf.constant(X)
-    got = sess.run([tf.expand_dims(x, dim=0), tf.squeeze(tf.ones([1, 2, 1]), squeeze_dims=[0]), tf.shape(x),
-                    tf.size(x, "n", tf.int64), tf.rank(x), tf.transpose(x, [1, 0], "t"), tf.zeros_like(x, tf.int32),
-                    tf.ones_like(x, optimize=False)])
+    got = sess.run(
+        [
+            tf.expand_dims(x, dim=0),
+            tf.squeeze(tf.ones([1, 2, 1]), squeeze_dims=[0]),
+            tf.shape(x),
+            tf.size(x, "n", tf.int64),
+            tf.rank(x),
+            tf.transpose(x, [1, 0], "t"),
+            tf.zeros_like(x, tf.int32),
+            tf.ones_like(x, optimize=False),
+        ]
+    )
     assert got[0].shape == (1, 2, 3) and got[1].shape == (2, 1) and got[2].tolist() == [2, 3]
-    assert got[3].dtype == np.int64 and got[4] == 2 and got[5].shape == (3, 2) and got[6].dtype == np.int32
+    assert (
+        got[3].dtype == np.int64
+        and got[4] == 2
+        and got[5].shape == (3, 2)
+        and got[6].dtype == np.int32
+    )
     with pytest.raises(ValueError, match="axis"):
         tf.expand_dims(x)
 
 
 def test_choices(sess):
     x = tf.constant(X)
-    got = sess.run([tf.where(x > 4), tf.where([True, False], x, -x), tf.gather(x, [0], axis=1),
-                    tf.gather_nd(x, [[1, 2]]), tf.norm(x, keep_dims=True),
-                    tf.reverse_sequence(x, [2, 1], seq_dim=1, batch_dim=0)])
-    assert got[0].tolist() == [[1, 0], [1, 1]] and got[1].tolist() == [X[0].tolist(), (-X[1]).tolist()]
+    got = sess.run(
+        [
+            tf.where(x > 4),
+            tf.where([True, False], x, -x),
+            tf.gather(x, [0], axis=1),
+            tf.gather_nd(x, [[1, 2]]),
+            tf.norm(x, keep_dims=True),
+            tf.reverse_sequence(x, [2, 1], seq_dim=1, batch_dim=0),
+        ]
+    )
+    assert got[0].tolist() == [[1, 0], [1, 1]] and got[1].tolist() == [
+        X[0].tolist(),
+        (-X[1]).tolist(),
+    ]
     assert got[2].tolist() == [[3], [6]] and got[3].tolist() == [4] and got[4].shape == (1, 1)
     assert got[5].tolist() == [[1, 3, 2], [6, 5, 4]]
     with pytest.raises(ValueError, match="both be non-None"):
@@ -57,8 +100,9 @@ def test_choices(sess):
 def test_sparse(sess):
     a = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
     b = tf.SparseTensor([[0, 0], [0, 1]], [-1.0, 5.0], [2, 2])
-    total, dense, back = sess.run([tf.sparse_add(a, b), tf.sparse_add(a, tf.ones([2, 2])),
-                                   tf.sparse_tensor_to_dense(a, 9.0)])
+    total, dense, back = sess.run(
+        [tf.sparse_add(a, b), tf.sparse_add(a, tf.ones([2, 2])), tf.sparse_tensor_to_dense(a, 9.0)]
+    )
     assert total.indices.tolist() == [[0, 0], [0, 1], [1, 1]] and total.values.tolist() == [0, 5, 2]
     assert dense.tolist() == [[2, 1], [1, 3]] and back.tolist() == [[1, 9], [9, 2]]
     assert sess.run(tf.sparse_to_dense([1, 2], [4], 7)).tolist() == [0, 7, 7, 0]
@@ -68,17 +112,35 @@ def test_sparse(sess):
 
 def test_older_names(sess):
     x = tf.constant([1.0, 4.0])
-    got = sess.run([tf.log(x), tf.to_int32(x), tf.to_float(2), tf.div(7, 2), tf.div(x, 2.0), tf.mod(7, 4),
-                    tf.unsorted_segment_sum(x, [0, 0], 1), tf.diag(x), tf.matrix_transpose(tf.diag(x)),
-                    tf.floordiv(x, 3.0), tf.is_nan(x), tf.clip_by_average_norm(x, 0.1)])
+    got = sess.run(
+        [
+            tf.log(x),
+            tf.to_int32(x),
+            tf.to_float(2),
+            tf.div(7, 2),
+            tf.div(x, 2.0),
+            tf.mod(7, 4),
+            tf.unsorted_segment_sum(x, [0, 0], 1),
+            tf.diag(x),
+            tf.matrix_transpose(tf.diag(x)),
+            tf.floordiv(x, 3.0),
+            tf.is_nan(x),
+            tf.clip_by_average_norm(x, 0.1),
+        ]
+    )
     assert got[1].tolist() == [1, 4] and got[2].dtype == np.float32 and got[3] == 3 and got[5] == 3
     assert got[6].tolist() == [5] and got[7].tolist() == [[1, 0], [0, 4]]
-    assert tf.nn.softmax(x, dim=0).shape.as_list() == [2] and tf.nn.log_softmax(x).dtype == tf.float32
+    assert (
+        tf.nn.softmax(x, dim=0).shape.as_list() == [2] and tf.nn.log_softmax(x).dtype == tf.float32
+    )
 
 
 def test_strings_and_moments(sess):
     assert sess.run(tf.reduce_join([["a", "b"], ["c", "d"]])) == b"abcd"
-    assert sess.run(tf.reduce_join([["a", "b"], ["c", "d"]], 0, separator="-")).tolist() == [b"a-c", b"b-d"]
+    assert sess.run(tf.reduce_join([["a", "b"], ["c", "d"]], 0, separator="-")).tolist() == [
+        b"a-c",
+        b"b-d",
+    ]
     mean, variance = sess.run(tf.nn.moments(tf.constant(X), [1], keep_dims=True))
     assert mean.tolist() == [[2], [5]] and variance.shape == (2, 1)
     assert sess.run(tf.nn.xw_plus_b([[1.0]], [[2.0]], [3.0])).tolist() == [[5]]
@@ -88,7 +150,13 @@ def test_strings_and_moments(sess):
 def test_dimensions():
     a, b = tf.Dimension(3), tf.Dimension(None)
     assert a + 1 == 4 and 2 * a == 6 and a.value == 3 and (a + b).value is None and (a == b) is None
-    assert int(a) == 3 and list(range(5))[a] == 3 and a > 2 and (b > 2) is None and a.merge_with(b) == 3
+    assert (
+        int(a) == 3
+        and list(range(5))[a] == 3
+        and a > 2
+        and (b > 2) is None
+        and a.merge_with(b) == 3
+    )
     assert b.is_compatible_with(7) and str(b) == "?" and tf.dimension_value(a) == 3
     with pytest.raises(ValueError, match="not compatible"):
         a.assert_is_compatible_with(4)
@@ -145,8 +213,21 @@ def test_disable_v2_behavior():
             tf.enable_eager_execution()
         except ValueError:
             print("refused")
-        """) == ["3", "None", "VarHandleOp", "True", "while/Exit:0", "[None,", "3]", "[None,", "3]", "(3,", "2)",
-                 "7", "refused"]
+        """) == [
+        "3",
+        "None",
+        "VarHandleOp",
+        "True",
+        "while/Exit:0",
+        "[None,",
+        "3]",
+        "[None,",
+        "3]",
+        "(3,",
+        "2)",
+        "7",
+        "refused",
+    ]
 
 
 def test_disable_eager_execution():

@@ -29,11 +29,13 @@ def test_only_one_branch_has_effects(run, sess):
 
 def test_refused_cond(graph):
     p, x = tf.placeholder(tf.bool, []), tf.constant(1.0)
-    for args, words in (((True, lambda: x, lambda: x), "must not be a Python bool"),
-                        ((p, x, lambda: x), "'true_fn' must be callable"),
-                        ((p, lambda: x), "'false_fn' argument required"),
-                        ((p, lambda: x, lambda: tf.constant(1)), "dtypes"),
-                        ((p, lambda: x, lambda: (x, x)), "structure")):
+    for args, words in (
+        ((True, lambda: x, lambda: x), "must not be a Python bool"),
+        ((p, x, lambda: x), "'true_fn' must be callable"),
+        ((p, lambda: x), "'false_fn' argument required"),
+        ((p, lambda: x, lambda: tf.constant(1)), "dtypes"),
+        ((p, lambda: x, lambda: (x, x)), "structure"),
+    ):
         with pytest.raises(TypeError, match=words):
             tf.cond(*args)
     with pytest.raises(TypeError, match="simultaneously"):
@@ -60,15 +62,19 @@ def test_case(sess):
 def test_while_loop(sess):
     State = collections.namedtuple("State", "a b")
     i, state, seen = tf.while_loop(
-        lambda i, s, d: i < 5, lambda i, s, d: (i + 1, State(s.b, s.a + s.b), {"sum": d["sum"] + s.a}),
-        (tf.constant(0), State(tf.constant(0), tf.constant(1)), {"sum": tf.constant(0)}))
+        lambda i, s, d: i < 5,
+        lambda i, s, d: (i + 1, State(s.b, s.a + s.b), {"sum": d["sum"] + s.a}),
+        (tf.constant(0), State(tf.constant(0), tf.constant(1)), {"sum": tf.constant(0)}),
+    )
     got = sess.run([i, state, seen])
     assert got == [5, State(5, 8), {"sum": 7}] and type(got[1]) is State
 
 
 def test_single_variables(sess):
     assert sess.run(tf.while_loop(lambda i: i < 5, lambda i: i + 2, [0])) == 6
-    assert sess.run(tf.while_loop(lambda i: i < 5, lambda i: [i + 2], [0], return_same_structure=True)) == [6]
+    assert sess.run(
+        tf.while_loop(lambda i: i < 5, lambda i: [i + 2], [0], return_same_structure=True)
+    ) == [6]
     assert sess.run(tf.while_loop(lambda i: i < 5, lambda i: i + 2, [0], maximum_iterations=1)) == 2
 
 
@@ -76,8 +82,12 @@ def test_refused_loops(graph):
     x = tf.ones([2])
     with pytest.raises(ValueError, match=r"shape \[2\]"):
         tf.while_loop(lambda t: True, lambda t: tf.concat([t, t], 0), [x])
-    loop = tf.while_loop(lambda t: tf.size(t) < 9, lambda t: tf.concat([t, t], 0), [x],
-                         shape_invariants=[tf.TensorShape([None])])
+    loop = tf.while_loop(
+        lambda t: tf.size(t) < 9,
+        lambda t: tf.concat([t, t], 0),
+        [x],
+        shape_invariants=[tf.TensorShape([None])],
+    )
     assert loop.shape.as_list() == [None] and tf.Session().run(loop).size == 16
     with pytest.raises(ValueError):
         tf.while_loop(lambda a, b: True, lambda a, b: a, [x, x])
@@ -110,7 +120,9 @@ def test_values_of_bodies_stay_inside(sess):
 
 
 def test_plain_python_stays_python(graph):
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="not known while a graph is traced"):
+    with pytest.raises(
+        tf.errors.OperatorNotAllowedInGraphError, match="not known while a graph is traced"
+    ):
         tf.while_loop(lambda i: i < 3, lambda i: i + 1 if i > 0 else i + 2, [tf.constant(0)])
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
         list(tf.placeholder(tf.float32))
@@ -126,14 +138,23 @@ def test_names_of_results(graph):
 
 def test_maps_and_folds(sess):
     rows = tf.constant([[1.0, 2.0], [3.0, 4.0]])
-    got = sess.run({
-        "map": tf.map_fn(lambda r: (tf.reduce_sum(r), tf.argmax(r)), rows, dtype=(tf.float32, tf.int64)),
-        "scan": tf.scan(lambda a, r: a + r, rows), "reverse": tf.scan(lambda a, r: a + r, rows, reverse=True),
-        "foldl": tf.foldl(lambda a, r: a - r, rows), "foldr": tf.foldr(lambda a, r: a - r, rows),
-        "start": tf.foldl(lambda a, r: a * tf.reduce_sum(r), rows, initializer=1.0)})
+    got = sess.run(
+        {
+            "map": tf.map_fn(
+                lambda r: (tf.reduce_sum(r), tf.argmax(r)), rows, dtype=(tf.float32, tf.int64)
+            ),
+            "scan": tf.scan(lambda a, r: a + r, rows),
+            "reverse": tf.scan(lambda a, r: a + r, rows, reverse=True),
+            "foldl": tf.foldl(lambda a, r: a - r, rows),
+            "foldr": tf.foldr(lambda a, r: a - r, rows),
+            "start": tf.foldl(lambda a, r: a * tf.reduce_sum(r), rows, initializer=1.0),
+        }
+    )
     assert got["map"][0].tolist() == [3, 7] and got["map"][1].tolist() == [1, 1]
     assert got["scan"].tolist() == [[1, 2], [4, 6]] and got["reverse"].tolist() == [[4, 6], [3, 4]]
-    assert got["foldl"].tolist() == [-2, -2] and got["foldr"].tolist() == [2, 2] and got["start"] == 21
+    assert (
+        got["foldl"].tolist() == [-2, -2] and got["foldr"].tolist() == [2, 2] and got["start"] == 21
+    )
     with pytest.raises(TypeError, match="fn must be callable"):
         tf.map_fn(3, rows)
 
@@ -152,8 +173,12 @@ def test_switch_case_and_tuple(sess):
 
 def test_assertions_are_operations(sess):
     x = tf.placeholder(tf.float32, [])
-    checks = [tf.Assert(x > 0, ["x", x]), tf.assert_equal(x, 1.0, message="not one"), tf.assert_positive(x),
-              tf.assert_less(x, 2.0, data=["d"])]
+    checks = [
+        tf.Assert(x > 0, ["x", x]),
+        tf.assert_equal(x, 1.0, message="not one"),
+        tf.assert_positive(x),
+        tf.assert_less(x, 2.0, data=["d"]),
+    ]
     assert all(check.type == "Assert" for check in checks)
     sess.run(checks, {x: 1.0})
     with tf.control_dependencies([tf.debugging.assert_equal(x, 1.0, message="not one")]):
@@ -176,7 +201,9 @@ def test_primitives(sess):
     enter = ops.Enter(data=tf.constant(1), frame_name="f")
     merge = ops.Merge(inputs=[enter, enter])
     limit = ops.Enter(data=n, frame_name="f", is_constant=True)
-    out, inside = ops.Switch(data=merge.output, pred=ops.LoopCond(input=ops.Less(x=merge.output, y=limit)))
+    out, inside = ops.Switch(
+        data=merge.output, pred=ops.LoopCond(input=ops.Less(x=merge.output, y=limit))
+    )
     merge.output.op._update_input(1, ops.NextIteration(data=ops.AddV2(x=inside, y=inside)))
     assert sess.run(ops.Exit(data=out), {n: 100}) == 128
     with pytest.raises(ValueError, match="must be int32"):
@@ -185,7 +212,9 @@ def test_primitives(sess):
 
 def test_arrays_and_sparse_values_in_loops(sess):
     array = tf.TensorArray(tf.float32, size=3)
-    _, array = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32))), [0, array])
+    _, array = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32))), [0, array]
+    )
     assert sess.run(array.stack()).tolist() == [0, 1, 2]
     sparse = tf.SparseTensor([[0]], [1.0], [2])
     _, sparse = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * 2.0), [0, sparse])

@@ -16,4 +16,6 @@ def test_it_learns():
     source = FILE.read_text().splitlines()
     assert len(source) <= 120
     assert [line for line in source if line.startswith(("import", "from"))] == [
-        "import numpy as np", "import gyre.compat.v1 as tf"]
+        "import numpy as np",
+        "import gyre.compat.v1 as tf",
+    ]

@@ -9,7 +9,6 @@ import pytest
 import gyre
 import gyre.compat.v1 as tf
 
-
 # ---- Messages
 
 
@@ -56,7 +55,9 @@ def test_unknown_fields_are_kept():
     assert node.name == "n" and node.SerializeToString() == data
 
 
-@pytest.mark.parametrize("data", [b"\x0a", b"\x0a\x05ab", b"\xff" * 11, b"\x0b", b"\x08\x01", b"\x2a\x03\x0a\xff\x01"])
+@pytest.mark.parametrize(
+    "data", [b"\x0a", b"\x0a\x05ab", b"\xff" * 11, b"\x0b", b"\x08\x01", b"\x2a\x03\x0a\xff\x01"]
+)
 def test_damaged_messages(data):
     with pytest.raises(ValueError):
         tf.GraphDef.FromString(data).node or tf.NodeDef.FromString(data)
@@ -64,7 +65,10 @@ def test_damaged_messages(data):
 
 def test_tensors_as_messages():
     proto = tf.make_tensor_proto([[1, 2]], dtype=tf.int64)
-    assert proto.dtype == tf.int64.as_datatype_enum and proto.tensor_content == np.array([1, 2]).tobytes()
+    assert (
+        proto.dtype == tf.int64.as_datatype_enum
+        and proto.tensor_content == np.array([1, 2]).tobytes()
+    )
     assert [d.size for d in proto.tensor_shape.dim] == [1, 2]
     assert tf.make_tensor_proto(["a", b"b"]).string_val == [b"a", b"b"]
 
@@ -75,7 +79,9 @@ def test_tensors_as_messages():
 def loop_graph():
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.int32, [], name="x")
-        end = tf.while_loop(lambda i: i < 10, lambda i: tf.cond(i > 3, lambda: i + 3, lambda: i + 1), [x], name="w")
+        end = tf.while_loop(
+            lambda i: i < 10, lambda i: tf.cond(i > 3, lambda: i + 3, lambda: i + 1), [x], name="w"
+        )
         tf.identity(end, name="out")
         tf.Variable(1.0, name="v")
     return graph
@@ -91,8 +97,12 @@ def test_both_forms_of_control_flow():
         primitive = graph.as_graph_def()
     finally:
         tf.enable_control_flow_v2()
-    assert {"While", "StatelessWhile"} & {n.op for n in structured.node} and len(structured.library.function) >= 2
-    assert {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"} <= {n.op for n in primitive.node}
+    assert {"While", "StatelessWhile"} & {n.op for n in structured.node} and len(
+        structured.library.function
+    ) >= 2
+    assert {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"} <= {
+        n.op for n in primitive.node
+    }
     for definition in (structured, primitive, primitive.SerializeToString()):
         with tf.Graph().as_default() as other:
             (out,) = tf.import_graph_def(definition, return_elements=["out:0"])
@@ -139,8 +149,10 @@ def test_imported_graphs_can_be_trained_on(run):
     with tf.Graph().as_default() as other:
         x = tf.placeholder(tf.float32, [], name="x")
         tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, 1.0], name="w")
-        definition, name = other.as_graph_def(), [
-            o.name for o in other.get_operations() if o.type == "Identity"][1]
+        definition, name = (
+            other.as_graph_def(),
+            [o.name for o in other.get_operations() if o.type == "Identity"][1],
+        )
     v = tf.Variable(2.0)
     (y,) = tf.import_graph_def(definition, {"x": v}, [name + ":0"])
     assert run([y, tf.gradients(y, v)[0]]) == [8.0, 12.0]

@@ -17,17 +17,59 @@ def test_names_of_operators(graph):
     x = tf.placeholder(tf.float32, [None, 3])
     x + 1, 1 - x, x * x, x / 2, -x, x**2, x < 0, abs(x), x // 2, x % 2
     assert names(graph) == [
-        "Placeholder", "add/y", "add", "sub/x", "sub", "mul", "truediv/y", "truediv", "Neg", "pow/y", "pow",
-        "Less/y", "Less", "Abs", "floordiv/y", "floordiv", "mod/y", "mod"]
+        "Placeholder",
+        "add/y",
+        "add",
+        "sub/x",
+        "sub",
+        "mul",
+        "truediv/y",
+        "truediv",
+        "Neg",
+        "pow/y",
+        "pow",
+        "Less/y",
+        "Less",
+        "Abs",
+        "floordiv/y",
+        "floordiv",
+        "mod/y",
+        "mod",
+    ]
 
 
 def test_names_of_functions(graph):
     x = tf.placeholder(tf.float32, [2, 3], name="x")
-    tf.reduce_sum(x), tf.reduce_sum(x, 1), tf.cast(x, tf.int32), tf.add(x, x), tf.matmul(x, x, transpose_b=True)
-    tf.concat([x, x], 0), tf.stack([x, x]), tf.zeros([2]), tf.shape(x), tf.identity(x), tf.nn.relu(x)
+    (
+        tf.reduce_sum(x),
+        tf.reduce_sum(x, 1),
+        tf.cast(x, tf.int32),
+        tf.add(x, x),
+        tf.matmul(x, x, transpose_b=True),
+    )
+    (
+        tf.concat([x, x], 0),
+        tf.stack([x, x]),
+        tf.zeros([2]),
+        tf.shape(x),
+        tf.identity(x),
+        tf.nn.relu(x),
+    )
     made = names(graph)
-    for name in ("Const", "Sum", "Sum_1", "Cast", "Add", "MatMul", "concat", "stack", "zeros", "Shape",
-                 "Identity", "Relu"):
+    for name in (
+        "Const",
+        "Sum",
+        "Sum_1",
+        "Cast",
+        "Add",
+        "MatMul",
+        "concat",
+        "stack",
+        "zeros",
+        "Shape",
+        "Identity",
+        "Relu",
+    ):
         assert name in made
 
 
@@ -49,7 +91,12 @@ def test_name_scopes(graph):
         e = tf.constant(4.0, name="top")
     assert (scope, second) == ("s/", "s_1/")
     assert [t.name for t in (a, b, c, d, e)] == [
-        "s/Const:0", "s/t/add:0", "s_1/Const:0", "s/Const_1:0", "top:0"]
+        "s/Const:0",
+        "s/t/add:0",
+        "s_1/Const:0",
+        "s/Const_1:0",
+        "top:0",
+    ]
     assert graph.get_name_scope() == ""
     with pytest.raises(ValueError, match="is not a valid root scope name"), tf.name_scope("_no"):
         pass
@@ -58,7 +105,11 @@ def test_name_scopes(graph):
 def test_unique_name(graph):
     tf.constant(1, name="x")
     assert graph.unique_name("x", mark_as_used=False) == "x_1"
-    assert [graph.unique_name("y"), graph.unique_name("y"), graph.unique_name("x")] == ["y", "y_1", "x_1"]
+    assert [graph.unique_name("y"), graph.unique_name("y"), graph.unique_name("x")] == [
+        "y",
+        "y_1",
+        "x_1",
+    ]
 
 
 def test_elements_by_name(graph):
@@ -92,7 +143,9 @@ def test_operations(graph):
     with tf.control_dependencies([x]):
         product = tf.matmul(x, x, transpose_a=True, name="product")
     operation = product.op
-    assert operation.type == "MatMul" and operation.inputs == (x, x) and operation.outputs == [product]
+    assert (
+        operation.type == "MatMul" and operation.inputs == (x, x) and operation.outputs == [product]
+    )
     assert operation.control_inputs == [] or operation.control_inputs == [x.op]
     assert operation.get_attr("transpose_a") is True and operation.get_attr("T") == tf.float32
     with pytest.raises(ValueError, match="no attr named 'nothing'"):
@@ -130,7 +183,9 @@ def test_device_and_colocation(graph):
     with graph.device(lambda operation: "/device:CPU:0"):
         d = tf.constant(1.0)
     assert a.device == "/job:worker/task:1/device:CPU:0" and b.device == ""
-    assert c.op.colocation_groups() == [b"loc:@Const"] and a.op.colocation_groups() == [b"loc:@Const"]
+    assert c.op.colocation_groups() == [b"loc:@Const"] and a.op.colocation_groups() == [
+        b"loc:@Const"
+    ]
     assert d.device == "/device:CPU:0"
 
 
@@ -140,7 +195,10 @@ def test_collections(graph):
     tf.add_to_collections(["k", "l"], 3)
     assert tf.get_collection("k") == [a, 3] and tf.get_collection("k", "scope") == [a]
     tf.get_collection_ref("l").append(4)
-    assert graph.get_collection("l") == [3, 4] and set(graph.get_all_collection_keys()) == {"k", "l"}
+    assert graph.get_collection("l") == [3, 4] and set(graph.get_all_collection_keys()) == {
+        "k",
+        "l",
+    }
     graph.clear_collection("l")
     assert graph.collections == ["k"] and tf.GraphKeys.GLOBAL_VARIABLES == "variables"
 
@@ -148,8 +206,12 @@ def test_collections(graph):
 def test_finalize(graph):
     x = tf.constant(1.0)
     graph.finalize()
-    for build in (lambda: tf.constant(1), lambda: x + 1, lambda: tf.gradients(x, x),
-                  lambda: graph.add_to_collection("k", 1)):
+    for build in (
+        lambda: tf.constant(1),
+        lambda: x + 1,
+        lambda: tf.gradients(x, x),
+        lambda: graph.add_to_collection("k", 1),
+    ):
         with pytest.raises(RuntimeError, match="finalized"):
             build()
     assert tf.Session().run(x) == 1.0 and graph.finalized
@@ -201,7 +263,9 @@ def test_init_scope_leaves_bodies(sess):
 def test_container_and_versions(graph):
     with tf.container("box"):
         v = tf.Variable(1.0)
-    assert v.op.get_attr("container") in ("box", b"box") and graph.version == len(graph.get_operations())
+    assert v.op.get_attr("container") in ("box", b"box") and graph.version == len(
+        graph.get_operations()
+    )
     assert graph.graph_def_versions is not None and not graph.building_function
 
 

@@ -16,7 +16,9 @@ def test_each_run_takes_an_element(graph):
 
 
 def test_each_session_begins_anew(graph):
-    step = tf.data.make_one_shot_iterator(tf.data.Dataset.from_tensor_slices(np.float32([1, 2, 3]))).get_next()
+    step = tf.data.make_one_shot_iterator(
+        tf.data.Dataset.from_tensor_slices(np.float32([1, 2, 3]))
+    ).get_next()
     doubled = step * 2.0
     first, second = tf.Session(), tf.Session()
     assert [first.run(doubled), first.run(doubled), second.run(doubled)] == [2.0, 4.0, 2.0]

@@ -66,7 +66,9 @@ def test_what_savers_write_is_what_is_exported(run, sess, tmp_path, make):
     assert written == saver.export_meta_graph() and written.saver_def == saver.saver_def
     saver.save(sess, tmp_path / "m", strip_default_attrs=True)
     stripped = tf.MetaGraphDef.FromString((tmp_path / "m.meta").read_bytes())
-    assert stripped.meta_info_def.stripped_default_attrs and stripped.ByteSize() < written.ByteSize()
+    assert (
+        stripped.meta_info_def.stripped_default_attrs and stripped.ByteSize() < written.ByteSize()
+    )
 
 
 def test_imported_variables_are_variables(saved):
@@ -82,7 +84,9 @@ def test_imported_variables_are_variables(saved):
         count.load(3, sess)
         assert sess.run(count) == 3
         train = tf.train.AdamOptimizer(0.1).minimize(graph.get_tensor_by_name("loss:0"))
-        sess.run(tf.variables_initializer([v for v in tf.global_variables() if v not in (w, count)]))
+        sess.run(
+            tf.variables_initializer([v for v in tf.global_variables() if v not in (w, count)])
+        )
         before = sess.run("loss:0", FEED)
         for _ in range(5):
             sess.run(train, FEED)
@@ -114,7 +118,8 @@ def test_import_behind_a_scope(saved):
         for scope in ("a", "a", "b/c"):
             tf.train.import_meta_graph(path + ".meta", import_scope=scope).restore(sess, path)
         assert [v.name for v in tf.global_variables()] == [
-            f"{scope}/{name}:0" for scope in ("a", "a_1", "b/c") for name in ("w", "count")]
+            f"{scope}/{name}:0" for scope in ("a", "a_1", "b/c") for name in ("w", "count")
+        ]
         # Their variables keep the names under which sessions know them, and so are the same, as the peer's.
         sess.run("a_1/step", {"a_1/x:0": FEED["x:0"]})
         got = sess.run(["a/loss:0", "b/c/loss:0"], {f"{s}/x:0": FEED["x:0"] for s in ("a", "b/c")})
@@ -136,8 +141,11 @@ def test_parts_are_chosen(saved):
     with tf.Graph().as_default():
         y = tf.constant([[0.0, 0.0]])
         saver, (loss, step) = tf.train.import_meta_graph(
-            path + ".meta", input_map={"x:0": y}, return_elements=["loss:0", "step"],
-            restore_collections_predicate=lambda key: key != tf.GraphKeys.TRAINABLE_VARIABLES)
+            path + ".meta",
+            input_map={"x:0": y},
+            return_elements=["loss:0", "step"],
+            restore_collections_predicate=lambda key: key != tf.GraphKeys.TRAINABLE_VARIABLES,
+        )
         assert tf.trainable_variables() == [] and len(tf.global_variables()) == 2
         with tf.Session() as sess:
             saver.restore(sess, path)
@@ -161,8 +169,14 @@ def test_a_new_saver_is_made_where_there_was_none(run, sess, tmp_path):
 def test_collections(graph):
     v = tf.Variable(1.0, name="v")
     saver = tf.train.Saver(name="mine")
-    items = {"nodes": [v.op, v.initial_value], "numbers": [1, -2], "rates": [0.5], "words": ["a", b"b\xff"],
-             tf.GraphKeys.SAVERS: [saver], tf.GraphKeys.LOCAL_VARIABLES: [v]}
+    items = {
+        "nodes": [v.op, v.initial_value],
+        "numbers": [1, -2],
+        "rates": [0.5],
+        "words": ["a", b"b\xff"],
+        tf.GraphKeys.SAVERS: [saver],
+        tf.GraphKeys.LOCAL_VARIABLES: [v],
+    }
     for key, values in items.items():
         for value in values:
             tf.add_to_collection(key, value)
@@ -171,16 +185,22 @@ def test_collections(graph):
     with pytest.warns(UserWarning, match="'things' is not written: a object has no name"):
         definition = tf.train.export_meta_graph()
     assert sorted(definition.collection_def) == sorted(
-        [*items, tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.TRAINABLE_VARIABLES])
+        [*items, tf.GraphKeys.GLOBAL_VARIABLES, tf.GraphKeys.TRAINABLE_VARIABLES]
+    )
     only = tf.train.export_meta_graph(collection_list=["numbers"])
-    assert list(only.collection_def) == ["numbers"] and only.collection_def["numbers"].int64_list.value == [1, -2]
+    assert list(only.collection_def) == ["numbers"] and only.collection_def[
+        "numbers"
+    ].int64_list.value == [1, -2]
     with tf.Graph().as_default():
         tf.train.import_meta_graph(definition)
         (variable,) = tf.global_variables()
         assert tf.get_collection("nodes") == [variable.op, variable.initial_value]
         assert tf.get_collection("numbers") == [1, -2] and tf.get_collection("rates") == [0.5]
         assert tf.get_collection("words") == [b"a", b"b\xff"] and tf.local_variables() == [variable]
-        assert tf.get_collection(tf.GraphKeys.SAVERS)[0].saver_def.restore_op_name == "mine/restore_all"
+        assert (
+            tf.get_collection(tf.GraphKeys.SAVERS)[0].saver_def.restore_op_name
+            == "mine/restore_all"
+        )
 
 
 def test_parts_of_graphs(graph):
@@ -190,7 +210,9 @@ def test_parts_of_graphs(graph):
     with tf.name_scope("b"):
         tf.identity(graph.get_tensor_by_name("a/y:0") + 1.0, name="z")
     part = tf.train.export_meta_graph(export_scope="a", clear_devices=True)
-    assert {node.name for node in part.graph_def.node} >= {"v", "y"} and not any(n.device for n in part.graph_def.node)
+    assert {node.name for node in part.graph_def.node} >= {"v", "y"} and not any(
+        n.device for n in part.graph_def.node
+    )
     assert list(part.collection_def["ys"].node_list.value) == ["y:0"]
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.train.import_meta_graph(part, import_scope="n")
@@ -198,12 +220,16 @@ def test_parts_of_graphs(graph):
         assert sess.run("n/y:0").tolist() == [2, 4]
     with pytest.raises(ValueError, match="uses a/y from outside"):
         tf.train.export_meta_graph(export_scope="b")
-    assert any("CPU:0" in node.device.upper() for node in tf.train.export_meta_graph().graph_def.node)
+    assert any(
+        "CPU:0" in node.device.upper() for node in tf.train.export_meta_graph().graph_def.node
+    )
 
 
 def test_attributes_that_have_their_defaults_are_left_out(graph):
     tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]), transpose_b=True, name="m")
-    plain, stripped = (tf.train.export_meta_graph(strip_default_attrs=strip) for strip in (False, True))
+    plain, stripped = (
+        tf.train.export_meta_graph(strip_default_attrs=strip) for strip in (False, True)
+    )
     attrs = [{n.name: n for n in made.graph_def.node}["m"].attr for made in (plain, stripped)]
     assert "transpose_a" in attrs[0] and "transpose_a" not in attrs[1] and attrs[1]["transpose_b"].b
     assert stripped.meta_info_def.stripped_default_attrs
@@ -239,7 +265,7 @@ def test_eager_execution_is_refused():
 def test_as_text(graph, tmp_path):
     tf.Variable(1.0, name="v")
     definition = tf.train.export_meta_graph(tmp_path / "v.meta", as_text=True)
-    assert (tmp_path / "v.meta").read_text() == str(definition) and 'node {' in str(definition)
+    assert (tmp_path / "v.meta").read_text() == str(definition) and "node {" in str(definition)
     with pytest.raises(ValueError, match="as_text=True writes one that only TensorFlow reads"):
         tf.train.import_meta_graph(tmp_path / "v.meta")
 

@@ -16,12 +16,18 @@ def sigmoid(x):
 def test_dynamic_rnn_against_static_rnn(run):
     x = tf.constant(DATA)
     lengths = [5, 3, 1]
-    for make in (tf.nn.rnn_cell.BasicRNNCell, tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell,
-                 tf.nn.rnn_cell.LSTMCell):
+    for make in (
+        tf.nn.rnn_cell.BasicRNNCell,
+        tf.nn.rnn_cell.GRUCell,
+        tf.nn.rnn_cell.BasicLSTMCell,
+        tf.nn.rnn_cell.LSTMCell,
+    ):
         with tf.variable_scope(make.__name__):
             dynamic = tf.nn.dynamic_rnn(make(4), x, sequence_length=lengths, dtype=tf.float32)
         with tf.variable_scope(make.__name__, reuse=True):
-            static = tf.nn.static_rnn(make(4), tf.unstack(x, axis=1), sequence_length=lengths, dtype=tf.float32)
+            static = tf.nn.static_rnn(
+                make(4), tf.unstack(x, axis=1), sequence_length=lengths, dtype=tf.float32
+            )
         (a, sa), (b, sb) = run([dynamic, static])
         assert np.allclose(a, np.stack(b, 1), atol=1e-6) and np.allclose(sa, sb, atol=1e-6)
         assert not a[2, 1:].any() and a[1, 2].any()
@@ -30,22 +36,29 @@ def test_dynamic_rnn_against_static_rnn(run):
 def test_lstm_step(run):
     cell = tf.nn.rnn_cell.BasicLSTMCell(3, forget_bias=0.5)
     state = cell.zero_state(3, tf.float32)
-    assert type(state) is tf.nn.rnn_cell.LSTMStateTuple and cell.state_size == (3, 3) and cell.output_size == 3
+    assert (
+        type(state) is tf.nn.rnn_cell.LSTMStateTuple
+        and cell.state_size == (3, 3)
+        and cell.output_size == 3
+    )
     h, (c, _) = cell(tf.constant(DATA[:, 0]), state)
     kernel, bias = cell.trainable_variables
     assert kernel.name == "basic_lstm_cell/kernel:0" and kernel.shape.as_list() == [5, 12]
     got_h, got_c, k = run([h, c, kernel])
     i, j, f, o = np.split(np.concatenate([DATA[:, 0], np.zeros((3, 3))], 1) @ k, 4, axis=1)
     wanted = sigmoid(i) * np.tanh(j)
-    assert np.allclose(got_c, wanted, atol=1e-6) and np.allclose(got_h, np.tanh(wanted) * sigmoid(o), atol=1e-6)
+    assert np.allclose(got_c, wanted, atol=1e-6) and np.allclose(
+        got_h, np.tanh(wanted) * sigmoid(o), atol=1e-6
+    )
 
 
 def test_joined_states(run):
     cell = tf.nn.rnn_cell.BasicLSTMCell(3, state_is_tuple=False)
     outputs, state = tf.nn.dynamic_rnn(cell, DATA, dtype=tf.float32)
     assert state.shape.as_list() == [3, 6] and np.allclose(run(outputs)[:, -1], run(state)[:, 3:])
-    multi = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicRNNCell(2), tf.nn.rnn_cell.GRUCell(3)],
-                                        state_is_tuple=False)
+    multi = tf.nn.rnn_cell.MultiRNNCell(
+        [tf.nn.rnn_cell.BasicRNNCell(2), tf.nn.rnn_cell.GRUCell(3)], state_is_tuple=False
+    )
     assert multi.state_size == 5
     with tf.variable_scope("m"):
         assert run(tf.nn.dynamic_rnn(multi, DATA, dtype=tf.float32)[1]).shape == (3, 5)
@@ -55,7 +68,11 @@ def test_lengths_known_when_it_runs(run):
     x = tf.placeholder(tf.float32, [None, None, 2])
     outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), x, dtype=tf.float32)
     assert outputs.shape.as_list() == [None, None, 4]
-    assert run(outputs, {x: DATA}).shape == (3, 5, 4) and run(outputs, {x: DATA[:1, :2]}).shape == (1, 2, 4)
+    assert run(outputs, {x: DATA}).shape == (3, 5, 4) and run(outputs, {x: DATA[:1, :2]}).shape == (
+        1,
+        2,
+        4,
+    )
 
 
 def test_gradients_go_through_time(run):
@@ -76,14 +93,21 @@ def test_gradients_go_through_time(run):
 def test_bidirectional(run):
     cells = [tf.nn.rnn_cell.BasicRNNCell(3) for _ in range(2)]
     (forward, backward), _ = tf.nn.bidirectional_dynamic_rnn(
-        *cells, DATA, sequence_length=[5, 2, 1], dtype=tf.float32)
+        *cells, DATA, sequence_length=[5, 2, 1], dtype=tf.float32
+    )
     with tf.variable_scope("bidirectional_rnn", reuse=True):
         alone, _ = tf.nn.dynamic_rnn(cells[1], DATA[1:2, 1::-1], dtype=tf.float32, scope="bw")
     f, b, a = run([forward, backward, alone])
-    assert np.allclose(b[1, :2], a[0, ::-1], atol=1e-6) and not b[1, 2:].any() and f.shape == (3, 5, 3)
+    assert (
+        np.allclose(b[1, :2], a[0, ::-1], atol=1e-6) and not b[1, 2:].any() and f.shape == (3, 5, 3)
+    )
     joined, *_ = tf.nn.static_bidirectional_rnn(
-        tf.nn.rnn_cell.GRUCell(2), tf.nn.rnn_cell.GRUCell(2), tf.unstack(DATA, axis=1), dtype=tf.float32,
-        scope="other")
+        tf.nn.rnn_cell.GRUCell(2),
+        tf.nn.rnn_cell.GRUCell(2),
+        tf.unstack(DATA, axis=1),
+        dtype=tf.float32,
+        scope="other",
+    )
     assert run(joined)[0].shape == (3, 4)
 
 
@@ -111,7 +135,9 @@ def test_wrappers(run):
     x = tf.ones([2, 3])
     inner = tf.nn.rnn_cell.BasicRNNCell(3)
     state = inner.zero_state(2, tf.float32)
-    dropped = tf.nn.rnn_cell.DropoutWrapper(inner, input_keep_prob=0.5, output_keep_prob=0.5, state_keep_prob=0.5)
+    dropped = tf.nn.rnn_cell.DropoutWrapper(
+        inner, input_keep_prob=0.5, output_keep_prob=0.5, state_keep_prob=0.5
+    )
     output, _ = dropped(x, state)
     kept = tf.nn.rnn_cell.DropoutWrapper(inner)(x, state)[0]
     residual = tf.nn.rnn_cell.ResidualWrapper(inner)(x, state)[0]

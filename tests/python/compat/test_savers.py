@@ -20,7 +20,8 @@ def test_saver(run, sess, tmp_path):
     paths = [saver.save(sess, str(tmp_path / "m"), global_step=i) for i in range(3)]
     assert saver.last_checkpoints == paths[1:] and not tf.train.checkpoint_exists(paths[0])
     assert sorted(os.listdir(tmp_path)) == ["checkpoint"] + [
-        f"m-{i}.{ending}" for i in (1, 2) for ending in ("data-00000-of-00001", "index", "meta")]
+        f"m-{i}.{ending}" for i in (1, 2) for ending in ("data-00000-of-00001", "index", "meta")
+    ]
     assert tf.train.latest_checkpoint(tmp_path) == paths[2]
     assert tf.train.get_checkpoint_state(tmp_path).all_model_checkpoint_paths == paths[1:]
     assert tf.train.list_variables(str(tmp_path)) == [("a", [2]), ("b", [])]
@@ -34,9 +35,19 @@ def test_saver(run, sess, tmp_path):
 
 
 def test_values_of_all_types(run, sess, tmp_path):
-    values = {"string": [b"a", b"\xff\x00"], "bool": [True, False], "complex64": [1 + 2j], "bfloat16": [1.5],
-              "float16": [0.5], "int8": [-3], "uint64": [2**64 - 1], "float64": np.zeros([0, 2])}
-    made = {kind: tf.Variable(tf.constant(value, kind), name=kind) for kind, value in values.items()}
+    values = {
+        "string": [b"a", b"\xff\x00"],
+        "bool": [True, False],
+        "complex64": [1 + 2j],
+        "bfloat16": [1.5],
+        "float16": [0.5],
+        "int8": [-3],
+        "uint64": [2**64 - 1],
+        "float64": np.zeros([0, 2]),
+    }
+    made = {
+        kind: tf.Variable(tf.constant(value, kind), name=kind) for kind, value in values.items()
+    }
     saver = tf.train.Saver()
     run(list(made.values()))
     before = sess.run(made)
@@ -46,9 +57,13 @@ def test_values_of_all_types(run, sess, tmp_path):
         for kind, value in other.run(made).items():
             np.testing.assert_array_equal(value, before[kind])
     reader = tf.train.NewCheckpointReader(path)
-    assert reader.get_variable_to_dtype_map()["bfloat16"] == tf.bfloat16 and reader.has_tensor("int8")
+    assert reader.get_variable_to_dtype_map()["bfloat16"] == tf.bfloat16 and reader.has_tensor(
+        "int8"
+    )
     np.testing.assert_array_equal(reader.get_tensor("uint64"), before["uint64"])
-    np.testing.assert_array_equal(tf.train.load_variable(tmp_path, "complex64"), before["complex64"])
+    np.testing.assert_array_equal(
+        tf.train.load_variable(tmp_path, "complex64"), before["complex64"]
+    )
     assert b"float64 (float64) [0, 2]" in reader.debug_string()
     with pytest.raises(tf.errors.NotFoundError, match="nothing"):
         reader.get_tensor("nothing")
@@ -76,8 +91,11 @@ def test_operations_have_the_peers_names(graph):
     tf.Variable(1.0, name="v")
     first, second = tf.train.Saver(), tf.train.Saver(name="mine")
     definition = first.as_saver_def()
-    assert (definition.filename_tensor_name, definition.save_tensor_name, definition.restore_op_name) == (
-        "save/Const:0", "save/control_dependency:0", "save/restore_all")
+    assert (
+        definition.filename_tensor_name,
+        definition.save_tensor_name,
+        definition.restore_op_name,
+    ) == ("save/Const:0", "save/control_dependency:0", "save/restore_all")
     assert definition.version == tf.train.SaverDef.V2 and definition.max_to_keep == 5
     assert second.saver_def.restore_op_name == "mine/restore_all"
     assert tf.train.Saver().saver_def.restore_op_name == "save_1/restore_all"
@@ -166,18 +184,31 @@ def test_the_state_of_a_folder(tmp_path):
     (tmp_path / "checkpoint").write_text(
         'model_checkpoint_path: "m-2"\nall_model_checkpoint_paths: "m-1"\n'
         'all_model_checkpoint_paths: "a \\303\\251\\"\\\\"\nall_model_checkpoint_timestamps: 1.5e9\n'
-        'last_preserved_timestamp: inf\n')
+        "last_preserved_timestamp: inf\n"
+    )
     state = gyre.train.get_checkpoint_state(tmp_path)
     assert state.model_checkpoint_path == str(tmp_path / "m-2")
     assert state.all_model_checkpoint_paths == [str(tmp_path / "m-1"), str(tmp_path / 'a é"\\')]
-    assert state.all_model_checkpoint_timestamps == [1.5e9] and state.last_preserved_timestamp == np.inf
+    assert (
+        state.all_model_checkpoint_timestamps == [1.5e9]
+        and state.last_preserved_timestamp == np.inf
+    )
     assert gyre.train.latest_checkpoint(tmp_path) is None  # it is not there
     with pytest.raises(ValueError, match="Couldn't find"):
         gyre.train.load_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["nonsense", 'model_checkpoint_path: 3', "all_model_checkpoint_paths: \"a\"",
-                                  'model_checkpoint_path: "a', "last_preserved_timestamp: x", "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        "model_checkpoint_path: 3",
+        'all_model_checkpoint_paths: "a"',
+        'model_checkpoint_path: "a',
+        "last_preserved_timestamp: x",
+        "\x00",
+    ],
+)
 def test_a_damaged_state_is_said_and_ignored(tmp_path, text):
     (tmp_path / "checkpoint").write_text(text)
     with pytest.warns(UserWarning, match="checkpoint is damaged, and ignored"):
@@ -185,12 +216,19 @@ def test_a_damaged_state_is_said_and_ignored(tmp_path, text):
 
 
 def test_state_is_written_as_it_is_read(tmp_path, monkeypatch):
-    tf.train.update_checkpoint_state(tmp_path, tmp_path / 'b"é', [tmp_path / "a"], latest_filename="own",
-                                     all_model_checkpoint_timestamps=[1.0, 2.0])
+    tf.train.update_checkpoint_state(
+        tmp_path,
+        tmp_path / 'b"é',
+        [tmp_path / "a"],
+        latest_filename="own",
+        all_model_checkpoint_timestamps=[1.0, 2.0],
+    )
     state = gyre.train.get_checkpoint_state(tmp_path, "own")
     assert state.all_model_checkpoint_paths == [str(tmp_path / "a"), str(tmp_path / 'b"é')]
     with pytest.raises(ValueError, match="1 timestamps for 2"):
-        tf.train.update_checkpoint_state(tmp_path, "b", ["a"], all_model_checkpoint_timestamps=[1.0])
+        tf.train.update_checkpoint_state(
+            tmp_path, "b", ["a"], all_model_checkpoint_timestamps=[1.0]
+        )
     monkeypatch.chdir(tmp_path)
     tf.train.update_checkpoint_state("", "b", ["a"])
     assert (tmp_path / "checkpoint").read_text().splitlines()[0] == 'model_checkpoint_path: "b"'

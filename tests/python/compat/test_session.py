@@ -23,7 +23,11 @@ def test_composites(sess):
     x = tf.sparse_placeholder(tf.float32, [3, 3])
     value = tf.SparseTensorValue([[0, 1]], [2.0], [3, 3])
     got = sess.run(x, {x: value})
-    assert type(got) is tf.SparseTensorValue and got.values.tolist() == [2] and got.indices.tolist() == [[0, 1]]
+    assert (
+        type(got) is tf.SparseTensorValue
+        and got.values.tolist() == [2]
+        and got.indices.tolist() == [[0, 1]]
+    )
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
     assert type(sess.run(slices)) is tf.IndexedSlicesValue and sess.run(slices).dense_shape is None
     ragged = sess.run(tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 0, 1]))
@@ -101,18 +105,27 @@ def test_refusals(sess, graph):
     with tf.Graph().as_default():
         foreign = tf.constant(1.0)
     for fetch, error, words in (
-            (None, TypeError, "has invalid type"), ([x, None], TypeError, "NoneType"),
-            (3.5, TypeError, "float"), ("no:0", ValueError, "cannot be interpreted"),
-            (foreign, ValueError, "not an element of this graph"), (object(), TypeError, "Can not convert")):
+        (None, TypeError, "has invalid type"),
+        ([x, None], TypeError, "NoneType"),
+        (3.5, TypeError, "float"),
+        ("no:0", ValueError, "cannot be interpreted"),
+        (foreign, ValueError, "not an element of this graph"),
+        (object(), TypeError, "Can not convert"),
+    ):
         with pytest.raises(error, match=words):
             sess.run(fetch)
     for feed, error, words in (
-            ({x: 1.0}, ValueError, r"Cannot feed value of shape \(\) for Tensor 'x:0', which has shape \(2,\)"),
-            ({x: tf.constant([1.0, 2])}, TypeError, "cannot be a tf.Tensor object"),
-            ({foreign: 1.0}, TypeError, "Cannot interpret feed_dict key"),
-            ({"no:0": 1.0}, TypeError, "Cannot interpret feed_dict key"),
-            ({x.op: 1.0}, TypeError, "Cannot interpret feed_dict key"),
-            ({x: ["a", "b"]}, ValueError, "could not convert")):
+        (
+            {x: 1.0},
+            ValueError,
+            r"Cannot feed value of shape \(\) for Tensor 'x:0', which has shape \(2,\)",
+        ),
+        ({x: tf.constant([1.0, 2])}, TypeError, "cannot be a tf.Tensor object"),
+        ({foreign: 1.0}, TypeError, "Cannot interpret feed_dict key"),
+        ({"no:0": 1.0}, TypeError, "Cannot interpret feed_dict key"),
+        ({x.op: 1.0}, TypeError, "Cannot interpret feed_dict key"),
+        ({x: ["a", "b"]}, ValueError, "could not convert"),
+    ):
         with pytest.raises(error, match=words):
             sess.run(x, feed)
     with pytest.raises(TypeError, match="not compatible"):
@@ -154,7 +167,9 @@ def test_options(sess):
     with pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(forever, options=tf.RunOptions(timeout_in_ms=50))
     metadata = tf.RunMetadata()
-    sess.run(x + 1, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    sess.run(
+        x + 1, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata
+    )
     stats = metadata.step_stats.dev_stats[0].node_stats
     assert any("add" in s.node_name and s.executions == 1 for s in stats)
     with pytest.raises(ValueError, match="no option"):
@@ -165,9 +180,14 @@ def test_options(sess):
 
 def test_configuration_is_accepted(graph):
     config = tf.ConfigProto(
-        allow_soft_placement=True, gpu_options=tf.GPUOptions(allow_growth=True),
-        graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(
-            opt_level=tf.OptimizerOptions.L0, do_function_inlining=True)))
+        allow_soft_placement=True,
+        gpu_options=tf.GPUOptions(allow_growth=True),
+        graph_options=tf.GraphOptions(
+            optimizer_options=tf.OptimizerOptions(
+                opt_level=tf.OptimizerOptions.L0, do_function_inlining=True
+            )
+        ),
+    )
     config.gpu_options.per_process_gpu_memory_fraction = 0.5
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     session = tf.Session(config=config)

@@ -6,7 +6,6 @@ import pytest
 import gyre
 import gyre.compat.v1 as tf
 
-
 # ---- Gradients
 
 
@@ -16,14 +15,18 @@ def test_gradients(run, sess):
     y = x * x * v
     gx, gv = tf.gradients(y, [x, v])
     assert [g.tolist() for g in run([gx, gv])] == [[6, 12], 5]
-    assert sess.run(tf.gradients([y, 2.0 * x], x, grad_ys=[[1.0, 10.0], None])[0]).tolist() == [8, 122]
+    assert sess.run(tf.gradients([y, 2.0 * x], x, grad_ys=[[1.0, 10.0], None])[0]).tolist() == [
+        8,
+        122,
+    ]
     assert tf.gradients(y, tf.constant(1.0)) == [None]
     zero = tf.gradients(y, tf.constant([1.0, 1.0]), unconnected_gradients="zero")[0]
     assert sess.run(zero).tolist() == [0, 0]
     a = 2.0 * x
     assert sess.run(tf.gradients(a * x, x, stop_gradients=[a])[0]).tolist() == [2, 4]
-    gated = tf.gradients(y, [x, v], gate_gradients=True, name="mine",
-                         aggregation_method=tf.AggregationMethod.ADD_N)
+    gated = tf.gradients(
+        y, [x, v], gate_gradients=True, name="mine", aggregation_method=tf.AggregationMethod.ADD_N
+    )
     assert gated[0].op.control_inputs and gated[0].name.startswith("mine/")
     with pytest.raises(ValueError, match="grad_ys"):
         tf.gradients([y, y], x, grad_ys=[None])
@@ -58,7 +61,9 @@ def test_gradients_through_constructs(run):
     chosen = tf.cond(p, lambda: v * v, lambda: v)
     scanned = tf.scan(lambda a, e: a * v + e, tf.ones([3]))[-1]
     assert run(tf.gradients([looped, chosen, scanned], v)) == [12 + 4 + 5]
-    no_way = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * v), [0, v], back_prop=False)[1]
+    no_way = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, a * v), [0, v], back_prop=False
+    )[1]
     assert tf.gradients(no_way, v) == [None]
 
 
@@ -69,6 +74,7 @@ def test_custom_gradients_read_variables(run):
     def twice(x):
         def grad(dy, variables=None):
             return 100.0 * dy, [dy * 7.0 for _ in variables]
+
         return x * v * 2.0, grad
 
     x = tf.constant(1.0)
@@ -122,7 +128,8 @@ OPTIMIZERS = {
     "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
     "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
     "rmsprop": lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
-    "adam": lambda: tf.train.AdamOptimizer(0.1)}
+    "adam": lambda: tf.train.AdamOptimizer(0.1),
+}
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)
@@ -145,8 +152,16 @@ def test_names_and_slots(run):
     assert adam.minimize(v * v).name == "Adam" and adam.get_slot_names() == ["m", "v"]
     momentum = tf.train.MomentumOptimizer(0.1, 0.9)
     momentum.minimize(v * v)
-    assert momentum.get_slot(v, "momentum").name == "v/Momentum:0" and momentum.get_slot(v, "no") is None
-    assert [x.name for x in adam.variables()] == ["beta1_power:0", "beta2_power:0", "v/Adam:0", "v/Adam_1:0"]
+    assert (
+        momentum.get_slot(v, "momentum").name == "v/Momentum:0"
+        and momentum.get_slot(v, "no") is None
+    )
+    assert [x.name for x in adam.variables()] == [
+        "beta1_power:0",
+        "beta2_power:0",
+        "v/Adam:0",
+        "v/Adam_1:0",
+    ]
     assert [x.name for x in tf.trainable_variables()] == ["v:0"] and adam.get_name() == "Adam"
     assert tf.get_collection("train_op")[0].name == "Adam"
 
@@ -197,10 +212,19 @@ def test_schedules(sess):
         "polynomial": tf.train.polynomial_decay(1.0, t, 10, 0.0, power=2.0),
         "cycle": tf.train.polynomial_decay(1.0, t, 2, 0.0, cycle=True),
         "cosine": tf.train.cosine_decay(1.0, t, 10),
-        "pieces": tf.train.piecewise_constant(t, [2, 4], [1.0, 0.5, 0.25])}
+        "pieces": tf.train.piecewise_constant(t, [2, 4], [1.0, 0.5, 0.25]),
+    }
     got = sess.run(rates, {t: 3})
-    wanted = {"exponential": 0.5**1.5, "stairs": 0.5, "natural": np.exp(-1.5), "inverse": 0.4,
-              "polynomial": 0.49, "cycle": 0.25, "cosine": (1 + np.cos(0.3 * np.pi)) / 2, "pieces": 0.5}
+    wanted = {
+        "exponential": 0.5**1.5,
+        "stairs": 0.5,
+        "natural": np.exp(-1.5),
+        "inverse": 0.4,
+        "polynomial": 0.49,
+        "cycle": 0.25,
+        "cosine": (1 + np.cos(0.3 * np.pi)) / 2,
+        "pieces": 0.5,
+    }
     assert got == pytest.approx(wanted, abs=1e-6)
     with pytest.raises(ValueError, match="1 less"):
         tf.train.piecewise_constant(t, [1], [1.0])
@@ -212,20 +236,30 @@ def test_schedules(sess):
 def test_losses(run, graph):
     labels, p = tf.constant([[1.0], [0.0]]), tf.constant([[0.75], [0.5]])
     assert run(tf.losses.mean_squared_error(labels, p)) == pytest.approx((0.0625 + 0.25) / 2)
-    assert run(tf.losses.absolute_difference(labels, p, weights=[[1.0], [0.0]])) == pytest.approx(0.25)
+    assert run(tf.losses.absolute_difference(labels, p, weights=[[1.0], [0.0]])) == pytest.approx(
+        0.25
+    )
     total = run(tf.losses.absolute_difference(labels, p, reduction=tf.losses.Reduction.SUM))
     assert total == pytest.approx(0.75)
-    assert run(tf.losses.log_loss(labels, p)) == pytest.approx(-(np.log(0.75) + np.log(0.5)) / 2, abs=1e-5)
+    assert run(tf.losses.log_loss(labels, p)) == pytest.approx(
+        -(np.log(0.75) + np.log(0.5)) / 2, abs=1e-5
+    )
     logits = tf.constant([[1.0, 3.0]])
     wanted = np.log(1 + np.exp(2.0))
-    assert run(tf.losses.sparse_softmax_cross_entropy([0], logits)) == pytest.approx(wanted, rel=1e-5)
-    assert run(tf.losses.softmax_cross_entropy([[1.0, 0.0]], logits)) == pytest.approx(wanted, rel=1e-5)
+    assert run(tf.losses.sparse_softmax_cross_entropy([0], logits)) == pytest.approx(
+        wanted, rel=1e-5
+    )
+    assert run(tf.losses.softmax_cross_entropy([[1.0, 0.0]], logits)) == pytest.approx(
+        wanted, rel=1e-5
+    )
     assert run(tf.losses.sigmoid_cross_entropy([[1.0, 1.0]], logits)) > 0
     assert run(tf.losses.get_total_loss()) > 0 and len(tf.losses.get_losses()) == 7
     one_hot = [[1.0, 0.0]]
-    for loss in (tf.nn.softmax_cross_entropy_with_logits(labels=one_hot, logits=logits),
-                 tf.nn.softmax_cross_entropy_with_logits_v2(one_hot, logits),
-                 tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=logits)):
+    for loss in (
+        tf.nn.softmax_cross_entropy_with_logits(labels=one_hot, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits_v2(one_hot, logits),
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=logits),
+    ):
         assert run(loss).tolist() == pytest.approx([wanted], rel=1e-5)
     with pytest.raises(ValueError, match="named arguments"):
         tf.nn.softmax_cross_entropy_with_logits(one_hot, logits)
@@ -235,10 +269,18 @@ def test_losses(run, graph):
 
 def test_dense_layers(run):
     x = tf.ones([2, 3])
-    y = tf.layers.dense(x, 4, activation=tf.nn.relu, kernel_initializer=tf.ones_initializer(), name="out")
-    again = tf.layers.dense(2.0 * x, 4, kernel_initializer=tf.ones_initializer(), name="out", reuse=True)
+    y = tf.layers.dense(
+        x, 4, activation=tf.nn.relu, kernel_initializer=tf.ones_initializer(), name="out"
+    )
+    again = tf.layers.dense(
+        2.0 * x, 4, kernel_initializer=tf.ones_initializer(), name="out", reuse=True
+    )
     other = tf.layers.dense(tf.ones([2, 5, 3]), 2, use_bias=False)
-    assert [v.name for v in tf.trainable_variables()] == ["out/kernel:0", "out/bias:0", "dense/kernel:0"]
+    assert [v.name for v in tf.trainable_variables()] == [
+        "out/kernel:0",
+        "out/bias:0",
+        "dense/kernel:0",
+    ]
     assert run(y).tolist() == [[3] * 4] * 2 and run(again).tolist() == [[6] * 4] * 2
     assert other.shape.as_list() == [2, 5, 2]
     layer = tf.layers.Dense(2)

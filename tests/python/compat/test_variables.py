@@ -12,10 +12,18 @@ def names(graph):
 
 def test_operations_of_a_resource_variable(graph):
     v = tf.Variable(1.0, use_resource=True)
-    assert names(graph) == ["Variable/Initializer/initial_value", "Variable",
-                            "Variable/IsInitialized/VarIsInitializedOp", "Variable/Assign",
-                            "Variable/Read/ReadVariableOp"]
-    assert v.name == "Variable:0" and v.op.type == "VarHandleOp" and v.initializer.name == "Variable/Assign"
+    assert names(graph) == [
+        "Variable/Initializer/initial_value",
+        "Variable",
+        "Variable/IsInitialized/VarIsInitializedOp",
+        "Variable/Assign",
+        "Variable/Read/ReadVariableOp",
+    ]
+    assert (
+        v.name == "Variable:0"
+        and v.op.type == "VarHandleOp"
+        and v.initializer.name == "Variable/Assign"
+    )
 
 
 def test_operations_of_a_reference_variable(graph):
@@ -140,7 +148,10 @@ def test_names_of_scopes(graph):
     with tf.variable_scope(None, "dflt"):
         assert tf.get_variable("z", []).name == "dflt/z:0"
     with tf.variable_scope(None, "dflt"):
-        assert (tf.get_variable("z", []).name, tf.Variable(1.0).name) == ("dflt_1/z:0", "dflt_1/Variable:0")
+        assert (tf.get_variable("z", []).name, tf.Variable(1.0).name) == (
+            "dflt_1/z:0",
+            "dflt_1/Variable:0",
+        )
     with tf.variable_scope("vs"):
         assert tf.Variable(1.0).name == "vs_2/Variable:0"
     assert (first.original_name_scope, second.original_name_scope) == ("vs/", "vs_1/")
@@ -150,7 +161,9 @@ def test_custom_getters_and_regularizers(run):
     def double(getter, name, *args, **kwargs):
         return getter(name + "_raw", *args, **kwargs) * 2.0
 
-    with tf.variable_scope("s", custom_getter=double, regularizer=lambda v: tf.reduce_sum(v) * 10.0):
+    with tf.variable_scope(
+        "s", custom_getter=double, regularizer=lambda v: tf.reduce_sum(v) * 10.0
+    ):
         w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
     assert run(w).tolist() == [2, 2] and [v.name for v in tf.global_variables()] == ["s/w_raw:0"]
     assert run(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == [20.0]
@@ -168,14 +181,21 @@ def test_refused_scopes(graph):
 
 def test_initializers(run):
     made = {
-        "constant": tf.constant_initializer([1, 2, 3]), "zeros": tf.zeros_initializer,
-        "ones": tf.ones_initializer(), "orthogonal": tf.orthogonal_initializer(seed=1),
+        "constant": tf.constant_initializer([1, 2, 3]),
+        "zeros": tf.zeros_initializer,
+        "ones": tf.ones_initializer(),
+        "orthogonal": tf.orthogonal_initializer(seed=1),
         "identity": tf.initializers.identity(gain=2.0),
         "uniform": tf.random_uniform_initializer(5.0, 6.0, seed=1),
-        "normal": tf.random_normal_initializer(100.0, 1e-3), "truncated": tf.truncated_normal_initializer(),
-        "glorot": tf.glorot_normal_initializer(), "scaled": tf.variance_scaling_initializer(),
-        "unit": tf.uniform_unit_scaling_initializer()}
-    got = run({name: tf.get_variable(name, [3, 3], initializer=kind) for name, kind in made.items()})
+        "normal": tf.random_normal_initializer(100.0, 1e-3),
+        "truncated": tf.truncated_normal_initializer(),
+        "glorot": tf.glorot_normal_initializer(),
+        "scaled": tf.variance_scaling_initializer(),
+        "unit": tf.uniform_unit_scaling_initializer(),
+    }
+    got = run(
+        {name: tf.get_variable(name, [3, 3], initializer=kind) for name, kind in made.items()}
+    )
     assert got["constant"].tolist() == [[1, 2, 3], [3, 3, 3], [3, 3, 3]]
     assert not got["zeros"].any() and (got["ones"] == 1).all()
     assert np.allclose(got["orthogonal"] @ got["orthogonal"].T, np.eye(3), atol=1e-5)
@@ -191,9 +211,14 @@ def test_seeds(graph):
     def draw(seed):
         with tf.Graph().as_default():
             tf.set_random_seed(seed)
-            values = [tf.random_normal([2]), tf.random_uniform([2], seed=3), tf.truncated_normal([2]),
-                      tf.random_uniform([2], 5, 10, tf.int32), tf.random_shuffle([1, 2, 3]),
-                      tf.multinomial(tf.zeros([1, 4]), 3)]
+            values = [
+                tf.random_normal([2]),
+                tf.random_uniform([2], seed=3),
+                tf.truncated_normal([2]),
+                tf.random_uniform([2], 5, 10, tf.int32),
+                tf.random_shuffle([1, 2, 3]),
+                tf.multinomial(tf.zeros([1, 4]), 3),
+            ]
             return tf.Session().run(values)
 
     first, second, third = draw(1), draw(1), draw(2)

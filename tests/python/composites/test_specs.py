@@ -10,10 +10,14 @@ MATRIX = gyre.SparseTensor([[0, 1], [2, 0]], [2.0, 3.0], [3, 2])
 SLICES = gyre.IndexedSlices(gyre.ones([2, 3]), gyre.constant([4, 0]), gyre.constant([5, 3]))
 
 
-@pytest.mark.parametrize("value,spec", [
-    (ROWS, gyre.RaggedTensorSpec([None, None])),
-    (MATRIX, gyre.SparseTensorSpec([None, None])),
-    (SLICES, gyre.IndexedSlicesSpec([5, 3], gyre.float32, gyre.int32, gyre.int32))])
+@pytest.mark.parametrize(
+    "value,spec",
+    [
+        (ROWS, gyre.RaggedTensorSpec([None, None])),
+        (MATRIX, gyre.SparseTensorSpec([None, None])),
+        (SLICES, gyre.IndexedSlicesSpec([5, 3], gyre.float32, gyre.int32, gyre.int32)),
+    ],
+)
 def test_signatures(value, spec):
     count = []
 
@@ -27,7 +31,9 @@ def test_signatures(value, spec):
     np.testing.assert_array_equal(doubled, value.values.numpy() * 2)
     twice(same)
     assert len(count) == 1
-    assert spec.is_compatible_with(value) and gyre.type_spec_from_value(value).is_compatible_with(value)
+    assert spec.is_compatible_with(value) and gyre.type_spec_from_value(value).is_compatible_with(
+        value
+    )
     with pytest.raises(TypeError, match="input_signature says"):
         twice(gyre.ones([2]))
     concrete = twice.get_concrete_function()
@@ -64,16 +70,25 @@ def test_loops_with_stated_shapes():
     grown = gyre.while_loop(
         lambda i, s: i < 2,
         lambda i, s: (i + 1, gyre.SparseTensor(s.indices, s.values * 2.0, s.dense_shape)),
-        [gyre.constant(0), MATRIX], shape_invariants=[gyre.TensorShape([]), gyre.TensorShape([2])])[1]
+        [gyre.constant(0), MATRIX],
+        shape_invariants=[gyre.TensorShape([]), gyre.TensorShape([2])],
+    )[1]
     assert grown.values.numpy().tolist() == [8.0, 12.0]
 
     @gyre.function
     def ragged(n):
         spec = gyre.RaggedTensorSpec([None, None])
         return gyre.while_loop(
-            lambda i, r: i < n, lambda i, r: (i + 1, gyre.RaggedTensor.from_row_lengths(
-                gyre.concat([r.values, [0.0]], 0), gyre.concat([r.row_lengths(), [1]], 0))),
-            [0, ROWS], shape_invariants=[gyre.TensorShape([]), spec])[1]
+            lambda i, r: i < n,
+            lambda i, r: (
+                i + 1,
+                gyre.RaggedTensor.from_row_lengths(
+                    gyre.concat([r.values, [0.0]], 0), gyre.concat([r.row_lengths(), [1]], 0)
+                ),
+            ),
+            [0, ROWS],
+            shape_invariants=[gyre.TensorShape([]), spec],
+        )[1]
 
     assert ragged(gyre.constant(2)).to_list() == [[1.0, 2.0], [], [3.0], [0.0], [0.0]]
 
@@ -81,12 +96,15 @@ def test_loops_with_stated_shapes():
 def test_sparse_functions():
     dense = np.array([[0, 2], [0, 0], [3, 0]], np.float32)
     np.testing.assert_array_equal(gyre.sparse.to_dense(MATRIX), dense)
-    np.testing.assert_array_equal(gyre.sparse.to_dense(MATRIX, -1.0), np.where(dense == 0, -1, dense))
+    np.testing.assert_array_equal(
+        gyre.sparse.to_dense(MATRIX, -1.0), np.where(dense == 0, -1, dense)
+    )
     for axis in (None, 0, 1, -1, [0, 1]):
         for keep in (False, True):
             np.testing.assert_array_equal(
                 gyre.sparse.reduce_sum(MATRIX, axis, keep),
-                dense.sum(tuple(axis) if isinstance(axis, list) else axis, keepdims=keep))
+                dense.sum(tuple(axis) if isinstance(axis, list) else axis, keepdims=keep),
+            )
     for axis in (0, 1, 2, -1, -3):
         wide = gyre.sparse.expand_dims(MATRIX, axis)
         np.testing.assert_array_equal(gyre.sparse.to_dense(wide), np.expand_dims(dense, axis))
@@ -94,7 +112,8 @@ def test_sparse_functions():
     np.testing.assert_array_equal(gyre.sparse.sparse_dense_matmul(MATRIX, right), dense @ right)
     np.testing.assert_array_equal(
         gyre.sparse.sparse_dense_matmul(MATRIX, np.ones((3, 1), np.float32), adjoint_a=True),
-        dense.T @ np.ones((3, 1)))
+        dense.T @ np.ones((3, 1)),
+    )
     mixed = gyre.SparseTensor([[2, 0], [0, 1]], [3.0, 2.0], [3, 2])
     assert gyre.sparse.reorder(mixed).indices.numpy().tolist() == [[0, 1], [2, 0]]
     total = gyre.sparse.add(MATRIX, mixed)
@@ -120,7 +139,8 @@ def test_ragged_forms():
     cut = gyre.RaggedTensor.from_tensor(gyre.constant([[1, 2], [3, 4]]), lengths=[1, 2])
     assert cut.to_list() == [[1], [3, 4]]
     assert gyre.RaggedTensor.from_nested_row_splits(
-        gyre.range(3), [[0, 1, 2], [0, 2, 3]]).to_list() == [[[0, 1]], [[2]]]
+        gyre.range(3), [[0, 1, 2], [0, 2, 3]]
+    ).to_list() == [[[0, 1]], [[2]]]
     assert (1.0 - ROWS).to_list() == [[0.0, -1.0], [], [-2.0]]
     assert ROWS.numpy()[2].tolist() == [3.0]
     with pytest.raises(ValueError, match="to_tensor"):

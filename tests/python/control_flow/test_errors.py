@@ -20,7 +20,9 @@ def test_cond_needs_callables():
 
 
 def test_cond_structures_differ():
-    with pytest.raises(TypeError, match="cond at test_errors.py:.*same structure.*true_fn returns.*false_fn"):
+    with pytest.raises(
+        TypeError, match="cond at test_errors.py:.*same structure.*true_fn returns.*false_fn"
+    ):
         gyre.function(lambda x: gyre.cond(x > 0, lambda: x, lambda: (x, x)))(ONE)
 
 
@@ -51,8 +53,11 @@ def test_case_pairs():
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_case_exclusive(way):
-    run = both_ways(lambda x: gyre.case(
-        [(x > 0, lambda: 1), (x > -1, lambda: 2)], exclusive=True, default=lambda: 3))[way]
+    run = both_ways(
+        lambda x: gyre.case(
+            [(x > 0, lambda: 1), (x > -1, lambda: 2)], exclusive=True, default=lambda: 3
+        )
+    )[way]
     with pytest.raises(gyre.errors.InvalidArgumentError, match="more than one predicate"):
         run(ONE)
 
@@ -66,14 +71,18 @@ def test_case_without_default(way):
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_while_structure_changes(way):
-    run = both_ways(lambda x: gyre.while_loop(lambda a, b: a < 3.0, lambda a, b: (a, b, a), (x, x)))[way]
+    run = both_ways(
+        lambda x: gyre.while_loop(lambda a, b: a < 3.0, lambda a, b: (a, b, a), (x, x))
+    )[way]
     with pytest.raises(TypeError, match="2.*3|must return values of the structure"):
         run(ONE)
 
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_while_dtype_changes(way):
-    run = both_ways(lambda x: gyre.while_loop(lambda i: i < 3, lambda i: gyre.cast(i, gyre.float32) + 1.0, [0]))
+    run = both_ways(
+        lambda x: gyre.while_loop(lambda i: i < 3, lambda i: gyre.cast(i, gyre.float32) + 1.0, [0])
+    )
     with pytest.raises(TypeError, match="int32.*float32"):
         run[way](ONE)
 
@@ -95,7 +104,9 @@ def test_map_of_a_scalar():
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_map_signature(way):
-    run = both_ways(lambda v: gyre.map_fn(lambda x: x > 0, v, fn_output_signature=gyre.float32))[way]
+    run = both_ways(lambda v: gyre.map_fn(lambda x: x > 0, v, fn_output_signature=gyre.float32))[
+        way
+    ]
     with pytest.raises(TypeError, match="bool.*float32"):
         run(gyre.ones([2]))
 
@@ -134,6 +145,7 @@ def test_array_out_of_range_in_a_function():
     @gyre.function
     def f(i):
         return gyre.TensorArray(gyre.float32, size=2, element_shape=[]).write(i, 1.0).stack()
+
     assert f(gyre.constant(1)).numpy().tolist() == [0, 1]
     with pytest.raises(gyre.errors.OpError):
         f(gyre.constant(5))
@@ -160,6 +172,7 @@ def test_assertions(check, good, bad, way):
     def fn(*args):
         check(*args, message="as told")
         return args[0]
+
     run = both_ways(fn)[way]
     run(*map(gyre.constant, good))
     with pytest.raises(gyre.errors.InvalidArgumentError, match="as told"):
@@ -189,6 +202,7 @@ def test_assert(way):
     def fn(x):
         gyre.Assert(x > 0, ["x is", x])
         return x
+
     run = both_ways(fn)[way]
     assert float(run(ONE)) == 1
     with pytest.raises(gyre.errors.InvalidArgumentError, match="x is"):
@@ -201,6 +215,7 @@ def test_assertions_of_branches_not_taken():
         if x > 0:
             gyre.debugging.assert_less(x, 10.0)
         return x
+
     f(gyre.constant(-100.0))
     with pytest.raises(gyre.errors.InvalidArgumentError):
         f(gyre.constant(100.0))

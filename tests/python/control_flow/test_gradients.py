@@ -27,7 +27,9 @@ def mapped(x):
 
 
 def scanned(x):
-    return gyre.reduce_sum(gyre.scan(lambda a, k: a * x + k, gyre.constant([1.0, 2.0, 3.0]), initializer=0.5))
+    return gyre.reduce_sum(
+        gyre.scan(lambda a, k: a * x + k, gyre.constant([1.0, 2.0, 3.0]), initializer=0.5)
+    )
 
 
 def folded(x):
@@ -36,8 +38,9 @@ def folded(x):
 
 def array(x):
     ta = gyre.TensorArray(gyre.float32, size=3, element_shape=[])
-    _, _, ta = gyre.while_loop(lambda i, y, ta: i < 3, lambda i, y, ta: (i + 1, y * x, ta.write(i, y)),
-                               (0, x, ta))
+    _, _, ta = gyre.while_loop(
+        lambda i, y, ta: i < 3, lambda i, y, ta: (i + 1, y * x, ta.write(i, y)), (0, x, ta)
+    )
     return gyre.reduce_sum(ta.stack())
 
 
@@ -82,8 +85,21 @@ def captured_in_branch(x):
     return gyre.cond(x > 0.0, lambda: gyre.cond(k > 1.0, lambda: k * x, lambda: k), lambda: x)
 
 
-PROGRAMS = [while_power, while_until, cond_taken, switch, mapped, scanned, folded, array, plain_if,
-            plain_while, plain_for_with_list, nested_loops, captured_in_branch]
+PROGRAMS = [
+    while_power,
+    while_until,
+    cond_taken,
+    switch,
+    mapped,
+    scanned,
+    folded,
+    array,
+    plain_if,
+    plain_while,
+    plain_for_with_list,
+    nested_loops,
+    captured_in_branch,
+]
 
 
 def gradient(fn, value):
@@ -103,6 +119,7 @@ def test_as_eager_and_as_differences(fn, value):
 
     def at(v):
         return float(fn(gyre.constant(v)))
+
     assert found == pytest.approx((at(value + 1e-2) - at(value - 1e-2)) / 2e-2, rel=2e-2)
 
 
@@ -114,11 +131,13 @@ def test_inside_of_a_function(fn):
             tape.watch(x)
             y = fn(x)
         return tape.gradient(y, x)
+
     assert float(both(gyre.constant(1.5))) == pytest.approx(gradient(fn, 1.5), rel=1e-5)
 
 
-@pytest.mark.parametrize("fn", [while_power, cond_taken, scanned, plain_if, nested_loops],
-                         ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize(
+    "fn", [while_power, cond_taken, scanned, plain_if, nested_loops], ids=lambda fn: fn.__name__
+)
 def test_second_order(fn):
     @gyre.function
     def twice(x):
@@ -129,6 +148,7 @@ def test_second_order(fn):
                 y = fn(x)
             first = inner.gradient(y, x)
         return outer.gradient(first, x)
+
     step = 1e-2
     expected = (gradient(fn, 1.5 + step) - gradient(fn, 1.5 - step)) / (2 * step)
     assert float(twice(gyre.constant(1.5))) == pytest.approx(expected, rel=2e-2, abs=1e-3)
@@ -138,8 +158,11 @@ def test_back_prop_off():
     x = gyre.constant(2.0)
     with gyre.GradientTape() as tape:
         tape.watch(x)
-        y = x + gyre.function(lambda x: gyre.while_loop(
-            lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x), back_prop=False)[1])(x)
+        y = x + gyre.function(
+            lambda x: gyre.while_loop(
+                lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x), back_prop=False
+            )[1]
+        )(x)
     assert float(tape.gradient(y, x)) == 1
 
 
@@ -151,8 +174,11 @@ def test_gradient_of_vector_state():
         for _ in gyre.range(3):
             v = gyre.linalg.matvec(gyre.constant(m), v)
         return gyre.reduce_sum(v)
+
     v = gyre.constant([1.0, 2.0])
     with gyre.GradientTape() as tape:
         tape.watch(v)
         y = f(v)
-    np.testing.assert_allclose(tape.gradient(y, v).numpy(), np.linalg.matrix_power(m, 3).T @ np.ones(2), rtol=1e-5)
+    np.testing.assert_allclose(
+        tape.gradient(y, v).numpy(), np.linalg.matrix_power(m, 3).T @ np.ones(2), rtol=1e-5
+    )

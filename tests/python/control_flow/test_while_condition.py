@@ -15,7 +15,14 @@ def traced(f, x):
 
 @pytest.mark.parametrize("run", [eagerly, traced])
 def test_a_list_of_one_is_that_one(run):
-    assert int(run(lambda x: gyre.while_loop(lambda i: [i < 3], lambda i: i + 1, [x]), gyre.constant(0))[0]) == 3
+    assert (
+        int(
+            run(
+                lambda x: gyre.while_loop(lambda i: [i < 3], lambda i: i + 1, [x]), gyre.constant(0)
+            )[0]
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize("run", [eagerly, traced])

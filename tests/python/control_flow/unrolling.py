@@ -18,21 +18,33 @@ class _Unroller:
     def value(self, tensor):
         """What a symbolic tensor is, as a number."""
         captured = self.graph.captures
-        run = self.graph.prepare(self.placeholders + [inside for _, inside in captured],
-                                 [_gyre.convert(tensor)], None, False)
+        run = self.graph.prepare(
+            self.placeholders + [inside for _, inside in captured],
+            [_gyre.convert(tensor)],
+            None,
+            False,
+        )
         return run(self.values + [outside for outside, _ in captured])[0].numpy().item()
 
     def condition(self, value):
         """What ifs, conds and cases decide by: known at once."""
         value = self.originals["condition"](value)
-        if isinstance(value, gyre.Tensor) and value.is_symbolic and value._dims == () and not _gyre.in_body():
+        if (
+            isinstance(value, gyre.Tensor)
+            and value.is_symbolic
+            and value._dims == ()
+            and not _gyre.in_body()
+        ):
             return gyre.constant(self.value(value), value.dtype)
         return value
 
-    def trace_while(self, cond_fn, body_fn, initial, paths=None, *, maximum_iterations=None, **options):
+    def trace_while(
+        self, cond_fn, body_fn, initial, paths=None, *, maximum_iterations=None, **options
+    ):
         if _gyre.in_body():
-            return self.originals["trace_while"](cond_fn, body_fn, initial, paths,
-                                                 maximum_iterations=maximum_iterations, **options)
+            return self.originals["trace_while"](
+                cond_fn, body_fn, initial, paths, maximum_iterations=maximum_iterations, **options
+            )
         state = list(initial)
         limit = None if maximum_iterations is None else self.value(maximum_iterations)
         for count in itertools.count():
@@ -69,8 +81,10 @@ class _Unroller:
         """While it lasts, the constructs are these."""
         names = [name for name in vars(_Unroller) if name.startswith("trace_")]
         places = [(_gyre, name) for name in names] + [
-            (module, "condition") for name, module in list(sys.modules.items())
-            if name.startswith("gyre._impl.") and "condition" in vars(module)]
+            (module, "condition")
+            for name, module in list(sys.modules.items())
+            if name.startswith("gyre._impl.") and "condition" in vars(module)
+        ]
         self.originals = {name: getattr(place, name) for place, name in places}
         try:
             for place, name in places:
@@ -83,6 +97,7 @@ class _Unroller:
 
 def unrolled(fn):
     """fn, run as one straight graph. (Functions that it calls stay calls.)"""
+
     def run(*tensors):
         graph = gyre.Graph("unrolled")
         with graph:
@@ -91,7 +106,10 @@ def unrolled(fn):
                 results = fn(*inputs)
             symbolic = gyre.nest.map_structure(_gyre.convert, results)
         captured = graph.captures
-        execute = graph.prepare(inputs + [inside for _, inside in captured], gyre.nest.flatten(symbolic))
+        execute = graph.prepare(
+            inputs + [inside for _, inside in captured], gyre.nest.flatten(symbolic)
+        )
         flat = execute(list(tensors) + [outside for outside, _ in captured])
         return gyre.nest.pack_sequence_as(symbolic, flat)
+
     return run

@@ -17,6 +17,7 @@ def listed(dataset):
 
 def in_graph(dataset):
     """The elements (int64 scalars), as a loop of a graph collects them."""
+
     @gyre.function
     def collect():
         found = gyre.TensorArray(gyre.int64, 0, dynamic_size=True, element_shape=[])
@@ -53,10 +54,14 @@ SCALARS = {
     "take_while": (Dataset.range(9).take_while(lambda x: x < 3), [0, 1, 2]),
     "flat_map": (Dataset.range(4).flat_map(lambda n: Dataset.range(n)), [0, 0, 1, 0, 1, 2]),
     "unbatch": (Dataset.range(5).batch(2).unbatch(), [0, 1, 2, 3, 4]),
-    "generator": (Dataset.from_generator(
-        generated, output_signature=gyre.TensorSpec([], gyre.int64)), [5, 6, 7]),
-    "nested": (Dataset.range(6).filter(lambda x: x > 1).map(lambda x: x * 10).take(3).repeat(2),
-               [20, 30, 40] * 2),
+    "generator": (
+        Dataset.from_generator(generated, output_signature=gyre.TensorSpec([], gyre.int64)),
+        [5, 6, 7],
+    ),
+    "nested": (
+        Dataset.range(6).filter(lambda x: x > 1).map(lambda x: x * 10).take(3).repeat(2),
+        [20, 30, 40] * 2,
+    ),
     "sum_of_batches": (Dataset.range(7).batch(3).map(gyre.reduce_sum), [3, 12, 6]),
     "branches": (Dataset.range(4).map(lambda x: x if x > 1 else -x), [0, -1, 2, 3]),
 }
@@ -79,7 +84,11 @@ def test_structures():
     rows = Dataset.from_tensor_slices({"x": [1, 2, 3], "y": ([1.0, 2.0, 3.0], ["a", "b", "c"])})
     assert listed(rows.take(1)) == [{"x": 1, "y": (1.0, b"a")}]
     swapped = rows.map(lambda e: Pair(e["y"][1], e["x"]))
-    assert [(type(e).__name__, int(e.b)) for e in swapped] == [("Pair", 1), ("Pair", 2), ("Pair", 3)]
+    assert [(type(e).__name__, int(e.b)) for e in swapped] == [
+        ("Pair", 1),
+        ("Pair", 2),
+        ("Pair", 3),
+    ]
     pairs = Dataset.zip((Dataset.range(5), Dataset.range(2).map(lambda x: -x)))
     assert listed(pairs) == [(0, 0), (1, -1)] and len(pairs) == 2
     assert listed(Dataset.zip({"k": Dataset.range(1)})) == [{"k": 0}]
@@ -99,7 +108,9 @@ def test_batches():
     one_by_one = pairs.map(lambda a, b: (a, b)).batch(2)
     for x, y in zip(pairs.batch(2), one_by_one, strict=True):
         np.testing.assert_array_equal(x[1], y[1])
-    assert listed(Dataset.range(5).map(lambda x: x + 1).batch(3, drop_remainder=True)) == [[1, 2, 3]]
+    assert listed(Dataset.range(5).map(lambda x: x + 1).batch(3, drop_remainder=True)) == [
+        [1, 2, 3]
+    ]
 
 
 def test_shuffles():
@@ -115,7 +126,8 @@ def test_shuffles():
 
 def test_reduce_and_single_elements():
     total, count = Dataset.range(5).reduce(
-        (np.int64(0), 0), lambda state, x: (state[0] + x, state[1] + 1))
+        (np.int64(0), 0), lambda state, x: (state[0] + x, state[1] + 1)
+    )
     assert (int(total), int(count)) == (10, 5)
     assert int(Dataset.range(1).map(lambda x: x + 3).get_single_element()) == 3
     with pytest.raises(gyre.errors.InvalidArgumentError, match="more than one"):
@@ -224,13 +236,21 @@ def test_generators_start_again_and_take_arguments():
     def up_to(n):
         yield from ({"i": i, "row": [float(i)] * i} for i in range(n))
 
-    dataset = Dataset.from_generator(up_to, args=(3,), output_signature={
-        "i": gyre.TensorSpec([], gyre.int32), "row": gyre.TensorSpec([None], gyre.float32)})
+    dataset = Dataset.from_generator(
+        up_to,
+        args=(3,),
+        output_signature={
+            "i": gyre.TensorSpec([], gyre.int32),
+            "row": gyre.TensorSpec([None], gyre.float32),
+        },
+    )
     assert [e["row"].shape[0] for e in dataset] == [0, 1, 2]
     assert len(list(dataset)) == 3
     old = Dataset.from_generator(generated, gyre.int32)
     assert listed(old) == [5, 6, 7]
-    wrong = Dataset.from_generator(lambda: iter(["a"]), output_signature=gyre.TensorSpec([], gyre.int32))
+    wrong = Dataset.from_generator(
+        lambda: iter(["a"]), output_signature=gyre.TensorSpec([], gyre.int32)
+    )
     with pytest.raises((TypeError, ValueError)):
         list(wrong)
 
@@ -255,29 +275,39 @@ def test_numpy_and_options():
     same = Dataset.range(2).prefetch(gyre.data.AUTOTUNE).with_options(gyre.data.Options())
     assert listed(same.apply(lambda d: d.take(1))) == [0]
     assert int(gyre.data.experimental.cardinality(Dataset.range(2).repeat())) == (
-        gyre.data.INFINITE_CARDINALITY)
+        gyre.data.INFINITE_CARDINALITY
+    )
     assert int(Dataset.range(2).filter(lambda x: x > 0).cardinality()) == (
-        gyre.data.experimental.UNKNOWN_CARDINALITY)
+        gyre.data.experimental.UNKNOWN_CARDINALITY
+    )
 
 
-@pytest.mark.parametrize("wrong,error,text", [
-    (lambda: Dataset.from_tensor_slices(1.0), ValueError, "scalar has no rows"),
-    (lambda: Dataset.from_tensor_slices(([1], [1, 2])), ValueError, r"\[1, 2\]"),
-    (lambda: Dataset.range(0, 5, 0), ValueError, "must not be 0"),
-    (lambda: Dataset.range(3).filter(lambda x: x), ValueError, "bool scalar"),
-    (lambda: Dataset.range(3).map(3), TypeError, "not a int"),
-    (lambda: Dataset.range(3).batch(0), ValueError, "positive"),
-    (lambda: Dataset.range(3).batch(2).shuffle(3), ValueError, "shuffle first"),
-    (lambda: Dataset.range(3).concatenate(Dataset.from_tensors("a")), TypeError, "cannot be joined"),
-    (lambda: Dataset.range(3).flat_map(lambda x: x), TypeError, "must return a Dataset"),
-    (lambda: Dataset.zip((Dataset.range(3), [1])), TypeError, "takes datasets"),
-    (lambda: Dataset.zip(), TypeError, "at least one dataset"),
-    (lambda: Dataset.zip(()), TypeError, "at least one dataset"),
-    (lambda: Dataset.zip({}), TypeError, "at least one dataset"),
-    (lambda: Dataset.zip(Dataset.range(3), datasets=Dataset.range(3)), TypeError, "not both"),
-    (lambda: len(Dataset.range(3).repeat()), TypeError, "endless"),
-    (lambda: len(Dataset.range(3).filter(lambda x: x > 1)), TypeError, "not known"),
-    (lambda: Dataset.from_generator(generated), TypeError, "output_signature")])
+@pytest.mark.parametrize(
+    "wrong,error,text",
+    [
+        (lambda: Dataset.from_tensor_slices(1.0), ValueError, "scalar has no rows"),
+        (lambda: Dataset.from_tensor_slices(([1], [1, 2])), ValueError, r"\[1, 2\]"),
+        (lambda: Dataset.range(0, 5, 0), ValueError, "must not be 0"),
+        (lambda: Dataset.range(3).filter(lambda x: x), ValueError, "bool scalar"),
+        (lambda: Dataset.range(3).map(3), TypeError, "not a int"),
+        (lambda: Dataset.range(3).batch(0), ValueError, "positive"),
+        (lambda: Dataset.range(3).batch(2).shuffle(3), ValueError, "shuffle first"),
+        (
+            lambda: Dataset.range(3).concatenate(Dataset.from_tensors("a")),
+            TypeError,
+            "cannot be joined",
+        ),
+        (lambda: Dataset.range(3).flat_map(lambda x: x), TypeError, "must return a Dataset"),
+        (lambda: Dataset.zip((Dataset.range(3), [1])), TypeError, "takes datasets"),
+        (lambda: Dataset.zip(), TypeError, "at least one dataset"),
+        (lambda: Dataset.zip(()), TypeError, "at least one dataset"),
+        (lambda: Dataset.zip({}), TypeError, "at least one dataset"),
+        (lambda: Dataset.zip(Dataset.range(3), datasets=Dataset.range(3)), TypeError, "not both"),
+        (lambda: len(Dataset.range(3).repeat()), TypeError, "endless"),
+        (lambda: len(Dataset.range(3).filter(lambda x: x > 1)), TypeError, "not known"),
+        (lambda: Dataset.from_generator(generated), TypeError, "output_signature"),
+    ],
+)
 def test_what_is_refused(wrong, error, text):
     with pytest.raises(error, match=text):
         wrong()

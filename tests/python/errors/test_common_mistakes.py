@@ -14,7 +14,9 @@ def conv_of_other_channels():
 
 
 def conv_of_other_channels_first():
-    return gyre.nn.conv2d(gyre.ones([1, 3, 5, 5]), gyre.ones([3, 3, 4, 8]), 1, "SAME", data_format="NCHW")
+    return gyre.nn.conv2d(
+        gyre.ones([1, 3, 5, 5]), gyre.ones([3, 3, 4, 8]), 1, "SAME", data_format="NCHW"
+    )
 
 
 def conv_of_one_image():
@@ -77,12 +79,16 @@ def test_the_error_speaks_of_what_the_user_wrote(mistake, in_function):
     assert "<locals>" not in text and "eshape is" not in text
 
 
-@pytest.mark.parametrize("trace", [
-    lambda p: gyre._gyre.trace_cond(p, lambda: [1], lambda: [gyre.constant(1.0)]),
-    lambda p: gyre._gyre.trace_cond(p, lambda: [p], lambda: [gyre.constant(1.0)]),
-    lambda p: gyre._gyre.trace_while(lambda v: 1, lambda v: v, [gyre.constant(1.0)]),
-    lambda p: gyre._gyre.trace_while(lambda v: p, lambda v: [p], [gyre.constant(1.0)]),
-], ids=["constants", "placeholder", "condition", "body"])
+@pytest.mark.parametrize(
+    "trace",
+    [
+        lambda p: gyre._gyre.trace_cond(p, lambda: [1], lambda: [gyre.constant(1.0)]),
+        lambda p: gyre._gyre.trace_cond(p, lambda: [p], lambda: [gyre.constant(1.0)]),
+        lambda p: gyre._gyre.trace_while(lambda v: 1, lambda v: v, [gyre.constant(1.0)]),
+        lambda p: gyre._gyre.trace_while(lambda v: p, lambda v: [p], [gyre.constant(1.0)]),
+    ],
+    ids=["constants", "placeholder", "condition", "body"],
+)
 def test_no_place_is_better_than_an_empty_one(trace):
     from gyre._impl.tracing import lines
 
@@ -100,10 +106,11 @@ def test_no_place_is_better_than_an_empty_one(trace):
 
 
 def test_places_are_the_users_even_where_the_library_calls():
-    from gyre._impl.tracing.lines import is_ours, place
-
     import json
     import random
+
+    from gyre._impl.tracing.lines import is_ours, place
+
     assert all(is_ours(module.__file__) for module in (json, random, operator))
     assert not is_ours(__file__) and not is_ours(np.__file__) and not is_ours("<stdin>")
     lines = []

@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "examples" / "python"
-NAMES = ["beam_search", "exported_model", "maml", "mixture_of_experts", "ode_solver", "parameter_server",
-         "pipelined_lstm", "reinforce", "tree_lstm"]
+NAMES = [
+    "beam_search",
+    "exported_model",
+    "maml",
+    "mixture_of_experts",
+    "ode_solver",
+    "parameter_server",
+    "pipelined_lstm",
+    "reinforce",
+    "tree_lstm",
+]
 
 
 def run(name, **options):
@@ -26,8 +35,12 @@ def run(name, **options):
 def test_short_and_plain(name):
     text = (FOLDER / f"{name}.py").read_text()
     assert len(text.splitlines()) <= 120
-    modules = {alias.name.split(".")[0] for node in ast.walk(ast.parse(text))
-               if isinstance(node, ast.Import) for alias in node.names}
+    modules = {
+        alias.name.split(".")[0]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     assert modules - set(sys.stdlib_module_names) <= {"gyre", "numpy", "matplotlib"}
     assert f"python examples/python/{name}.py" in text
 

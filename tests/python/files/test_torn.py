@@ -19,14 +19,19 @@ def damaged(content: bytes):
         yield content[:size]
     for at in range(len(content)):
         for byte in (0, 0x22, 0x28, 0x5C, chosen.randrange(256)):
-            yield content[:at] + bytes([byte]) + content[at + 1:]
+            yield content[:at] + bytes([byte]) + content[at + 1 :]
 
 
 def test_states(tmp_path):
-    update_checkpoint_state(tmp_path, tmp_path / "m-2", [tmp_path / "m-1"], all_model_checkpoint_timestamps=[1.0, 2.0])
+    update_checkpoint_state(
+        tmp_path, tmp_path / "m-2", [tmp_path / "m-1"], all_model_checkpoint_timestamps=[1.0, 2.0]
+    )
     file = tmp_path / "checkpoint"
-    for content in [*damaged(file.read_bytes()), b"model_checkpoint_path: " + b"(" * 10_000,
-                    b"model_checkpoint_path: " + b"-" * 100_000 + b"1"]:
+    for content in [
+        *damaged(file.read_bytes()),
+        b"model_checkpoint_path: " + b"(" * 10_000,
+        b"model_checkpoint_path: " + b"-" * 100_000 + b"1",
+    ]:
         file.write_bytes(content)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -48,7 +53,11 @@ def test_safetensors(tmp_path, extra):
         v.assign([7.0, 8.0, 9.0])
         try:
             gyre.restore_variables(file, {"v": v})
-        except (gyre.errors.DataLossError, gyre.errors.NotFoundError, gyre.errors.InvalidArgumentError) as error:
+        except (
+            gyre.errors.DataLossError,
+            gyre.errors.NotFoundError,
+            gyre.errors.InvalidArgumentError,
+        ) as error:
             assert str(file) in str(error) or "'v'" in str(error) or "v:" in str(error), error
             np.testing.assert_array_equal(v.numpy(), [7, 8, 9])
 
@@ -57,12 +66,21 @@ def test_checkpoints_of_savers(tmp_path):
     prefix = tmp_path / "m"
 
     def save():
-        gyre.raw_ops.SaveV2(prefix=str(prefix), tensor_names=["v"], shape_and_slices=[""],
-                            tensors=[gyre.constant([1.0, 2.0])])
+        gyre.raw_ops.SaveV2(
+            prefix=str(prefix),
+            tensor_names=["v"],
+            shape_and_slices=[""],
+            tensors=[gyre.constant([1.0, 2.0])],
+        )
 
     def load():
-        return gyre.raw_ops.RestoreV2(prefix=str(prefix), tensor_names=["v"], shape_and_slices=[""],
-                                      dtypes=["float32"])[0].numpy().tolist()
+        return (
+            gyre.raw_ops.RestoreV2(
+                prefix=str(prefix), tensor_names=["v"], shape_and_slices=[""], dtypes=["float32"]
+            )[0]
+            .numpy()
+            .tolist()
+        )
 
     save()
     (data,) = tmp_path.glob("m.data-*")
@@ -72,8 +90,11 @@ def test_checkpoints_of_savers(tmp_path):
             file.write_bytes(content)
             try:
                 assert load() == [1, 2]
-            except (gyre.errors.InvalidArgumentError, gyre.errors.NotFoundError,
-                    gyre.errors.UnimplementedError) as error:
+            except (
+                gyre.errors.InvalidArgumentError,
+                gyre.errors.NotFoundError,
+                gyre.errors.UnimplementedError,
+            ) as error:
                 assert str(prefix) in str(error)
                 if file == data:
                     assert data.name in str(error)

@@ -56,13 +56,19 @@ def kill_at_random_moments(write, check):
 
 
 def files_below(folder):
-    return sorted(os.path.relpath(os.path.join(root, name), folder)
-                  for root, _, names in os.walk(folder) for name in names)
+    return sorted(
+        os.path.relpath(os.path.join(root, name), folder)
+        for root, _, names in os.walk(folder)
+        for name in names
+    )
 
 
 def test_savers_and_what_they_write_beside(folder):
     with tf.Graph().as_default(), tf.Session() as sess:
-        step, large = tf.Variable(0, name="step"), tf.Variable(np.zeros(5000, "int32"), name="large")
+        step, large = (
+            tf.Variable(0, name="step"),
+            tf.Variable(np.zeros(5000, "int32"), name="large"),
+        )
         saver = tf.train.Saver()
         value = tf.placeholder(tf.int32, [])
         assign = tf.group(step.assign(value), large.assign(tf.fill([5000], value)))
@@ -129,7 +135,9 @@ def test_checkpoint_managers(folder):
     kill_at_random_moments(write, check)
     write(1)
     left = [name for name in files_below(folder) if name.endswith(".safetensors")]
-    assert [os.path.join(folder, name) for name in left] == sorted(f"{path}.safetensors" for path in kept.checkpoints)
+    assert [os.path.join(folder, name) for name in left] == sorted(
+        f"{path}.safetensors" for path in kept.checkpoints
+    )
 
 
 class Scaled(gyre.Module):
@@ -165,16 +173,26 @@ def test_saved_models(folder):
 
     kill_at_random_moments(lambda i: save_scaled(module, path, i), check)
     save_scaled(module, path, 1)
-    assert files_below(folder) == [f"model/{name}" for name in (
-        "assets.extra/notes", "saved_model.pb", "variables/variables.data-00000-of-00001",
-        "variables/variables.index")]
+    assert files_below(folder) == [
+        f"model/{name}"
+        for name in (
+            "assets.extra/notes",
+            "saved_model.pb",
+            "variables/variables.data-00000-of-00001",
+            "variables/variables.index",
+        )
+    ]
 
 
 def test_states_and_pages(folder):
     page = gyre.show(gyre.function(lambda x: x * 2), gyre.constant(1.0))
 
     def write(i):
-        update_checkpoint_state(folder, os.path.join(folder, f"m-{i}"), [os.path.join(folder, f"m-{k}") for k in range(i)])
+        update_checkpoint_state(
+            folder,
+            os.path.join(folder, f"m-{i}"),
+            [os.path.join(folder, f"m-{k}") for k in range(i)],
+        )
         page.save(os.path.join(folder, "page.html"))
 
     def check():
@@ -212,7 +230,9 @@ def test_a_full_disk_leaves_what_was_there(folder, size):
     before = files_below(folder)
     module.weights.assign(np.full(2000, 4, "float32"))
     with full_disk(size):
-        with pytest.raises(OSError, match=r"cannot write .*variables.safetensors: File too large; raise the limit"):
+        with pytest.raises(
+            OSError, match=r"cannot write .*variables.safetensors: File too large; raise the limit"
+        ):
             gyre.save_variables(folder, module)
         with pytest.raises((OSError, gyre.errors.ResourceExhaustedError), match="File too large"):
             save_scaled(module, path, 4)

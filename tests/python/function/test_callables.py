@@ -28,7 +28,9 @@ def scaled(scale, x, shift=0.0):
     return -x
 
 
-@pytest.mark.parametrize("fn", [Sign(3.0), functools.partial(scaled, 3.0), functools.partial(scaled, 2.0, shift=1.0)])
+@pytest.mark.parametrize(
+    "fn", [Sign(3.0), functools.partial(scaled, 3.0), functools.partial(scaled, 2.0, shift=1.0)]
+)
 def test_objects_and_partials_are_converted(fn):
     f = gyre.function(fn)
     assert [float(f(ONE)), float(f(MINUS))] == [3, 2]
@@ -49,6 +51,7 @@ def test_wrapped_functions():
     @functools.wraps(scaled)
     def wrapper(*args):
         return scaled(2.0, *args)
+
     assert float(gyre.function(wrapper)(ONE)) == 2
     assert float(gyre.function(lambda x: x * cached(1))(ONE)) == 3
 
@@ -86,15 +89,26 @@ documented.flag, documented.name, documented.parameters = "mine", "not the funct
 
 def test_a_function_looks_like_what_it_was_made_of():
     f = gyre.function(documented)
-    assert (f.__name__, f.__qualname__, f.__module__) == ("documented", "documented", documented.__module__)
+    assert (f.__name__, f.__qualname__, f.__module__) == (
+        "documented",
+        "documented",
+        documented.__module__,
+    )
     assert f.__doc__ == "What it is for." and f.__wrapped__ is documented and f.flag == "mine"
-    assert f.__annotations__ == {"x": float} and inspect.signature(f) == inspect.signature(documented)
-    assert f.name == "documented" and float(f(ONE, shift=2.0)) == 3.0  # what a Function has is its own
+    assert f.__annotations__ == {"x": float} and inspect.signature(f) == inspect.signature(
+        documented
+    )
+    # what a Function has is its own
+    assert f.name == "documented" and float(f(ONE, shift=2.0)) == 3.0
 
 
 def test_so_does_a_method():
     method = Scaler().scaled
-    assert (method.__name__, method.__qualname__, method.__doc__) == ("scaled", "Scaler.scaled", "By two.")
+    assert (method.__name__, method.__qualname__, method.__doc__) == (
+        "scaled",
+        "Scaler.scaled",
+        "By two.",
+    )
     assert method.__module__ == __name__ and method.__func__ is Scaler.scaled.python_function
     assert str(inspect.signature(method)) == "(x: float, shift=0.0)"
 
@@ -108,5 +122,9 @@ def test_decorators_take_it_for_the_function():
     def around(*args):
         return args
 
-    assert (around.__name__, around.__doc__, around.flag) == ("documented", "What it is for.", "mine")
+    assert (around.__name__, around.__doc__, around.flag) == (
+        "documented",
+        "What it is for.",
+        "mine",
+    )
     assert "What it is for." in pydoc.render_doc(gyre.function(documented))

@@ -10,7 +10,9 @@ import gyre
 
 def use(devices):
     (cpu,) = gyre.config.list_physical_devices("CPU")
-    gyre.config.set_logical_device_configuration(cpu, [gyre.config.LogicalDeviceConfiguration()] * devices)
+    gyre.config.set_logical_device_configuration(
+        cpu, [gyre.config.LogicalDeviceConfiguration()] * devices
+    )
 
 
 @pytest.fixture
@@ -80,9 +82,13 @@ def test_a_device_that_is_not_there_is_passed_over_while_placement_is_soft():
 def test_a_device_that_is_not_there_is_an_error_where_placement_is_not_soft(devices, strict):
     use(devices)
     try:
-        with pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"):
+        with pytest.raises(
+            gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"
+        ):
             on_a_gpu(gyre.constant(3.0))
-        with pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"):
+        with pytest.raises(
+            gyre.errors.InvalidArgumentError, match="GPU:0.*only .*CPU:0.*placement"
+        ):
             gyre.device("/device:GPU:0")
         with gyre.device(f"/device:CPU:{devices - 1}"):
             assert float(gyre.constant(1.0) + 1.0) == 2.0
@@ -96,7 +102,10 @@ def test_sessions_say_themselves_whether_their_placement_is_soft(strict):
     with v1.Graph().as_default():
         with v1.device("/device:GPU:0"):
             y = v1.constant(2.0) * 3.0
-        with v1.Session() as session, pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0"):
+        with (
+            v1.Session() as session,
+            pytest.raises(gyre.errors.InvalidArgumentError, match="GPU:0"),
+        ):
             session.run(y)
         with v1.Session(config=v1.ConfigProto(allow_soft_placement=True)) as session:
             assert session.run(y) == 6.0

@@ -22,6 +22,7 @@ def counting(fn, **options):
     def traced(*args, **kwargs):
         traces.append(args)
         return fn(*args, **kwargs)
+
     return gyre.function(traced, **options), traces
 
 
@@ -61,6 +62,7 @@ def test_objects_by_identity():
     class Thing:
         def __init__(self, k):
             self.k = k
+
     f, traces = counting(lambda x, thing: x * thing.k)
     a, b = Thing(2.0), Thing(3.0)
     assert [float(f(gyre.constant(1.0), t)) for t in (a, b, a, b)] == [2, 3, 2, 3]
@@ -75,6 +77,7 @@ def test_structures_in_and_out():
     @gyre.function
     def f(p, d):
         return {"sum": p.x + d["k"][0], "point": Point(p.y, p.x), "none": None}
+
     out = f(Point(gyre.constant(1.0), gyre.constant(2.0)), {"k": [gyre.constant(3.0)]})
     assert float(out["sum"]) == 4 and float(out["point"].x) == 2 and out["none"] is None
     assert isinstance(out["point"], Point)
@@ -89,6 +92,7 @@ def test_dataclasses():
     @gyre.function
     def f(p):
         return Pair(p.b, p.a + 1)
+
     out = f(Pair(gyre.constant(1), gyre.constant(2)))
     assert (int(out.a), int(out.b)) == (2, 2)
 
@@ -97,7 +101,13 @@ def test_dataclasses():
 def test_keywords_and_defaults():
     f, traces = counting(lambda x, k=2, *, m=3: x * k + m)
     x = gyre.constant(5)
-    assert [int(f(x)), int(f(x, 4)), int(f(x, k=4)), int(f(x, m=0)), int(f(k=1, x=x))] == [13, 23, 23, 10, 8]
+    assert [int(f(x)), int(f(x, 4)), int(f(x, k=4)), int(f(x, m=0)), int(f(k=1, x=x))] == [
+        13,
+        23,
+        23,
+        10,
+        8,
+    ]
 
 
 def test_varargs():
@@ -126,7 +136,9 @@ def test_input_signature():
 
 def test_concrete_function():
     f = gyre.function(lambda x, y: (x + y, {"d": x - y}))
-    concrete = f.get_concrete_function(gyre.TensorSpec([None], gyre.float32), gyre.TensorSpec([], gyre.float32))
+    concrete = f.get_concrete_function(
+        gyre.TensorSpec([None], gyre.float32), gyre.TensorSpec([], gyre.float32)
+    )
     total, rest = concrete(gyre.constant([1.0, 2.0]), gyre.constant(1.0))
     assert total.numpy().tolist() == [2, 3] and rest["d"].numpy().tolist() == [0, 1]
     assert len(concrete.inputs) == 2 and len(concrete.outputs) == 2
@@ -160,6 +172,7 @@ def test_methods():
             if x > 0:
                 return x * self.k
             return x
+
     a, b = Model(2.0), Model(3.0)
     assert [float(m.scale(gyre.constant(1.0))) for m in (a, b, a)] == [2, 3, 2]
     assert a.scale == a.scale != b.scale
@@ -176,6 +189,7 @@ def test_method_of_unhashable():
         @gyre.function
         def twice(self, x):
             return x * 2
+
     m = Model()
     assert float(m.twice(gyre.constant(1.0))) == 2
     assert m.twice == m.twice and hash(m.twice) == hash(m.twice)
@@ -188,6 +202,7 @@ def test_variables():
     def f(x):
         v.assign_add(x)
         return v * 2
+
     assert [float(f(gyre.constant(1.0))) for _ in range(3)] == [4, 6, 8]
     assert float(v.numpy()) == 4
 
@@ -201,6 +216,7 @@ def test_variables_in_loops():
             if i % 2 == 0:
                 v.assign_add(i)
         return v.read_value()
+
     assert int(f(gyre.constant(7))) == 12 and int(v.numpy()) == 12
 
 
@@ -212,6 +228,7 @@ def test_variable_as_condition():
         while v < 5:
             v.assign_add(2)
         return v.read_value()
+
     assert int(f()) == 6
 
 
@@ -224,6 +241,7 @@ def test_variables_are_created_once():
             if self.v is None:
                 self.v = gyre.Variable(2.0)
             return x * self.v
+
     m = Model()
     assert [float(m.f(gyre.constant(3.0))) for _ in range(2)] == [6, 6]
 
@@ -233,6 +251,7 @@ def test_variables_in_each_call_are_refused():
     def f(x):
         v = gyre.Variable(1.0)
         return x + v
+
     with pytest.raises(ValueError, match="first call"):
         f(gyre.constant(1.0))
 
@@ -250,7 +269,8 @@ def test_calls_of_functions():
         if s > 10:
             s = square(s)
         return s
-    assert float(f(gyre.constant(2.0))) == 2.0 ** 16
+
+    assert float(f(gyre.constant(2.0))) == 2.0**16
 
 
 @pytest.mark.parametrize("n, expected", [(0, 0), (1, 1), (10, 55), (15, 610)])
@@ -260,6 +280,7 @@ def test_fibonacci(n, expected):
         if n < 2:
             return n
         return fib(n - 1) + fib(n - 2)
+
     assert int(fib(gyre.constant(n))) == expected
 
 
@@ -267,6 +288,7 @@ def test_recursion_with_cond():
     @gyre.function
     def factorial(n):
         return gyre.cond(n <= 1, lambda: 1, lambda: n * factorial(n - 1))
+
     assert int(factorial(gyre.constant(6))) == 720
 
 
@@ -282,6 +304,7 @@ def test_mutual_recursion():
         if n == 0:
             return False
         return even(n - 1)
+
     assert [bool(even(gyre.constant(n))) for n in (0, 1, 10, 11)] == [True, False, True, False]
 
 
@@ -293,6 +316,7 @@ def test_recursion_over_a_tree():
             return x[0]
         half = n // 2
         return tree_sum(x[:half]) + tree_sum(x[half:])
+
     assert int(tree_sum(gyre.range(9))) == 36
 
 
@@ -303,6 +327,7 @@ def test_recursion_with_structures():
             return 0, a
         q, r = divide(a - b, b)
         return q + 1, r
+
     q, r = divide(gyre.constant(17), gyre.constant(5))
     assert (int(q), int(r)) == (3, 2)
 
@@ -315,6 +340,7 @@ def test_ackermann():
         if n == 0:
             return ackermann(m - 1, 1)
         return ackermann(m - 1, ackermann(m, n - 1))
+
     assert int(ackermann(gyre.constant(2), gyre.constant(2))) == 7
 
 
@@ -348,12 +374,13 @@ def test_gradients_through_control_flow():
             else:
                 y = y * x * 2.0
         return y
+
     x = gyre.constant(1.5)
     with gyre.GradientTape() as tape:
         tape.watch(x)
         y = power(x, gyre.constant(4))
-    assert float(y) == pytest.approx(4 * 1.5 ** 4)
-    assert float(tape.gradient(y, x)) == pytest.approx(16 * 1.5 ** 3)
+    assert float(y) == pytest.approx(4 * 1.5**4)
+    assert float(tape.gradient(y, x)) == pytest.approx(16 * 1.5**3)
 
 
 def test_gradients_inside():
@@ -365,7 +392,8 @@ def test_gradients_inside():
             while y < 100.0:
                 y = y * x
         return tape.gradient(y, x)
-    assert float(f(gyre.constant(3.0))) == pytest.approx(5 * 3.0 ** 4)
+
+    assert float(f(gyre.constant(3.0))) == pytest.approx(5 * 3.0**4)
 
 
 def test_training_step():
@@ -377,13 +405,16 @@ def test_training_step():
             loss = (w * x - y) ** 2
         w.assign_sub(0.1 * tape.gradient(loss, w))
         return loss
+
     losses = [float(step(gyre.constant(1.0), gyre.constant(2.0))) for _ in range(20)]
     assert losses[-1] < 1e-3 < losses[0]
 
 
 def test_retracing_is_mentioned_with_its_cause():
     f, _ = counting(lambda x, n: x * n)
-    with pytest.warns(UserWarning, match="argument 1 changed from the Python int 3 to the Python int 4|n changed"):
+    with pytest.warns(
+        UserWarning, match="argument 1 changed from the Python int 3 to the Python int 4|n changed"
+    ):
         for n in range(6):
             f(gyre.constant(1), n)
 
@@ -399,7 +430,10 @@ def test_quiet_where_traces_are_few():
 def test_threads():
     f, traces = counting(lambda x: x + 1)
     results = []
-    threads = [threading.Thread(target=lambda k=k: results.append(int(f(gyre.constant(k))))) for k in range(16)]
+    threads = [
+        threading.Thread(target=lambda k=k: results.append(int(f(gyre.constant(k)))))
+        for k in range(16)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -414,6 +448,7 @@ def test_lists_that_grow_come_out_as_lists():
         for i in range(n):
             out.append(i * 2)
         return {"values": out, "n": n}
+
     out = f(gyre.constant(4))
     assert [int(v) for v in out["values"]] == [0, 2, 4, 6]
 
@@ -422,6 +457,7 @@ def test_composites():
     @gyre.function
     def f(r):
         return r * 2
+
     out = f(gyre.ragged.constant([[1, 2], [3]]))
     assert out.to_list() == [[2, 4], [6]]
 
@@ -433,6 +469,7 @@ def test_tensor_array_in_and_out():
         for i in range(n):
             ta = ta.write(i, i * 3)
         return ta.stack()
+
     assert fill(gyre.constant(4)).numpy().tolist() == [0, 3, 6, 9]
 
 
@@ -445,6 +482,7 @@ def test_order_of_effects(capfd):
             else:
                 gyre.print("odd", i)
         return n
+
     f(gyre.constant(4))
     assert capfd.readouterr().err.split("\n")[:4] == ["even 0", "odd 1", "even 2", "odd 3"]
 
@@ -455,6 +493,7 @@ def test_exceptions_of_host_functions_come_out():
 
     def fail(x):
         raise Mine("here")
+
     f = gyre.function(lambda x: gyre.py_function(fail, [x], gyre.float32))
     with pytest.raises(Mine, match="here"):
         f(gyre.constant(1.0))
@@ -464,8 +503,11 @@ def test_attributes():
     def fn(x):
         """Doc."""
         return x
+
     f = gyre.function(fn)
-    assert f.python_function is fn and f.__doc__ == "Doc." and f.__wrapped__ is fn and f.name == "fn"
+    assert (
+        f.python_function is fn and f.__doc__ == "Doc." and f.__wrapped__ is fn and f.name == "fn"
+    )
 
 
 def test_method_of_a_temporary_object():
@@ -473,6 +515,7 @@ def test_method_of_a_temporary_object():
         @gyre.function
         def twice(self, x):
             return x * 2
+
     assert float(Model().twice(gyre.constant(1.0))) == 2
     method = Model().twice
     assert float(method(gyre.constant(2.0))) == 4 and method.name == "twice"

@@ -131,6 +131,7 @@ def test_a_handler_calls_the_function_that_is_being_traced(handle):
 
 # ---- What handlers raise
 
+
 class Late(Exception):
     pass
 
@@ -142,6 +143,7 @@ class LateFile(TimeoutError):  # an OSError, which reading sources may raise, to
 def of(kind):
     def late(number, frame):
         raise kind("too late")
+
     return late
 
 
@@ -207,8 +209,11 @@ class Raiser:
         raise Late("too late")
 
 
-@pytest.mark.parametrize("handler", [of(Late), Raiser(), Raiser().handle, functools.partial(of(Late))],
-                         ids=["function", "object", "method", "partial"])
+@pytest.mark.parametrize(
+    "handler",
+    [of(Late), Raiser(), Raiser().handle, functools.partial(of(Late))],
+    ids=["function", "object", "method", "partial"],
+)
 def test_what_a_handler_raises_in_a_host_function_is_not_the_functions(handler, handle):
     handle(signal.SIGUSR1, handler)
 

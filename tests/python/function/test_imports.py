@@ -7,9 +7,9 @@ import sys
 import threading
 
 import pytest
-from child_signals import set_default_signals
 
 import gyre._impl
+from child_signals import set_default_signals
 
 # A signal at the begin of each module of the package that is imported. What the handler uses stands in `use`.
 AT_EACH_MODULE = """
@@ -70,8 +70,14 @@ print(int(gyre.cond(gyre.constant(True), lambda: 1, lambda: 2)))
 def printed(program, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(program)
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, timeout=300,
-                          preexec_fn=set_default_signals)
+    done = subprocess.run(
+        [sys.executable, path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        preexec_fn=set_default_signals,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\n")[:-1]
 
@@ -104,10 +110,15 @@ def module_of(tmp_path, monkeypatch):
 def test_another_thread_waits_for_the_end_of_a_module(module_of):
     events = threading.Event(), threading.Event()
     gyre._impl.events_of_a_test = events
-    name = module_of("from gyre._impl import events_of_a_test as events\n"
-                     "events[0].set()\nassert events[1].wait(60)\nvalue = 1\n")
+    name = module_of(
+        "from gyre._impl import events_of_a_test as events\n"
+        "events[0].set()\nassert events[1].wait(60)\nvalue = 1\n"
+    )
     got = []
-    threads = [threading.Thread(target=lambda: got.append(importlib.import_module(name).value)) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: got.append(importlib.import_module(name).value))
+        for _ in range(2)
+    ]
     threads[0].start()
     assert events[0].wait(60)
     threads[1].start()
@@ -121,7 +132,9 @@ def test_another_thread_waits_for_the_end_of_a_module(module_of):
 
 
 def test_a_module_that_fails_is_not_there_and_is_read_again(module_of):
-    name = module_of("from gyre._impl import tries_of_a_test as tries\ntries.append(1)\nvalue = 1 / (len(tries) - 1)\n")
+    name = module_of(
+        "from gyre._impl import tries_of_a_test as tries\ntries.append(1)\nvalue = 1 / (len(tries) - 1)\n"
+    )
     gyre._impl.tries_of_a_test = []
     with pytest.raises(ZeroDivisionError):
         importlib.import_module(name)

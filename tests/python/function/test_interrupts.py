@@ -15,7 +15,6 @@ import pytest
 from child_signals import set_default_signals
 
 
-
 def computed_by(process):
     """The time for which the threads of another process have run, in seconds, as its own time.process_time()."""
     return time.clock_gettime((~process.pid << 3) | 2)  # what clock_getcpuclockid gives
@@ -56,7 +55,10 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_within_100_ms(name, tmp_path):
     path = tmp_path / "program.py"
-    path.write_text("import time, gyre\n" + textwrap.dedent(PROGRAMS[name]) + textwrap.dedent("""
+    path.write_text(
+        "import time, gyre\n"
+        + textwrap.dedent(PROGRAMS[name])
+        + textwrap.dedent("""
         run = gyre.function(f)
         run.get_concrete_function(gyre.constant(1.0))
         for _ in range(6):
@@ -66,9 +68,15 @@ def test_within_100_ms(name, tmp_path):
             except KeyboardInterrupt:
                 print(time.process_time(), flush=True)
         print(float(gyre.constant(1.0) + 1), flush=True)
-        """))
-    process = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=set_default_signals)
+        """)
+    )
+    process = subprocess.Popen(
+        [sys.executable, path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=set_default_signals,
+    )
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:
@@ -92,7 +100,8 @@ def test_within_100_ms(name, tmp_path):
 def test_while_a_program_is_compiled(tmp_path):
     """A graph of 200,000 ops takes seconds to compile; Ctrl-C does not wait for that."""
     path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent("""
+    path.write_text(
+        textwrap.dedent("""
         import time
         import gyre.compat.v1 as v1
         graph = v1.Graph()
@@ -109,9 +118,15 @@ def test_while_a_program_is_compiled(tmp_path):
             except KeyboardInterrupt:
                 print(time.process_time(), flush=True)
             print(session.run(x, {x: 2.0}), flush=True)
-        """))
-    process = subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               preexec_fn=set_default_signals)
+        """)
+    )
+    process = subprocess.Popen(
+        [sys.executable, path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=set_default_signals,
+    )
     watchdog = threading.Timer(120, process.kill)
     watchdog.start()
     try:

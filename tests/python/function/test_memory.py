@@ -1,8 +1,9 @@
 """What gradients of functions keep: policies of loops, recompute_grad; and that they change no value."""
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 from gyre import data
 
 POLICIES = ["recompute(3)", "checkpoint(20000)"]
@@ -81,10 +82,12 @@ def test_a_cell_in_scan_and_its_optimizer_in_a_loop():
         rows = gyre.constant([[0.5, 1.0, -1.0], [0.25, 0.5, 2.0]])
 
         def loss(scale):
-            states = gyre.scan(lambda state, row: gyre.tanh(state * w + row * b), rows,
-                               initializer=rows[0] * scale)
-            more = gyre.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, gyre.sin(x * b)),
-                                   [gyre.constant(0), scale])[1]
+            states = gyre.scan(
+                lambda state, row: gyre.tanh(state * w + row * b), rows, initializer=rows[0] * scale
+            )
+            more = gyre.while_loop(
+                lambda i, x: i < 2, lambda i, x: (i + 1, gyre.sin(x * b)), [gyre.constant(0), scale]
+            )[1]
             return gyre.reduce_sum(states) + gyre.cond(more > 0, lambda: more * b, lambda: more)
 
         def one(scale):

@@ -17,8 +17,14 @@ def start(tmp_path):
     def start(*pieces):
         path = tmp_path / "program.py"
         path.write_text("\n".join(map(textwrap.dedent, ["import signal, time, gyre", *pieces])))
-        return subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                preexec_fn=set_default_signals)
+        return subprocess.Popen(
+            [sys.executable, path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=set_default_signals,
+        )
+
     return start
 
 
@@ -32,6 +38,7 @@ def output(start):
                 process.kill()
             assert process.returncode == 0, err
             return out
+
     return output
 
 
@@ -58,17 +65,26 @@ PRODUCTS = """
 
 
 def test_a_timer_while_matrices_are_multiplied(output):
-    assert output(PRODUCTS, """
+    assert (
+        output(
+            PRODUCTS,
+            """
     signal.signal(signal.SIGALRM, count)
     signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
     products(lambda: seen >= 2000)
     signal.setitimer(signal.ITIMER_REAL, 0)
     print("sound")
-    """) == "sound\n"
+    """,
+        )
+        == "sound\n"
+    )
 
 
 def test_signals_to_another_thread_while_it_multiplies_matrices(output):
-    assert output(PRODUCTS, """
+    assert (
+        output(
+            PRODUCTS,
+            """
     signal.signal(signal.SIGUSR1, count)
     worker = threading.Thread(target=products, args=[lambda: seen >= 1000])
     worker.start()
@@ -79,11 +95,16 @@ def test_signals_to_another_thread_while_it_multiplies_matrices(output):
             break
         worker.join(0.0002)
     print("sound")
-    """) == "sound\n"
+    """,
+        )
+        == "sound\n"
+    )
 
 
 def test_a_storm_of_ctrl_c_while_matrices_are_multiplied(start):
-    with start(PRODUCTS, """
+    with start(
+        PRODUCTS,
+        """
         may_raise = False
 
         def interrupt(number, frame):
@@ -106,7 +127,8 @@ def test_a_storm_of_ctrl_c_while_matrices_are_multiplied(start):
                 products(lambda: seen % 5 == 0)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("sound", flush=True)
-        """) as process:
+        """,
+    ) as process:
         watchdog = threading.Timer(60, process.kill)
         watchdog.start()
         assert process.stdout.readline() == "running\n"
@@ -172,7 +194,9 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_a_handler_raises_ends_what_has_no_end(name, output):
-    out = output(ENDLESS[name], """
+    out = output(
+        ENDLESS[name],
+        """
         def too_late(number, frame):
             raise TimeoutError("too late")
 
@@ -187,13 +211,16 @@ def test_what_a_handler_raises_ends_what_has_no_end(name, output):
                 assert str(error) == "too late"
                 took.append(time.thread_time() - begun - 0.15)
         print(min(took) < 0.05, float(gyre.constant(1.0) + 1.0))
-        """)
+        """,
+    )
     assert out == "True 2.0\n"
 
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_handler_that_returns_lets_the_run_go_on(name, output):
-    out = output(ENDLESS[name], """
+    out = output(
+        ENDLESS[name],
+        """
         import os, threading
 
         order = []
@@ -224,14 +251,18 @@ def test_a_handler_that_returns_lets_the_run_go_on(name, output):
             pass
         sender.join()
         print(order == [(n, 2.0) for n in numbers + [signal.SIGUSR1]])
-        """)
+        """,
+    )
     assert out == "True\n"
 
 
 def test_a_handler_set_where_ctrl_c_was_ignored_counts(output):
-    out = output("""
+    out = output(
+        """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        """, ENDLESS["a loop"], """
+        """,
+        ENDLESS["a loop"],
+        """
         def late(number, frame):
             raise TimeoutError
 
@@ -241,5 +272,6 @@ def test_a_handler_set_where_ctrl_c_was_ignored_counts(output):
             work()
         except TimeoutError:
             print("ended")
-        """)
+        """,
+    )
     assert out == "ended\n"

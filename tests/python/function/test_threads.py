@@ -19,6 +19,7 @@ def on_threads(*works):
             work()
         except BaseException as error:
             errors.append(error)
+
     threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
@@ -57,17 +58,22 @@ def test_four_run_while_one_traces():
                 n = count % 7
                 assert int(power_sum(gyre.constant(x), gyre.constant(n))) == reference(x, n)
                 count += 1
+
         return work
 
     def trace():
         try:
             for size in range(1, 25):
-                result = power_sum(gyre.fill([size], 2), gyre.constant(5))  # another signature each time
+                # another signature each time
+                result = power_sum(gyre.fill([size], 2), gyre.constant(5))
                 assert result.numpy().tolist() == [reference(2, 5)] * size
-                fresh = gyre.function(lambda x: gyre.while_loop(lambda v: v < 100, lambda v: v * 2, [x])[0])
+                fresh = gyre.function(
+                    lambda x: gyre.while_loop(lambda v: v < 100, lambda v: v * 2, [x])[0]
+                )
                 assert int(fresh(gyre.constant(3))) == 192
         finally:
             done.set()
+
     on_threads(*map(run, (2, 3, 5, 7)), trace)
 
 
@@ -80,6 +86,7 @@ def test_all_trace_the_same_at_first():
         while x < 50:
             x = x * 2
         return x
+
     results = []
     on_threads(*[lambda k=k: results.append(int(f(gyre.constant(k)))) for k in (1, 3, 5, 7)])
     assert sorted(results) == [56, 64, 80, 96] and len(set(traced)) == 1
@@ -94,9 +101,13 @@ def test_tapes_while_others_trace():
                     tape.watch(x)
                     y = power_sum(x, gyre.constant(3))
                 assert float(tape.gradient(y, x)) == 2 * k + 1
+
         return work
-    on_threads(*map(differentiate, (1, 2, 3)), lambda: [
-        gyre.function(lambda x: x + k)(gyre.constant(1.0)) for k in range(20)])
+
+    on_threads(
+        *map(differentiate, (1, 2, 3)),
+        lambda: [gyre.function(lambda x: x + k)(gyre.constant(1.0)) for k in range(20)],
+    )
 
 
 def test_variables_are_shared():
@@ -105,6 +116,7 @@ def test_variables_are_shared():
     @gyre.function
     def add(k):
         v.assign_add(k)
+
     on_threads(*[lambda: [add(gyre.constant(1)) for _ in range(100)] for _ in range(4)])
     assert int(v) == 400
 
@@ -122,6 +134,7 @@ def test_errors_stay_on_their_thread():
     def works():
         for _ in range(50):
             assert int(divide(gyre.constant(3))) == 4
+
     on_threads(fails, works, fails, works)
 
 
@@ -148,13 +161,20 @@ def test_exceptions_of_host_functions_bring_their_traceback(host, where):
         if x > 0:
             x = gyre.ensure_shape(call(x), [])
         return x
-    run = {"eager": call, "function": gyre.function(call), "loop": gyre.function(loop),
-           "branch": gyre.function(branch)}[where]
+
+    run = {
+        "eager": call,
+        "function": gyre.function(call),
+        "loop": gyre.function(loop),
+        "branch": gyre.function(branch),
+    }[where]
     for _ in range(2):
         with pytest.raises(Mine, match="with 3") as caught:
             run(gyre.constant(3))
         last = traceback.extract_tb(caught.value.__traceback__)[-1]
         assert (last.name, last.line) == ("explode", 'raise Mine(f"with {int(x)}")')
         if where != "eager":
-            assert not any("_impl" in frame.filename
-                           for frame in traceback.extract_tb(caught.value.__traceback__))
+            assert not any(
+                "_impl" in frame.filename
+                for frame in traceback.extract_tb(caught.value.__traceback__)
+            )

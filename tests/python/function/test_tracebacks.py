@@ -11,7 +11,10 @@ import gyre
 
 
 def frames(error):
-    return [(frame.name, "_impl" in frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    return [
+        (frame.name, "_impl" in frame.filename)
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
 
 
 def wrong(x):
@@ -23,10 +26,14 @@ def test_call_line_then_own_lines():
         if x > 0:
             x = wrong(x)
         return x
+
     with pytest.raises(NameError) as caught:
         gyre.function(f)(gyre.constant(1))
     assert frames(caught.value) == [
-        ("test_call_line_then_own_lines", False), ("f", False), ("wrong", False)]
+        ("test_call_line_then_own_lines", False),
+        ("f", False),
+        ("wrong", False),
+    ]
 
 
 def test_gyre_between_users_frames():
@@ -37,6 +44,7 @@ def test_gyre_between_users_frames():
     @gyre.function
     def outer(v):
         return gyre.cond(v[0] > 0, lambda: inner(v), lambda: v)
+
     with pytest.raises(NameError) as caught:
         outer(gyre.constant([1.0]))
     found = frames(caught.value)
@@ -66,7 +74,10 @@ def test_wrong_arguments():
     @gyre.function
     def scaled(x, factor=2):
         return x * factor
-    with pytest.raises(TypeError, match=r"scaled\(x, factor=2\) was called with 3 positional arguments") as caught:
+
+    with pytest.raises(
+        TypeError, match=r"scaled\(x, factor=2\) was called with 3 positional arguments"
+    ) as caught:
         scaled(1, 2, 3)
     assert len(frames(caught.value)) == 1
     with pytest.raises(TypeError, match=r"scaled.*unexpected keyword argument 'k'"):
@@ -78,6 +89,7 @@ def test_methods():
         @gyre.function
         def run(self, x):
             return wrong(x)
+
     with pytest.raises(NameError) as caught:
         Model().run(gyre.constant(1.0))
     assert [name for name, _ in frames(caught.value)] == ["test_methods", "run", "wrong"]
@@ -90,6 +102,7 @@ def test_errors_that_led_to_it():
             return gyre.function(wrong)(x)
         except NameError as error:
             raise ValueError("mine") from error
+
     with pytest.raises(ValueError, match="mine") as caught:
         f(gyre.constant(1.0))
     shown = "".join(traceback.format_exception(caught.value))
@@ -104,15 +117,23 @@ def test_on_request():
             f(gyre.constant(1))
     finally:
         gyre.debugging.enable_traceback_filtering()
-    assert any(ours for _, ours in frames(caught.value)) and gyre.debugging.is_traceback_filtering_enabled()
+    assert (
+        any(ours for _, ours in frames(caught.value))
+        and gyre.debugging.is_traceback_filtering_enabled()
+    )
 
 
 @pytest.mark.parametrize("setting, shown", [("full", True), ("", False)])
 def test_by_the_environment(tmp_path, setting, shown):
     path = tmp_path / "program.py"
     path.write_text("import gyre\n@gyre.function\ndef f(x):\n    return nothing\nf(1)\n")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False,
-                          env={**os.environ, "GYRE_TRACEBACK": setting})
+    done = subprocess.run(
+        [sys.executable, path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "GYRE_TRACEBACK": setting},
+    )
     assert done.returncode == 1 and ("_impl" in done.stderr) == shown
     assert done.stderr.endswith("NameError: name 'nothing' is not defined\n")
 
@@ -121,6 +142,7 @@ def test_subclasses_say_what_they_raise():
     class Quiet(gyre._gyre.QuietCallable):
         def _call(self, args, kwargs):
             return args, kwargs
+
     assert Quiet()(1, 2) == ((1, 2), None) and Quiet()(k=3) == ((), {"k": 3})
     with pytest.raises(AttributeError, match="_call"):
         gyre._gyre.QuietCallable()()

@@ -62,13 +62,17 @@ class OwnError(Exception):
         self.number = number
 
 
-@pytest.mark.parametrize("raised,kinds", [
-    (ValueError("bad"), (ValueError, gyre.errors.InvalidArgumentError)),
-    (TypeError("bad"), (TypeError, gyre.errors.InvalidArgumentError)),
-    (NotImplementedError("bad"), (NotImplementedError, gyre.errors.UnimplementedError)),
-    (KeyError("bad"), (KeyError, gyre.errors.UnknownError)),
-    (OwnError(7), (OwnError, gyre.errors.UnknownError)),
-    (gyre.errors.OutOfRangeError(None, None, "bad"), (gyre.errors.OutOfRangeError,))])
+@pytest.mark.parametrize(
+    "raised,kinds",
+    [
+        (ValueError("bad"), (ValueError, gyre.errors.InvalidArgumentError)),
+        (TypeError("bad"), (TypeError, gyre.errors.InvalidArgumentError)),
+        (NotImplementedError("bad"), (NotImplementedError, gyre.errors.UnimplementedError)),
+        (KeyError("bad"), (KeyError, gyre.errors.UnknownError)),
+        (OwnError(7), (OwnError, gyre.errors.UnknownError)),
+        (gyre.errors.OutOfRangeError(None, None, "bad"), (gyre.errors.OutOfRangeError,)),
+    ],
+)
 @pytest.mark.parametrize("traced", [False, True])
 def test_what_host_functions_raise(raised, kinds, traced):
     def fail(x):
@@ -86,7 +90,7 @@ def test_what_host_functions_raise(raised, kinds, traced):
 
 def test_gradients_through_host_functions():
     def cube(x, n):
-        return x ** 3 * float(n)
+        return x**3 * float(n)
 
     @gyre.function
     def chain(x, n):
@@ -98,7 +102,7 @@ def test_gradients_through_host_functions():
     with gyre.GradientTape() as tape:
         tape.watch(x)
         y = chain(x, gyre.constant(2))
-    assert float(tape.gradient(y, x)) == pytest.approx(2 * 9 * 1.1 ** 8, rel=1e-5)
+    assert float(tape.gradient(y, x)) == pytest.approx(2 * 9 * 1.1**8, rel=1e-5)
 
 
 def test_name_scopes_name_variables():
@@ -116,7 +120,9 @@ def test_arrays_know_their_elements_after_loops():
         for i in gyre.range(n):
             array = array.write(i, gyre.ones([2]))
         again = gyre.TensorArray(gyre.int32, 0, dynamic_size=True)
-        _, again = gyre.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, i)), [0, again])
+        _, again = gyre.while_loop(
+            lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, i)), [0, again]
+        )
         return array.stack(), again.stack()
 
     assert [t.shape.as_list() for t in none(gyre.constant(0))] == [[0, 2], [0]]

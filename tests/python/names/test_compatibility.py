@@ -31,7 +31,14 @@ def test_tests_are_found_by_use():
     assert table.tested(["tf.no_such_name"]) == {}
 
 
-@pytest.mark.parametrize("name,here", [("tf.while_loop", True), ("tf.no_such_name", False),
-                                       ("Tensor.shape", True), ("Tensor.no_such", False)])
+@pytest.mark.parametrize(
+    "name,here",
+    [
+        ("tf.while_loop", True),
+        ("tf.no_such_name", False),
+        ("Tensor.shape", True),
+        ("Tensor.no_such", False),
+    ],
+)
 def test_resolving(name, here):
     assert table.resolves(name) is here

@@ -13,8 +13,10 @@ from gyre._impl import facade
 
 def test_each_name_is_defined_once():
     folder = Path(facade.__file__).parent / "names"
-    tables = [importlib.import_module(f"gyre._impl.names.{file.stem}").NAMES
-              for file in folder.glob("[a-z]*.py")]
+    tables = [
+        importlib.import_module(f"gyre._impl.names.{file.stem}").NAMES
+        for file in folder.glob("[a-z]*.py")
+    ]
     twice = [
         name
         for i, table in enumerate(tables)
@@ -44,8 +46,10 @@ def test_namespaces_can_be_imported():
 
 
 def test_import_is_quick_and_brings_no_numpy():
-    code = ("import time, sys; t = time.process_time(); import gyre; t = time.process_time() - t; "
-            "print(t, [m for m in ('numpy', 'ast', 'ml_dtypes') if m in sys.modules])")
+    code = (
+        "import time, sys; t = time.process_time(); import gyre; t = time.process_time() - t; "
+        "print(t, [m for m in ('numpy', 'ast', 'ml_dtypes') if m in sys.modules])"
+    )
     runs = [
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

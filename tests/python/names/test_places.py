@@ -15,7 +15,8 @@ def test_virtual_devices():
         assert names == ["/device:CPU:0", "/device:CPU:1"]
     finally:
         gyre.config.set_logical_device_configuration(
-            cpu, [gyre.config.LogicalDeviceConfiguration()])
+            cpu, [gyre.config.LogicalDeviceConfiguration()]
+        )
     with pytest.raises(ValueError):
         gyre.config.set_logical_device_configuration(cpu, [])
 

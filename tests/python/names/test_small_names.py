@@ -10,11 +10,21 @@ def values(tensor):
     return np.asarray(tensor).tolist()
 
 
-@pytest.mark.parametrize("dtype,size,wire", [
-    (gyre.int16, 2, 5), (gyre.uint64, 8, 23), (gyre.variant, 0, 21), (gyre.resource, 0, 20),
-    (gyre.quint8, 1, 12), (gyre.complex128, 16, 18)])
+@pytest.mark.parametrize(
+    "dtype,size,wire",
+    [
+        (gyre.int16, 2, 5),
+        (gyre.uint64, 8, 23),
+        (gyre.variant, 0, 21),
+        (gyre.resource, 0, 20),
+        (gyre.quint8, 1, 12),
+        (gyre.complex128, 16, 18),
+    ],
+)
 def test_dtypes(dtype, size, wire):
-    assert dtype.as_datatype_enum == wire and gyre.as_dtype(wire) == dtype == gyre.as_dtype(dtype.name)
+    assert dtype.as_datatype_enum == wire and gyre.as_dtype(wire) == dtype == gyre.as_dtype(
+        dtype.name
+    )
     assert size in (0, dtype.size)
     assert dtype.is_compatible_with(dtype.name) and not dtype.is_compatible_with(gyre.bool)
     assert dtype.is_quantized == (dtype.name == "quint8")
@@ -42,12 +52,16 @@ def test_comparisons_and_arithmetic():
     gyre.assert_equal(a, a)
 
 
-@pytest.mark.parametrize("error,code", [
-    (gyre.errors.CancelledError, gyre.errors.CANCELLED),
-    (gyre.errors.DeadlineExceededError, gyre.errors.DEADLINE_EXCEEDED),
-    (gyre.errors.InternalError, gyre.errors.INTERNAL),
-    (gyre.errors.ResourceExhaustedError, gyre.errors.RESOURCE_EXHAUSTED),
-    (gyre.errors.UnimplementedError, gyre.errors.UNIMPLEMENTED)])
+@pytest.mark.parametrize(
+    "error,code",
+    [
+        (gyre.errors.CancelledError, gyre.errors.CANCELLED),
+        (gyre.errors.DeadlineExceededError, gyre.errors.DEADLINE_EXCEEDED),
+        (gyre.errors.InternalError, gyre.errors.INTERNAL),
+        (gyre.errors.ResourceExhaustedError, gyre.errors.RESOURCE_EXHAUSTED),
+        (gyre.errors.UnimplementedError, gyre.errors.UNIMPLEMENTED),
+    ],
+)
 def test_errors(error, code):
     raised = error(None, None, "what went wrong")
     assert isinstance(raised, gyre.errors.OpError) and raised.error_code == code
@@ -70,7 +84,9 @@ def test_switches_of_functions_and_loops():
 
     @gyre.function(experimental_autograph_options=gyre.autograph.experimental.Feature.ALL)
     def slope(x):
-        return gyre.gradients(x * x, x, aggregation_method=gyre.AggregationMethod.EXPERIMENTAL_TREE)[0]
+        return gyre.gradients(
+            x * x, x, aggregation_method=gyre.AggregationMethod.EXPERIMENTAL_TREE
+        )[0]
 
     with gyre.experimental.function_executor_type("SINGLE_THREADED_EXECUTOR"):
         assert float(slope(x)) == 4.0

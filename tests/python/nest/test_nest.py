@@ -20,9 +20,15 @@ class Pair:
 
 structures = st.recursive(
     st.integers() | st.none() | st.text(max_size=2),
-    lambda inner: st.lists(inner, max_size=4) | st.lists(inner, max_size=4).map(tuple)
-    | st.dictionaries(st.text(max_size=3), inner, max_size=4)
-    | st.builds(Point, inner, inner) | st.builds(Pair, inner, inner), max_leaves=12)
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+        | st.builds(Point, inner, inner)
+        | st.builds(Pair, inner, inner)
+    ),
+    max_leaves=12,
+)
 
 
 @given(structures)
@@ -71,12 +77,20 @@ def test_none_has_no_leaves():
 
 def test_paths():
     assert nest.flatten_with_paths({"a": [Point(1, Pair(2, 3))]}) == [
-        ("['a'][0].x", 1), ("['a'][0].y.a", 2), ("['a'][0].y.b", 3)]
+        ("['a'][0].x", 1),
+        ("['a'][0].y.a", 2),
+        ("['a'][0].y.b", 3),
+    ]
     assert nest.flatten_with_paths(7) == [("", 7)]
 
 
 def test_is_nested():
-    assert nest.is_nested([]) and nest.is_nested({}) and nest.is_nested(Point(1, 2)) and nest.is_nested(Pair(1, 2))
+    assert (
+        nest.is_nested([])
+        and nest.is_nested({})
+        and nest.is_nested(Point(1, 2))
+        and nest.is_nested(Pair(1, 2))
+    )
     assert not nest.is_nested(1) and not nest.is_nested("abc") and not nest.is_nested(None)
 
 
@@ -87,13 +101,16 @@ def test_types_are_kept():
     assert default.default_factory is list
 
 
-@pytest.mark.parametrize("a, b, parts", [
-    ([1, 2], [1], ["a list of 2 at the top", "a list of 1 at the top"]),
-    ({"a": [1]}, {"a": 1}, ["a list of 1 at ['a']", "a leaf (1) at ['a']"]),
-    ({"a": 1}, {"b": 1}, ["keys ['a']", "keys ['b']"]),
-    ((1, None), (1, 2), ["None at [1]", "a leaf (2) at [1]"]),
-    (Point(1, [2]), Point(1, [2, 3]), ["a list of 1 at .y", "a list of 2 at .y"]),
-])
+@pytest.mark.parametrize(
+    "a, b, parts",
+    [
+        ([1, 2], [1], ["a list of 2 at the top", "a list of 1 at the top"]),
+        ({"a": [1]}, {"a": 1}, ["a list of 1 at ['a']", "a leaf (1) at ['a']"]),
+        ({"a": 1}, {"b": 1}, ["keys ['a']", "keys ['b']"]),
+        ((1, None), (1, 2), ["None at [1]", "a leaf (2) at [1]"]),
+        (Point(1, [2]), Point(1, [2, 3]), ["a list of 1 at .y", "a list of 2 at .y"]),
+    ],
+)
 def test_differences_name_both_places(a, b, parts):
     with pytest.raises(ValueError) as caught:
         nest.assert_same_structure(a, b)
@@ -124,6 +141,7 @@ def test_unsortable_keys():
 
 def test_composites_are_leaves_unless_expanded():
     import gyre
+
     ragged = gyre.ragged.constant([[1, 2], [3]])
     assert nest.flatten([ragged]) == [ragged]
     assert len(nest.flatten([ragged], expand_composites=True)) == 2

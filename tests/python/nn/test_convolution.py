@@ -15,8 +15,11 @@ def expected(x, kernel, strides, pads, dilations):
     for i in range(high):
         for j in range(wide):
             top, left = i * strides[0], j * strides[1]
-            part = x[:, top:top + rows * dilations[0]:dilations[0],
-                     left:left + columns * dilations[1]:dilations[1]][:, :rows, :columns]
+            part = x[
+                :,
+                top : top + rows * dilations[0] : dilations[0],
+                left : left + columns * dilations[1] : dilations[1],
+            ][:, :rows, :columns]
             y[:, i, j] = np.einsum("brcx,rcxn->bn", part, kernel)
     return y
 
@@ -32,15 +35,29 @@ def same(size, kernel, stride, dilation):
 def test_as_a_loop(strides, padding, dilations):
     rng = np.random.RandomState(0)
     x, kernel = rng.randn(2, 8, 7, 3), rng.randn(3, 2, 3, 4)
-    step = {1: (1, 1), 2: (2, 2), (2, 1): (2, 1)}.get(strides if not isinstance(strides, list) else None, (1, 3))
+    step = {1: (1, 1), 2: (2, 2), (2, 1): (2, 1)}.get(
+        strides if not isinstance(strides, list) else None, (1, 3)
+    )
     gap = (dilations or 1,) * 2
-    pads = [(0, 0)] * 2 if padding == "VALID" else padding[1:3] if isinstance(padding, list) else [
-        same(8, 3, step[0], gap[0]), same(7, 2, step[1], gap[1])]
+    pads = (
+        [(0, 0)] * 2
+        if padding == "VALID"
+        else padding[1:3]
+        if isinstance(padding, list)
+        else [same(8, 3, step[0], gap[0]), same(7, 2, step[1], gap[1])]
+    )
     wanted = expected(x, kernel, step, pads, gap)
-    np.testing.assert_allclose(gyre.nn.conv2d(x, kernel, strides, padding, dilations=dilations), wanted)
-    turned = gyre.nn.conv2d(np.transpose(x, (0, 3, 1, 2)), kernel, step,
-                            padding if isinstance(padding, str) else [padding[i] for i in (0, 3, 1, 2)],
-                            "NCHW", dilations)
+    np.testing.assert_allclose(
+        gyre.nn.conv2d(x, kernel, strides, padding, dilations=dilations), wanted
+    )
+    turned = gyre.nn.conv2d(
+        np.transpose(x, (0, 3, 1, 2)),
+        kernel,
+        step,
+        padding if isinstance(padding, str) else [padding[i] for i in (0, 3, 1, 2)],
+        "NCHW",
+        dilations,
+    )
     np.testing.assert_allclose(np.transpose(turned, (0, 2, 3, 1)), wanted)
 
 
@@ -59,9 +76,15 @@ def test_gradients_and_unknown_sizes():
     np.testing.assert_array_equal(by_kernel, np.full((2, 2, 1, 1), 4.0))
 
 
-@pytest.mark.parametrize("arguments,text", [
-    ((1, "HALF"), "'VALID', 'SAME'"), (([2, 1, 1, 1], "SAME"), "batch and channels"),
-    ((0, "SAME"), "positive"), ((1, "SAME", "NC"), "'NHWC' or 'NCHW'")])
+@pytest.mark.parametrize(
+    "arguments,text",
+    [
+        ((1, "HALF"), "'VALID', 'SAME'"),
+        (([2, 1, 1, 1], "SAME"), "batch and channels"),
+        ((0, "SAME"), "positive"),
+        ((1, "SAME", "NC"), "'NHWC' or 'NCHW'"),
+    ],
+)
 def test_what_is_refused(arguments, text):
     with pytest.raises(ValueError, match=text):
         gyre.nn.conv2d(gyre.ones([1, 3, 3, 1]), gyre.ones([2, 2, 1, 1]), *arguments)

@@ -17,13 +17,16 @@ def softmax(x, axis=-1):
 
 
 ROWS = {
-    "relu": lambda x: np.maximum(x, 0), "relu6": lambda x: np.clip(x, 0, 6),
+    "relu": lambda x: np.maximum(x, 0),
+    "relu6": lambda x: np.clip(x, 0, 6),
     "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
     "selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
     "leaky_relu": lambda x: np.where(x > 0, x, 0.2 * x),
     "gelu": lambda x: x * 0.5 * (1 + erf(x / np.sqrt(2))),
-    "silu": lambda x: x / (1 + np.exp(-x)), "softsign": lambda x: x / (1 + np.abs(x)),
-    "softmax": softmax, "log_softmax": lambda x: np.log(softmax(x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "softmax": softmax,
+    "log_softmax": lambda x: np.log(softmax(x)),
     "crelu": lambda x: np.maximum(np.concatenate([x, -x], -1), 0),
 }
 
@@ -53,7 +56,8 @@ def test_cross_entropies():
     classes = np.array([0, 3, 1])
     picked = -np.log(softmax(X))[np.arange(3), classes]
     np.testing.assert_allclose(
-        gyre.nn.sparse_softmax_cross_entropy_with_logits(classes, X).numpy(), picked, rtol=1e-10)
+        gyre.nn.sparse_softmax_cross_entropy_with_logits(classes, X).numpy(), picked, rtol=1e-10
+    )
     np.testing.assert_allclose(
         gyre.nn.sparse_softmax_cross_entropy_with_logits(classes[None], X[None]).numpy(),
         picked[None],
@@ -61,10 +65,16 @@ def test_cross_entropies():
     )
     z = np.random.default_rng(6).uniform(size=X.shape)
     s = 1 / (1 + np.exp(-X))
-    np.testing.assert_allclose(gyre.nn.sigmoid_cross_entropy_with_logits(z, X).numpy(),
-                               -z * np.log(s) - (1 - z) * np.log(1 - s), rtol=1e-9)
-    np.testing.assert_allclose(gyre.nn.weighted_cross_entropy_with_logits(z, X, 3.0).numpy(),
-                               -3 * z * np.log(s) - (1 - z) * np.log(1 - s), rtol=1e-9)
+    np.testing.assert_allclose(
+        gyre.nn.sigmoid_cross_entropy_with_logits(z, X).numpy(),
+        -z * np.log(s) - (1 - z) * np.log(1 - s),
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(
+        gyre.nn.weighted_cross_entropy_with_logits(z, X, 3.0).numpy(),
+        -3 * z * np.log(s) - (1 - z) * np.log(1 - s),
+        rtol=1e-9,
+    )
 
 
 def test_moments_and_normalization():
@@ -107,8 +117,9 @@ def test_losses():
         np.abs(a - b).mean(-1).sum()
     )
     e = np.abs(a - b)
-    np.testing.assert_allclose(losses.huber(a, b, reduction="none").numpy(),
-                               np.where(e <= 1, e**2 / 2, e - 0.5).mean(-1))
+    np.testing.assert_allclose(
+        losses.huber(a, b, reduction="none").numpy(), np.where(e <= 1, e**2 / 2, e - 0.5).mean(-1)
+    )
     weighted = losses.mean_squared_error(
         a, b, sample_weight=gyre.constant([1.0, 0, 0], gyre.float64), reduction="sum"
     )
@@ -117,9 +128,13 @@ def test_losses():
         losses.huber(a, b, reduction="most")
 
 
-@pytest.mark.parametrize("loss", [
-    gyre.nn.sigmoid_cross_entropy_with_logits,
-    lambda labels, logits: gyre.nn.weighted_cross_entropy_with_logits(labels, logits, 1.0)])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        gyre.nn.sigmoid_cross_entropy_with_logits,
+        lambda labels, logits: gyre.nn.weighted_cross_entropy_with_logits(labels, logits, 1.0),
+    ],
+)
 def test_cross_entropy_is_smooth_at_zero(loss):
     """The derivative by the logit is σ(x) - z, also where the formula has a kink in its parts."""
     x = gyre.constant([0.0, 0.0, -1.0, 1.0])

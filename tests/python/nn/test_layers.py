@@ -60,8 +60,10 @@ def test_sequential():
 
 
 def lstm_by_numpy(layer, x, lengths):
-    w, u, b = (v.numpy().astype("float64") for v in (
-        layer.cell.kernel, layer.cell.recurrent_kernel, layer.cell.bias))
+    w, u, b = (
+        v.numpy().astype("float64")
+        for v in (layer.cell.kernel, layer.cell.recurrent_kernel, layer.cell.bias)
+    )
     n = u.shape[0]
     h = c = np.zeros((x.shape[0], n))
     outputs = []
@@ -76,8 +78,15 @@ def lstm_by_numpy(layer, x, lengths):
 
 
 def gru_by_numpy(layer, x, lengths):
-    w, u, b, rb = (v.numpy().astype("float64") for v in (
-        layer.cell.kernel, layer.cell.recurrent_kernel, layer.cell.bias, layer.cell.recurrent_bias))
+    w, u, b, rb = (
+        v.numpy().astype("float64")
+        for v in (
+            layer.cell.kernel,
+            layer.cell.recurrent_kernel,
+            layer.cell.bias,
+            layer.cell.recurrent_bias,
+        )
+    )
     h = np.zeros((x.shape[0], u.shape[0]))
     outputs = []
     for t in range(x.shape[1]):
@@ -150,8 +159,11 @@ def test_attention():
         found.numpy(), attend(q, k, v, np.tril(np.ones((3, 3))) > 0), rtol=1e-10
     )
     mask = np.array([True, True, False])
-    np.testing.assert_allclose(gyre.nn.scaled_dot_product_attention(q, k, v, mask).numpy(),
-                               attend(q, k, v, mask), rtol=1e-10)
+    np.testing.assert_allclose(
+        gyre.nn.scaled_dot_product_attention(q, k, v, mask).numpy(),
+        attend(q, k, v, mask),
+        rtol=1e-10,
+    )
 
 
 def test_heads():

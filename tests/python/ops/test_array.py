@@ -49,8 +49,9 @@ def test_ranges():
     assert gyre.range(3, dtype=gyre.int64).dtype == gyre.int64
     assert gyre.range(gyre.constant(3, gyre.int64)).dtype == gyre.int64
     np.testing.assert_allclose(gyre.linspace(0.0, 1.0, 5).numpy(), np.linspace(0, 1, 5))
-    np.testing.assert_allclose(gyre.linspace([0.0, 1.0], [1.0, 3.0], 3, axis=-1).numpy(),
-                               [[0, 0.5, 1], [1, 2, 3]])
+    np.testing.assert_allclose(
+        gyre.linspace([0.0, 1.0], [1.0, 3.0], 3, axis=-1).numpy(), [[0, 0.5, 1], [1, 2, 3]]
+    )
 
 
 def test_eye_and_masks():
@@ -141,9 +142,13 @@ def test_shapes_at_run_time():
 
 def test_a_mask_of_another_shape_is_refused():
     for mask in ([True], [True, False, True, True]):
-        with pytest.raises(ValueError, match=r"the mask has shape .*, but the dimensions of the tensor from axis 0"):
+        with pytest.raises(
+            ValueError, match=r"the mask has shape .*, but the dimensions of the tensor from axis 0"
+        ):
             gyre.boolean_mask([1, 2, 3], mask)
-        with pytest.raises(IndexError, match=r"a mask of shape .* does not fit a tensor of int32 \[3\]"):
+        with pytest.raises(
+            IndexError, match=r"a mask of shape .* does not fit a tensor of int32 \[3\]"
+        ):
             gyre.constant([1, 2, 3])[mask]
 
     @gyre.function(input_signature=[gyre.TensorSpec([None, 2]), gyre.TensorSpec([None], gyre.bool)])

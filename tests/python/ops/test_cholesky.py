@@ -18,8 +18,9 @@ def positive(*shape, dtype=np.float64):
 def test_as_numpy(shape, dtype):
     a = positive(*shape, dtype=dtype)
     lower = gyre.linalg.cholesky(a)
-    np.testing.assert_allclose(lower, np.linalg.cholesky(a), rtol=2e-5 if dtype == np.float32 else 1e-12,
-                               atol=1e-6)
+    np.testing.assert_allclose(
+        lower, np.linalg.cholesky(a), rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-6
+    )
     np.testing.assert_array_equal(gyre.function(gyre.linalg.cholesky)(a), lower)
 
 
@@ -70,11 +71,13 @@ def test_triangular_systems(lower, adjoint):
     a, b = positive(2, 3, 3), np.random.RandomState(3).randn(2, 3, 2)
     half = np.tril(a) if lower else np.triu(a)
     used = np.swapaxes(half, -1, -2) if adjoint else half
-    np.testing.assert_allclose(gyre.linalg.triangular_solve(a, b, lower, adjoint),
-                               np.linalg.solve(used, b), rtol=1e-9)
+    np.testing.assert_allclose(
+        gyre.linalg.triangular_solve(a, b, lower, adjoint), np.linalg.solve(used, b), rtol=1e-9
+    )
 
 
 def test_systems_by_cholesky():
     a, b = positive(3, 3), np.random.RandomState(3).randn(3, 2)
-    np.testing.assert_allclose(gyre.linalg.cholesky_solve(gyre.linalg.cholesky(a), b),
-                               np.linalg.solve(a, b), rtol=1e-9)
+    np.testing.assert_allclose(
+        gyre.linalg.cholesky_solve(gyre.linalg.cholesky(a), b), np.linalg.solve(a, b), rtol=1e-9
+    )

@@ -12,16 +12,37 @@ POSITIVE = np.array([0.1, 1.0, 2.5, 40.0])
 UNIT = np.array([-0.9, -0.2, 0.0, 0.3, 0.8])
 
 UNARY = [
-    ("abs", np.abs, X), ("negative", np.negative, X), ("ceil", np.ceil, X), ("floor", np.floor, X),
-    ("cos", np.cos, X), ("sin", np.sin, X), ("tan", np.tan, X), ("cosh", np.cosh, X),
-    ("sinh", np.sinh, X), ("tanh", np.tanh, X), ("exp", np.exp, X), ("expm1", np.expm1, X),
-    ("square", np.square, X), ("sign", np.sign, X), ("rint", np.rint, X), ("round", np.round, X),
-    ("reciprocal", np.reciprocal, X), ("atan", np.arctan, X), ("asinh", np.arcsinh, X),
-    ("log", np.log, POSITIVE), ("log1p", np.log1p, POSITIVE), ("sqrt", np.sqrt, POSITIVE),
-    ("rsqrt", lambda x: 1 / np.sqrt(x), POSITIVE), ("acosh", np.arccosh, POSITIVE + 1),
-    ("acos", np.arccos, UNIT), ("asin", np.arcsin, UNIT), ("atanh", np.arctanh, UNIT),
-    ("erf", np.vectorize(math.erf), X), ("erfc", np.vectorize(math.erfc), X),
-    ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), X), ("softplus", lambda x: np.log1p(np.exp(x)), X),
+    ("abs", np.abs, X),
+    ("negative", np.negative, X),
+    ("ceil", np.ceil, X),
+    ("floor", np.floor, X),
+    ("cos", np.cos, X),
+    ("sin", np.sin, X),
+    ("tan", np.tan, X),
+    ("cosh", np.cosh, X),
+    ("sinh", np.sinh, X),
+    ("tanh", np.tanh, X),
+    ("exp", np.exp, X),
+    ("expm1", np.expm1, X),
+    ("square", np.square, X),
+    ("sign", np.sign, X),
+    ("rint", np.rint, X),
+    ("round", np.round, X),
+    ("reciprocal", np.reciprocal, X),
+    ("atan", np.arctan, X),
+    ("asinh", np.arcsinh, X),
+    ("log", np.log, POSITIVE),
+    ("log1p", np.log1p, POSITIVE),
+    ("sqrt", np.sqrt, POSITIVE),
+    ("rsqrt", lambda x: 1 / np.sqrt(x), POSITIVE),
+    ("acosh", np.arccosh, POSITIVE + 1),
+    ("acos", np.arccos, UNIT),
+    ("asin", np.arcsin, UNIT),
+    ("atanh", np.arctanh, UNIT),
+    ("erf", np.vectorize(math.erf), X),
+    ("erfc", np.vectorize(math.erfc), X),
+    ("sigmoid", lambda x: 1 / (1 + np.exp(-x)), X),
+    ("softplus", lambda x: np.log1p(np.exp(x)), X),
     ("log_sigmoid", lambda x: -np.log1p(np.exp(-x)), X),
 ]
 
@@ -36,12 +57,23 @@ def test_unary(name, expected, x):
 A = np.array([[7.0, -7.0, 2.5], [0.5, -1.5, 3.0]])
 B = np.array([2.0, 3.0, -2.0])
 BINARY = [
-    ("add", np.add), ("subtract", np.subtract), ("multiply", np.multiply), ("divide", np.divide),
-    ("floordiv", np.floor_divide), ("floormod", np.mod), ("maximum", np.maximum),
-    ("minimum", np.minimum), ("squared_difference", lambda a, b: (a - b) ** 2),
-    ("atan2", np.arctan2), ("less", np.less), ("less_equal", np.less_equal),
-    ("greater", np.greater), ("greater_equal", np.greater_equal), ("equal", np.equal),
-    ("not_equal", np.not_equal), ("truncatemod", np.fmod),
+    ("add", np.add),
+    ("subtract", np.subtract),
+    ("multiply", np.multiply),
+    ("divide", np.divide),
+    ("floordiv", np.floor_divide),
+    ("floormod", np.mod),
+    ("maximum", np.maximum),
+    ("minimum", np.minimum),
+    ("squared_difference", lambda a, b: (a - b) ** 2),
+    ("atan2", np.arctan2),
+    ("less", np.less),
+    ("less_equal", np.less_equal),
+    ("greater", np.greater),
+    ("greater_equal", np.greater_equal),
+    ("equal", np.equal),
+    ("not_equal", np.not_equal),
+    ("truncatemod", np.fmod),
 ]
 
 
@@ -122,7 +154,8 @@ def test_cast():
     x = gyre.constant(1.0)
     assert gyre.cast(x, gyre.float32) is x
     np.testing.assert_array_equal(
-        gyre.saturate_cast(gyre.constant([-5.0, 300.0, 7.0]), gyre.uint8).numpy(), [0, 255, 7])
+        gyre.saturate_cast(gyre.constant([-5.0, 300.0, 7.0]), gyre.uint8).numpy(), [0, 255, 7]
+    )
 
 
 def test_clip_and_sums():

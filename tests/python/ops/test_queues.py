@@ -47,7 +47,9 @@ def test_functions_go_through_queues():
 
 
 def test_names_share_a_queue():
-    one, other = (gyre.queue.FIFOQueue(2, gyre.string, shared_name="shared", names="word") for _ in range(2))
+    one, other = (
+        gyre.queue.FIFOQueue(2, gyre.string, shared_name="shared", names="word") for _ in range(2)
+    )
     one.enqueue({"word": "a"})
     assert other.dequeue()["word"].numpy() == b"a"
     unnamed = [gyre.queue.FIFOQueue(2, gyre.int32) for _ in range(2)]

@@ -7,8 +7,15 @@ import gyre
 
 X = np.random.default_rng(1).normal(size=(3, 4, 5))
 AXES = [None, 0, -1, [0, 2], [1]]
-ROWS = [("sum", np.sum), ("mean", np.mean), ("prod", np.prod), ("max", np.max), ("min", np.min),
-        ("std", np.std), ("variance", np.var)]
+ROWS = [
+    ("sum", np.sum),
+    ("mean", np.mean),
+    ("prod", np.prod),
+    ("max", np.max),
+    ("min", np.min),
+    ("std", np.std),
+    ("variance", np.var),
+]
 
 
 @pytest.mark.parametrize("axis", AXES, ids=str)
@@ -55,8 +62,9 @@ def test_running(exclusive, reverse):
         y = running(x[::-1] if reverse else x)
         if exclusive:
             y = np.concatenate([[start], y[:-1]])
-        np.testing.assert_array_equal(function(x, exclusive=exclusive, reverse=reverse).numpy(),
-                                      y[::-1] if reverse else y)
+        np.testing.assert_array_equal(
+            function(x, exclusive=exclusive, reverse=reverse).numpy(), y[::-1] if reverse else y
+        )
 
 
 def test_counts():
@@ -65,8 +73,9 @@ def test_counts():
     np.testing.assert_array_equal(
         gyre.math.bincount([1, 5], minlength=3, maxlength=4).numpy(), [0, 1, 0, 0]
     )
-    np.testing.assert_array_equal(gyre.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy(),
-                                  [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(
+        gyre.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy(), [[1, 0], [1, 1]]
+    )
     assert float(gyre.math.zero_fraction([0.0, 1.0, 0.0, 2.0])) == 0.5
 
 
@@ -75,7 +84,8 @@ def test_top_k():
     np.testing.assert_array_equal(values.numpy(), [[5, 3]])
     np.testing.assert_array_equal(indices.numpy(), [[1, 2]])
     np.testing.assert_array_equal(
-        gyre.nn.in_top_k([0, 2], [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], 2).numpy(), [False, True])
+        gyre.nn.in_top_k([0, 2], [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], 2).numpy(), [False, True]
+    )
 
 
 def test_segments():
@@ -87,9 +97,11 @@ def test_segments():
         gyre.math.segment_mean(data, ids).numpy(), [[1, 2], [0, 0], [5, 6]]
     )
     mixed = [1, 0, 1, -1]
-    np.testing.assert_array_equal(gyre.math.unsorted_segment_sum(data, mixed, 3).numpy(),
-                                  [[2, 3], [4, 6], [0, 0]])
-    np.testing.assert_array_equal(gyre.math.unsorted_segment_mean(data, mixed, 3).numpy(),
-                                  [[2, 3], [2, 3], [0, 0]])
+    np.testing.assert_array_equal(
+        gyre.math.unsorted_segment_sum(data, mixed, 3).numpy(), [[2, 3], [4, 6], [0, 0]]
+    )
+    np.testing.assert_array_equal(
+        gyre.math.unsorted_segment_mean(data, mixed, 3).numpy(), [[2, 3], [2, 3], [0, 0]]
+    )
     with pytest.raises(gyre.errors.InvalidArgumentError):
         gyre.math.segment_sum(data, [1, 0, 0, 0])

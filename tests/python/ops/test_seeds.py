@@ -8,14 +8,24 @@ import pytest
 import gyre
 
 
-
-@pytest.mark.parametrize("program", [
-    "gyre.random.set_seed(0); print(gyre.random.normal([3]))",
-    "print(gyre.random.uniform([3], seed=0))",
-    "print([int(x) for x in gyre.data.Dataset.range(9).shuffle(9, seed=0)])"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "gyre.random.set_seed(0); print(gyre.random.normal([3]))",
+        "print(gyre.random.uniform([3], seed=0))",
+        "print([int(x) for x in gyre.data.Dataset.range(9).shuffle(9, seed=0)])",
+    ],
+)
 def test_a_seed_of_zero_is_a_seed(program):
-    drawn = {subprocess.run([sys.executable, "-c", f"import gyre; {program}"], capture_output=True, text=True,
-                            check=True).stdout for _ in range(3)}
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", f"import gyre; {program}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(3)
+    }
     assert len(drawn) == 1, drawn
 
 

@@ -54,8 +54,10 @@ def test_where():
 
 
 @settings(max_examples=40, deadline=None)
-@given(hnp.arrays(np.int64, hnp.array_shapes(max_dims=3, max_side=5), elements=st.integers(-3, 3)),
-       st.data())
+@given(
+    hnp.arrays(np.int64, hnp.array_shapes(max_dims=3, max_side=5), elements=st.integers(-3, 3)),
+    st.data(),
+)
 def test_sort_keeps_the_order_of_equals(x, data):
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     same(gyre.sort(x, axis), np.sort(x, axis))

@@ -66,7 +66,9 @@ def test_references_hash():
 
 
 def test_format():
-    assert f"{gyre.constant(1.25):.1f} {gyre.constant(7):>3d} {gyre.constant('a'):>2}" == "1.2   7  a"
+    assert (
+        f"{gyre.constant(1.25):.1f} {gyre.constant(7):>3d} {gyre.constant('a'):>2}" == "1.2   7  a"
+    )
     x = gyre.constant([1, 2])
     assert f"{x}" == str(x) and f"{gyre.constant(2)}" == str(gyre.constant(2))
     assert gyre.function(lambda v: len(f"{v}") * v)(gyre.constant(0)).numpy() == 0

@@ -26,8 +26,13 @@ def recorded(name: str) -> dict:
 @pytest.mark.parametrize("name", ALL)
 def test_same_results(name):
     """Each in a process of its own: programs switch modes of the process."""
-    done = subprocess.run([sys.executable, str(PROGRAMS / "runner.py"), name], capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "runner.py"), name],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads(done.stdout.splitlines()[-1])
     assert runner.differences(results, recorded(name), runner.tolerance_of(name)) == []
@@ -37,10 +42,15 @@ def test_same_results(name):
 def test_ordinary_programs(name):
     """They import nothing but numpy, the standard library, and the one line that is replaced."""
     tree = ast.parse((PROGRAMS / f"{name}.py").read_text())
-    modules = {alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import)
-               for alias in node.names}
-    modules |= {node.module.split(".")[0] for node in ast.walk(tree)
-                if isinstance(node, ast.ImportFrom)}
+    modules = {
+        alias.name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    modules |= {
+        node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    }
     assert modules - set(sys.stdlib_module_names) <= {"numpy", "tensorflow"}
 
 
@@ -49,6 +59,9 @@ def test_differences_are_found():
     assert runner.differences(one, one, 1e-5) == []
     assert len(runner.differences(one, runner.encode({"a": 1.1, "b": [1, 3], "c": "y"}), 1e-5)) == 3
     assert runner.differences(one, runner.encode({"a": 1.0, "b": [1, 2]}), 1e-5) == [
-        "c: only in one of the two"]
-    assert "instead of" in runner.differences(
-        runner.encode({"a": [1.0]}), runner.encode({"a": 1.0}), 1e-5)[0]
+        "c: only in one of the two"
+    ]
+    assert (
+        "instead of"
+        in runner.differences(runner.encode({"a": [1.0]}), runner.encode({"a": 1.0}), 1e-5)[0]
+    )

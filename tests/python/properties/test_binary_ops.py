@@ -12,8 +12,14 @@ import gyre
 
 DTYPES = ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32"]
 ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
-               "!=": operator.ne}
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 EXTREMES = {"maximum": (gyre.maximum, np.maximum), "minimum": (gyre.minimum, np.minimum)}
 TWO_SHAPES = hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=4, min_side=0)
 

@@ -7,8 +7,22 @@ from hypothesis.extra import numpy as hnp
 
 import gyre
 
-NAMES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-         "uint64", "bool", "complex64", "complex128"]
+NAMES = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 
@@ -24,7 +38,9 @@ def test_there_and_back(data, name):
 
 @given(st.data(), st.sampled_from(NAMES[:12]), st.sampled_from(NAMES[:12]))
 def test_casts(data, source, target):
-    value = data.draw(hnp.arrays(source, SHAPES, elements=st.integers(0, 1 if source == "bool" else 100)))
+    value = data.draw(
+        hnp.arrays(source, SHAPES, elements=st.integers(0, 1 if source == "bool" else 100))
+    )
     result = gyre.cast(value, target)
     assert result.dtype.name == target
     np.testing.assert_array_equal(result.numpy(), value.astype(target))
@@ -35,7 +51,6 @@ def test_names(name):
     dtype = getattr(gyre, name)
     assert gyre.as_dtype(name) is dtype is gyre.as_dtype(np.dtype(name)) and dtype.name == name
     assert dtype.size == np.dtype(name).itemsize
-
 
 
 @given(st.data())
@@ -63,4 +78,6 @@ def test_reshape_and_transpose(data):
     order = data.draw(st.permutations(range(len(shape))))
     tensor = gyre.transpose(gyre.constant(value), order)
     np.testing.assert_array_equal(tensor.numpy(), value.transpose(order))
-    np.testing.assert_array_equal(gyre.reshape(tensor, [-1]).numpy(), value.transpose(order).ravel())
+    np.testing.assert_array_equal(
+        gyre.reshape(tensor, [-1]).numpy(), value.transpose(order).ravel()
+    )

@@ -24,6 +24,7 @@ def test_basic_indices(data):
 
     def item(x):
         return x[index]
+
     for run in (item, gyre.function(item)):
         result = run(gyre.constant(value))
         assert tuple(result.shape) == np.shape(expected)
@@ -39,8 +40,11 @@ def test_indices_that_are_tensors(data):
 
     def item(x, k, start, stop):
         return x[k], x[start:stop]
+
     for run in (item, gyre.function(item)):
-        one, several = run(gyre.constant(value), gyre.constant(k), gyre.constant(start), gyre.constant(stop))
+        one, several = run(
+            gyre.constant(value), gyre.constant(k), gyre.constant(start), gyre.constant(stop)
+        )
         np.testing.assert_array_equal(one.numpy(), value[k])
         np.testing.assert_array_equal(several.numpy(), value[start:stop])
 
@@ -50,14 +54,16 @@ def test_sizes_that_are_not_known(data):
     shape = data.draw(SHAPES)
     index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
     value = numbered(shape)
-    run = gyre.function(lambda x: x[index], input_signature=[gyre.TensorSpec([None] * len(shape), gyre.float32)])
+    run = gyre.function(
+        lambda x: x[index], input_signature=[gyre.TensorSpec([None] * len(shape), gyre.float32)]
+    )
     np.testing.assert_array_equal(run(gyre.constant(value)).numpy(), value[index])
 
 
 @given(st.data())
 def test_masks(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, max_side=4))
-    mask = data.draw(hnp.arrays(np.bool_, shape[:data.draw(st.integers(1, len(shape)))]))
+    mask = data.draw(hnp.arrays(np.bool_, shape[: data.draw(st.integers(1, len(shape)))]))
     value = numbered(shape)
     np.testing.assert_array_equal(gyre.constant(value)[mask].numpy(), value[mask])
 

@@ -9,8 +9,14 @@ from hypothesis.extra import numpy as hnp
 import gyre
 
 REDUCTIONS = {
-    "reduce_sum": np.sum, "reduce_prod": np.prod, "reduce_max": np.max, "reduce_min": np.min,
-    "reduce_mean": np.mean, "reduce_any": np.any, "reduce_all": np.all}
+    "reduce_sum": np.sum,
+    "reduce_prod": np.prod,
+    "reduce_max": np.max,
+    "reduce_min": np.min,
+    "reduce_mean": np.mean,
+    "reduce_any": np.any,
+    "reduce_all": np.all,
+}
 
 
 def axes_of(rank):
@@ -33,6 +39,7 @@ def test_as_numpy(name, data, keepdims):
 
     def reduced(x):
         return getattr(gyre, name)(x, axis=axis, keepdims=keepdims)
+
     for run in (reduced, gyre.function(reduced)):
         result = run(gyre.constant(value))
         assert tuple(result.shape) == np.shape(expected) and result.dtype.name == dtype

@@ -57,8 +57,10 @@ def test_signatures(folder, case):
     model = gyre.saved_model.load(folder / "model")
     assert set(model.signatures) == set(case["signatures"])
     for step in case["steps"]:
-        inputs = {name: gyre.constant(value_of(value, folder), value["dtype"])
-                  for name, value in step["inputs"].items()}
+        inputs = {
+            name: gyre.constant(value_of(value, folder), value["dtype"])
+            for name, value in step["inputs"].items()
+        }
         outputs = model.signatures[step["signature"]](**inputs)
         assert set(outputs) == set(step["expect"])
         for name, want in step["expect"].items():
@@ -95,4 +97,8 @@ def test_what_checkpoints_hold(folder, case):
 
 
 def test_all_kinds_of_cases_are_there():
-    assert len(cases("savedmodel-v1")) == 1 and len(cases("savedmodel-v2")) == 10 and len(cases("metagraph")) == 2
+    assert (
+        len(cases("savedmodel-v1")) == 1
+        and len(cases("savedmodel-v2")) == 10
+        and len(cases("metagraph")) == 2
+    )

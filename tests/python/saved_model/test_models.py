@@ -46,8 +46,9 @@ def test_a_loaded_model_is_trained_further(layers, power):
         with gyre.GradientTape() as tape:
             loss = gyre.reduce_mean(gyre.square(power(**INPUTS)["h"] - 0.25))
         gradients = tape.gradient(loss, layers.trainable_variables)
-        optimizer.apply_gradients([(g, v) for g, v in zip(gradients, layers.trainable_variables)
-                                   if g is not None])
+        optimizer.apply_gradients(
+            [(g, v) for g, v in zip(gradients, layers.trainable_variables) if g is not None]
+        )
         losses.append(float(loss))
     assert losses[-1] < 0.9 * losses[0]
 
@@ -75,7 +76,9 @@ def test_signatures_are_parts_of_functions(power):
     def twice(x):
         return power(x=x, times=3)["h"] * 2.0
 
-    np.testing.assert_allclose(twice(INPUTS["x"]).numpy(), 2 * power(**INPUTS)["h"].numpy(), rtol=1e-6)
+    np.testing.assert_allclose(
+        twice(INPUTS["x"]).numpy(), 2 * power(**INPUTS)["h"].numpy(), rtol=1e-6
+    )
 
 
 def test_signatures_say_what_they_take_and_give(power):

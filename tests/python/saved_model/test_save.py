@@ -49,7 +49,9 @@ def test_functions_come_back_with_their_variables(saved):
     assert set(loaded.signatures) == {"serving_default", "shout"}
     call = loaded.signatures["serving_default"]
     for times in (0, 1, 5):
-        np.testing.assert_array_equal(call(x=X, times=times)["y"].numpy(), model(X, times)["y"].numpy())
+        np.testing.assert_array_equal(
+            call(x=X, times=times)["y"].numpy(), model(X, times)["y"].numpy()
+        )
     assert int(call(x=X, times=1)["calls"]) == 4
     words = loaded.signatures["shout"](gyre.constant(["a", "b"]))
     assert words["output_0"].numpy().tolist() == [b"a!", b"b!"] and int(words["output_1"]) == 2
@@ -92,8 +94,10 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="nothing to be saved"):
         gyre.saved_model.save(gyre.Module(), tmp_path)
     with pytest.raises(ValueError, match="'f' has no input_signature"):
+
         def f(x):
             return x
+
         gyre.saved_model.save(gyre.Module(), tmp_path, signatures=gyre.function(f))
     with pytest.raises(TypeError, match="not a gyre.function"):
         gyre.saved_model.save(gyre.Module(), tmp_path, signatures=len)
@@ -132,7 +136,9 @@ def test_ops_of_gyres_own_are_said(tmp_path):
     def slope(x):
         with gyre.GradientTape() as tape:
             tape.watch(x)
-            rows = gyre.TensorArray(gyre.float32, size=0, dynamic_size=True, clear_after_read=False).unstack(x)
+            rows = gyre.TensorArray(
+                gyre.float32, size=0, dynamic_size=True, clear_after_read=False
+            ).unstack(x)
             y = 0.0
             for i in gyre.range(gyre.size(x)):
                 y += rows.read(i) * rows.read(0)
@@ -155,8 +161,11 @@ class Reader(gyre.Module):
 
     @gyre.function(input_signature=[])
     def __call__(self):
-        return {"text": gyre.raw_ops.ReadFile(filename=self.note.asset_path), "path": self.note.asset_path,
-                "other": self.other.read_value()}
+        return {
+            "text": gyre.raw_ops.ReadFile(filename=self.note.asset_path),
+            "path": self.note.asset_path,
+            "other": self.other.read_value(),
+        }
 
 
 def test_assets_move_with_the_model(tmp_path):
@@ -208,7 +217,9 @@ def test_loaded_models_are_written_as_they_were(tmp_path):
         variable.assign(variable * 0.5)
     gyre.saved_model.save(model, tmp_path)
     again = gyre.saved_model.load(tmp_path)
-    assert (tmp_path / "saved_model.pb").read_bytes() == (MODELS / "train_step/model/saved_model.pb").read_bytes()
+    assert (tmp_path / "saved_model.pb").read_bytes() == (
+        MODELS / "train_step/model/saved_model.pb"
+    ).read_bytes()
     for a, b in zip(model.variables, again.variables):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
@@ -217,7 +228,9 @@ def test_reference_variables_are_written_as_they_are_now(tmp_path):
     model = gyre.saved_model.load(MODELS / "v1_simple_ref/model")
     inputs = {"n": gyre.constant(2), "x": gyre.ones([1, 3])}
     signature = model.signatures["serving_default"]
-    (counter,) = [name for name, spec in signature.structured_outputs.items() if spec.dtype == gyre.int64]
+    (counter,) = [
+        name for name, spec in signature.structured_outputs.items() if spec.dtype == gyre.int64
+    ]
     before = int(signature(**inputs)[counter])
     gyre.saved_model.save(model, tmp_path)
     again = gyre.saved_model.load(tmp_path).signatures["serving_default"]
@@ -226,9 +239,13 @@ def test_reference_variables_are_written_as_they_are_now(tmp_path):
 
 def test_options_are_accepted(tmp_path):
     policy = gyre.saved_model.experimental.VariablePolicy.SAVE_VARIABLE_DEVICES
-    options = gyre.saved_model.SaveOptions(experimental_variable_policy=policy, save_debug_info=True)
+    options = gyre.saved_model.SaveOptions(
+        experimental_variable_policy=policy, save_debug_info=True
+    )
     assert options.experimental_variable_policy is policy and options.function_aliases is None
     gyre.saved_model.save(Steps(), tmp_path, options=options)
-    gyre.saved_model.load(tmp_path, options=gyre.saved_model.LoadOptions(experimental_io_device="/job:localhost"))
+    gyre.saved_model.load(
+        tmp_path, options=gyre.saved_model.LoadOptions(experimental_io_device="/job:localhost")
+    )
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
         gyre.saved_model.SaveOptions(nonsense=1)

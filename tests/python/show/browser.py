@@ -65,13 +65,22 @@ class Page:
 
     def open(self, url, width, height, dark):
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                  mobile=False)
-        self.send("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self.send("Page.navigate", url=url)
         until = time.monotonic() + self._deadline
         while self.value("document.readyState + location.protocol") != "completefile:":
@@ -88,8 +97,10 @@ class Page:
 
     def middle(self, selector):
         """The middle of an element, where it can be clicked."""
-        x, y = self.value(f"(() => {{ const r = document.querySelector({json.dumps(selector)})"
-                          ".getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+        x, y = self.value(
+            f"(() => {{ const r = document.querySelector({json.dumps(selector)})"
+            ".getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+        )
         return {"x": x, "y": y}
 
     def move(self, selector):
@@ -103,10 +114,22 @@ class Page:
 
     def drag(self, start, by):
         """From a point (x, y), with the left button."""
-        steps = [("mousePressed", 0.0), ("mouseMoved", 0.5), ("mouseMoved", 1.0), ("mouseReleased", 1.0)]
+        steps = [
+            ("mousePressed", 0.0),
+            ("mouseMoved", 0.5),
+            ("mouseMoved", 1.0),
+            ("mouseReleased", 1.0),
+        ]
         for kind, share in steps:
-            self.send("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1,
-                      x=start[0] + by[0] * share, y=start[1] + by[1] * share)
+            self.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                button="left",
+                buttons=1,
+                clickCount=1,
+                x=start[0] + by[0] * share,
+                y=start[1] + by[1] * share,
+            )
 
     def wheel(self, x, y, delta):
         self.send("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
@@ -136,10 +159,23 @@ def opened(path, width=1600, height=1000, dark=False):
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--no-first-run", "--disable-extensions", "--remote-debugging-pipe",
-             f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=hand_over, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                find(),
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-extensions",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
+            preexec_fn=hand_over,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_read)
         os.close(from_write)
         try:

@@ -2,22 +2,27 @@
 
 import re
 
-import browser
 import pytest
+
+import browser
+import gyre
 import shown_programs as programs
 
-import gyre
-
 pytestmark = pytest.mark.skipif(
-    browser.find() is None, reason="no chromium is installed (./dev setup installs Debian's)")
+    browser.find() is None, reason="no chromium is installed (./dev setup installs Debian's)"
+)
 
 COUNT = "document.querySelectorAll({!r}).length"
 SCALE = "Number(/scale\\(([\\d.]+)\\)/.exec(document.getElementById('all').getAttribute('transform'))[1])"
 CORNER = "(r => [r.x, r.y])(document.querySelector('.box.loop').getBoundingClientRect())"
-TRANSFORMS = "[...document.querySelectorAll('#all g[transform]')].map(e => e.getAttribute('transform'))"
+TRANSFORMS = (
+    "[...document.querySelectorAll('#all g[transform]')].map(e => e.getAttribute('transform'))"
+)
 PATHS = "[...document.querySelectorAll('path.edge')].map(e => e.getAttribute('d'))"
-SHOWN = ("[...document.querySelectorAll('#all .item, #all .box')].filter(e => e.getClientRects().length && "
-         "e.getBoundingClientRect().width).length")
+SHOWN = (
+    "[...document.querySelectorAll('#all .item, #all .box')].filter(e => e.getClientRects().length && "
+    "e.getBoundingClientRect().width).length"
+)
 HIT = "document.elementFromPoint({x}, {y}).closest('.item, .box').id"
 
 
@@ -31,7 +36,9 @@ def page_of(tmp_path, fn, *args):
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """A program and its open page."""
-    program, path = page_of(tmp_path_factory.mktemp("page"), programs.branching, *programs.example())
+    program, path = page_of(
+        tmp_path_factory.mktemp("page"), programs.branching, *programs.example()
+    )
     with browser.opened(path) as page:
         yield program, page
         assert page.problems == []
@@ -66,27 +73,40 @@ def test_script_lays_out_as_python_does(shown, page):
     from_python = [f"translate({i.x:.1f} {i.y:.1f})" for i in program.root.walk()][1:]
 
     def numbers(texts):
-        return sorted(tuple(map(float, text[10:-1].split())) for text in texts if "scale" not in text
-                      and "rotate" not in text)
+        return sorted(
+            tuple(map(float, text[10:-1].split()))
+            for text in texts
+            if "scale" not in text and "rotate" not in text
+        )
+
     for a, b in zip(numbers(by_script), sorted([(0.0, 0.0), *numbers(from_python)]), strict=True):
         assert a == pytest.approx(b, abs=0.11)
     assert len(page.value(PATHS)) == sum(len(item.edges) for item in program.root.walk())
 
 
-@pytest.mark.parametrize("fn, arguments", [
-    (programs.gradient, programs.example()), (programs.fibonacci, [gyre.constant(4)]),
-    (programs.long, [gyre.constant(1.0)])], ids=["gradient", "recursion", "long"])
+@pytest.mark.parametrize(
+    "fn, arguments",
+    [
+        (programs.gradient, programs.example()),
+        (programs.fibonacci, [gyre.constant(4)]),
+        (programs.long, [gyre.constant(1.0)]),
+    ],
+    ids=["gradient", "recursion", "long"],
+)
 def test_script_draws_edges_as_python_does(tmp_path, fn, arguments):
     program, path = page_of(tmp_path, fn, *arguments)
     drawn = dict(re.findall(r'<path id="(e[\d-]+)" [^>]*? d="([^"]+)"', program.svg))
     with browser.opened(path) as page:
         page.click("#open")
-        by_script = page.value("Object.fromEntries([...document.querySelectorAll('path.edge')].map("
-                               "e => [e.id, e.getAttribute('d')]))")
+        by_script = page.value(
+            "Object.fromEntries([...document.querySelectorAll('path.edge')].map("
+            "e => [e.id, e.getAttribute('d')]))"
+        )
     assert by_script.keys() == drawn.keys() and drawn
 
     def parts(d):
         return re.sub(r"[-\d. ]+", "", d), [float(x) for x in re.findall(r"-?[\d.]+", d)]
+
     for name, d in drawn.items():
         letters, numbers = parts(d)
         assert parts(by_script[name])[0] == letters
@@ -100,8 +120,10 @@ def test_large_programs_begin_closed(tmp_path):
             for _ in range(4):
                 x = (gyre.sin(x) if depth == 0 else inner(x)) + 1.0
             return x
+
         inner = level(depth - 1) if depth else None
         return run
+
     program, path = page_of(tmp_path, level(4), gyre.constant(1.0))
     with browser.opened(path) as page:
         assert page.value(SHOWN) < 800
@@ -113,10 +135,16 @@ def test_large_programs_begin_closed(tmp_path):
 
 def test_click_closes_and_opens(page):
     loop = box_id(page, "loop")
-    before, whole = page.value(SHOWN), page.value("document.querySelector('.program > .frame').getAttribute('height')")
+    before, whole = (
+        page.value(SHOWN),
+        page.value("document.querySelector('.program > .frame').getAttribute('height')"),
+    )
     page.click(f"#{loop} > .header")
     assert page.value(f"document.getElementById('{loop}').classList.contains('collapsed')")
-    assert page.value(f"document.querySelector('#{loop} > .header').getAttribute('aria-expanded')") == "false"
+    assert (
+        page.value(f"document.querySelector('#{loop} > .header').getAttribute('aria-expanded')")
+        == "false"
+    )
     assert page.value(SHOWN) < before
     closed = page.value("document.querySelector('.program > .frame').getAttribute('height')")
     assert float(closed) < float(whole) / 2
@@ -137,7 +165,8 @@ def test_header_stays_under_the_pointer(page):
 def test_nothing_overlaps_when_boxes_are_closed(page):
     for kind in ("branch", "branches"):
         page.click(f"#{box_id(page, kind)} > .header")
-        assert page.value("""(() => {
+        assert (
+            page.value("""(() => {
           const bad = [];
           for (const inside of document.querySelectorAll('.inside')) {
             const boxes = [...inside.children].filter(e => e.matches('.item, .box') && e.getClientRects().length)
@@ -147,7 +176,9 @@ def test_nothing_overlaps_when_boxes_are_closed(page):
                   b.top < a.bottom - 1) bad.push([i, j]);
             }));
           }
-          return bad; })()""") == []
+          return bad; })()""")
+            == []
+        )
 
 
 def test_wheel_zooms_about_the_pointer(page):
@@ -178,7 +209,8 @@ def test_drag_and_arrows_move(page):
     assert page.value(CORNER) == pytest.approx([x + 120, y - 80], abs=1)
     page.key("ArrowDown")
     assert page.value(CORNER) == pytest.approx([x + 120, y - 160], abs=1)
-    assert page.value(SHOWN.replace("#all .box", "#all .box.collapsed")) > 0  # a drag closes nothing
+    # a drag closes nothing
+    assert page.value(SHOWN.replace("#all .box", "#all .box.collapsed")) > 0
     assert page.value(COUNT.format(".collapsed")) == 0
 
 
@@ -188,7 +220,11 @@ def test_pointing_tells(page):
     told = page.value("document.getElementById('told').textContent")
     assert "Sum" in told and "shown_programs.py:12" in told and "×7" in told
     assert page.value(COUNT.format(".edge.lit")) == 2
-    assert page.value("document.querySelector('#source .now').textContent").strip().endswith("> 100.0:")
+    assert (
+        page.value("document.querySelector('#source .now').textContent")
+        .strip()
+        .endswith("> 100.0:")
+    )
 
 
 def test_search_finds_and_opens(page):
@@ -236,8 +272,10 @@ def test_dark(tmp_path):
 def test_thousand_nodes_open_quickly(tmp_path):
     _, path = page_of(tmp_path, programs.long, gyre.constant(1.0))
     with browser.opened(path) as page:
-        took = page.value("(() => { const t = performance.now(); measure(items[0], true); "
-                          "return performance.now() - t; })()")
+        took = page.value(
+            "(() => { const t = performance.now(); measure(items[0], true); "
+            "return performance.now() - t; })()"
+        )
         assert took < 1000
         assert page.problems == []
 

@@ -7,9 +7,9 @@ import time
 import xml.etree.ElementTree as ET
 
 import pytest
-import shown_programs as programs
 
 import gyre
+import shown_programs as programs
 from gyre._impl.show import layers, model, place, text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,8 +39,13 @@ def test_loops_and_branches_are_nested_and_named():
     outer, inner = boxes(page.root, "loop")
     assert inner.title == "for"
     assert [(kind, title) for kind, title, _ in elements(page)] == [
-        ("program", "branching"), ("loop", "while: i < n"), ("branches", "if · > 100"), ("branch", "then"),
-        ("branch", "else"), ("loop", inner.title)]
+        ("program", "branching"),
+        ("loop", "while: i < n"),
+        ("branches", "if · > 100"),
+        ("branch", "then"),
+        ("branch", "else"),
+        ("loop", inner.title),
+    ]
     then, otherwise = boxes(page.root, "branch")
     assert inside(outer, inner) and inside(otherwise, inner) and not inside(then, inner)
 
@@ -68,8 +73,13 @@ def test_elements_are_nested_as_boxes_are():
 
 
 def test_ids_are_places_in_the_pages_list():
-    for page in (gyre.show(programs.gradient, *programs.example()), gyre.show(programs.fibonacci, gyre.constant(3))):
-        assert sorted(item.id for item in page.root.walk()) == list(range(sum(1 for _ in page.root.walk())))
+    for page in (
+        gyre.show(programs.gradient, *programs.example()),
+        gyre.show(programs.fibonacci, gyre.constant(3)),
+    ):
+        assert sorted(item.id for item in page.root.walk()) == list(
+            range(sum(1 for _ in page.root.walk()))
+        )
 
 
 def test_children_lie_in_their_boxes_and_apart():
@@ -78,9 +88,13 @@ def test_children_lie_in_their_boxes_and_apart():
         for i, a in enumerate(box.children):
             assert 0 <= a.x and a.x + a.width <= box.width and a.y >= place.HEADER
             assert a.y + a.height <= box.height
-            for b in box.children[i + 1:]:
-                assert (a.x + a.width <= b.x + 1e-6 or b.x + b.width <= a.x + 1e-6 or
-                        a.y + a.height <= b.y + 1e-6 or b.y + b.height <= a.y + 1e-6)
+            for b in box.children[i + 1 :]:
+                assert (
+                    a.x + a.width <= b.x + 1e-6
+                    or b.x + b.width <= a.x + 1e-6
+                    or a.y + a.height <= b.y + 1e-6
+                    or b.y + b.height <= a.y + 1e-6
+                )
 
 
 def test_edges_lead_down_from_source_to_target():
@@ -118,6 +132,7 @@ def test_without_arguments_nothing_runs():
     def told(x):
         gyre.py_function(lambda v: seen.append(1) or v, [x], gyre.float32)
         return x
+
     told(gyre.constant(1.0))
     assert seen == [1]
     page = gyre.show(told)
@@ -221,8 +236,10 @@ def test_large_programs_begin_closed():
             for _ in range(4):
                 x = (gyre.sin(x) if depth == 0 else inner(x)) + 1.0
             return x
+
         inner = box(depth - 1) if depth else None
         return level
+
     page = gyre.show(box(4), gyre.constant(1.0))
     data = json.loads(re.search(r'id="program">(.*?)</script>', page.html, re.S)[1])
     assert len(data["items"]) > 1000
@@ -239,7 +256,7 @@ def test_cycles_are_drawn():
 
 
 def test_text_form_is_read():
-    functions = text.parse('''graph {
+    functions = text.parse("""graph {
   stateful
   %x = Placeholder() shape=(2,?) : float32 at "a b.py:1"
   %"odd name" = Const() value=string[2]{"a, b", "}) \\" ]"} : string
@@ -250,7 +267,7 @@ func @"a body"(%i: int32[], j: float32 = %k) -> (i: int32, r: float32) {
   %k = _Arg() index=1 : float32
   return %i, %k
 }
-''')
+""")
     main, body = functions[""], functions["a body"]
     assert main.nodes["x"].line == "a b.py:1" and main.nodes["x"].attrs == {"shape": "(2,?)"}
     assert main.nodes["odd name"].attrs["value"] == 'string[2]{"a, b", "}) \\" ]"}'
@@ -259,4 +276,7 @@ func @"a body"(%i: int32[], j: float32 = %k) -> (i: int32, r: float32) {
     assert loop.functions == [("body", "a body"), ("cond", "c")]
     assert (loop.types, loop.device) == ("(int32, float32)", "/cpu:0")
     assert [(a[0], a[2]) for a in body.arguments] == [("i", "i"), ("j", "k")]
-    assert body.results == [("i", "int32"), ("r", "float32")] and body.returned == [("i", 0), ("k", 0)]
+    assert body.results == [("i", "int32"), ("r", "float32")] and body.returned == [
+        ("i", 0),
+        ("k", 0),
+    ]

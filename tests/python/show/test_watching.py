@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-import shown_programs as programs
 
 import gyre
+import shown_programs as programs
 from gyre._impl.function import watching
 from gyre._impl.show import progress
 
@@ -54,6 +54,7 @@ def test_as_decorator():
     def main(n):
         """What it says."""
         return busy(n)
+
     assert main.__doc__ == "What it says."
     main(gyre.constant(5000))
     assert told and watching.current() is None
@@ -70,6 +71,7 @@ def test_off_without_terminal():
 def test_error_of_callback_ends_the_run():
     def refuse(told):
         raise KeyError("enough")
+
     with pytest.raises(KeyError, match="enough"), gyre.progress(every=0.01, callback=refuse):
         busy(gyre.constant(200_000))
     assert watching.current() is None
@@ -77,16 +79,37 @@ def test_error_of_callback_ends_the_run():
         gyre.progress(every=0)
 
 
-@pytest.mark.parametrize("told, last, keywords, wanted", [
-    ({"nanos": 2e9, "loops": [{"name": "while", "iteration": 100}]}, None, {}, "while 100 (50/s)  0:02"),
-    ({"nanos": 3e9, "loops": [{"name": "a", "iteration": 5}, {"name": "b", "iteration": 30}]},
-     {"nanos": 2e9, "loops": [{"name": "a", "iteration": 5}, {"name": "b", "iteration": 10}]},
-     {}, "a 5 › b 30 (20/s)  0:03"),
-    ({"nanos": 60e9, "loops": [{"name": "w", "iteration": 25}]}, None, {"total": 100, "label": "go"},
-     "go:  25% |███         | w 25/100 (0.4/s)  1:00 < 3:00"),
-    ({"nanos": 1e9, "loops": [], "waiting": True}, None, {}, "at sin  0:01  waiting for sin"),
-    ({"nanos": 1e9, "loops": [{"name": "\x1b[2J", "iteration": 0}]}, None, {}, "?[2J 0  0:01"),
-])
+@pytest.mark.parametrize(
+    "told, last, keywords, wanted",
+    [
+        (
+            {"nanos": 2e9, "loops": [{"name": "while", "iteration": 100}]},
+            None,
+            {},
+            "while 100 (50/s)  0:02",
+        ),
+        (
+            {
+                "nanos": 3e9,
+                "loops": [{"name": "a", "iteration": 5}, {"name": "b", "iteration": 30}],
+            },
+            {
+                "nanos": 2e9,
+                "loops": [{"name": "a", "iteration": 5}, {"name": "b", "iteration": 10}],
+            },
+            {},
+            "a 5 › b 30 (20/s)  0:03",
+        ),
+        (
+            {"nanos": 60e9, "loops": [{"name": "w", "iteration": 25}]},
+            None,
+            {"total": 100, "label": "go"},
+            "go:  25% |███         | w 25/100 (0.4/s)  1:00 < 3:00",
+        ),
+        ({"nanos": 1e9, "loops": [], "waiting": True}, None, {}, "at sin  0:01  waiting for sin"),
+        ({"nanos": 1e9, "loops": [{"name": "\x1b[2J", "iteration": 0}]}, None, {}, "?[2J 0  0:01"),
+    ],
+)
 def test_lines(told, last, keywords, wanted):
     told = {"node": "sin", "waiting": False, **told}
     assert progress.line(told, last, **keywords) == wanted
@@ -107,7 +130,9 @@ def test_tensors_in_notebooks():
     wide = gyre.zeros([100, 50], "int32")._repr_html_()
     assert wide.count("<tr>") == 13 and wide.count("<td") == 13 * 13 and "…" in wide
     assert "&lt;b&gt;" in gyre.constant(["<b>"])._repr_html_()
-    assert "<pre" in gyre.constant(3.0)._repr_html_() and "<pre" in gyre.zeros([2, 2, 2])._repr_html_()
+    assert (
+        "<pre" in gyre.constant(3.0)._repr_html_() and "<pre" in gyre.zeros([2, 2, 2])._repr_html_()
+    )
     assert ">True<" in gyre.constant([True])._repr_html_()
     assert "bfloat16" in gyre.constant([1.0], "bfloat16")._repr_html_()
     with gyre.Graph("g") as graph:
@@ -117,14 +142,26 @@ def test_tensors_in_notebooks():
 def test_variables_and_functions_in_notebooks():
     variable = gyre.Variable([1.0, 2.0], name="weights")
     assert "weights" in variable._repr_html_() and variable._repr_html_().count("<td") == 2
-    assert "variant" in gyre.raw_ops.EmptyTensorList(
-        element_shape=[2], max_num_elements=-1, element_dtype="float32")._repr_html_()
+    assert (
+        "variant"
+        in gyre.raw_ops.EmptyTensorList(
+            element_shape=[2], max_num_elements=-1, element_dtype="float32"
+        )._repr_html_()
+    )
     concrete = programs.branching.get_concrete_function(*programs.example())
-    assert concrete._repr_html_().startswith("<iframe") and "while: i &amp;" in concrete._repr_html_()
+    assert (
+        concrete._repr_html_().startswith("<iframe") and "while: i &amp;" in concrete._repr_html_()
+    )
 
 
 def test_pictures_are_not_imported_by_who_does_not_draw():
-    code = ("import gyre, sys; gyre.function(lambda x: x + 1.)(gyre.constant(1.));"
-            "print([m for m in sys.modules if 'show.page' in m or 'show.progress' in m])")
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          check=True).stdout == "[]\n"
+    code = (
+        "import gyre, sys; gyre.function(lambda x: x + 1.)(gyre.constant(1.));"
+        "print([m for m in sys.modules if 'show.page' in m or 'show.progress' in m])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

@@ -49,8 +49,10 @@ class Handler:
 
 def bits(value):
     """What tells results apart, to the bit."""
-    return [leaf.numpy().tobytes() if isinstance(leaf, gyre.Tensor) else leaf
-            for leaf in gyre.nest.flatten(value, expand_composites=True)]
+    return [
+        leaf.numpy().tobytes() if isinstance(leaf, gyre.Tensor) else leaf
+        for leaf in gyre.nest.flatten(value, expand_composites=True)
+    ]
 
 
 class Subject:
@@ -136,8 +138,11 @@ class Driver:
 
     def limited(self, subject):
         """By a deadline or a budget."""
-        limit = ({"timeout_ms": 1} if self.random.random() < 0.5 else
-                 {"budget_bytes": self.random.randrange(1, 20_000)})
+        limit = (
+            {"timeout_ms": 1}
+            if self.random.random() < 0.5
+            else {"budget_bytes": self.random.randrange(1, 20_000)}
+        )
         concrete = subject.function.get_concrete_function(*subject.args)
         try:
             got, _ = concrete.run_with_options(subject.args, **limit)
@@ -175,8 +180,12 @@ def state():
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return {"resident": pages * os.sysconf("SC_PAGESIZE"), "objects": len(gc.get_objects()),
-            "descriptors": len(os.listdir("/proc/self/fd")), "threads": len(os.listdir("/proc/self/task"))}
+    return {
+        "resident": pages * os.sysconf("SC_PAGESIZE"),
+        "objects": len(gc.get_objects()),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "threads": len(os.listdir("/proc/self/task")),
+    }
 
 
 def phase(driver, subjects, calls, seed):
@@ -205,19 +214,40 @@ def phase(driver, subjects, calls, seed):
 
 def main(calls, seed):
     warnings.simplefilter("ignore")
-    for module in ("ifs", "matches", "whiles", "fors", "functions", "data", "items", "containers", "algorithms",
-                   "solvers", "models", "scopes"):
+    for module in (
+        "ifs",
+        "matches",
+        "whiles",
+        "fors",
+        "functions",
+        "data",
+        "items",
+        "containers",
+        "algorithms",
+        "solvers",
+        "models",
+        "scopes",
+    ):
         importlib.import_module(f"plain.{module}")
     chance, cases = random.Random(seed), [(fn, call) for fn, calls in CASES for call in calls[:1]]
     subjects = [Subject(*one) for one in chance.sample(cases, FUNCTIONS)]
     subjects = [subject for subject in subjects if subject.is_steady()]
-    gyre.ones([700, 700]) @ gyre.ones([700, 700])  # some runs ask for the pool's threads, sooner or later
+    # some runs ask for the pool's threads, sooner or later
+    gyre.ones([700, 700]) @ gyre.ones([700, 700])
     driver = Driver(subjects, seed)
     tenth = phase(driver, subjects, calls // 10, seed)
     half = phase(driver, subjects, calls // 10 * 4, seed + 1)
     full = phase(driver, subjects, calls // 2, seed + 2)
-    print(json.dumps({"functions": len(subjects), "disturbed": driver.disturbed, "signals": driver.handler.count,
-                      "states": [tenth, half, full]}))
+    print(
+        json.dumps(
+            {
+                "functions": len(subjects),
+                "disturbed": driver.disturbed,
+                "signals": driver.handler.count,
+                "states": [tenth, half, full],
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

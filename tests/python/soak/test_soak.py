@@ -15,12 +15,19 @@ KEPT = 8 << 20  # what allocators keep for later
 def test_a_process_holds_what_it_held_however_many_functions_it_has_called():
     is_long = bool(os.environ.get("GYRE_TEST_LONG"))
     calls, seed = 1_000_000 if is_long else 10_000, os.environ.get("GYRE_TEST_SEED", "20261123")
-    run = subprocess.run([sys.executable, PROGRAM, str(calls), seed], capture_output=True, text=True,
-                         preexec_fn=set_default_signals, timeout=3600)
+    run = subprocess.run(
+        [sys.executable, PROGRAM, str(calls), seed],
+        capture_output=True,
+        text=True,
+        preexec_fn=set_default_signals,
+        timeout=3600,
+    )
     print(f"GYRE_TEST_SEED={seed}", run.stdout)
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
-    assert told["functions"] >= 80 and told["disturbed"] > calls / 5 and told["signals"] > calls / 50
+    assert (
+        told["functions"] >= 80 and told["disturbed"] > calls / 5 and told["signals"] > calls / 50
+    )
     tenth, _, full = told["states"]
     assert full["descriptors"] == tenth["descriptors"] and full["threads"] == tenth["threads"]
     assert full["objects"] < tenth["objects"] + 500

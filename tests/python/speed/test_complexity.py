@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 
-import gyre
 import pytest
+
+import gyre
 
 
 def frames_of(run):
@@ -141,6 +142,7 @@ def converting(lines):
         scope = {}
         exec(compile(source, file, "exec"), scope)
         gyre.autograph.to_graph(scope["f"])
+
     return run
 
 
@@ -162,8 +164,13 @@ def test_conversion_of_nests_is_not_exponential():
 
 
 def test_conversion_of_twenty_lines_takes_less_than_20_ms():
-    lines = ["    while x < n:", "        if x > 3:", "            x = x + 2", "        else:",
-             "            x = x + 1"] + ["    x = x * 2 + n"] * 15
+    lines = [
+        "    while x < n:",
+        "        if x > 3:",
+        "            x = x + 2",
+        "        else:",
+        "            x = x + 1",
+    ] + ["    x = x * 2 + n"] * 15
     assert fastest(converting(lines), 10) < 0.02
 
 
@@ -244,8 +251,16 @@ def test_calls_of_equal_signature_keep_one_entry():
 
 def test_import_takes_along_nothing_heavy():
     code = "import sys, gyre; gyre.constant(1.0) + 2.0; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
     assert not {"numpy", "ast", "inspect", "unittest", "typing", "dataclasses"} & set(loaded)
     # Beside namespaces and packages, which hold nothing.
-    own = {name for name in loaded if name.startswith("gyre._impl.") and not name.startswith("gyre._impl.names")}
-    assert len({name for name in own if not any(other.startswith(name + ".") for other in own)}) <= 10
+    own = {
+        name
+        for name in loaded
+        if name.startswith("gyre._impl.") and not name.startswith("gyre._impl.names")
+    }
+    assert (
+        len({name for name in own if not any(other.startswith(name + ".") for other in own)}) <= 10
+    )

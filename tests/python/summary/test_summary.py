@@ -36,10 +36,10 @@ def fields(data):
         if key & 7 == 0:
             value, at = varint(data, at)
         elif key & 7 == 1:
-            value, at = data[at:at + 8], at + 8
+            value, at = data[at : at + 8], at + 8
         else:
             size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
+            value, at = data[at : at + size], at + size
         found.setdefault(key >> 3, []).append(value)
     return found
 
@@ -47,11 +47,13 @@ def fields(data):
 def records(path):
     data, at = path.read_bytes(), 0
     while at < len(data):
-        head = data[at:at + 8]
-        (size,), (crc,) = struct.unpack("<Q", head), struct.unpack("<I", data[at + 8:at + 12])
+        head = data[at : at + 8]
+        (size,), (crc,) = struct.unpack("<Q", head), struct.unpack("<I", data[at + 8 : at + 12])
         assert crc == bitwise_masked_crc(head)
-        body = data[at + 12:at + 12 + size]
-        assert struct.unpack("<I", data[at + 12 + size:at + 16 + size]) == (bitwise_masked_crc(body),)
+        body = data[at + 12 : at + 12 + size]
+        assert struct.unpack("<I", data[at + 12 + size : at + 16 + size]) == (
+            bitwise_masked_crc(body),
+        )
         yield fields(body)
         at += 16 + size
 
@@ -68,7 +70,9 @@ def scalars(folder):
         assert fields(metadata[1][0])[1] == [b"scalars"] and metadata[4] == [1]
         tensor = fields(value[8][0])
         assert tensor[1] == [1]
-        found.append((value[1][0].decode(), event.get(2, [0])[0], *struct.unpack("<f", tensor[5][0])))
+        found.append(
+            (value[1][0].decode(), event.get(2, [0])[0], *struct.unpack("<f", tensor[5][0]))
+        )
     return found
 
 
@@ -81,8 +85,12 @@ def test_from_python(tmp_path):
             gyre.summary.scalar("rate", gyre.constant(3), step=gyre.constant(300, gyre.int64))
     assert not bool(gyre.summary.scalar("outside", 1.0, step=1))
     writer.close()
-    assert scalars(tmp_path) == [("loss", 0, 0.0), ("loss", 1, 0.5), ("loss", 2, 1.0),
-                                 ("train/rate", 300, 3.0)]
+    assert scalars(tmp_path) == [
+        ("loss", 0, 0.0),
+        ("loss", 1, 0.5),
+        ("loss", 2, 1.0),
+        ("train/rate", 300, 3.0),
+    ]
 
 
 def test_from_loops_of_graphs(tmp_path):

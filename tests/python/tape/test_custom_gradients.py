@@ -102,6 +102,7 @@ def test_other_tensors_in_a_loop_of_a_function():
         scale = x * 2
         y = x
         for _ in gyre.range(n):
+
             @gyre.custom_gradient
             def scaled(a):
                 return a * scale, lambda dy: dy * scale * 10

@@ -16,9 +16,15 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 def command_line(*words):
     """(output, counts of its last line) of `python -m gyre check …`."""
-    done = subprocess.run([sys.executable, "-m", "gyre", "check", *map(str, words)],
-                          capture_output=True, text=True, check=False)
-    counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped", done.stdout.splitlines()[-1])
+    done = subprocess.run(
+        [sys.executable, "-m", "gyre", "check", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    counts = re.fullmatch(
+        r"(\d+) passed, (\d+) failed, (\d+) skipped", done.stdout.splitlines()[-1]
+    )
     return done.stdout, tuple(map(int, counts.groups()))
 
 
@@ -31,7 +37,9 @@ def test_counts_of_a_folder(folder):
 
 
 def test_options():
-    report = gyre.check(str(GOLDEN), only=["collatz", "bfs"], engine="reference", jobs=1, verbose=True)
+    report = gyre.check(
+        str(GOLDEN), only=["collatz", "bfs"], engine="reference", jobs=1, verbose=True
+    )
     text, counts = command_line(GOLDEN, "--only", "collatz,bfs", "--engine", "reference")
     assert report[:3] == counts and report.passed >= 2
     assert "ok    " in report.text

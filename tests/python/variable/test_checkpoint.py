@@ -53,7 +53,10 @@ def test_what_does_not_fit(tmp_path):
         "a"
     ]
     a.assign([9.0])
-    with pytest.raises(gyre.errors.InvalidArgumentError, match=r"'b' is float32 of shape \(1,\) there, .* float32 of shape \(1, 1\)"):
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError,
+        match=r"'b' is float32 of shape \(1,\) there, .* float32 of shape \(1, 1\)",
+    ):
         gyre.restore_variables(tmp_path, {"a": a, "b": gyre.Variable([[1.0]])})
     assert float(a[0]) == 9
     with pytest.raises(gyre.errors.NotFoundError):
@@ -112,33 +115,50 @@ def test_a_path_is_a_path(tmp_path):
 def test_a_series_goes_on_in_the_next_process(tmp_path):
     v = gyre.Variable(1.0)
     checkpoint = gyre.train.Checkpoint(v=v)
-    assert [checkpoint.save(tmp_path / "run") for _ in range(2)] == [str(tmp_path / f"run-{i}") for i in (1, 2)]
+    assert [checkpoint.save(tmp_path / "run") for _ in range(2)] == [
+        str(tmp_path / f"run-{i}") for i in (1, 2)
+    ]
     assert gyre.train.latest_checkpoint(tmp_path) == str(tmp_path / "run-2")
     again = gyre.train.Checkpoint(v=v)
     assert again.restore(gyre.train.latest_checkpoint(tmp_path)) == ["v"]
     assert int(again.save_counter) == 2 and again.save(tmp_path / "run") == str(tmp_path / "run-3")
-    assert sorted(os.listdir(tmp_path)) == ["checkpoint", *(f"run-{i}.safetensors" for i in (1, 2, 3))]
+    assert sorted(os.listdir(tmp_path)) == [
+        "checkpoint",
+        *(f"run-{i}.safetensors" for i in (1, 2, 3)),
+    ]
 
 
 # ---- TensorFlow's checkpoints
 
 
 def write_bundle(prefix, values):
-    gyre.raw_ops.SaveV2(prefix=str(prefix), tensor_names=list(values), shape_and_slices=[""] * len(values),
-                        tensors=[gyre.constant(value) for value in values.values()])
+    gyre.raw_ops.SaveV2(
+        prefix=str(prefix),
+        tensor_names=list(values),
+        shape_and_slices=[""] * len(values),
+        tensors=[gyre.constant(value) for value in values.values()],
+    )
 
 
 def test_checkpoints_of_objects_are_read(tmp_path):
-    write_bundle(tmp_path / "ckpt-1", {
-        "model/w/.ATTRIBUTES/VARIABLE_VALUE": [1.0, 2.0], "model/by.Sname..x/0/.ATTRIBUTES/VARIABLE_VALUE": 7,
-        "save_counter/.ATTRIBUTES/VARIABLE_VALUE": 1, "_CHECKPOINTABLE_OBJECT_GRAPH": b"graph"})
+    write_bundle(
+        tmp_path / "ckpt-1",
+        {
+            "model/w/.ATTRIBUTES/VARIABLE_VALUE": [1.0, 2.0],
+            "model/by.Sname..x/0/.ATTRIBUTES/VARIABLE_VALUE": 7,
+            "save_counter/.ATTRIBUTES/VARIABLE_VALUE": 1,
+            "_CHECKPOINTABLE_OBJECT_GRAPH": b"graph",
+        },
+    )
     w, n = gyre.Variable([0.0, 0.0]), gyre.Variable(0)
     checkpoint = gyre.train.Checkpoint(model={"w": w, "by/name.x": [n]})
     assert checkpoint.restore(tmp_path / "ckpt-1") == ["model/by/name.x/0", "model/w"]
     assert w.numpy().tolist() == [1, 2] and int(n) == 7
     with pytest.raises(gyre.errors.NotFoundError, match="'other'"):
         gyre.train.Checkpoint(model={"w": w}, other=gyre.Variable(1)).restore(tmp_path / "ckpt-1")
-    assert gyre.train.Checkpoint(model={"w": w}).restore(tmp_path / "ckpt-1", partial=True) == ["model/w"]
+    assert gyre.train.Checkpoint(model={"w": w}).restore(tmp_path / "ckpt-1", partial=True) == [
+        "model/w"
+    ]
 
 
 def test_checkpoints_by_name_are_read(tmp_path):
@@ -161,7 +181,9 @@ def keys(path):
 
 def test_checkpoints_of_checkpoints_and_generators(tmp_path):
     v, w, g = gyre.Variable(1.0), gyre.Variable(2.0), gyre.random.Generator.from_seed(7)
-    outer = gyre.train.Checkpoint(inner=gyre.train.Checkpoint(v=v), g=g, f=gyre.function(lambda x: x))
+    outer = gyre.train.Checkpoint(
+        inner=gyre.train.Checkpoint(v=v), g=g, f=gyre.function(lambda x: x)
+    )
     outer.later = w
     file = outer.write(tmp_path / "c")
     assert keys(file) == ["g/state", "inner/v", "later"]
@@ -183,10 +205,14 @@ class Plain:
         return self.v
 
 
-@pytest.mark.parametrize("value", [3, 2.5, "text", np.zeros(2), gyre.constant(1.0), None, Plain, {1},
-                                   gyre.data.Dataset.range(3)])
+@pytest.mark.parametrize(
+    "value",
+    [3, 2.5, "text", np.zeros(2), gyre.constant(1.0), None, Plain, {1}, gyre.data.Dataset.range(3)],
+)
 def test_what_has_no_variables_is_refused(value):
-    with pytest.raises(ValueError, match=f"cannot save 'x', a value of type {type(value).__name__}: hand over"):
+    with pytest.raises(
+        ValueError, match=f"cannot save 'x', a value of type {type(value).__name__}: hand over"
+    ):
         gyre.train.Checkpoint(v=gyre.Variable(1.0), x=value)
 
 
@@ -205,18 +231,23 @@ def test_what_is_left_out_is_told(tmp_path):
             self.w = gyre.Variable(1.0)
             vars(self).update(attributes)
 
-    configured = Model(units=3, table=np.zeros(2), scale=gyre.constant(2.0), activation=gyre.tanh, sizes=[1, 2])
+    configured = Model(
+        units=3, table=np.zeros(2), scale=gyre.constant(2.0), activation=gyre.tanh, sizes=[1, 2]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gyre.train.Checkpoint(model=configured).write(tmp_path / "quiet")
     for name, objects in {
-            "state/step": {"state": {"step": 3, "w": gyre.Variable(1.0)}},
-            "parts/1": {"parts": [gyre.Variable(1.0), gyre.constant(2.0)]},
-            "model/plain": {"model": Model(plain=Plain())},
-            "model/all": {"model": Model(all=collections.deque([gyre.Variable(1.0)]))},
-            "model/rows": {"model": Model(rows=iter(gyre.data.Dataset.range(3)))}}.items():
+        "state/step": {"state": {"step": 3, "w": gyre.Variable(1.0)}},
+        "parts/1": {"parts": [gyre.Variable(1.0), gyre.constant(2.0)]},
+        "model/plain": {"model": Model(plain=Plain())},
+        "model/all": {"model": Model(all=collections.deque([gyre.Variable(1.0)]))},
+        "model/rows": {"model": Model(rows=iter(gyre.data.Dataset.range(3)))},
+    }.items():
         checkpoint = gyre.train.Checkpoint(**objects)
-        with pytest.warns(UserWarning, match=f"leaves out '{name}', a value of type .*gyre.Variable"):
+        with pytest.warns(
+            UserWarning, match=f"leaves out '{name}', a value of type .*gyre.Variable"
+        ):
             checkpoint.write(tmp_path / "told")
         with pytest.warns(UserWarning, match=f"leaves out '{name}'"):
             checkpoint.save(tmp_path / "told")
@@ -260,8 +291,11 @@ def test_a_reader_keeps_what_it_opened(tmp_path):
 
 def test_readers_of_nothing(tmp_path):
     for use in (gyre.train.load_checkpoint, gyre.train.list_variables):
-        with pytest.raises(gyre.errors.NotFoundError, match="no checkpoint at .*nowhere: neither .*nowhere.index, .* "
-                                                            "nor .*nowhere.safetensors"):
+        with pytest.raises(
+            gyre.errors.NotFoundError,
+            match="no checkpoint at .*nowhere: neither .*nowhere.index, .* "
+            "nor .*nowhere.safetensors",
+        ):
             use(tmp_path / "nowhere")
         with pytest.raises(TypeError, match="needs a path"):
             use(None)

@@ -11,6 +11,7 @@ from gyre._impl.checkpoints import manager as managers
 @pytest.fixture
 def clock(monkeypatch):
     """Hours that pass when they are told to."""
+
     class Clock:
         now = 1_000_000.0
 
@@ -27,7 +28,9 @@ def clock(monkeypatch):
 
 def made(tmp_path, max_to_keep=2, **options):
     v = gyre.Variable(0.0)
-    return v, gyre.train.CheckpointManager(gyre.train.Checkpoint(v=v), tmp_path, max_to_keep, **options)
+    return v, gyre.train.CheckpointManager(
+        gyre.train.Checkpoint(v=v), tmp_path, max_to_keep, **options
+    )
 
 
 def files(tmp_path):
@@ -128,10 +131,18 @@ def test_what_there_is_to_do_at_first(tmp_path):
     assert manager.restore_or_initialize() == str(tmp_path / "ckpt-1") and calls == [1]
 
 
-@pytest.mark.parametrize("options, kind", [
-    ({"max_to_keep": 0}, ValueError), ({"max_to_keep": -1}, ValueError), ({"max_to_keep": 1.5}, TypeError),
-    ({"keep_checkpoint_every_n_hours": 0}, ValueError), ({"keep_checkpoint_every_n_hours": "a"}, TypeError),
-    ({"checkpoint_interval": -1, "step_counter": 1}, ValueError), ({"checkpoint_interval": 5}, ValueError)])
+@pytest.mark.parametrize(
+    "options, kind",
+    [
+        ({"max_to_keep": 0}, ValueError),
+        ({"max_to_keep": -1}, ValueError),
+        ({"max_to_keep": 1.5}, TypeError),
+        ({"keep_checkpoint_every_n_hours": 0}, ValueError),
+        ({"keep_checkpoint_every_n_hours": "a"}, TypeError),
+        ({"checkpoint_interval": -1, "step_counter": 1}, ValueError),
+        ({"checkpoint_interval": 5}, ValueError),
+    ],
+)
 def test_numbers_are_looked_at(tmp_path, options, kind):
     with pytest.raises(kind, match=next(iter(options))):
         made(tmp_path, **options)

@@ -24,7 +24,8 @@ def test_walk():
     outer = Outer()
     first, second = outer.parts[0], outer.parts[1]["x"]
     assert [v.ref() for v in outer.variables] == [
-        v.ref() for v in (first.count, first.w, outer.b, second.count, second.w)]
+        v.ref() for v in (first.count, first.w, outer.b, second.count, second.w)
+    ]
     assert len(outer.trainable_variables) == 3 and len(outer.non_trainable_variables) == 2
     assert outer.submodules == (first, second)
     assert outer.name == "outer" and first.name == "inner"

@@ -15,7 +15,9 @@ def abs_of_first(p):
 
 
 def test_a_warning_names_what_is_slow():
-    with pytest.warns(UserWarning, match=r"StatelessIf 'cond' at test_fallback.py:\d+: its condition differs"):
+    with pytest.warns(
+        UserWarning, match=r"StatelessIf 'cond' at test_fallback.py:\d+: its condition differs"
+    ):
         result = gyre.vectorized_map(abs_of_first, ROWS)
     np.testing.assert_array_equal(result, [[-1, -2], [3, 4], [5, 6]])
 
@@ -28,8 +30,11 @@ def test_no_warning_is_given_where_none_is_asked_for():
 
 
 def test_without_fallback_the_op_and_the_reason_are_named():
-    with pytest.raises(gyre.errors.UnimplementedError, match=r"'cond' \(StatelessIf\).*its condition differs from "
-                                                             r"row to row\n  at test_fallback.py:\d+"):
+    with pytest.raises(
+        gyre.errors.UnimplementedError,
+        match=r"'cond' \(StatelessIf\).*its condition differs from "
+        r"row to row\n  at test_fallback.py:\d+",
+    ):
         gyre.vectorized_map(abs_of_first, ROWS, fallback_to_while_loop=False)
 
 
@@ -43,11 +48,16 @@ def test_without_fallback_what_stands_in_bodies_is_named():
 
 def test_a_loop_stands_around_the_node_alone():
     """In the body of a loop that is batched, a conditional runs row by row."""
+
     @gyre.function
     def batched(rows):
         return gyre.vectorized_map(
-            lambda p: gyre.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, abs_of_first(x) + 1), (0, p))[1],
-            rows, warn=False)
+            lambda p: gyre.while_loop(
+                lambda i, x: i < 2, lambda i, x: (i + 1, abs_of_first(x) + 1), (0, p)
+            )[1],
+            rows,
+            warn=False,
+        )
 
     want = gyre.map_fn(lambda p: abs_of_first(abs_of_first(p) + 1) + 1, ROWS)
     np.testing.assert_array_equal(batched(ROWS), want)
@@ -55,13 +65,16 @@ def test_a_loop_stands_around_the_node_alone():
 
 def test_recursion():
     """Where all rows go as deep, the calls are batched until the function calls itself."""
+
     @gyre.function(input_signature=[gyre.TensorSpec([2]), gyre.TensorSpec([], gyre.int32)])
     def power(p, k):
         if k == 0:
             return gyre.ones_like(p)
         return p * power(p, k - 1)
 
-    np.testing.assert_array_equal(gyre.vectorized_map(lambda p: power(p, 3), ROWS, warn=False), ROWS ** 3)
+    np.testing.assert_array_equal(
+        gyre.vectorized_map(lambda p: power(p, 3), ROWS, warn=False), ROWS**3
+    )
 
 
 def test_effects_happen_once_per_row_in_order():
@@ -100,24 +113,36 @@ def test_a_variable_that_each_row_writes():
 
 def test_a_variable_that_all_rows_read():
     v = gyre.Variable([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(gyre.vectorized_map(lambda p: gyre.matmul(p[None], v)[0], ROWS), ROWS @ v.numpy())
     np.testing.assert_array_equal(
-        gyre.vectorized_map(lambda i: gyre.gather(v, i), np.array([1, 0, 1])), v.numpy()[[1, 0, 1]])
+        gyre.vectorized_map(lambda p: gyre.matmul(p[None], v)[0], ROWS), ROWS @ v.numpy()
+    )
+    np.testing.assert_array_equal(
+        gyre.vectorized_map(lambda i: gyre.gather(v, i), np.array([1, 0, 1])), v.numpy()[[1, 0, 1]]
+    )
 
 
-@pytest.mark.parametrize("draw", [
-    lambda: gyre.random.uniform([3]), lambda: gyre.random.normal([3]), lambda: gyre.random.truncated_normal([3]),
-    lambda: gyre.random.uniform([3], maxval=1 << 30, dtype=gyre.int32),
-    lambda: gyre.random.shuffle(gyre.range(100)),
-    lambda: gyre.cond(gyre.constant(True), lambda: gyre.random.uniform([3]), lambda: gyre.zeros([3])),
-])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: gyre.random.uniform([3]),
+        lambda: gyre.random.normal([3]),
+        lambda: gyre.random.truncated_normal([3]),
+        lambda: gyre.random.uniform([3], maxval=1 << 30, dtype=gyre.int32),
+        lambda: gyre.random.shuffle(gyre.range(100)),
+        lambda: gyre.cond(
+            gyre.constant(True), lambda: gyre.random.uniform([3]), lambda: gyre.zeros([3])
+        ),
+    ],
+)
 def test_rows_draw_different_numbers(draw):
     rows = gyre.vectorized_map(lambda p: (p, draw()), ROWS, warn=False)[1].numpy()
     assert len({tuple(row) for row in rows}) == len(ROWS)
 
 
 def test_dropout_is_batched():
-    rows = gyre.vectorized_map(lambda p: gyre.nn.dropout(gyre.ones([1000]), 0.5), ROWS, fallback_to_while_loop=False)
+    rows = gyre.vectorized_map(
+        lambda p: gyre.nn.dropout(gyre.ones([1000]), 0.5), ROWS, fallback_to_while_loop=False
+    )
     kept = rows.numpy() != 0
     assert (kept.mean(axis=1) > 0.4).all() and (kept.mean(axis=1) < 0.6).all()
     assert (kept[0] != kept[1]).any()
@@ -128,7 +153,9 @@ def test_an_assertion_holds_if_it_holds_in_all_rows():
         gyre.debugging.assert_less(p, 5.5, message="too large")
         return p
 
-    np.testing.assert_array_equal(gyre.vectorized_map(fn, ROWS[:2], fallback_to_while_loop=False), ROWS[:2])
+    np.testing.assert_array_equal(
+        gyre.vectorized_map(fn, ROWS[:2], fallback_to_while_loop=False), ROWS[:2]
+    )
     with pytest.raises(gyre.errors.InvalidArgumentError, match="too large"):
         gyre.vectorized_map(fn, ROWS)
 
@@ -162,6 +189,7 @@ def test_elems_must_have_equally_many_rows():
 @pytest.mark.parametrize("fewer", [1, 2])
 def test_rows_that_disagree_when_the_function_runs(fewer):
     """Also one row, which would broadcast."""
+
     @gyre.function(input_signature=[gyre.TensorSpec([None, 2]), gyre.TensorSpec([None, 2])])
     def total(p, q):
         return gyre.vectorized_map(lambda t: t[0] + t[1], (p, q))
@@ -176,8 +204,11 @@ def test_ranks_that_are_not_known():
 
     @gyre.function(input_signature=[spec, spec])
     def batched(p, q):
-        return gyre.vectorized_map(lambda t: gyre.tanh(t[0] * t[1] + 1.0) + gyre.reduce_sum(t[0]), (p, q),
-                                   fallback_to_while_loop=False)
+        return gyre.vectorized_map(
+            lambda t: gyre.tanh(t[0] * t[1] + 1.0) + gyre.reduce_sum(t[0]),
+            (p, q),
+            fallback_to_while_loop=False,
+        )
 
     p, q = np.random.RandomState(1).rand(3, 4).astype(np.float32), np.ones((3, 2, 4), np.float32)
     want = np.tanh(p[:, None] * q + 1) + p.sum(axis=1)[:, None, None]
@@ -187,7 +218,9 @@ def test_ranks_that_are_not_known():
 def test_functions_run_eagerly():
     gyre.config.run_functions_eagerly(True)
     try:
-        np.testing.assert_array_equal(gyre.vectorized_map(abs_of_first, ROWS), [[-1, -2], [3, 4], [5, 6]])
+        np.testing.assert_array_equal(
+            gyre.vectorized_map(abs_of_first, ROWS), [[-1, -2], [3, 4], [5, 6]]
+        )
     finally:
         gyre.config.run_functions_eagerly(False)
 
@@ -203,6 +236,7 @@ def test_second_derivatives():
                     own.watch(p)
                     y = gyre.reduce_prod(gyre.sin(p) * p[0])
                 return own.gradient(y, p)
+
             z = gyre.reduce_sum(gyre.exp(mapped(inner, x)))
         return tape.gradient(z, x)
 

@@ -17,7 +17,9 @@ class Drawn:
         self.draw = np.random.RandomState(seed)
         shapes = [(), (3,), (2, 3), (3, 3)]
         self.elems = [self.draw.uniform(-1, 1, (4, *shape)).astype(np.float32) for shape in shapes]
-        self.shared = [gyre.constant(self.draw.uniform(-1, 1, shape).astype(np.float32)) for shape in shapes]
+        self.shared = [
+            gyre.constant(self.draw.uniform(-1, 1, shape).astype(np.float32)) for shape in shapes
+        ]
         self.steps = []
         values = [gyre.constant(e[0]) for e in self.elems] + self.shared
         for _ in range(12):
@@ -51,17 +53,23 @@ class Drawn:
         if kind == 7:
             return lambda v: gyre.transpose(v[i])
         if kind == 8:
-            return (lambda v: gyre.concat([v[i], gyre.reverse(v[i], [axis])], axis=axis)) if rank else (
-                lambda v: gyre.stack([v[i], v[i] + 1.0]))
+            return (
+                (lambda v: gyre.concat([v[i], gyre.reverse(v[i], [axis])], axis=axis))
+                if rank
+                else (lambda v: gyre.stack([v[i], v[i] + 1.0]))
+            )
         if kind == 9:
             m, n = self.pick(values, 2), self.pick(values, 2)
             if values[m].shape[1] != values[n].shape[0]:
                 return lambda v: gyre.matmul(v[m], v[m], transpose_b=True)
             return lambda v: gyre.matmul(v[m], v[n])
         if kind == 10:
-            return lambda v: gyre.cond(gyre.reduce_sum(self.shared[2]) > 0, lambda: v[i] * 2.0, lambda: v[i])
-        return lambda v: gyre.while_loop(lambda k, x: k < 3, lambda k, x: (k + 1, gyre.tanh(x) + v[i]),
-                                         (0, v[i]))[1]
+            return lambda v: gyre.cond(
+                gyre.reduce_sum(self.shared[2]) > 0, lambda: v[i] * 2.0, lambda: v[i]
+            )
+        return lambda v: gyre.while_loop(
+            lambda k, x: k < 3, lambda k, x: (k + 1, gyre.tanh(x) + v[i]), (0, v[i])
+        )[1]
 
     @staticmethod
     def broadcasts(a, b):
@@ -82,8 +90,10 @@ class Drawn:
 def test_equals_map_fn(seed):
     drawn = Drawn(seed)
     got = gyre.vectorized_map(drawn, drawn.elems, fallback_to_while_loop=False)
-    unknown = gyre.function(lambda *elems: gyre.vectorized_map(drawn, list(elems), fallback_to_while_loop=False),
-                            input_signature=[gyre.TensorSpec([None] * e.ndim) for e in drawn.elems])
+    unknown = gyre.function(
+        lambda *elems: gyre.vectorized_map(drawn, list(elems), fallback_to_while_loop=False),
+        input_signature=[gyre.TensorSpec([None] * e.ndim) for e in drawn.elems],
+    )
     for g, u, w in zip(got, unknown(*drawn.elems), gyre.map_fn(drawn, drawn.elems)):
         np.testing.assert_allclose(g, w, rtol=2e-4, atol=2e-4)
         np.testing.assert_allclose(u, w, rtol=2e-4, atol=2e-4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gyre
-from row_functions import B, C3, CASES, W
+from row_functions import C3, CASES, B, W
 
 
 def of_tuple(case):
@@ -22,8 +22,12 @@ def quietly(fn, elems):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = gyre.vectorized_map(fn, elems)
-    named = [part.split(" '")[0].split()[-1] for w in caught for part in str(w.message).split("; ")
-             if " '" in part]
+    named = [
+        part.split(" '")[0].split()[-1]
+        for w in caught
+        for part in str(w.message).split("; ")
+        if " '" in part
+    ]
     return result, named
 
 
@@ -53,8 +57,10 @@ def test_eagerly(case):
 @pytest.mark.parametrize("known", ["shapes", "ranks"])
 def test_in_a_function(case, known):
     """Rows are not known in number, and, the second time, of unknown sizes."""
-    specs = [gyre.TensorSpec([None] * e.ndim if known == "ranks" else [None, *e.shape[1:]], e.dtype)
-             for e in case.elems]
+    specs = [
+        gyre.TensorSpec([None] * e.ndim if known == "ranks" else [None, *e.shape[1:]], e.dtype)
+        for e in case.elems
+    ]
 
     @gyre.function(input_signature=specs)
     def batched(*elems):
@@ -76,6 +82,7 @@ def test_without_rows(case):
 @each_case
 def test_gradient(case):
     """By the rows, and by what is the same for all."""
+
     def gradients(mapped):
         elems = [gyre.constant(e) for e in case.elems]
         sources = [e for e in elems if e.dtype.is_floating] + [W, B, C3]
@@ -83,9 +90,13 @@ def test_gradient(case):
             tape.watch(sources)
             rows = mapped(of_tuple(case), elems[0] if len(elems) == 1 else tuple(elems))
             ys = [y for y in gyre.nest.flatten(rows) if y.dtype.is_floating]
-            loss = gyre.add_n([gyre.reduce_sum(gyre.sin(y)) for y in ys]) if ys else gyre.constant(0.0)
+            loss = (
+                gyre.add_n([gyre.reduce_sum(gyre.sin(y)) for y in ys]) if ys else gyre.constant(0.0)
+            )
         return tape.gradient(loss, sources, unconnected_gradients="zero")
 
     got = gradients(lambda fn, elems: quietly(fn, elems)[0])
     for g, w in zip(got, gradients(gyre.map_fn)):
-        np.testing.assert_allclose(gyre.convert_to_tensor(g), gyre.convert_to_tensor(w), rtol=2e-4, atol=2e-4)
+        np.testing.assert_allclose(
+            gyre.convert_to_tensor(g), gyre.convert_to_tensor(w), rtol=2e-4, atol=2e-4
+        )

@@ -19,9 +19,22 @@ from gyre._impl.convert import call, convert_to_tensor, is_value
 _READS = ("ReadVariableOp",)
 _GATHERS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd"}
 # Inputs that are axes: constants of a plan, so that shapes are known and gathers' gradients sparse.
-_AXES = {"Sum": 1, "Mean": 1, "Prod": 1, "Max": 1, "Min": 1, "Transpose": 1, "ConcatV2": 1,
-         "ExpandDims": 1, "Split": 0, "SplitV": 2, "Cumsum": 1, "Cumprod": 1, "ReverseV2": 1,
-         "GatherV2": 2}
+_AXES = {
+    "Sum": 1,
+    "Mean": 1,
+    "Prod": 1,
+    "Max": 1,
+    "Min": 1,
+    "Transpose": 1,
+    "ConcatV2": 1,
+    "ExpandDims": 1,
+    "Split": 0,
+    "SplitV": 2,
+    "Cumsum": 1,
+    "Cumprod": 1,
+    "ReverseV2": 1,
+    "GatherV2": 2,
+}
 _plans: "OrderedDict[tuple, Plan]" = OrderedDict()
 _MOST_PLANS = 512
 
@@ -56,8 +69,10 @@ def unit_tensors(x) -> list:
         count *= size
     on, off = _gyre.convert(1, x.dtype), _gyre.convert(0, x.dtype)
     shape = _gyre.convert(list(x._dims), _gyre.as_dtype("int32"))
-    return [call("Reshape", call("OneHot", _gyre.convert(i), count, on, off), shape)
-            for i in range(count)]
+    return [
+        call("Reshape", call("OneHot", _gyre.convert(i), count, on, off), shape)
+        for i in range(count)
+    ]
 
 
 def differentiable(tensor) -> bool:
@@ -77,8 +92,9 @@ def _of_source(x, gradient):
 # ---- In a graph
 
 
-def symbolic(ys: list, xs: list, dys: list | None, unconnected: str = "none",
-             stops: list | None = None) -> list:
+def symbolic(
+    ys: list, xs: list, dys: list | None, unconnected: str = "none", stops: list | None = None
+) -> list:
     """Gradients in the graph that is current."""
     graph = _gyre.current_graph()
     targets, weights = [], []
@@ -87,21 +103,29 @@ def symbolic(ys: list, xs: list, dys: list | None, unconnected: str = "none",
             if differentiable(part):
                 targets.append(_gyre.convert(part))
                 weights.append(None if dys is None else dys[i])
-    sources = [graph.variable(x.handle, x.dtype, x._dims) if is_variable(x)
-               else _gyre.convert(parts_of(x)[0]) for x in xs]
+    sources = [
+        graph.variable(x.handle, x.dtype, x._dims)
+        if is_variable(x)
+        else _gyre.convert(parts_of(x)[0])
+        for x in xs
+    ]
     if not targets:
         return [None] * len(xs)
     if any(w is not None for w in weights):
-        weights = [call("OnesLike", y) if w is None else convert_to_tensor(w, y.dtype)
-                   for w, y in zip(weights, targets, strict=True)]
+        weights = [
+            call("OnesLike", y) if w is None else convert_to_tensor(w, y.dtype)
+            for w, y in zip(weights, targets, strict=True)
+        ]
     else:
         weights = None
     options = {"stops": [_gyre.convert(s) for s in stops]} if stops else {}
     found = _gyre.gradients(
         targets, sources, weights, unconnected=unconnected, sparse=True, **options
     )
-    return [_of_source(x, slices(*g) if isinstance(g, tuple) else g)
-            for x, g in zip(xs, found, strict=True)]
+    return [
+        _of_source(x, slices(*g) if isinstance(g, tuple) else g)
+        for x, g in zip(xs, found, strict=True)
+    ]
 
 
 # ---- Eagerly
@@ -128,8 +152,10 @@ def eager(recorder, ys: list, xs: list, dys: list | None) -> list:
     for segment in reversed(_segments(entries)):
         _backwards(segment, watched, computed, adjoints)
     reached = {s.id for s in watched}
-    return [_of_source(x, adjoints.total(s)) if s is not None and s.id in reached else None
-            for x, s in zip(xs, sources, strict=True)]
+    return [
+        _of_source(x, adjoints.total(s)) if s is not None and s.id in reached else None
+        for x, s in zip(xs, sources, strict=True)
+    ]
 
 
 def _weight(y, dys, i, ones: bool):
@@ -185,10 +211,15 @@ def _sum(gradients: list):
         return call("AddN", [convert_to_tensor(g) for g in gradients])
     kinds = {g.indices.dtype.name for g in gradients}
     wide = _gyre.as_dtype("int64" if len(kinds) > 1 else next(iter(kinds)))
-    indices = [g.indices if g.indices.dtype == wide else call("Cast", g.indices, DstT=wide)
-               for g in gradients]
-    return slices(call("ConcatV2", [g.values for g in gradients], 0),
-                   call("ConcatV2", indices, 0), gradients[0].dense_shape)
+    indices = [
+        g.indices if g.indices.dtype == wide else call("Cast", g.indices, DstT=wide)
+        for g in gradients
+    ]
+    return slices(
+        call("ConcatV2", [g.values for g in gradients], 0),
+        call("ConcatV2", indices, 0),
+        gradients[0].dense_shape,
+    )
 
 
 def _tensors(inputs):
@@ -240,8 +271,10 @@ def _backwards(segment: list, sources: list, computed: set[int], adjoints: Adjoi
         _, _, inputs, outputs = segment[0]
         if not any(adjoints.has(o) for o in outputs):
             return
-        dys = [_given(o, adjoints.take(o)) if adjoints.has(o) else call("ZerosLike", o)
-               for o in outputs]
+        dys = [
+            _given(o, adjoints.take(o)) if adjoints.has(o) else call("ZerosLike", o)
+            for o in outputs
+        ]
         for tensor, gradient in zip(inputs, first.backward(inputs, outputs, dys), strict=True):
             if gradient is not None:
                 adjoints.add(tensor, gradient)
@@ -260,8 +293,8 @@ class Segment:
 
     def __init__(self, entries: list, sources: list, computed: set[int], adjoints: Adjoints):
         self.numbers: dict[int, int] = {}
-        self.leaves: list = []          # (number, eager tensor)
-        self.results: list = []         # (number, eager tensor)
+        self.leaves: list = []  # (number, eager tensor)
+        self.results: list = []  # (number, eager tensor)
         self.memories: list[list] = []  # of nested gradients
         self._aliases: dict[int, tuple] = {}
         self.xs: list[int] = []
@@ -286,9 +319,14 @@ class Segment:
 
     def _refs(self, op, inputs: list) -> tuple:
         axis = _AXES.get(op) if isinstance(op, str) else None
-        return tuple(tuple(self._use(t) for t in item) if isinstance(item, list)
-                     else Literal.of(item) if i == axis else self._use(item)
-                     for i, item in enumerate(inputs))
+        return tuple(
+            tuple(self._use(t) for t in item)
+            if isinstance(item, list)
+            else Literal.of(item)
+            if i == axis
+            else self._use(item)
+            for i, item in enumerate(inputs)
+        )
 
     def _number(self, identity: int) -> int:
         return self.numbers.setdefault(identity, len(self.numbers))
@@ -343,9 +381,16 @@ class Segment:
         weighted = any(d is not ONES for d in dys)
         dys = [_given(t, d) for d, (_, t) in zip(dys, self.ys, strict=True)] if weighted else []
         dys = [convert_to_tensor(d) for d in dys]
-        key = (self.steps, tuple(n for n, _ in self.ys), tuple(self.xs), weighted,
-               tuple((n, t.dtype.name, t.id if t.dtype.name == "resource" else t._dims)
-                     for n, t in self.leaves))
+        key = (
+            self.steps,
+            tuple(n for n, _ in self.ys),
+            tuple(self.xs),
+            weighted,
+            tuple(
+                (n, t.dtype.name, t.id if t.dtype.name == "resource" else t._dims)
+                for n, t in self.leaves
+            ),
+        )
         plan = _plans.get(key)
         if plan is None:
             plan = _plans[key] = Plan(self, weighted)

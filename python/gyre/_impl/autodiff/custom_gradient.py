@@ -36,8 +36,10 @@ def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> lis
     found = [by_arguments] if single else flat(by_arguments) if arguments else []
     found += list(by_variables)
     if len(found) != arguments + len(variables):
-        raise ValueError(f"The gradient function returned {len(found)} gradients for "
-                         f"{arguments + len(variables)} inputs.")
+        raise ValueError(
+            f"The gradient function returned {len(found)} gradients for "
+            f"{arguments + len(variables)} inputs."
+        )
     return found
 
 
@@ -113,15 +115,17 @@ class _Trace:
 
     def forward(self, values: list) -> list:
         """The results, of the arguments and what is behind them."""
-        function = _gyre.GraphFunction.of_graph("forward", self._graph, self._xs + self._behind,
-                                                self._outputs)
+        function = _gyre.GraphFunction.of_graph(
+            "forward", self._graph, self._xs + self._behind, self._outputs
+        )
         return function(list(values))
 
     def backward(self, values: list, dys: list) -> list:
         """The adjoints of all values; None for what has none."""
         known = [g for g in self._found if g is not None]
         function = _gyre.GraphFunction.of_graph(
-            "backward", self._graph, self._xs + self._behind + self._dys, known)
+            "backward", self._graph, self._xs + self._behind + self._dys, known
+        )
         results = iter(function([*values, *dys]))
         found = [None if g is None else next(results) for g in self._found]
         return found + [None] * (len(values) - len(found))
@@ -155,8 +159,8 @@ def recompute_grad(f):
                 tape.watch([x for x in inputs if x.dtype.is_floating or x.dtype.is_complex])
                 again = f(*packed(args, inputs), **kwargs)
             found = tape.gradient(flat(again), inputs + list(variables), list(dys))
-            by_arguments = found[:len(inputs)]
-            return (by_arguments, found[len(inputs):]) if variables else by_arguments
+            by_arguments = found[: len(inputs)]
+            return (by_arguments, found[len(inputs) :]) if variables else by_arguments
 
         return result, gradient
 

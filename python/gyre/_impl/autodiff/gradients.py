@@ -17,8 +17,16 @@ class AggregationMethod(enum.Enum):
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-def gradients(ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None,
-              stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+def gradients(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):
     """The gradient of the sum of all elements of all ys by each x, in a graph: a list.
 
     grad_ys: one weight per y, of its shape. stop_gradients: tensors that count as constants.
@@ -26,8 +34,10 @@ def gradients(ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggr
     """
     del name, gate_gradients, aggregation_method
     if _gyre.current_graph() is None:
-        raise RuntimeError("gyre.gradients works on graphs, within gyre.function; use "
-                           "gyre.GradientTape for what runs eagerly.")
+        raise RuntimeError(
+            "gyre.gradients works on graphs, within gyre.function; use "
+            "gyre.GradientTape for what runs eagerly."
+        )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     return backprop.symbolic(
         _listed(ys),
@@ -54,11 +64,18 @@ def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessia
         if slope is None:
             raise ValueError("hessians: ys do not depend on one of xs.")
         slope = convert_to_tensor(slope)
-        rows = [gradients(slope, x, unit, unconnected_gradients="zero")[0]
-                for unit in backprop.unit_tensors(slope)]
+        rows = [
+            gradients(slope, x, unit, unconnected_gradients="zero")[0]
+            for unit in backprop.unit_tensors(slope)
+        ]
         shape = call("Shape", slope)
-        results.append(call("Reshape", call("Pack", [convert_to_tensor(r) for r in rows], axis=0),
-                            call("ConcatV2", [shape, shape], 0)))
+        results.append(
+            call(
+                "Reshape",
+                call("Pack", [convert_to_tensor(r) for r in rows], axis=0),
+                call("ConcatV2", [shape, shape], 0),
+            )
+        )
     return results
 
 

@@ -48,8 +48,10 @@ class Plan:
             (op.without_memory() if isinstance(op, GradientCall) else op, attrs, refs, outs)
             for (op, attrs), (_, _, refs, outs, _) in zip(segment.ops, segment.steps, strict=True)
         ]
-        self._leaves = [(n, t.dtype, t._dims, t if t.dtype.name == "resource" else None)
-                        for n, t in segment.leaves]
+        self._leaves = [
+            (n, t.dtype, t._dims, t if t.dtype.name == "resource" else None)
+            for n, t in segment.leaves
+        ]
         self._ys = [(n, t.dtype, t._dims) for n, t in segment.ys]
         self._xs = list(segment.xs)
         self._weighted = weighted
@@ -62,9 +64,14 @@ class Plan:
         values = {n: leaf for (n, _, _, _), leaf in zip(self._leaves, leaves, strict=True)}
         nested = []
         for op, attrs, refs, outs in self._steps:
-            inputs = [ref.add() if isinstance(ref, Literal)
-                      else [values[r] for r in ref] if isinstance(ref, tuple) else values[ref]
-                      for ref in refs]
+            inputs = [
+                ref.add()
+                if isinstance(ref, Literal)
+                else [values[r] for r in ref]
+                if isinstance(ref, tuple)
+                else values[ref]
+                for ref in refs
+            ]
             if isinstance(op, str):
                 results = _gyre.execute(op, inputs, attrs)
             elif isinstance(op, GradientCall):
@@ -76,10 +83,12 @@ class Plan:
                 values.setdefault(number, result)
         ys = [values[n] for n, _, _ in self._ys]
         xs = [values[n] for n in self._xs]
-        found = _gyre.gradients(ys, xs, dys if self._weighted else None, unconnected="none",
-                                sparse=True)
-        self._forms = ["none" if g is None else "slices" if isinstance(g, tuple) else "tensor"
-                       for g in found]
+        found = _gyre.gradients(
+            ys, xs, dys if self._weighted else None, unconnected="none", sparse=True
+        )
+        self._forms = [
+            "none" if g is None else "slices" if isinstance(g, tuple) else "tensor" for g in found
+        ]
         flat = [t for g in found if g is not None for t in (g if isinstance(g, tuple) else (g,))]
         return flat, [values[n] for n in self._fed] + nested
 
@@ -95,21 +104,32 @@ class Plan:
         """The gradients, flat."""
         if self._executable is None:
             self._prepare()
-        fed = [leaf for leaf, (_, _, _, handle) in zip(leaves, self._leaves, strict=True)
-               if handle is None]
+        fed = [
+            leaf
+            for leaf, (_, _, _, handle) in zip(leaves, self._leaves, strict=True)
+            if handle is None
+        ]
         values = [*fed, *dys, *known, *self._captured]
         return self._executable([values[i] for i in self._order])
 
     def _prepare(self) -> None:
         graph = _gyre.Graph("gradient")
         with graph:
-            leaves = [graph.placeholder(dtype, dims) if handle is None else _gyre.convert(handle)
-                      for _, dtype, dims, handle in self._leaves]
-            dys = [graph.placeholder(dtype, dims) for _, dtype, dims in self._ys] \
-                if self._weighted else []
+            leaves = [
+                graph.placeholder(dtype, dims) if handle is None else _gyre.convert(handle)
+                for _, dtype, dims, handle in self._leaves
+            ]
+            dys = (
+                [graph.placeholder(dtype, dims) for _, dtype, dims in self._ys]
+                if self._weighted
+                else []
+            )
             results, known = self.build(leaves, dys)
-        fed = [leaf for leaf, (_, _, _, handle) in zip(leaves, self._leaves, strict=True)
-               if handle is None]
+        fed = [
+            leaf
+            for leaf, (_, _, _, handle) in zip(leaves, self._leaves, strict=True)
+            if handle is None
+        ]
         captures = list(graph.captures)
         self._captured = [outer for outer, _ in captures]
         feeds = [*fed, *dys, *known, *(inner for _, inner in captures)]
@@ -128,7 +148,7 @@ class Plan:
                 items.append(flat[at])
                 at += 1
             else:
-                items.append(slices(*flat[at:at + 3]))
+                items.append(slices(*flat[at : at + 3]))
                 at += 3
         return items
 

@@ -133,8 +133,10 @@ class GradientTape:
                 )
             for part in parts:
                 if not (part.dtype.is_floating or part.dtype.is_complex):
-                    raise ValueError(f"A tape watches floating and complex tensors; this one is of "
-                                     f"dtype {part.dtype.name}.")
+                    raise ValueError(
+                        f"A tape watches floating and complex tensors; this one is of "
+                        f"dtype {part.dtype.name}."
+                    )
                 self._recorder.watch(part)
 
     def watched_variables(self) -> tuple:
@@ -163,8 +165,13 @@ class GradientTape:
         if recording:
             self._start()
 
-    def gradient(self, target, sources, output_gradients=None,
-                 unconnected_gradients=UnconnectedGradients.NONE):
+    def gradient(
+        self,
+        target,
+        sources,
+        output_gradients=None,
+        unconnected_gradients=UnconnectedGradients.NONE,
+    ):
         """The gradient of the sum of all elements of `target` by each source.
 
         target: a tensor or a structure of them. sources: a tensor, a variable, or a structure; the
@@ -182,14 +189,16 @@ class GradientTape:
             dys = [output_gradients]
         results = self._gradients(ys, xs, dys)
         if unconnected is UnconnectedGradients.ZERO:
-            results = [backprop.zeros_of(x) if g is None else g
-                       for x, g in zip(xs, results, strict=True)]
+            results = [
+                backprop.zeros_of(x) if g is None else g for x, g in zip(xs, results, strict=True)
+            ]
         return packed(sources, results)
 
     def _use(self) -> None:
         if self._used and not self._persistent:
-            raise RuntimeError("A tape that is not persistent gives gradients once; make it with "
-                               "persistent=True.")
+            raise RuntimeError(
+                "A tape that is not persistent gives gradients once; make it with persistent=True."
+            )
         if self._recording and not self._persistent:
             self._stop()
         self._used = True
@@ -201,8 +210,14 @@ class GradientTape:
             return backprop.symbolic(ys, xs, dys)
         return backprop.eager(self._recorder, ys, xs, dys)
 
-    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE,
-                 parallel_iterations=None, experimental_use_pfor=True):
+    def jacobian(
+        self,
+        target,
+        sources,
+        unconnected_gradients=UnconnectedGradients.NONE,
+        parallel_iterations=None,
+        experimental_use_pfor=True,
+    ):
         """The derivatives of all elements of a tensor by all elements of each source: of shape
         target.shape + source.shape. Computed backwards once per element of the target, whose
         number must be known in a graph (ValueError)."""
@@ -238,8 +253,14 @@ class GradientTape:
             if paused:
                 self._stop()
 
-    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE,
-                       parallel_iterations=None, experimental_use_pfor=True):
+    def batch_jacobian(
+        self,
+        target,
+        source,
+        unconnected_gradients=UnconnectedGradients.NONE,
+        parallel_iterations=None,
+        experimental_use_pfor=True,
+    ):
         """As jacobian, where row b of the target depends on row b of the source only: of shape
         [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row.
         ValueError if shapes don't begin with the same batch, or the size of a row is not known."""
@@ -329,9 +350,11 @@ class ForwardAccumulator:
             pairs = [(g, v) for g, v in zip(slopes, self._tangents, strict=True) if g is not None]
             if not pairs:
                 return None
-            return outer.gradient([convert_to_tensor(g) for g, _ in pairs], weight,
-                                  [v if is_value(v) else convert_to_tensor(v, g.dtype)
-                                   for g, v in pairs])
+            return outer.gradient(
+                [convert_to_tensor(g) for g, _ in pairs],
+                weight,
+                [v if is_value(v) else convert_to_tensor(v, g.dtype) for g, v in pairs],
+            )
         finally:
             if recording:
                 self._tape._start()

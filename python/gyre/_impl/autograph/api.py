@@ -38,8 +38,10 @@ def convert(recursive=True, optional_features=None, user_requested=True, convers
         @functools.wraps(fn)
         def call(*args, **kwargs):
             return calls.converted_call(fn, args, kwargs)
+
         call.autograph_info__ = {}
         return call
+
     return decorate
 
 
@@ -51,5 +53,6 @@ def do_not_convert(func=None):
     @functools.wraps(func)
     def call(*args, **kwargs):
         return func(*args, **kwargs)
+
     call.autograph_info__ = {}
     return call

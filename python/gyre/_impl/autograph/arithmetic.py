@@ -7,20 +7,37 @@ from gyre._impl.autograph.truth import not_
 
 _SEQUENCES = (list, tuple, str, bytes)
 _ARITHMETIC = {
-    "+": ("add", operator.add), "-": ("sub", operator.sub), "*": ("mul", operator.mul),
-    "/": ("truediv", operator.truediv), "//": ("floordiv", operator.floordiv), "%": ("mod", operator.mod),
-    "**": ("pow", operator.pow), "@": ("matmul", operator.matmul), "&": ("and", operator.and_),
-    "|": ("or", operator.or_), "^": ("xor", operator.xor), "<<": ("lshift", operator.lshift),
+    "+": ("add", operator.add),
+    "-": ("sub", operator.sub),
+    "*": ("mul", operator.mul),
+    "/": ("truediv", operator.truediv),
+    "//": ("floordiv", operator.floordiv),
+    "%": ("mod", operator.mod),
+    "**": ("pow", operator.pow),
+    "@": ("matmul", operator.matmul),
+    "&": ("and", operator.and_),
+    "|": ("or", operator.or_),
+    "^": ("xor", operator.xor),
+    "<<": ("lshift", operator.lshift),
     ">>": ("rshift", operator.rshift),
 }
 _COMPARISONS = {
-    "<": ("__lt__", "__gt__", operator.lt), "<=": ("__le__", "__ge__", operator.le),
-    ">": ("__gt__", "__lt__", operator.gt), ">=": ("__ge__", "__le__", operator.ge),
-    "==": ("__eq__", "__eq__", operator.eq), "!=": ("__ne__", "__ne__", operator.ne),
+    "<": ("__lt__", "__gt__", operator.lt),
+    "<=": ("__le__", "__ge__", operator.le),
+    ">": ("__gt__", "__lt__", operator.gt),
+    ">=": ("__ge__", "__le__", operator.ge),
+    "==": ("__eq__", "__eq__", operator.eq),
+    "!=": ("__ne__", "__ne__", operator.ne),
 }
-_UNARY = {"-": ("__neg__", operator.neg), "+": ("__pos__", operator.pos), "~": ("__invert__", operator.invert)}
-_IN_PLACE = {sign: (f"__i{name}__", getattr(operator, f"i{plain.__name__.strip('_')}"))
-             for sign, (name, plain) in _ARITHMETIC.items()}
+_UNARY = {
+    "-": ("__neg__", operator.neg),
+    "+": ("__pos__", operator.pos),
+    "~": ("__invert__", operator.invert),
+}
+_IN_PLACE = {
+    sign: (f"__i{name}__", getattr(operator, f"i{plain.__name__.strip('_')}"))
+    for sign, (name, plain) in _ARITHMETIC.items()
+}
 
 
 def _are_plain(a, b):
@@ -38,13 +55,16 @@ def binary(sign, a, b):
     sides = [(a, f"__{name}__", left, b)]
     if type(a) is not type(b):
         first = found_in(type(b), f"__r{name}__") is not found_in(type(a), f"__r{name}__") and (
-            issubclass(type(b), type(a)) or isinstance(a, _SEQUENCES))
+            issubclass(type(b), type(a)) or isinstance(a, _SEQUENCES)
+        )
         sides.insert(0 if first else 1, (b, f"__r{name}__", right, a))
     for side in sides:
         result = _asked(*side)
         if result is not NotImplemented:
             return result
-    raise TypeError(f"unsupported operand type(s) for {sign}: {type(a).__name__!r} and {type(b).__name__!r}")
+    raise TypeError(
+        f"unsupported operand type(s) for {sign}: {type(a).__name__!r} and {type(b).__name__!r}"
+    )
 
 
 def _asked(obj, name, users, other):
@@ -83,8 +103,12 @@ def compare(sign, a, b):
     if _are_plain(a, b):
         return plain(a, b)
     left, right = method(type(a), name), method(type(b), reflected)
-    if sign == "!=" and left is None and right is None and (
-            _negates_equality(type(a)) or _negates_equality(type(b))):
+    if (
+        sign == "!="
+        and left is None
+        and right is None
+        and (_negates_equality(type(a)) or _negates_equality(type(b)))
+    ):
         return not_(compare("==", a, b))
     if left is None and right is None:
         return plain(a, b)
@@ -97,8 +121,9 @@ def compare(sign, a, b):
             return result
     if sign in ("==", "!="):
         return (a is b) == (sign == "==")
-    raise TypeError(f"{sign!r} not supported between instances of {type(a).__name__!r} and "
-                    f"{type(b).__name__!r}")
+    raise TypeError(
+        f"{sign!r} not supported between instances of {type(a).__name__!r} and {type(b).__name__!r}"
+    )
 
 
 def _negates_equality(kind):

@@ -117,11 +117,12 @@ def _cast(dtype, plain):
         if len(args) == 1 and not kwargs:
             users = objects.method(type(args[0]), f"__{plain.__name__}__")
             if users is not None:
-                args = objects.call(users, args[0]),
+                args = (objects.call(users, args[0]),)
             value = condition(args[0])
             if is_symbolic(value):
                 return _gyre.execute("Cast", [value], {"DstT": _gyre.as_dtype(dtype)})[0]
         return plain(*args, **kwargs)
+
     return convert
 
 
@@ -138,14 +139,19 @@ def _extreme(op, reduce_op, place_op, plain):
     def choose(*args, key=None, **kwargs):
         values = args
         if len(args) == 1:
-            values = args[0] if is_symbolic(args[0]) and key is None else (
-                list(rows.items_of_python(objects.iterable(args[0]))))
+            values = (
+                args[0]
+                if is_symbolic(args[0]) and key is None
+                else (list(rows.items_of_python(objects.iterable(args[0]))))
+            )
             args = [values]
         if key is not None and len(values) > 0:
             keys = _keys(key, values)
             if any(map(is_symbolic, keys)):
                 stacked = _gyre.execute("Pack", [keys], {"axis": 0})[0]
-                return get_item(list(values), _gyre.execute(place_op, [stacked, _gyre.convert(0)])[0])
+                return get_item(
+                    list(values), _gyre.execute(place_op, [stacked, _gyre.convert(0)])[0]
+                )
         if is_symbolic(values):
             return _reduce(reduce_op, values)
         if kwargs or key is not None or not any(map(is_symbolic, values)):
@@ -154,6 +160,7 @@ def _extreme(op, reduce_op, place_op, plain):
         for value in values[1:]:
             result = _gyre.execute(op, [result, value])[0]
         return result
+
     return choose
 
 
@@ -161,10 +168,14 @@ def sorted_(iterable, *, key=None, reverse=False):
     values = list(rows.items_of_python(objects.iterable(iterable)))
     keys = _keys(key, values)
     if not any(map(is_symbolic, keys)):
-        return [values[k] for k in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
+        return [
+            values[k] for k in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
+        ]
     stacked = _gyre.execute("Pack", [keys], {"axis": 0})[0]
     if stacked._dims != (len(keys),):
-        raise TypeError(f"sorted() at {place()} compares tensors that are no scalars. Sort by a key that is one")
+        raise TypeError(
+            f"sorted() at {place()} compares tensors that are no scalars. Sort by a key that is one"
+        )
     order = argsort(stacked, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
     return [get_item(values, order[k]) for k in range(len(values))]
 
@@ -205,6 +216,7 @@ def _all_or_any(op, plain, join):
         for value in values[1:]:
             result = _gyre.execute(join, [result, value])[0]
         return result
+
     return test
 
 
@@ -224,6 +236,7 @@ def print_(*objects, sep=" ", end="\n", file=None, flush=False):
 
 
 OVERLOADS = {
-    getattr(builtins, name[:-1]): overload for name, overload in list(globals().items())
+    getattr(builtins, name[:-1]): overload
+    for name, overload in list(globals().items())
     if name.endswith("_") and not name.startswith("_") and callable(overload)
 }

@@ -12,13 +12,56 @@ from gyre._impl.tracing import effects
 from gyre._impl.tracing.lines import is_ours
 from gyre._impl.tracing.lists import TracedList
 
-_NOT_CONVERTED = frozenset((
-    "gyre", "numpy", "collections", "copy", "inspect", "re", "pdb", "threading", "functools", "itertools",
-    "contextlib", "dataclasses", "enum", "typing", "abc", "logging", "warnings", "random",
-    "unittest", "pytest", "_pytest", "hypothesis", "torch", "jax", "pandas", "scipy", "matplotlib",
-    "ml_dtypes", "builtins", "operator", "math", "string", "json", "time", "datetime", "os", "sys",
-    "weakref", "types", "ast", "traceback", "io", "pathlib", "argparse", "concurrent", "multiprocessing",
-))
+_NOT_CONVERTED = frozenset(
+    (
+        "gyre",
+        "numpy",
+        "collections",
+        "copy",
+        "inspect",
+        "re",
+        "pdb",
+        "threading",
+        "functools",
+        "itertools",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "typing",
+        "abc",
+        "logging",
+        "warnings",
+        "random",
+        "unittest",
+        "pytest",
+        "_pytest",
+        "hypothesis",
+        "torch",
+        "jax",
+        "pandas",
+        "scipy",
+        "matplotlib",
+        "ml_dtypes",
+        "builtins",
+        "operator",
+        "math",
+        "string",
+        "json",
+        "time",
+        "datetime",
+        "os",
+        "sys",
+        "weakref",
+        "types",
+        "ast",
+        "traceback",
+        "io",
+        "pathlib",
+        "argparse",
+        "concurrent",
+        "multiprocessing",
+    )
+)
 
 
 def converted_call(fn, args, kwargs, scope=None):
@@ -45,7 +88,11 @@ _CONTEXT_CODE = contextlib.contextmanager(lambda: None).__code__  # of what @con
 
 
 def _call_function(fn, args, kwargs):
-    if fn.__code__ is _CONTEXT_CODE and hasattr(fn, "__wrapped__") and not _is_gyres(fn.__wrapped__):
+    if (
+        fn.__code__ is _CONTEXT_CODE
+        and hasattr(fn, "__wrapped__")
+        and not _is_gyres(fn.__wrapped__)
+    ):
         generator = fn.__wrapped__
         return contextlib.contextmanager(convert_or_none(generator) or generator)(*args, **kwargs)
     if _is_gyres(fn):
@@ -71,7 +118,9 @@ def converted_form(fn):
 
 def _is_plain_object(fn):
     kind = type(fn)
-    return kind is functools.partial or isinstance(getattr(kind, "__call__", None), types.FunctionType)
+    return kind is functools.partial or isinstance(
+        getattr(kind, "__call__", None), types.FunctionType
+    )
 
 
 def _call_converted(fn, /, *args, **kwargs):
@@ -113,9 +162,10 @@ def _explaining(function, why):
                 raise TypeError(
                     f"{function.__qualname__} is run as plain Python, since {why}. There the truth of a "
                     f"tensor that is being traced is not known. Write if and while with gyre.cond and "
-                    f"gyre.while_loop, or move them to a function of their own").with_traceback(
-                        error.__traceback__) from None
+                    f"gyre.while_loop, or move them to a function of their own"
+                ).with_traceback(error.__traceback__) from None
             raise
+
     return call
 
 
@@ -148,8 +198,10 @@ def _call_gyre(fn, args, kwargs):
 
 
 def _unstacked(values):
-    raise TypeError("a list that grew in a traced loop can be stacked and concatenated along axis 0 "
-                    "only; stack() it first")
+    raise TypeError(
+        "a list that grew in a traced loop can be stacked and concatenated along axis 0 "
+        "only; stack() it first"
+    )
 
 
 def _call_builtin(fn, args, kwargs, scope):
@@ -206,11 +258,15 @@ def _in_frame(fn, args, scope):
     if fn is locals or fn is vars and not args:
         return {name: value for name, value in frame.f_locals.items() if not name.endswith("scope")}
     if fn in (eval, exec):
-        return fn(args[0], args[1] if len(args) > 1 else frame.f_globals,
-                  args[2] if len(args) > 2 else frame.f_locals)
+        return fn(
+            args[0],
+            args[1] if len(args) > 1 else frame.f_globals,
+            args[2] if len(args) > 2 else frame.f_locals,
+        )
     return fn(*args)
 
 
 # What converted code calls `ag__`.
 OPERATORS = types.SimpleNamespace(
-    converted_call=converted_call, **{name: getattr(operators, name) for name in operators.__all__})
+    converted_call=converted_call, **{name: getattr(operators, name) for name in operators.__all__}
+)

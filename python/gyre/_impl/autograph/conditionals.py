@@ -37,9 +37,19 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         kept[block] = [own.kept_in(value) for own, value in zip(containers, found)]
         return found
 
-    after = merge(cond, lambda: run(body), lambda: run(orelse), symbol_names[:nouts], at,
-                  _branches_of_if, before[:nouts])
-    after = [_same_containers(old, new, *marks) for old, new, *marks in zip(before, after, *kept.values())]
+    after = merge(
+        cond,
+        lambda: run(body),
+        lambda: run(orelse),
+        symbol_names[:nouts],
+        at,
+        _branches_of_if,
+        before[:nouts],
+    )
+    after = [
+        _same_containers(old, new, *marks)
+        for old, new, *marks in zip(before, after, *kept.values())
+    ]
     set_state(tuple(after) + tuple(before[nouts:]))
 
 
@@ -90,14 +100,18 @@ def _first_that_does_not_recurse(before, set_state, *blocks):
 
 
 def _branches_of_if(name, at, then, otherwise, why):
-    return (f"{shown(name)} differs in the branches of the if at {at}: {why}. Where its condition is true "
-            f"it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
-            f"decide with a Python value")
+    return (
+        f"{shown(name)} differs in the branches of the if at {at}: {why}. Where its condition is true "
+        f"it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
+        f"decide with a Python value"
+    )
 
 
 def _results_of_expression(name, at, then, otherwise, why):
-    return (f"the two values of {name} at {at} differ: {why}. Where the condition is true it is "
-            f"{then.describe()}, else {otherwise.describe()}")
+    return (
+        f"the two values of {name} at {at} differ: {why}. Where the condition is true it is "
+        f"{then.describe()}, else {otherwise.describe()}"
+    )
 
 
 def if_exp(cond, if_true, if_false, expr_repr):
@@ -110,8 +124,14 @@ def if_exp(cond, if_true, if_false, expr_repr):
             return if_true()
         except Recursion:
             return if_false()
-    return merge(cond, lambda: [if_true()], lambda: [if_false()],
-                 [f"the conditional expression on {expr_repr}"], place(), _results_of_expression)[0]
+    return merge(
+        cond,
+        lambda: [if_true()],
+        lambda: [if_false()],
+        [f"the conditional expression on {expr_repr}"],
+        place(),
+        _results_of_expression,
+    )[0]
 
 
 def _boolean(value):
@@ -130,7 +150,13 @@ def and_(left, *others):
         return and_(others[0](), *others[1:]) if test else left
     if state.probing:
         return left
-    return _choose(test, left, "and", lambda kind: kind(and_(others[0](), *others[1:])), lambda kind: kind(left))
+    return _choose(
+        test,
+        left,
+        "and",
+        lambda kind: kind(and_(others[0](), *others[1:])),
+        lambda kind: kind(left),
+    )
 
 
 def or_(left, *others):
@@ -143,14 +169,23 @@ def or_(left, *others):
         return left if test else or_(others[0](), *others[1:])
     if state.probing:
         return left
-    return _choose(test, left, "or", lambda kind: kind(left), lambda kind: kind(or_(others[0](), *others[1:])))
+    return _choose(
+        test, left, "or", lambda kind: kind(left), lambda kind: kind(or_(others[0](), *others[1:]))
+    )
 
 
 def _choose(test, left, word, if_true, if_false):
     """One of two operands, by the truth of the first: bools where that is one, else as they are."""
     kind = _boolean if test is left else condition
-    return merge(test, lambda: [if_true(kind)], lambda: [if_false(kind)], [word], place(),
-                 _results_of_expression, name=word)[0]
+    return merge(
+        test,
+        lambda: [if_true(kind)],
+        lambda: [if_false(kind)],
+        [word],
+        place(),
+        _results_of_expression,
+        name=word,
+    )[0]
 
 
 def compare(sign, a, b):

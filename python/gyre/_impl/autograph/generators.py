@@ -12,5 +12,6 @@ def generator_test(value, name):
         raise TypeError(
             f"the generator {name} decides at {place()} by a tensor that is being traced: generators are "
             f"run by Python, while tracing, when its value is not known. Make {name} a function that "
-            f"returns a list, or choose between values with gyre.where")
+            f"returns a list, or choose between values with gyre.where"
+        )
     return value

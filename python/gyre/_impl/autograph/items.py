@@ -26,6 +26,7 @@ slice_ = slice
 
 # ---- Reading
 
+
 def get_item(target, key):
     """`target[key]`"""
     users = objects.method(type(target), "__getitem__")
@@ -63,7 +64,8 @@ def _common(values, how):
             raise TypeError(
                 f"an item of a {type(values).__name__} is {how} at {place()}, at an index that only a run "
                 f"tells: then all items must be alike, and {why}: one is {first.describe()}, another "
-                f"{other.describe()}. Make them alike, or decide with gyre.switch_case") from None
+                f"{other.describe()}. Make them alike, or decide with gyre.switch_case"
+            ) from None
     return common
 
 
@@ -72,11 +74,13 @@ def _check_shapes(a, b):
         if x.dims is None or y.dims is None:
             continue
         if len(x.dims) != len(y.dims) or any(
-                m != n and None not in (m, n) for m, n in zip(x.dims, y.dims)):
+            m != n and None not in (m, n) for m, n in zip(x.dims, y.dims)
+        ):
             raise Refusal("their shapes differ")
 
 
 # ---- Writing
+
 
 def set_item(target, keys, kinds, value, written, unused=False):
     """`target[…] = value` as a statement: what its name is then. written: the place, as it is; unused: whether
@@ -85,7 +89,8 @@ def set_item(target, keys, kinds, value, written, unused=False):
         name = written.partition("[")[0]
         raise TypeError(
             f"{written} at {place()} has no effect: a tensor does not change, so that the name {name!r} alone "
-            f"gets another one, which nothing reads afterwards. Return {name} from the function")
+            f"gets another one, which nothing reads afterwards. Return {name} from the function"
+        )
     if kinds[0] == ".":
         old = None if len(keys) == 1 else objects.get_attr(target, keys[0])
         new = value if len(keys) == 1 else set_item(old, keys[1:], kinds[1:], value, written)
@@ -101,7 +106,8 @@ def set_item(target, keys, kinds, value, written, unused=False):
     elif is_symbolic(key) and isinstance(target, (dict, tuple)):
         raise TypeError(
             f"{written} at {place()} is assigned at a traced key: the keys of a {type(target).__name__} "
-            f"are Python's, and known while tracing. Use a list or a tensor, and a number as the index")
+            f"are Python's, and known while tracing. Use a list or a tensor, and a number as the index"
+        )
     elif len(keys) == 1:
         effects.check_item(target, value, written)
         _put(target, "[", keys[0], value)
@@ -121,7 +127,8 @@ def set_item_of_outside(target, keys, kinds, value, written):
     if set_item(target, keys, kinds, value, written) is not target:
         raise TypeError(
             f"{written} at {place()} would make a new tensor of one that a scope around the function owns: "
-            f"tensors do not change. Pass the tensor in and return it, or make it a gyre.Variable")
+            f"tensors do not change. Pass the tensor in and return it, or make it a gyre.Variable"
+        )
 
 
 def _tensor_with(tensor, keys, kinds, value, written):
@@ -129,7 +136,9 @@ def _tensor_with(tensor, keys, kinds, value, written):
     if len(keys) == 1:
         return _updated(tensor, keys[0], value)
     if "." in kinds:
-        raise TypeError(f"{written} at {place()} is an attribute of a tensor's item, and cannot be assigned")
+        raise TypeError(
+            f"{written} at {place()} is an attribute of a tensor's item, and cannot be assigned"
+        )
     if all(map(_is_index, keys)):
         return _updated(tensor, tuple(keys), value)
     return _updated(tensor, keys[0], set_item(tensor[keys[0]], keys[1:], kinds[1:], value, written))
@@ -148,11 +157,12 @@ def _updated(tensor, key, value):
     dims = tensor._dims
     if dims is not None and len(keys) <= len(dims) and all(map(_is_index, keys)):
         where = [_position(condition(k), _extent(tensor, axis)) for axis, k in enumerate(keys)]
-        return _scattered(tensor, _stacked(where), value, list(dims[len(keys):]))
+        return _scattered(tensor, _stacked(where), value, list(dims[len(keys) :]))
     shape = _gyre.execute("Shape", [tensor])[0]
     size = _gyre.execute("Size", [tensor])[0]
-    places = _gyre.execute("Reshape", [
-        _gyre.execute("Range", [_gyre.convert(0), size, _gyre.convert(1)])[0], shape])[0][key]
+    places = _gyre.execute(
+        "Reshape", [_gyre.execute("Range", [_gyre.convert(0), size, _gyre.convert(1)])[0], shape]
+    )[0][key]
     flat = _gyre.execute("Reshape", [tensor, _gyre.convert([-1])])[0]
     where = _gyre.execute("ExpandDims", [places, _gyre.convert(-1)])[0]
     made = _scattered(flat, where, value, places._dims)
@@ -181,8 +191,13 @@ def _scattered(tensor, where, value, dims):
     value = _as_dtype_of(tensor, value)
     if dims is None or None in dims:
         where_shape = _gyre.execute("Shape", [where])[0]
-        shape = _gyre.execute("ConcatV2", [
-            [where_shape[:-1], _gyre.execute("Shape", [tensor])[0][where._dims[-1]:]], _gyre.convert(0)])[0]
+        shape = _gyre.execute(
+            "ConcatV2",
+            [
+                [where_shape[:-1], _gyre.execute("Shape", [tensor])[0][where._dims[-1] :]],
+                _gyre.convert(0),
+            ],
+        )[0]
     else:
         shape = _gyre.convert(list(dims), _gyre.as_dtype("int32"))
     if dims is None or value._dims is None or None in dims or list(value._dims) != list(dims):
@@ -197,7 +212,8 @@ def _as_dtype_of(tensor, value):
     if value.dtype != tensor.dtype:
         raise TypeError(
             f"an item of {with_article(tensor.dtype)} tensor is assigned {with_article(value.dtype)} tensor at {place()}. "
-            f"Cast it, with gyre.cast")
+            f"Cast it, with gyre.cast"
+        )
     return value
 
 
@@ -207,8 +223,10 @@ def _set_where(target, keys, kinds, value, written, chosen):
     key = condition(keys[0])
     if kinds[0] == "[" and is_symbolic(key):
         if type(target) is not list:
-            raise TypeError(f"{written} at {place()} is assigned at a traced key of a "
-                            f"{type(target).__name__}: only lists and tensors can be")
+            raise TypeError(
+                f"{written} at {place()} is assigned at a traced key of a "
+                f"{type(target).__name__}: only lists and tensors can be"
+            )
         if not target:
             raise IndexError(f"{written} at {place()} is assigned, but the list has no items")
         at = _position(key, len(target))
@@ -221,8 +239,10 @@ def _set_where(target, keys, kinds, value, written, chosen):
             _set_where(old, keys[1:], kinds[1:], value, written, here)
             continue
         if len(keys) > 1 and not isinstance(old, _Tensor):
-            raise TypeError(f"{written} at {place()} is assigned at a traced index: there {written} would "
-                            f"be an item of a {type(old).__name__}. Use lists or tensors")
+            raise TypeError(
+                f"{written} at {place()} is assigned at a traced index: there {written} would "
+                f"be an item of a {type(old).__name__}. Use lists or tensors"
+            )
         new = value if len(keys) == 1 else set_item(old, keys[1:], kinds[1:], value, written)
         common = _common([old, new], "assigned")
         effects.check_item(target, new, written)
@@ -253,13 +273,16 @@ def _and(a, b):
 
 
 def _select(common, chosen, new, old):
-    parts = [_gyre.execute("SelectV2", [chosen, x, y])[0]
-             for x, y in zip(common.emit(Taken(new)), common.emit(Taken(old)))]
+    parts = [
+        _gyre.execute("SelectV2", [chosen, x, y])[0]
+        for x, y in zip(common.emit(Taken(new)), common.emit(Taken(old)))
+    ]
     return common.pack(iter(parts))[0]
 
 
 # ---- Items as state of blocks: where a tensor or a list of the graph holds an item, or where the index is
 # traced, what holds it is part of the state as a whole.
+
 
 def _is_whole(root, firsts):
     """Whether all that a name holds is part of the state. firsts: gives the indices below the name at which
@@ -286,8 +309,11 @@ def whole_or(root, changed, resized):
 
 
 def _stops(holder, kind, key):
-    return kind == "[" and (isinstance(holder, (_Tensor, TracedList))
-                            or type(holder) is list and is_symbolic(condition(key)))
+    return kind == "[" and (
+        isinstance(holder, (_Tensor, TracedList))
+        or type(holder) is list
+        and is_symbolic(condition(key))
+    )
 
 
 def _reach(root, keys, kinds):
@@ -335,8 +361,9 @@ def set_item_of_state(place_of, kinds, inside, above, firsts, value):
         return
     holder, depth = root, 0
     last = len(keys) - 1
-    while depth < last and not _stops(inner := _next(holder, kinds[depth], keys[depth]), kinds[depth + 1],
-                                      keys[depth + 1]):
+    while depth < last and not _stops(
+        inner := _next(holder, kinds[depth], keys[depth]), kinds[depth + 1], keys[depth + 1]
+    ):
         holder, depth = inner, depth + 1
     if inside and value is None:
         return
@@ -344,6 +371,12 @@ def set_item_of_state(place_of, kinds, inside, above, firsts, value):
 
 
 __all__ = [
-    "get_item", "item_of_state", "set_item", "set_item_of_outside", "set_item_of_state",
-    "slice_", "whole", "whole_or",
+    "get_item",
+    "item_of_state",
+    "set_item",
+    "set_item_of_outside",
+    "set_item_of_state",
+    "slice_",
+    "whole",
+    "whole_or",
 ]

@@ -47,11 +47,17 @@ class _Unrolled:
             warnings.warn(
                 f"the loop at {self.at} runs over Python values and has made {_MANY} iterations while tracing: "
                 f"each of them adds its body to the graph. Make its test or its range a tensor "
-                f"(gyre.constant, gyre.range) to trace it once", stacklevel=stack_level())
+                f"(gyre.constant, gyre.range) to trace it once",
+                stacklevel=stack_level(),
+            )
 
     def __exit__(self, kind, error, trace):
-        if (isinstance(error, GraphSizeError) and error.loop is None and self.graph is not None
-                and 2 * (self.graph.size - self.size) > _gyre.graph_size_limit()):
+        if (
+            isinstance(error, GraphSizeError)
+            and error.loop is None
+            and self.graph is not None
+            and 2 * (self.graph.size - self.size) > _gyre.graph_size_limit()
+        ):
             raise error.in_loop(f"{self.kind} loop at {self.at}").with_traceback(trace) from None
 
 
@@ -91,7 +97,9 @@ class _Loop:
                 values.append(before)
                 continue
             value, flag = chosen.pack(tensors)
-            values.append(value if flag is None else PartlyDefined(value, flag, name, self.at, True))
+            values.append(
+                value if flag is None else PartlyDefined(value, flag, name, self.at, True)
+            )
         self.given = tuple(values)
         for i, (value, before) in enumerate(zip(values, self.before) if self.tracing else ()):
             own(value, functools.partial(self._make_list_of_graph, i), before)
@@ -103,8 +111,10 @@ class _Loop:
         values = self.get_state()
         # What the body leaves alone is after the loop what it was before: a number stays one of Python's, so
         # that Python can decide by it, also if a loop around has made a tensor of it.
-        self.kept = [value is given and isinstance(value, _gyre.Tensor)
-                     for value, given in zip(values, self.given)]
+        self.kept = [
+            value is given and isinstance(value, _gyre.Tensor)
+            for value, given in zip(values, self.given)
+        ]
         for i, value in enumerate(values):
             taken = Taken(value)
             try:
@@ -131,7 +141,8 @@ class _Loop:
         raise TypeError(
             f"{shown(self.names[i])} does not stay the same kind of value in the {self.kind} loop at "
             f"{self.at}: {why}. Before the loop it is {self.taken[i].describe()}, after one iteration it is "
-            f"{after.describe()}. Give it its final kind before the loop") from None
+            f"{after.describe()}. Give it its final kind before the loop"
+        ) from None
 
     # ---- Tracing
 
@@ -146,8 +157,14 @@ class _Loop:
             if not chosen.undefined and chosen.template is not None and not is_undefined(value):
                 chosen.template = layouts.with_element_shapes(chosen.template, Taken(value).value)
         self.enter(results)
-        self.set_state(tuple(before if kept else settled(name, value) for name, before, value, kept in zip(
-            self.names, self.before, self.get_state(), self.kept)))
+        self.set_state(
+            tuple(
+                before if kept else settled(name, value)
+                for name, before, value, kept in zip(
+                    self.names, self.before, self.get_state(), self.kept
+                )
+            )
+        )
 
     def _attempt(self, build, blocks):
         """The results, or None where another layout has to be tried."""
@@ -206,8 +223,11 @@ class _Loop:
     def _guess_dtypes(self):
         """Whether Python numbers of the state become tensors of another dtype, as
         `s = 0` in `s = s + x`. Tries the body with the Python numbers themselves."""
-        scalars = [i for i, taken in enumerate(self.taken) if len(taken.leaves) == 1
-                   and taken.leaves[0].scalar and i not in self.joined]
+        scalars = [
+            i
+            for i, taken in enumerate(self.taken)
+            if len(taken.leaves) == 1 and taken.leaves[0].scalar and i not in self.joined
+        ]
         if self.guessed or not scalars or self.rerun is None:
             return False
         self.guessed = True
@@ -230,8 +250,11 @@ class _Loop:
             self.set_state(fresh(self.before))
         for i in scalars:
             after = found[i]
-            if (len(after.leaves) == 1 and after.leaves[0].dtype is not None
-                    and after.leaves[0].dtype != self.layouts[i].leaves[0].dtype):
+            if (
+                len(after.leaves) == 1
+                and after.leaves[0].dtype is not None
+                and after.leaves[0].dtype != self.layouts[i].leaves[0].dtype
+            ):
                 try:
                     self.layouts[i] = layouts.join(self.taken[i], after)
                 except Refusal:
@@ -243,7 +266,9 @@ class _Loop:
     rerun = None
 
     def paths(self):
-        return [name for name, chosen in zip(self.names, self.layouts) for _ in range(chosen.count())]
+        return [
+            name for name, chosen in zip(self.names, self.layouts) for _ in range(chosen.count())
+        ]
 
     def dims(self):
         """Shapes that the user says hold in all iterations; None if there are none."""
@@ -251,7 +276,9 @@ class _Loop:
             return None
         stated = []
         for value, shape in self.invariants:
-            stated.extend((leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True))
+            stated.extend(
+                (leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True)
+            )
         dims = []
         for chosen, taken in zip(self.layouts, self.taken):
             for leaf in taken.leaves[:]:
@@ -283,6 +310,7 @@ def _scalar(value):
 
 
 # ---- while
+
 
 def while_stmt(test, body, get_state, set_state, symbol_names, opts):
     """A while statement."""
@@ -316,8 +344,13 @@ def while_stmt(test, body, get_state, set_state, symbol_names, opts):
         loop.watch.check(symbol_names)
         return loop.leave()
 
-    loop.trace(lambda initial, paths, dims: _gyre.trace_while(
-        holds, step, initial, paths, name="while", invariants=dims, **loop.options), body, test)
+    loop.trace(
+        lambda initial, paths, dims: _gyre.trace_while(
+            holds, step, initial, paths, name="while", invariants=dims, **loop.options
+        ),
+        body,
+        test,
+    )
 
 
 def _run_once(body, get_state, set_state):
@@ -331,6 +364,7 @@ def _run_once(body, get_state, set_state):
 
 
 # ---- for
+
 
 def for_stmt(iterable, extra_test, body, get_state, set_state, symbol_names, opts):
     """A for statement. extra_test: whether to go on, where the loop has a break or a return."""
@@ -370,9 +404,19 @@ def _rows(iterable):
 
 def _for_rows(rows, step, loop):
     if type(rows) is Rows:
-        return lambda initial, paths, dims: _gyre.trace_fold(
-            lambda values, row: step(row[0], values), [rows.tensor], initial, paths, keep=False, name="for",
-            **loop.options) if initial else _for_indices(rows, step, loop)(initial, paths, dims)
+        return lambda initial, paths, dims: (
+            _gyre.trace_fold(
+                lambda values, row: step(row[0], values),
+                [rows.tensor],
+                initial,
+                paths,
+                keep=False,
+                name="for",
+                **loop.options,
+            )
+            if initial
+            else _for_indices(rows, step, loop)(initial, paths, dims)
+        )
     return _for_indices(rows, step, loop)
 
 
@@ -380,11 +424,29 @@ def _for_indices(rows, step, loop):
     def build(initial, paths, dims):
         if isinstance(rows, SymbolicRange):
             start, limit, stride = rows.bounds()
-            return _gyre.trace_range(start, limit, stride, step, initial, paths, name="for",
-                                     invariants=dims, **loop.options)
+            return _gyre.trace_range(
+                start,
+                limit,
+                stride,
+                step,
+                initial,
+                paths,
+                name="for",
+                invariants=dims,
+                **loop.options,
+            )
         return _gyre.trace_range(
-            0, rows.length(), 1, lambda i, tensors: step(rows.at(i), tensors), initial, paths, name="for",
-            invariants=dims, **loop.options)
+            0,
+            rows.length(),
+            1,
+            lambda i, tensors: step(rows.at(i), tensors),
+            initial,
+            paths,
+            name="for",
+            invariants=dims,
+            **loop.options,
+        )
+
     return build
 
 
@@ -407,8 +469,15 @@ def _for_while(rows, step, loop, extra_test):
             return [tensors[0] + 1, *step(rows.at(tensors[0]), tensors[1:])]
 
         return _gyre.trace_while(
-            holds, advance, [zero, *initial], ["iteration", *paths], name="for",
-            invariants=None if dims is None else [(), *dims], **loop.options)[1:]
+            holds,
+            advance,
+            [zero, *initial],
+            ["iteration", *paths],
+            name="for",
+            invariants=None if dims is None else [(), *dims],
+            **loop.options,
+        )[1:]
+
     return build
 
 
@@ -430,16 +499,22 @@ def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, 
             return tensors[0]
 
         def step(tensors):
-            inside, element = source.pull(tensors[1:source.count])
-            loop.enter(tensors[source.count:])
+            inside, element = source.pull(tensors[1 : source.count])
+            loop.enter(tensors[source.count :])
             body(element)
             loop.watch.check(symbol_names)
             after = loop.leave()
             return [*source.advance(inside, go_on()), *after]
 
         return _gyre.trace_while(
-            holds, step, [*source.begin(go_on()), *initial], [*source.paths, *paths], name="for",
-            invariants=None if dims is None else [*source.dims, *dims], **loop.options)[source.count:]
+            holds,
+            step,
+            [*source.begin(go_on()), *initial],
+            [*source.paths, *paths],
+            name="for",
+            invariants=None if dims is None else [*source.dims, *dims],
+            **loop.options,
+        )[source.count :]
 
     loop.trace(build, body, *([extra_test] if extra_test else []))
 
@@ -450,10 +525,19 @@ def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
         go_on = True if extra_test is None else truth(extra_test())
         for target in iterable:
             if is_symbolic(go_on):
+
                 def block(target=target):
                     body(target)
-                conditionals.if_stmt(go_on, block, lambda: None, get_state, set_state, symbol_names,
-                                     len(symbol_names))
+
+                conditionals.if_stmt(
+                    go_on,
+                    block,
+                    lambda: None,
+                    get_state,
+                    set_state,
+                    symbol_names,
+                    len(symbol_names),
+                )
             elif go_on:
                 body(target)
             else:
@@ -461,5 +545,3 @@ def _for_python(iterable, extra_test, body, get_state, set_state, symbol_names):
             unrolled.again()
             if extra_test is not None:
                 go_on = truth(extra_test())
-
-

@@ -25,7 +25,9 @@ def match_argument(value, cls, index):
 
 def match_sequence(value, count, more):
     """Whether `value` is a sequence of so many items, or of more."""
-    if not isinstance(value, collections.abc.Sequence) or isinstance(value, (str, bytes, bytearray)):
+    if not isinstance(value, collections.abc.Sequence) or isinstance(
+        value, (str, bytes, bytearray)
+    ):
         return False
     return len(value) >= count if more else len(value) == count
 

@@ -7,11 +7,27 @@ from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import condition, is_symbolic
 
 _OPS = {
-    math.acos: "Acos", math.asin: "Asin", math.atan: "Atan", math.atan2: "Atan2", math.cos: "Cos",
-    math.cosh: "Cosh", math.erf: "Erf", math.erfc: "Erfc", math.exp: "Exp", math.expm1: "Expm1",
-    math.fabs: "Abs", math.isfinite: "IsFinite", math.isinf: "IsInf", math.isnan: "IsNan",
-    math.log1p: "Log1p", math.pow: "Pow", math.sin: "Sin", math.sinh: "Sinh", math.sqrt: "Sqrt",
-    math.tan: "Tan", math.tanh: "Tanh",
+    math.acos: "Acos",
+    math.asin: "Asin",
+    math.atan: "Atan",
+    math.atan2: "Atan2",
+    math.cos: "Cos",
+    math.cosh: "Cosh",
+    math.erf: "Erf",
+    math.erfc: "Erfc",
+    math.exp: "Exp",
+    math.expm1: "Expm1",
+    math.fabs: "Abs",
+    math.isfinite: "IsFinite",
+    math.isinf: "IsInf",
+    math.isnan: "IsNan",
+    math.log1p: "Log1p",
+    math.pow: "Pow",
+    math.sin: "Sin",
+    math.sinh: "Sinh",
+    math.sqrt: "Sqrt",
+    math.tan: "Tan",
+    math.tanh: "Tanh",
 }
 _ROUNDED = {math.ceil: "Ceil", math.floor: "Floor", math.trunc: None}  # a cast truncates
 
@@ -36,7 +52,8 @@ def call(fn, args, kwargs):
         return _floats(values)[0] * fn(1.0)
     raise TypeError(
         f"math.{fn.__name__} at {place()} is called with a tensor that is being traced, whose value is not known "
-        f"then, and has no counterpart in a graph. Compute it with functions of gyre, or of a Python number")
+        f"then, and has no counterpart in a graph. Compute it with functions of gyre, or of a Python number"
+    )
 
 
 def _run(op, values):
@@ -45,11 +62,20 @@ def _run(op, values):
 
 def _floats(values):
     """As floating tensors of one dtype: that of a floating one among them, else float32."""
-    found = [value.dtype for value in values if isinstance(value, _gyre.Tensor) and value.dtype.is_floating]
+    found = [
+        value.dtype
+        for value in values
+        if isinstance(value, _gyre.Tensor) and value.dtype.is_floating
+    ]
     dtype = found[0] if found else _gyre.as_dtype("float32")
-    return [_gyre.execute("Cast", [value], {"DstT": dtype})[0]
-            if isinstance(value, _gyre.Tensor) and not value.dtype.is_floating
-            else value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, dtype) for value in values]
+    return [
+        _gyre.execute("Cast", [value], {"DstT": dtype})[0]
+        if isinstance(value, _gyre.Tensor) and not value.dtype.is_floating
+        else value
+        if isinstance(value, _gyre.Tensor)
+        else _gyre.convert(value, dtype)
+        for value in values
+    ]
 
 
 def _rounded(fn, values):

@@ -22,21 +22,33 @@ def contains(values, item):
     if isinstance(values, range) and is_symbolic(item):
         return _in_range(values, item)
     if isinstance(values, (list, tuple)) and any(
-            is_symbolic(value) or objects.method(type(value), "__eq__") for value in (item, *values)):
+        is_symbolic(value) or objects.method(type(value), "__eq__") for value in (item, *values)
+    ):
         return _in_sequence(values, item)
     return item in values
 
 
 def _any(tensor):
-    return _gyre.execute("Any", [tensor, _gyre.execute("Range", [
-        _gyre.convert(0), _gyre.execute("Rank", [tensor])[0], _gyre.convert(1)])[0]], {"keep_dims": False})[0]
+    return _gyre.execute(
+        "Any",
+        [
+            tensor,
+            _gyre.execute(
+                "Range", [_gyre.convert(0), _gyre.execute("Rank", [tensor])[0], _gyre.convert(1)]
+            )[0],
+        ],
+        {"keep_dims": False},
+    )[0]
 
 
 def _in_range(values, item):
     low, high = sorted((values.start, values[-1] if values else values.start))
     within = _and(item >= low, item <= high) if values else _gyre.convert(False)
-    return within if abs(values.step) == 1 else _and(
-        within, arithmetic.compare("==", (item - values.start) % values.step, 0))
+    return (
+        within
+        if abs(values.step) == 1
+        else _and(within, arithmetic.compare("==", (item - values.start) % values.step, 0))
+    )
 
 
 def _and(a, b):

@@ -9,7 +9,9 @@ from gyre._impl.tracing.user_code import conversion
 
 _Tensor = _gyre.Tensor
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: of classes that a class statement made
-PLAIN = frozenset((_Tensor, int, float, bool, complex, str, bytes, list, tuple, dict, set, type(None)))
+PLAIN = frozenset(
+    (_Tensor, int, float, bool, complex, str, bytes, list, tuple, dict, set, type(None))
+)
 
 
 def found_in(kind, name):
@@ -25,7 +27,11 @@ def found_in(kind, name):
 def method(kind, name):
     """The user's function that a class has under a special name; None if there is none."""
     found = found_in(kind, name)
-    return found if type(found) is types.FunctionType and not is_ours(found.__code__.co_filename) else None
+    return (
+        found
+        if type(found) is types.FunctionType and not is_ours(found.__code__.co_filename)
+        else None
+    )
 
 
 def call(function, *args):
@@ -34,6 +40,7 @@ def call(function, *args):
 
 
 # ---- Attributes and constructors
+
 
 def get_attr(obj, name):
     """`obj.name`"""
@@ -106,6 +113,7 @@ def truth_asked(value):
 
 # ---- Iteration
 
+
 def iterable(value):
     """`value`, or what runs over it as its user's `__iter__`, `__next__` or `__getitem__` says."""
     kind = type(value)
@@ -142,6 +150,7 @@ def _items(value):
 
 
 # ---- with
+
 
 class _Managed:
     """A context manager whose methods are the user's."""

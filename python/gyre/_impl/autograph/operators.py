@@ -1,7 +1,15 @@
 """What converted code calls `ag__`: one name per construct. (Calls are in calls.py.)"""
 
 from gyre._impl.autograph.arithmetic import augmented, binary, unary
-from gyre._impl.autograph.conditionals import and_, assert_stmt, chain, compare, if_exp, if_stmt, or_
+from gyre._impl.autograph.conditionals import (
+    and_,
+    assert_stmt,
+    chain,
+    compare,
+    if_exp,
+    if_stmt,
+    or_,
+)
 from gyre._impl.autograph.generators import generator_test
 from gyre._impl.autograph.items import (
     get_item,
@@ -39,10 +47,47 @@ def autograph_artifact(fn):
 
 
 __all__ = [
-    "FunctionScope", "Undefined", "UndefinedReturnValue", "and_", "assert_stmt", "augmented",
-    "autograph_artifact", "binary", "caught", "chain", "compare", "for_stmt", "generator_test",
-    "get_attr", "get_item", "if_exp", "if_stmt", "item_of_state", "iterable", "keywords", "ld", "ldu",
-    "list_append", "list_pop", "managed", "match_argument", "match_class", "match_items", "match_mapping",
-    "match_rest", "match_sequence", "not_", "or_", "python_test", "set_attr", "set_item", "set_item_of_outside",
-    "set_item_of_state", "slice_", "unary", "while_stmt", "whole", "whole_or",
+    "FunctionScope",
+    "Undefined",
+    "UndefinedReturnValue",
+    "and_",
+    "assert_stmt",
+    "augmented",
+    "autograph_artifact",
+    "binary",
+    "caught",
+    "chain",
+    "compare",
+    "for_stmt",
+    "generator_test",
+    "get_attr",
+    "get_item",
+    "if_exp",
+    "if_stmt",
+    "item_of_state",
+    "iterable",
+    "keywords",
+    "ld",
+    "ldu",
+    "list_append",
+    "list_pop",
+    "managed",
+    "match_argument",
+    "match_class",
+    "match_items",
+    "match_mapping",
+    "match_rest",
+    "match_sequence",
+    "not_",
+    "or_",
+    "python_test",
+    "set_attr",
+    "set_item",
+    "set_item_of_outside",
+    "set_item_of_state",
+    "slice_",
+    "unary",
+    "while_stmt",
+    "whole",
+    "whole_or",
 ]

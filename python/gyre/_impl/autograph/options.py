@@ -5,8 +5,13 @@ import enum
 NAMES = ("parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants", "memory")
 
 
-def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterations=None,
-                     shape_invariants=None, memory=None):
+def set_loop_options(
+    parallel_iterations=None,
+    swap_memory=None,
+    maximum_iterations=None,
+    shape_invariants=None,
+    memory=None,
+):
     """The first statement of a loop's body; says how the loop is to be traced. Does nothing else.
 
     parallel_iterations: how many iterations may be in flight at once (10).
@@ -32,4 +37,6 @@ class Feature(enum.Enum):
     def all_but(cls, exclude):
         """All features but these."""
         excluded = exclude if isinstance(exclude, (tuple, list, set)) else (exclude,)
-        return tuple(feature for feature in cls if feature not in excluded and feature is not cls.ALL)
+        return tuple(
+            feature for feature in cls if feature not in excluded and feature is not cls.ALL
+        )

@@ -27,8 +27,10 @@ class FunctionScope:
             if not value.run_time or not is_symbolic(did_return):
                 raise TypeError(
                     f"{self.function_name} returns a value on some paths only: the if at {value.place} "
-                    f"decides. Return a value of the same kind on all paths")
-            _gyre.execute("Assert", [did_return, [
-                f"{self.function_name} ended without a return: {place()}"]])
+                    f"decides. Return a value of the same kind on all paths"
+                )
+            _gyre.execute(
+                "Assert", [did_return, [f"{self.function_name} ended without a return: {place()}"]]
+            )
             return value.value
         return value

@@ -36,7 +36,8 @@ def convert(fn, operators):
             found = _known(code)
             if found is None:
                 try:
-                    with _gyre.hold_handlers():  # the library takes TimeoutError for a file that is not there
+                    # the library takes TimeoutError for a file that is not there
+                    with _gyre.hold_handlers():
                         found = _make_factory(fn)
                 except Unconvertible as error:
                     found = error
@@ -69,7 +70,9 @@ def _make_factory(fn):
     code = fn.__code__
     place = (code.co_filename, code.co_firstlineno)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise Unconvertible(f"{fn.__qualname__} is an async function, which cannot be traced", *place)
+        raise Unconvertible(
+            f"{fn.__qualname__} is an async function, which cannot be traced", *place
+        )
     try:
         return pipeline.factory(fn)
     except tree.NotConverted as error:
@@ -78,8 +81,9 @@ def _make_factory(fn):
     except OSError:
         raise Unconvertible(f"the source of {fn.__qualname__} cannot be read", *place) from None
     except SyntaxError as error:
-        raise Unconvertible(f"the source of {fn.__qualname__} cannot be parsed: {error.msg}",
-                            *place) from None
+        raise Unconvertible(
+            f"the source of {fn.__qualname__} cannot be parsed: {error.msg}", *place
+        ) from None
 
 
 def to_code(fn):

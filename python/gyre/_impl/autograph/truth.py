@@ -22,7 +22,8 @@ def python_test(value, what, way_out):
     if is_symbolic(value):
         raise TypeError(
             f"{what} at {place()} decides by a tensor that is being traced: Python runs it while tracing, when "
-            f"the value is not known. {way_out}")
+            f"the value is not known. {way_out}"
+        )
     return value
 
 

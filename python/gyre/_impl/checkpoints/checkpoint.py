@@ -24,8 +24,10 @@ def _named(source) -> dict:
     if isinstance(source, (list, tuple)):
         for value in source:
             if not isinstance(value, Variable):
-                raise TypeError(f"a list of variables holds {_described(value)}; give a dict, which names what is no "
-                                "variable")
+                raise TypeError(
+                    f"a list of variables holds {_described(value)}; give a dict, which names what is no "
+                    "variable"
+                )
         named = [(v._name, v) for v in source]
         if len({name for name, _ in named}) != len(named):
             raise ValueError("Two variables have one name; give a dict.")
@@ -33,7 +35,9 @@ def _named(source) -> dict:
     named = dict(found := named_variables(source))
     if len(named) != len(found):
         twice = sorted({name for name, variable in found if named[name] is not variable})
-        raise ValueError(f"several variables are called {twice}: names are joined by '/', and must differ")
+        raise ValueError(
+            f"several variables are called {twice}: names are joined by '/', and must differ"
+        )
     return named
 
 
@@ -57,8 +61,11 @@ def _save(path, source, notes: dict[str, str]) -> str:
     if not named:
         raise ValueError("There are no variables to save.")
     for name, value in untracked_state(source):
-        warnings.warn(f"the checkpoint leaves out {name!r}, {_described(value)}: it holds variables only. Make it a "
-                      "gyre.Variable, or hand over the variables that it holds", stacklevel=3)
+        warnings.warn(
+            f"the checkpoint leaves out {name!r}, {_described(value)}: it holds variables only. Make it a "
+            "gyre.Variable, or hand over the variables that it holds",
+            stacklevel=3,
+        )
     file = file_of(path)
     write_arrays(file, {name: (v.dtype.name, v.numpy()) for name, v in named.items()}, notes)
     return file
@@ -90,9 +97,14 @@ def _load_bundle(path) -> tuple[dict, int | None]:
     reader = CheckpointReader(path)
     keys = [key for key in reader.get_variable_to_shape_map() if key != _OBJECT_GRAPH]
     names = {key: key.removesuffix(_OF_OBJECTS) for key in keys}
-    if any(name != key for key, name in names.items()):  # what objects save besides is nobody's variable
-        names = {key: _unescaped(name) for key, name in names.items() if name not in (key, _COUNTER)}
-    number = int(reader.get_tensor(_COUNTER + _OF_OBJECTS)) if _COUNTER + _OF_OBJECTS in keys else None
+    # what objects save besides is nobody's variable
+    if any(name != key for key, name in names.items()):
+        names = {
+            key: _unescaped(name) for key, name in names.items() if name not in (key, _COUNTER)
+        }
+    number = (
+        int(reader.get_tensor(_COUNTER + _OF_OBJECTS)) if _COUNTER + _OF_OBJECTS in keys else None
+    )
     return {name: reader.get_tensor(key) for key, name in names.items()}, number
 
 
@@ -117,18 +129,26 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
     named = _named(target)
     missing, extra = named.keys() - arrays.keys(), arrays.keys() - named.keys()
     if not partial and (missing or extra):
-        raise errors.NotFoundError(None, None, f"{file_of(path)} does not fit: "
-                                   f"not in it: {sorted(missing)}; no variable: {sorted(extra)}.")
+        raise errors.NotFoundError(
+            None,
+            None,
+            f"{file_of(path)} does not fit: "
+            f"not in it: {sorted(missing)}; no variable: {sorted(extra)}.",
+        )
     chosen = [name for name in named if name in arrays]
     values, wrong = {}, []
     for name in chosen:
         value, variable = _gyre.tensor(arrays[name]), named[name]
         if value.dtype != variable.dtype or not variable.shape.is_compatible_with(value._dims):
-            wrong.append(f"{name!r} is {value.dtype.name} of shape {TensorShape(value._dims)} there, but the "
-                         f"variable is {variable.dtype.name} of shape {variable.shape}")
+            wrong.append(
+                f"{name!r} is {value.dtype.name} of shape {TensorShape(value._dims)} there, but the "
+                f"variable is {variable.dtype.name} of shape {variable.shape}"
+            )
         values[name] = value
     if wrong:
-        raise errors.InvalidArgumentError(None, None, f"{text_of(path)} does not fit: {'; '.join(wrong)}")
+        raise errors.InvalidArgumentError(
+            None, None, f"{text_of(path)} does not fit: {'; '.join(wrong)}"
+        )
     for name, value in values.items():
         named[name].assign(value)
     return chosen
@@ -153,10 +173,14 @@ class Checkpoint:
         self._counter: Variable | None = None
         for name, value in objects.items():
             if hasattr(type(self), name) or name == "_counter":
-                raise ValueError(f"a Checkpoint has {name!r} itself: give what it is to save another name")
+                raise ValueError(
+                    f"a Checkpoint has {name!r} itself: give what it is to save another name"
+                )
             if not is_tracked(value) and not isinstance(value, _gyre.QuietCallable):
-                raise ValueError(f"a Checkpoint cannot save {name!r}, {_described(value)}: hand over a gyre.Variable, a "
-                                 "gyre.Module, an optimizer, or a dict, list or tuple of these")
+                raise ValueError(
+                    f"a Checkpoint cannot save {name!r}, {_described(value)}: hand over a gyre.Variable, a "
+                    "gyre.Module, an optimizer, or a dict, list or tuple of these"
+                )
             setattr(self, name, value)
 
     def _tracked_items(self) -> dict:

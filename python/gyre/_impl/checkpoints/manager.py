@@ -26,15 +26,30 @@ class CheckpointManager:
     Whatever stops the process: what the file "checkpoint" names last is complete, and there. One manager per folder.
     """
 
-    def __init__(self, checkpoint: Checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None,
-                 checkpoint_name="ckpt", step_counter=None, checkpoint_interval=None, init_fn=None):
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        directory,
+        max_to_keep,
+        keep_checkpoint_every_n_hours=None,
+        checkpoint_name="ckpt",
+        step_counter=None,
+        checkpoint_interval=None,
+        init_fn=None,
+    ):
         if not isinstance(checkpoint, Checkpoint):
-            raise TypeError(f"a CheckpointManager takes a train.Checkpoint, not a {type(checkpoint).__name__}")
+            raise TypeError(
+                f"a CheckpointManager takes a train.Checkpoint, not a {type(checkpoint).__name__}"
+            )
         self._max_to_keep = _positive("max_to_keep", max_to_keep, numbers.Integral)
-        self._hours = _positive("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours, numbers.Real)
+        self._hours = _positive(
+            "keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours, numbers.Real
+        )
         self._interval = _positive("checkpoint_interval", checkpoint_interval, numbers.Integral)
         if checkpoint_interval is not None and step_counter is None:
-            raise ValueError("checkpoint_interval needs a step_counter: the variable that counts steps")
+            raise ValueError(
+                "checkpoint_interval needs a step_counter: the variable that counts steps"
+            )
         self._checkpoint, self._directory = checkpoint, os.fspath(directory)
         self._prefix = os.path.join(self._directory, checkpoint_name)
         self._step_counter, self._init_fn = step_counter, init_fn
@@ -57,8 +72,11 @@ class CheckpointManager:
         if len(times) != len(paths):
             times = [self._last_preserved] * len(paths)
         # What lies elsewhere is not its own to remove.
-        self._times = {path: saved for path, saved in zip(paths, times, strict=True)
-                       if self._is_inside(path) and checkpoint_exists(path)}
+        self._times = {
+            path: saved
+            for path, saved in zip(paths, times, strict=True)
+            if self._is_inside(path) and checkpoint_exists(path)
+        }
 
     def _is_inside(self, path: str) -> bool:
         return os.path.realpath(os.path.dirname(path)) == os.path.realpath(self._directory)
@@ -92,16 +110,25 @@ class CheckpointManager:
         """Writes a checkpoint, and returns its path. None if checkpoint_interval says that it is too soon, unless
         check_interval is False. checkpoint_number: what its path ends in; the number of saves else."""
         step = None if self._step_counter is None else int(self._step_counter)
-        if self._interval is not None and check_interval and self._last_step is not None and (
-                step < self._last_step + self._interval):
+        if (
+            self._interval is not None
+            and check_interval
+            and self._last_step is not None
+            and (step < self._last_step + self._interval)
+        ):
             return None
-        number = int(self._checkpoint.save_counter) + 1 if checkpoint_number is None else int(checkpoint_number)
+        number = (
+            int(self._checkpoint.save_counter) + 1
+            if checkpoint_number is None
+            else int(checkpoint_number)
+        )
         path = self._checkpoint._save_next(self._prefix, number)
         self._last_step = step
         self._times.pop(path, None)  # one that is written again is the last
         self._times[path] = time.time()
         self._latest = path
-        self._record()  # before any file goes: what stops the process here leaves the rest to the next manager
+        # before any file goes: what stops the process here leaves the rest to the next manager
+        self._record()
         outdated = self._outdated()
         for old in outdated:
             remove_checkpoint(old)
@@ -123,9 +150,14 @@ class CheckpointManager:
         return outdated
 
     def _record(self) -> None:
-        update_checkpoint_state(self._directory, self._latest, list(self._times),
-                                all_model_checkpoint_timestamps=list(self._times.values()),
-                                last_preserved_timestamp=self._last_preserved, save_relative_paths=True)
+        update_checkpoint_state(
+            self._directory,
+            self._latest,
+            list(self._times),
+            all_model_checkpoint_timestamps=list(self._times.values()),
+            last_preserved_timestamp=self._last_preserved,
+            save_relative_paths=True,
+        )
 
     def restore_or_initialize(self) -> str | None:
         """Restores the last checkpoint, and returns its path. Where there is none: calls init_fn, and returns
@@ -143,8 +175,10 @@ def _positive(name: str, value, kind):
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {'an integer' if kind is numbers.Integral else 'a number'} or None, not "
-                        f"{value!r}")
+        raise TypeError(
+            f"{name} must be {'an integer' if kind is numbers.Integral else 'a number'} or None, not "
+            f"{value!r}"
+        )
     if not value > 0:
         raise ValueError(f"{name} must be positive, or None, not {value}")
     return value

@@ -25,7 +25,11 @@ def file_of(path) -> str:
     path = text_of(path)
     if path.endswith(SAFETENSORS):
         return path
-    return path + SAFETENSORS if os.path.isfile(path + SAFETENSORS) else os.path.join(path, "variables" + SAFETENSORS)
+    return (
+        path + SAFETENSORS
+        if os.path.isfile(path + SAFETENSORS)
+        else os.path.join(path, "variables" + SAFETENSORS)
+    )
 
 
 def open_file(path) -> SafetensorsFile:
@@ -35,8 +39,12 @@ def open_file(path) -> SafetensorsFile:
         return SafetensorsFile(file)
     except (FileNotFoundError, NotADirectoryError):
         path = text_of(path)
-        where = "" if path == file else f": neither {path}.index, as Savers write it, nor {path}{SAFETENSORS}, as " \
+        where = (
+            ""
+            if path == file
+            else f": neither {path}.index, as Savers write it, nor {path}{SAFETENSORS}, as "
             f"train.Checkpoint does, nor {file}"
+        )
         raise errors.NotFoundError(None, None, f"there is no checkpoint at {path}{where}") from None
 
 
@@ -74,8 +82,10 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """A line for each tensor: name, dtype, shape."""
-        lines = [f"{name} ({dtype.name if dtype else '?'}) {TensorShape(dims).as_list()}"
-                 for name, (dtype, dims) in self._entries.items()]
+        lines = [
+            f"{name} ({dtype.name if dtype else '?'}) {TensorShape(dims).as_list()}"
+            for name, (dtype, dims) in self._entries.items()
+        ]
         return "\n".join(lines).encode()
 
 
@@ -85,7 +95,9 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
     if os.path.isdir(path):
         found = latest_checkpoint(path)
         if found is None and not os.path.isfile(file_of(path)):
-            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
+            raise ValueError(
+                f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+            )
         path = found or path
     return CheckpointReader(path)
 

@@ -20,9 +20,22 @@ from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.files import make_folder, write_file
 
-_TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
-          "int32": "I32", "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32",
-          "uint16": "U16", "uint8": "U8", "bool": "BOOL", "complex64": "C64"}
+_TYPES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "complex64": "C64",
+}
 _NAMES = {short: name for name, short in _TYPES.items()}
 _METADATA, _CHECKSUMS = "__metadata__", "gyre.crc32"
 
@@ -39,7 +52,11 @@ def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
         if kind is None:
             raise ValueError(f"{name!r} is of dtype {dtype}, which files cannot hold.")
         data = array.tobytes()
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + len(data)]}
+        header[name] = {
+            "dtype": kind,
+            "shape": list(array.shape),
+            "data_offsets": [at, at + len(data)],
+        }
         checksums[name] = zlib.crc32(data)
         blocks.append(data)
         at += len(data)
@@ -62,7 +79,14 @@ class SafetensorsFile:
         weakref.finalize(self, os.close, self._file)
         try:
             self._parse()
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            struct.error,
+        ) as error:
             raise self.damaged(error) from error
 
     def _parse(self):
@@ -102,8 +126,10 @@ class SafetensorsFile:
 
     def entries(self) -> dict:
         """{name: (dtype, shape)}; for dtypes that Gyre does not have, None."""
-        return {name: (_gyre.as_dtype(_NAMES[kind]) if kind in _NAMES else None, shape)
-                for name, (kind, shape, _, _) in self._parts.items()}
+        return {
+            name: (_gyre.as_dtype(_NAMES[kind]) if kind in _NAMES else None, shape)
+            for name, (kind, shape, _, _) in self._parts.items()
+        }
 
     def read(self, name: str):
         """A value, as numpy has it. NotFoundError: there is none of this name. InvalidArgumentError: its dtype is one
@@ -114,14 +140,18 @@ class SafetensorsFile:
             raise errors.NotFoundError(None, None, f"there is no tensor {name!r} in {self._path}")
         kind, shape, begin, end = self._parts[name]
         if kind not in _NAMES:
-            raise errors.InvalidArgumentError(None, None, f"{name!r} in {self._path} is of type {kind}, which Gyre does "
-                                            "not have")
+            raise errors.InvalidArgumentError(
+                None, None, f"{name!r} in {self._path} is of type {kind}, which Gyre does not have"
+            )
         dtype = numpy.dtype(_gyre.as_dtype(_NAMES[kind]).as_numpy_dtype)
         try:
             block = self._bytes(self._values_at + begin, end - begin)
         except ValueError as error:
             raise self.damaged(error) from error
         checksum = zlib.crc32(block)
-        if self._checksums.get(name, checksum) != checksum or len(block) != math.prod(shape) * dtype.itemsize:
+        if (
+            self._checksums.get(name, checksum) != checksum
+            or len(block) != math.prod(shape) * dtype.itemsize
+        ):
             raise self.damaged(f"the value of {name!r} is not what was saved")
         return numpy.frombuffer(block, dtype).reshape(shape)

@@ -19,10 +19,12 @@ class CheckpointState(Message):
     """What the file "checkpoint" says: the last path that was saved to, and all that are still there,
     oldest first, with the times of saving in seconds."""
 
-    _fields = {"model_checkpoint_path": Field(1, "string"),
-               "all_model_checkpoint_paths": Field(2, "string", "many"),
-               "all_model_checkpoint_timestamps": Field(3, "double", "many"),
-               "last_preserved_timestamp": Field(4, "double")}
+    _fields = {
+        "model_checkpoint_path": Field(1, "string"),
+        "all_model_checkpoint_paths": Field(2, "string", "many"),
+        "all_model_checkpoint_timestamps": Field(3, "double", "many"),
+        "last_preserved_timestamp": Field(4, "double"),
+    }
 
 
 def _parse(data: bytes) -> CheckpointState:
@@ -43,7 +45,9 @@ def _parse(data: bytes) -> CheckpointState:
 
 
 # Escapes that mean the same in Python.
-_TEXT = re.compile(r'''(["'])(?:(?!\1)[^\\]|\\(?:[abfnrtv\\'"]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}))*\1''')
+_TEXT = re.compile(
+    r"""(["'])(?:(?!\1)[^\\]|\\(?:[abfnrtv\\'"]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}))*\1"""
+)
 
 
 def _parse_text(quoted: str) -> str:
@@ -72,13 +76,21 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None) -> CheckpointStat
         return None
     folder = os.fspath(checkpoint_dir)
     state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
-    state.all_model_checkpoint_paths[:] = [os.path.join(folder, p) for p in state.all_model_checkpoint_paths]
+    state.all_model_checkpoint_paths[:] = [
+        os.path.join(folder, p) for p in state.all_model_checkpoint_paths
+    ]
     return state
 
 
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                            latest_filename=None, all_model_checkpoint_timestamps=None,
-                            last_preserved_timestamp=None, save_relative_paths=False) -> None:
+def update_checkpoint_state(
+    save_dir,
+    model_checkpoint_path,
+    all_model_checkpoint_paths=None,
+    latest_filename=None,
+    all_model_checkpoint_timestamps=None,
+    last_preserved_timestamp=None,
+    save_relative_paths=False,
+) -> None:
     """Writes the file "checkpoint" of a folder, in one step.
 
     Paths are written as they are if the folder's is absolute, and relative to the folder otherwise, or if
@@ -95,22 +107,30 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
         relative = save_relative_paths or not os.path.isabs(folder)
         return os.path.relpath(path, folder or ".") if relative else path
 
-    state = CheckpointState(model_checkpoint_path=shown(latest),
-                            all_model_checkpoint_paths=[shown(path) for path in paths],
-                            all_model_checkpoint_timestamps=times,
-                            last_preserved_timestamp=last_preserved_timestamp)
+    state = CheckpointState(
+        model_checkpoint_path=shown(latest),
+        all_model_checkpoint_paths=[shown(path) for path in paths],
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=last_preserved_timestamp,
+    )
     write_file(_state_file(folder, latest_filename), str(state).encode())
 
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None) -> str | None:
     """The path of the last checkpoint of a folder; None if there is none."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
-    return state.model_checkpoint_path if state and checkpoint_exists(state.model_checkpoint_path) else None
+    return (
+        state.model_checkpoint_path
+        if state and checkpoint_exists(state.model_checkpoint_path)
+        else None
+    )
 
 
 def checkpoint_exists(checkpoint_prefix) -> bool:
     """Whether there is a checkpoint at a path: TensorFlow's, or one that train.Checkpoint wrote."""
-    return bundle_exists(checkpoint_prefix) or os.path.isfile(os.fspath(checkpoint_prefix) + SAFETENSORS)
+    return bundle_exists(checkpoint_prefix) or os.path.isfile(
+        os.fspath(checkpoint_prefix) + SAFETENSORS
+    )
 
 
 def bundle_exists(prefix) -> bool:
@@ -118,7 +138,9 @@ def bundle_exists(prefix) -> bool:
     return os.path.isfile(os.fspath(prefix) + ".index")
 
 
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta") -> None:
+def remove_checkpoint(
+    checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta"
+) -> None:
     """Removes the files of a checkpoint, and its MetaGraph's."""
     del checkpoint_format_version
     prefix = os.fspath(checkpoint_prefix)

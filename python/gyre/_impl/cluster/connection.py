@@ -41,8 +41,15 @@ class Cluster:
         return f"<Cluster {self._target}: {', '.join(self.devices)}>"
 
 
-def connect(target, token: str | None = None, *, transport: str = "auto", shared_state: str = "",
-            failure_timeout: float = 5.0, spin: float = 0.0) -> Cluster:
+def connect(
+    target,
+    token: str | None = None,
+    *,
+    transport: str = "auto",
+    shared_state: str = "",
+    failure_timeout: float = 5.0,
+    spin: float = 0.0,
+) -> Cluster:
     """Calls workers, and makes them call each other.
 
     target: "gyre://HOST:PORT,HOST:PORT", or a list of "HOST:PORT". Worker I of the list has the devices of
@@ -61,9 +68,14 @@ def connect(target, token: str | None = None, *, transport: str = "auto", shared
     InvalidArgumentError for what is no target.
     """
     addresses = parse_target(target) if isinstance(target, str) else list(target)
-    core = _gyre.Cluster(addresses, token=_token_for(addresses) if token is None else token,
-                         transport=transport, shared_state=shared_state,
-                         failure_timeout_ms=round(failure_timeout * 1e3), spin_us=round(spin * 1e6))
+    core = _gyre.Cluster(
+        addresses,
+        token=_token_for(addresses) if token is None else token,
+        transport=transport,
+        shared_state=shared_state,
+        failure_timeout_ms=round(failure_timeout * 1e3),
+        spin_us=round(spin * 1e6),
+    )
     return Cluster(core, target_of(addresses))
 
 
@@ -79,7 +91,9 @@ def parse_target(target: str) -> list[str]:
             addresses = target.removeprefix(scheme).split(",")
             if all(addresses):
                 return addresses
-    raise ValueError(f"a target is '' (this process) or 'gyre://HOST:PORT,HOST:PORT', not {target!r}")
+    raise ValueError(
+        f"a target is '' (this process) or 'gyre://HOST:PORT,HOST:PORT', not {target!r}"
+    )
 
 
 def remember_token(address: str, token: str) -> None:
@@ -94,6 +108,9 @@ def _token_for(addresses: list[str]) -> str:
     token = os.environ.get(TOKEN_VARIABLE)
     if not token:
         raise UnauthenticatedError(
-            None, None, f"there is no token for the workers at {', '.join(addresses)}: set {TOKEN_VARIABLE} to "
-                        f"what they were started with, or connect with gyre.cluster.connect(target, token)")
+            None,
+            None,
+            f"there is no token for the workers at {', '.join(addresses)}: set {TOKEN_VARIABLE} to "
+            f"what they were started with, or connect with gyre.cluster.connect(target, token)",
+        )
     return token

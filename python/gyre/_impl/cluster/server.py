@@ -22,8 +22,16 @@ class Server:
     PermissionDeniedError for an address that other machines reach, without a token.
     """
 
-    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None,
-                 start=True, token=None):
+    def __init__(
+        self,
+        server_or_cluster_def,
+        job_name=None,
+        task_index=None,
+        protocol=None,
+        config=None,
+        start=True,
+        token=None,
+    ):
         if protocol not in (None, "grpc"):
             raise ValueError(f"the protocol is 'grpc', not {protocol!r}")
         self._cluster = ClusterSpec(server_or_cluster_def)
@@ -42,8 +50,13 @@ class Server:
         if self._worker is not None:
             return
         token = self._token or secrets.token_hex(16)
-        self._worker = _gyre.Worker(self._address, token=token, token_is_given=bool(self._token),
-                                    devices=self._devices, threads=self._threads)
+        self._worker = _gyre.Worker(
+            self._address,
+            token=token,
+            token_is_given=bool(self._token),
+            devices=self._devices,
+            threads=self._threads,
+        )
         self._address = self._worker.address
         remember_token(self._address, token)
 
@@ -51,9 +64,12 @@ class Server:
     def target(self) -> str:
         """For a session on the whole cluster, which runs on this task what asks for no device."""
         own = f"/job:{self._job}/task:{self._task}={self._address}"
-        others = [f"/job:{job}/task:{task}={self._cluster.task_address(job, task)}"
-                  for job in self._cluster.jobs for task in self._cluster.task_indices(job)
-                  if (job, task) != (self._job, self._task)]
+        others = [
+            f"/job:{job}/task:{task}={self._cluster.task_address(job, task)}"
+            for job in self._cluster.jobs
+            for task in self._cluster.task_indices(job)
+            if (job, task) != (self._job, self._task)
+        ]
         return target_of([own, *others])
 
     def join(self) -> None:

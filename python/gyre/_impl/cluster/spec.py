@@ -14,8 +14,10 @@ class ClusterSpec:
         if isinstance(cluster, ClusterSpec):
             cluster = cluster._jobs
         elif not isinstance(cluster, dict):
-            raise TypeError("`cluster` must be a dictionary of jobs, or a ClusterSpec, not "
-                            f"{type(cluster).__name__}")
+            raise TypeError(
+                "`cluster` must be a dictionary of jobs, or a ClusterSpec, not "
+                f"{type(cluster).__name__}"
+            )
         self._jobs = {job: _tasks(job, tasks) for job, tasks in sorted(cluster.items())}
 
     @property
@@ -45,8 +47,10 @@ class ClusterSpec:
 
     def as_dict(self) -> dict:
         """{job: addresses}, as the cluster can be made of."""
-        return {job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
-                for job, tasks in self._jobs.items()}
+        return {
+            job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
+            for job, tasks in self._jobs.items()
+        }
 
     def _of(self, job_name: str) -> dict[int, str]:
         try:
@@ -70,9 +74,12 @@ def _tasks(job: str, tasks) -> dict[int, str]:
     if isinstance(tasks, (list, tuple)):
         tasks = dict(enumerate(tasks))
     elif not isinstance(tasks, dict):
-        raise TypeError(f"The tasks for job {job!r} must be a list or a dictionary, not "
-                        f"{type(tasks).__name__}")
+        raise TypeError(
+            f"The tasks for job {job!r} must be a list or a dictionary, not {type(tasks).__name__}"
+        )
     for index, address in tasks.items():
         if not isinstance(index, int) or not isinstance(address, str):
-            raise TypeError(f"a task of job {job!r} is a number with an address, not {index!r}: {address!r}")
+            raise TypeError(
+                f"a task of job {job!r} is a number with an address, not {index!r}: {address!r}"
+            )
     return dict(sorted(tasks.items()))

@@ -6,7 +6,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from gyre._impl.cluster.connection import TOKEN_VARIABLE, Cluster, connect, remember_token, target_of
+from gyre._impl.cluster.connection import (
+    TOKEN_VARIABLE,
+    Cluster,
+    connect,
+    remember_token,
+    target_of,
+)
 from gyre._impl.errors import UnavailableError
 
 # A worker ends with the thread that has started it: with this one, which lasts as long as the process.
@@ -72,14 +78,18 @@ class Workers:
             said = process.stdout.readline().split()  # "worker at HOST:PORT"
             if len(said) < 3:
                 raise UnavailableError(
-                    None, None, f"worker {i} has not started: it ended with code {process.wait()}, and said "
-                                f"why on standard error")
+                    None,
+                    None,
+                    f"worker {i} has not started: it ended with code {process.wait()}, and said "
+                    f"why on standard error",
+                )
             self._addresses.append(said[2])
             remember_token(said[2], self._token)
 
 
-def start_workers(n: int, devices_per_worker: int = 1, *, threads: int = 0,
-                  failure_timeout: float = 5.0) -> Workers:
+def start_workers(
+    n: int, devices_per_worker: int = 1, *, threads: int = 0, failure_timeout: float = 5.0
+) -> Workers:
     """Starts n workers on this machine, as processes of `python -m gyre worker`.
 
         with gyre.cluster.start_workers(2) as workers, tf.Session(workers.target) as session: ...
@@ -89,10 +99,22 @@ def start_workers(n: int, devices_per_worker: int = 1, *, threads: int = 0,
     where one does not start.
     """
     if n < 1 or devices_per_worker < 1:
-        raise ValueError(f"at least one worker and one device are needed, not {n} of {devices_per_worker}")
+        raise ValueError(
+            f"at least one worker and one device are needed, not {n} of {devices_per_worker}"
+        )
     token = secrets.token_hex(16)
-    command = [sys.executable, "-P", "-m", "gyre", "worker", "--with-parent", "--devices",
-               f"cpu:{devices_per_worker}", "--failure-timeout", str(round(failure_timeout * 1e3))]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "gyre",
+        "worker",
+        "--with-parent",
+        "--devices",
+        f"cpu:{devices_per_worker}",
+        "--failure-timeout",
+        str(round(failure_timeout * 1e3)),
+    ]
     if threads:
         command += ["--threads", str(threads)]
     # They find what this process finds.
@@ -101,9 +123,16 @@ def start_workers(n: int, devices_per_worker: int = 1, *, threads: int = 0,
     workers = Workers([], token)
     try:
         for _ in range(n):
-            workers._processes.append(_starter.submit(
-                subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                env=environment).result())
+            workers._processes.append(
+                _starter.submit(
+                    subprocess.Popen,
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env=environment,
+                ).result()
+            )
         workers._await_addresses()
     except BaseException:
         workers.close()

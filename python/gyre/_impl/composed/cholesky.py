@@ -36,8 +36,9 @@ def _decompose(matrix):
         outer = call("ExpandDims", column * below, -1) * _unit(j, n, matrix.dtype)
         return j + 1, lower + outer
 
-    _, lower = while_loop(lambda j, _: call("Less", j, n), step,
-                          (_gyre.convert(0), call("ZerosLike", matrix)))
+    _, lower = while_loop(
+        lambda j, _: call("Less", j, n), step, (_gyre.convert(0), call("ZerosLike", matrix))
+    )
     return lower
 
 
@@ -49,11 +50,14 @@ def _solve_lower(lower, right):
         row = call("GatherV2", lower, i, -2)
         known = linalg.matmul(call("ExpandDims", row, -2), x)
         missing = call("ExpandDims", call("GatherV2", right, i, -2), -2) - known
-        value = missing / call("ExpandDims", call("ExpandDims", call("GatherV2", row, i, -1), -1), -1)
+        value = missing / call(
+            "ExpandDims", call("ExpandDims", call("GatherV2", row, i, -1), -1), -1
+        )
         return i + 1, x + call("ExpandDims", _unit(i, n, lower.dtype), -1) * value
 
-    return while_loop(lambda i, _: call("Less", i, n), step,
-                      (_gyre.convert(0), call("ZerosLike", right)))[1]
+    return while_loop(
+        lambda i, _: call("Less", i, n), step, (_gyre.convert(0), call("ZerosLike", right))
+    )[1]
 
 
 def cholesky(input, name=None):
@@ -86,8 +90,13 @@ def _cholesky(matrix):
 
 def call_assert(fine) -> None:
     """Fails where a decomposition does."""
-    Assert(fine, ["Cholesky decomposition was not successful. The input might not be valid: it must be "
-                  "positive definite"])
+    Assert(
+        fine,
+        [
+            "Cholesky decomposition was not successful. The input might not be valid: it must be "
+            "positive definite"
+        ],
+    )
 
 
 def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):

@@ -1,9 +1,9 @@
 """Random numbers that are drawn again until they fit, in a loop of the program."""
 
 from gyre import _gyre
+from gyre._impl import random
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
-from gyre._impl import random
 from gyre._impl.ops.elementwise import cast
 
 
@@ -38,12 +38,19 @@ def gamma(shape, alpha, beta=None, dtype="float32", seed=None, name=None):
         v = call("Mul", grown, call("Square", grown))
         positive = call("Greater", v, 0.0)
         log_v = call("Log", call("SelectV2", positive, v, call("OnesLike", v)))
-        most = call("AddV2", call("Mul", call("Square", x), 0.5),
-                    call("Mul", d, call("AddV2", call("Sub", 1.0, v), log_v)))
+        most = call(
+            "AddV2",
+            call("Mul", call("Square", x), 0.5),
+            call("Mul", d, call("AddV2", call("Sub", 1.0, v), log_v)),
+        )
         log_u = call("Log", random.uniform(whole, 1e-30, 1.0, kind, seed))
         fits = call("LogicalAnd", positive, call("Less", log_u, most))
-        found = call("SelectV2", call("LogicalAnd", fits, call("LogicalNot", done)),
-                     call("Mul", d, v), result)
+        found = call(
+            "SelectV2",
+            call("LogicalAnd", fits, call("LogicalNot", done)),
+            call("Mul", d, v),
+            result,
+        )
         return call("LogicalOr", done, fits), found
 
     start = call("ZerosLike", alpha)

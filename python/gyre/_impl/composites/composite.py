@@ -42,7 +42,9 @@ class CompositeSpec(TypeSpec):
     __slots__ = ("_shape", "_dtype")
 
     def __init_subclass__(cls) -> None:
-        nest.register_composite(cls, lambda spec: spec._parts(), lambda spec, parts: spec._build(parts))
+        nest.register_composite(
+            cls, lambda spec: spec._parts(), lambda spec, parts: spec._build(parts)
+        )
 
     @property
     def shape(self) -> TensorShape:
@@ -68,7 +70,8 @@ class CompositeSpec(TypeSpec):
             return False
         mine, theirs = (nest.flatten(x, expand_composites=True) for x in (self, value))
         return len(mine) == len(theirs) and all(
-            a.is_compatible_with(b) for a, b in zip(mine, theirs, strict=True))
+            a.is_compatible_with(b) for a, b in zip(mine, theirs, strict=True)
+        )
 
     def _key(self):
         parts = nest.flatten(self, expand_composites=True)

@@ -52,13 +52,18 @@ class IndexedSlices(ByValues):
     @property
     def _type_spec(self) -> "IndexedSlicesSpec":
         dense = self.dense_shape
-        return IndexedSlicesSpec(self.shape, self.dtype, self.indices.dtype,
-                                 None if dense is None else dense.dtype, self.indices.shape)
+        return IndexedSlicesSpec(
+            self.shape,
+            self.dtype,
+            self.indices.dtype,
+            None if dense is None else dense.dtype,
+            self.indices.shape,
+        )
 
     def _dims_of_parts(self, shape: TensorShape) -> list:
         """For a shape invariant, which is the shape of the values."""
         dims = [shape._dims, None if shape._dims is None else shape._dims[:1], (shape.rank,)]
-        return dims[:len(nest.flatten(self, expand_composites=True))]
+        return dims[: len(nest.flatten(self, expand_composites=True))]
 
     def __repr__(self):
         return f"<gyre.IndexedSlices values={self.values!r}, indices={self.indices!r}>"
@@ -70,8 +75,14 @@ class IndexedSlicesSpec(CompositeSpec):
 
     __slots__ = ("_indices_dtype", "_dense_shape_dtype", "_indices_shape")
 
-    def __init__(self, shape=None, dtype="float32", indices_dtype="int64", dense_shape_dtype=None,
-                 indices_shape=None):
+    def __init__(
+        self,
+        shape=None,
+        dtype="float32",
+        indices_dtype="int64",
+        dense_shape_dtype=None,
+        indices_shape=None,
+    ):
         self._shape, self._dtype = TensorShape(shape), _gyre.as_dtype(dtype)
         self._indices_dtype = _gyre.as_dtype(indices_dtype)
         self._dense_shape_dtype = dense_shape_dtype and _gyre.as_dtype(dense_shape_dtype)
@@ -83,8 +94,10 @@ class IndexedSlicesSpec(CompositeSpec):
 
     def _parts(self):
         rows = TensorShape(self._indices_shape)
-        parts = [(".values", TensorSpec(rows.concatenate(self._shape[1:]), self._dtype)),
-                 (".indices", TensorSpec(rows, self._indices_dtype))]
+        parts = [
+            (".values", TensorSpec(rows.concatenate(self._shape[1:]), self._dtype)),
+            (".indices", TensorSpec(rows, self._indices_dtype)),
+        ]
         if self._dense_shape_dtype:
             parts.append((".dense_shape", TensorSpec([self._shape.rank], self._dense_shape_dtype)))
         return parts

@@ -55,7 +55,9 @@ class RaggedTensor:
             last = _gyre.execute("ConcatV2", [[_gyre.convert([-1], INT64), ids], 0])[0][-1]
             nrows = last + 1
         ones = _gyre.execute("OnesLike", [ids])[0]
-        return cls.from_row_lengths(values, unsorted_segment_sum(ones, ids, nrows), validate=validate)
+        return cls.from_row_lengths(
+            values, unsorted_segment_sum(ones, ids, nrows), validate=validate
+        )
 
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
@@ -70,8 +72,9 @@ class RaggedTensor:
         """The rows of a tensor, or of each its first lengths[i] elements. UnimplementedError for
         paddings and other ragged ranks."""
         if padding is not None or ragged_rank != 1:
-            raise errors.UnimplementedError(None, None, "from_tensor takes neither a padding nor a "
-                                                        "ragged_rank")
+            raise errors.UnimplementedError(
+                None, None, "from_tensor takes neither a padding nor a ragged_rank"
+            )
         if lengths is not None:
             tensor = _gyre.convert(tensor)
             size = _gyre.execute("Shape", [tensor], {"out_type": INT64})[0][1]
@@ -115,7 +118,9 @@ class RaggedTensor:
         """As far as it is known."""
         dims = self.row_splits._dims
         rows = None if dims is None or dims[0] is None else dims[0] - 1
-        inner = self.values.shape._dims if isinstance(self.values, RaggedTensor) else self.values._dims
+        inner = (
+            self.values.shape._dims if isinstance(self.values, RaggedTensor) else self.values._dims
+        )
         return TensorShape(None if inner is None else (rows, None, *inner[1:]))
 
     def nrows(self, out_type="int64", name=None):
@@ -125,7 +130,11 @@ class RaggedTensor:
 
     def row_lengths(self, axis=1, name=None):
         """How long each row is. NotImplementedError for other axes than 1."""
-        refuse(axis != 1, f"axis={axis!r}", "rows are counted along axis 1; take row_lengths() of .values")
+        refuse(
+            axis != 1,
+            f"axis={axis!r}",
+            "rows are counted along axis 1; take row_lengths() of .values",
+        )
         return self.row_splits[1:] - self.row_splits[:-1]
 
     def value_rowids(self, name=None):
@@ -162,7 +171,9 @@ class RaggedTensor:
             dense = _gyre.execute("ScatterNd", [places, self.values, bounds], None, name)[0]
         else:
             filler = _gyre.execute("Fill", [bounds, _gyre.convert(default_value, self.dtype)])[0]
-            dense = _gyre.execute("TensorScatterUpdate", [filler, places, self.values], None, name)[0]
+            dense = _gyre.execute("TensorScatterUpdate", [filler, places, self.values], None, name)[
+                0
+            ]
         if shape is not None:
             dense.set_shape(shape)
         return dense
@@ -205,18 +216,22 @@ class RaggedTensor:
         after = index + 1
         if isinstance(index, int) and index < 0:
             index, after = index - 1, index
-        return self.values[self.row_splits[index]:self.row_splits[after]]
+        return self.values[self.row_splits[index] : self.row_splits[after]]
 
     def _gyre_rows(self):
         def count():
             return _gyre.execute("Cast", [self.nrows()], {"DstT": _gyre.as_dtype("int32")})[0]
-        return Items(count, lambda i: self.values[self.row_splits[i]:self.row_splits[i + 1]])
+
+        return Items(count, lambda i: self.values[self.row_splits[i] : self.row_splits[i + 1]])
 
     def to_list(self):
         """Nested Python lists. Of eager tensors."""
         splits = [int(i) for i in self.row_splits.numpy()]
-        inner = (self.values.to_list() if isinstance(self.values, RaggedTensor)
-                 else self.values.numpy().tolist())
+        inner = (
+            self.values.to_list()
+            if isinstance(self.values, RaggedTensor)
+            else self.values.numpy().tolist()
+        )
         return [inner[a:b] for a, b in zip(splits, splits[1:])]
 
     def _map(self, fn):
@@ -278,8 +293,14 @@ class RaggedTensorSpec(CompositeSpec):
 
     __slots__ = ("_ragged_rank",)
 
-    def __init__(self, shape=None, dtype="float32", ragged_rank=None, row_splits_dtype="int64",
-                 flat_values_spec=None):
+    def __init__(
+        self,
+        shape=None,
+        dtype="float32",
+        ragged_rank=None,
+        row_splits_dtype="int64",
+        flat_values_spec=None,
+    ):
         if flat_values_spec is not None:
             dtype = flat_values_spec.dtype
         if _gyre.as_dtype(row_splits_dtype) != INT64:
@@ -290,8 +311,10 @@ class RaggedTensorSpec(CompositeSpec):
                 raise ValueError("RaggedTensorSpec needs a ragged_rank, or a shape of known rank")
             ragged_rank = self._shape.rank - 1
         if ragged_rank < 1:
-            raise ValueError(f"ragged_rank must be at least 1 here, but is {ragged_rank}: describe "
-                             f"what has no ragged axis by a TensorSpec")
+            raise ValueError(
+                f"ragged_rank must be at least 1 here, but is {ragged_rank}: describe "
+                f"what has no ragged axis by a TensorSpec"
+            )
         self._ragged_rank = ragged_rank
 
     @property
@@ -312,8 +335,11 @@ class RaggedTensorSpec(CompositeSpec):
         rows = self._shape[:1]._dims
         splits = None if rows is None or rows[0] is None else rows[0] + 1
         inner = TensorShape([None]).concatenate(self._shape[2:])
-        values = (TensorSpec(inner, self._dtype) if self._ragged_rank == 1
-                  else RaggedTensorSpec(inner, self._dtype, self._ragged_rank - 1))
+        values = (
+            TensorSpec(inner, self._dtype)
+            if self._ragged_rank == 1
+            else RaggedTensorSpec(inner, self._dtype, self._ragged_rank - 1)
+        )
         return [(".values", values), (".row_splits", TensorSpec([splits], INT64))]
 
     def _build(self, children):
@@ -322,7 +348,9 @@ class RaggedTensorSpec(CompositeSpec):
 
 def _check_splits(splits: list, values) -> None:
     size = values.nrows() if isinstance(values, RaggedTensor) else values._dims[0]
-    size = None if isinstance(size, _gyre.Tensor) and size.is_symbolic or size is None else int(size)
+    size = (
+        None if isinstance(size, _gyre.Tensor) and size.is_symbolic or size is None else int(size)
+    )
     if not splits or splits[0] != 0:
         raise ValueError(f"row_splits must begin with 0, not {splits[:1]}")
     at = next((i for i in range(1, len(splits)) if splits[i] < splits[i - 1]), None)
@@ -336,19 +364,26 @@ def _flat(other):
     return other.flat_values if isinstance(other, RaggedTensor) else other
 
 
-def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None,
-                    row_splits_dtype=None):
+def ragged_constant(
+    pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
+):
     """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for another
     ragged_rank, an inner_shape, or splits that are not int64."""
     depth, level = 0, pylist
     refuse(inner_shape is not None, "inner_shape", "all dimensions of nested lists are ragged")
-    refuse(row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype).name != "int64",
-           f"row_splits_dtype={row_splits_dtype!r}", "row_splits are int64")
+    refuse(
+        row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype).name != "int64",
+        f"row_splits_dtype={row_splits_dtype!r}",
+        "row_splits are int64",
+    )
     while any(isinstance(item, (list, tuple)) for item in level):
         depth += 1
         level = [x for item in level for x in item]
-    refuse(ragged_rank is not None and ragged_rank != depth, f"ragged_rank={ragged_rank}",
-           f"lists that are nested {depth + 1} deep have {depth} ragged dimensions")
+    refuse(
+        ragged_rank is not None and ragged_rank != depth,
+        f"ragged_rank={ragged_rank}",
+        f"lists that are nested {depth + 1} deep have {depth} ragged dimensions",
+    )
     if depth == 0:
         return _gyre.convert(pylist, dtype and _gyre.as_dtype(dtype))
     return _ragged(list(pylist), depth, dtype and _gyre.as_dtype(dtype))
@@ -368,5 +403,7 @@ def _ragged(rows, depth, dtype):
 
 
 nest.register_composite(
-    RaggedTensor, lambda x: [(".values", x.values), (".row_splits", x.row_splits)],
-    lambda x, parts: RaggedTensor(*parts))
+    RaggedTensor,
+    lambda x: [(".values", x.values), (".row_splits", x.row_splits)],
+    lambda x, parts: RaggedTensor(*parts),
+)

@@ -53,18 +53,23 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 def from_dense(tensor, name=None):
     """The elements that are not zero (false, empty), in row-major order."""
     tensor = convert_to_tensor(tensor)
-    zero = _gyre.convert("" if tensor.dtype.name == "string" else False if tensor.dtype.is_bool else 0,
-                         tensor.dtype)
+    zero = _gyre.convert(
+        "" if tensor.dtype.name == "string" else False if tensor.dtype.is_bool else 0, tensor.dtype
+    )
     indices = call("Where", call("NotEqual", tensor, zero))
-    return SparseTensor(indices, call("GatherNd", tensor, indices, name=name),
-                        call("Shape", tensor, out_type=_INT64))
+    return SparseTensor(
+        indices,
+        call("GatherNd", tensor, indices, name=name),
+        call("Shape", tensor, out_type=_INT64),
+    )
 
 
 def reduce_sum(sp_input, axis=None, keepdims=False, output_is_sparse=False, name=None):
     """The dense sum over axes; over all without any. UnimplementedError for sparse results."""
     if output_is_sparse:
-        raise errors.UnimplementedError(None, None, "sums of sparse tensors are dense here: take "
-                                                    "from_dense of the sum")
+        raise errors.UnimplementedError(
+            None, None, "sums of sparse tensors are dense here: take from_dense of the sum"
+        )
     sparse = _require(sp_input)
     rank = _rank(sparse)
     axes = range(rank) if axis is None else [axis] if hasattr(axis, "__index__") else axis
@@ -79,7 +84,9 @@ def reduce_sum(sp_input, axis=None, keepdims=False, output_is_sparse=False, name
         place = call("ZerosLike", call("GatherV2", sparse.indices, 0, 1))
     flat = unsorted_segment_sum(sparse.values, place, count)
     one = _gyre.convert(1, _INT64)
-    shape = [sparse.dense_shape[a] if a in kept else one for a in range(rank) if a in kept or keepdims]
+    shape = [
+        sparse.dense_shape[a] if a in kept else one for a in range(rank) if a in kept or keepdims
+    ]
     shape = call("Pack", shape, axis=0) if shape else _gyre.convert([], _INT64)
     return call("Reshape", flat, shape, name=name)
 
@@ -93,10 +100,21 @@ def expand_dims(sp_input, axis=None, name=None):
         raise ValueError(f"axis {axis} is out of range: the SparseTensor has rank {rank}")
     axis = axis + rank + 1 if axis < 0 else axis
     rows = call("ZerosLike", call("Slice", sparse.indices, [0, 0], [-1, 1]))
-    indices = call("ConcatV2", [call("Slice", sparse.indices, [0, 0], [-1, axis]), rows,
-                                call("Slice", sparse.indices, [0, axis], [-1, -1])], 1)
-    shape = call("ConcatV2", [sparse.dense_shape[:axis], _gyre.convert([1], _INT64),
-                              sparse.dense_shape[axis:]], 0, name=name)
+    indices = call(
+        "ConcatV2",
+        [
+            call("Slice", sparse.indices, [0, 0], [-1, axis]),
+            rows,
+            call("Slice", sparse.indices, [0, axis], [-1, -1]),
+        ],
+        1,
+    )
+    shape = call(
+        "ConcatV2",
+        [sparse.dense_shape[:axis], _gyre.convert([1], _INT64), sparse.dense_shape[axis:]],
+        0,
+        name=name,
+    )
     return SparseTensor(indices, sparse.values, shape)
 
 
@@ -122,16 +140,31 @@ def reorder(sp_input, name=None):
     sparse = _require(sp_input)
     place, _ = _row_numbers(sparse, list(range(_rank(sparse))))
     order = argsort(place, stable=True, name=name)
-    return SparseTensor(call("GatherV2", sparse.indices, order, 0),
-                        call("GatherV2", sparse.values, order, 0), sparse.dense_shape)
+    return SparseTensor(
+        call("GatherV2", sparse.indices, order, 0),
+        call("GatherV2", sparse.values, order, 0),
+        sparse.dense_shape,
+    )
 
 
 def add(a, b, name=None):
     """The sum of two sparse tensors: sparse; of a sparse and a dense one: dense."""
     if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
-        return call("AddV2", *(to_dense(x) if isinstance(x, SparseTensor) else x for x in (a, b)),
-                    name=name)
+        return call(
+            "AddV2", *(to_dense(x) if isinstance(x, SparseTensor) else x for x in (a, b)), name=name
+        )
     indices, values, shape = _gyre.execute(
-        "SparseAdd", [a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape,
-                      _gyre.convert(0, a.dtype)], None, name)
+        "SparseAdd",
+        [
+            a.indices,
+            a.values,
+            a.dense_shape,
+            b.indices,
+            b.values,
+            b.dense_shape,
+            _gyre.convert(0, a.dtype),
+        ],
+        None,
+        name,
+    )
     return SparseTensor(indices, values, shape)

@@ -31,7 +31,9 @@ class SparseTensor(ByValues):
     @classmethod
     def from_value(cls, value):
         """Of anything with indices, values and dense_shape."""
-        return value if isinstance(value, cls) else cls(value.indices, value.values, value.dense_shape)
+        return (
+            value if isinstance(value, cls) else cls(value.indices, value.values, value.dense_shape)
+        )
 
     @property
     def shape(self):
@@ -56,8 +58,14 @@ class SparseTensor(ByValues):
     def __mul__(self, other):
         if isinstance(other, SparseTensor):
             raise TypeError("products of two SparseTensors are not supported")
-        if getattr(_gyre.convert(other, self.dtype) if not isinstance(other, _gyre.Tensor) else other,
-                   "_dims", None) == ():
+        if (
+            getattr(
+                _gyre.convert(other, self.dtype) if not isinstance(other, _gyre.Tensor) else other,
+                "_dims",
+                None,
+            )
+            == ()
+        ):
             return self.with_values(self.values * other)
         factors = _gyre.execute("GatherNd", [other, self.indices])[0]
         return self.with_values(self.values * factors)
@@ -81,8 +89,10 @@ class SparseTensor(ByValues):
         return [(None, rank), (None,), (rank,)]
 
     def __repr__(self):
-        return (f"<gyre.SparseTensor indices={self.indices!r}, values={self.values!r}, "
-                f"dense_shape={self.dense_shape!r}>")
+        return (
+            f"<gyre.SparseTensor indices={self.indices!r}, values={self.values!r}, "
+            f"dense_shape={self.dense_shape!r}>"
+        )
 
 
 class SparseTensorSpec(CompositeSpec):
@@ -99,9 +109,11 @@ class SparseTensorSpec(CompositeSpec):
 
     def _parts(self):
         rank = self._shape.rank
-        return [(".indices", TensorSpec([None, rank], INT64)),
-                (".values", TensorSpec([None], self._dtype)),
-                (".dense_shape", TensorSpec([rank], INT64))]
+        return [
+            (".indices", TensorSpec([None, rank], INT64)),
+            (".values", TensorSpec([None], self._dtype)),
+            (".dense_shape", TensorSpec([rank], INT64)),
+        ]
 
     def _build(self, children):
         if isinstance(children[0], TypeSpec):
@@ -109,6 +121,8 @@ class SparseTensorSpec(CompositeSpec):
         return SparseTensor.of_parts(*children)
 
 
-nest.register_composite(SparseTensor, lambda x: [
-    (".indices", x.indices), (".values", x.values), (".dense_shape", x.dense_shape)],
-    lambda _, parts: SparseTensor.of_parts(*parts))
+nest.register_composite(
+    SparseTensor,
+    lambda x: [(".indices", x.indices), (".values", x.values), (".dense_shape", x.dense_shape)],
+    lambda _, parts: SparseTensor.of_parts(*parts),
+)

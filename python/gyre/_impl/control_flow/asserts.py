@@ -29,8 +29,11 @@ def _show(value, summarize):
     if isinstance(value, _gyre.Tensor):
         flat = value.numpy().reshape(-1)
         few = flat[:summarize] if summarize >= 0 else flat
-        return "[" + " ".join(str(x.decode() if isinstance(x, bytes) else x) for x in few) + (
-            "...]" if len(few) < len(flat) else "]")
+        return (
+            "["
+            + " ".join(str(x.decode() if isinstance(x, bytes) else x) for x in few)
+            + ("...]" if len(few) < len(flat) else "]")
+        )
     return str(value)
 
 
@@ -47,8 +50,11 @@ def Assert(condition, data, summarize=None, name=None):
     if known is False and _gyre.current_graph() is None:
         shown = "\n".join(_show(part, summarize) for part in data)
         raise errors.InvalidArgumentError(
-            None, None, f"Expected '{name or 'condition'}' to be true. Summarized data: {shown}")
-    _gyre.execute("Assert", [condition, [_gyre.convert(part) for part in data]], {"summarize": summarize})
+            None, None, f"Expected '{name or 'condition'}' to be true. Summarized data: {shown}"
+        )
+    _gyre.execute(
+        "Assert", [condition, [_gyre.convert(part) for part in data]], {"summarize": summarize}
+    )
     return None
 
 
@@ -72,6 +78,7 @@ def _binary(op, what):
     def check(x, y, message=None, summarize=None, name=None):
         x, y = _pair(x, y)
         return _check(what, _gyre.execute(op, [x, y])[0], x, y, message, None, summarize, name)
+
     return check
 
 
@@ -79,7 +86,8 @@ def _pair(x, y):
     if isinstance(x, _gyre.Tensor) or hasattr(x, "__gyre_tensor__"):
         x = _gyre.convert(x)
         return x, y if isinstance(y, _gyre.Tensor) else _gyre.convert(y) if hasattr(
-            y, "__gyre_tensor__") or hasattr(y, "dtype") else _gyre.convert(y, x.dtype)
+            y, "__gyre_tensor__"
+        ) or hasattr(y, "dtype") else _gyre.convert(y, x.dtype)
     y = _gyre.convert(y)
     return (_gyre.convert(x) if hasattr(x, "dtype") else _gyre.convert(x, y.dtype)), y
 
@@ -152,34 +160,48 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     """InvalidArgumentError unless |x - y| <= atol + rtol * |y| for all elements. The tolerances are ten
     times the dtype's resolution, unless given."""
     x, y = _pair(x, y)
-    fine = {"float64": 2.220446e-15, "float32": 1.1920929e-06, "float16": 0.009765625,
-            "bfloat16": 0.078125}.get(x.dtype.name, 1.1920929e-06)
+    fine = {
+        "float64": 2.220446e-15,
+        "float32": 1.1920929e-06,
+        "float16": 0.009765625,
+        "bfloat16": 0.078125,
+    }.get(x.dtype.name, 1.1920929e-06)
     rtol, atol = fine if rtol is None else rtol, fine if atol is None else atol
     distance = _gyre.execute("Abs", [x - y])[0]
-    bound = _gyre.execute("Abs", [y])[0] * _gyre.convert(rtol, y.dtype) + _gyre.convert(atol, y.dtype)
-    return _check("|x - y| <= atol + rtol * |y|", distance <= bound, x, y, message, None, summarize, name)
+    bound = _gyre.execute("Abs", [y])[0] * _gyre.convert(rtol, y.dtype) + _gyre.convert(
+        atol, y.dtype
+    )
+    return _check(
+        "|x - y| <= atol + rtol * |y|", distance <= bound, x, y, message, None, summarize, name
+    )
 
 
 def assert_integer(x, message=None, name=None):
     """TypeError unless x is of an integer dtype."""
     dtype = _gyre.convert(x).dtype
     if not dtype.is_integer:
-        raise TypeError(f"{message + ': ' if message else ''}expected an integer tensor, got {dtype.name}")
+        raise TypeError(
+            f"{message + ': ' if message else ''}expected an integer tensor, got {dtype.name}"
+        )
 
 
 def assert_type(tensor, tf_type, message=None, name=None):
     """TypeError unless the tensor is of this dtype."""
     dtype, wanted = _gyre.convert(tensor).dtype, _gyre.as_dtype(tf_type)
     if dtype != wanted:
-        raise TypeError(f"{message + ': ' if message else ''}expected {wanted.name}, got {dtype.name}")
+        raise TypeError(
+            f"{message + ': ' if message else ''}expected {wanted.name}, got {dtype.name}"
+        )
 
 
 def assert_scalar(tensor, message=None, name=None):
     """ValueError unless the tensor has no axes. Returns it."""
     value = _gyre.convert(tensor)
     if value._dims is not None and value._dims != ():
-        raise ValueError(f"{message + ': ' if message else ''}expected a scalar, got the shape "
-                         f"{list(value._dims)}")
+        raise ValueError(
+            f"{message + ': ' if message else ''}expected a scalar, got the shape "
+            f"{list(value._dims)}"
+        )
     return value
 
 
@@ -205,6 +227,7 @@ def assert_rank_at_least(x, rank, message=None, name=None):
 
 def assert_rank_in(x, ranks, message=None, name=None):
     """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for other ranks."""
+
     def holds(found):
         if isinstance(found, int):
             return found in ranks
@@ -212,6 +235,7 @@ def assert_rank_in(x, ranks, message=None, name=None):
         for rank in ranks[1:]:
             result = _gyre.execute("LogicalOr", [result, found == rank])[0]
         return result
+
     return _rank_check(x, " or ".join(map(str, ranks)), holds, message, name)
 
 
@@ -241,7 +265,9 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
         if tensor._dims is None:
             continue
         if len(shape) != len(tensor._dims):
-            raise ValueError(f"{start}expected {len(shape)} axes, got the shape {list(tensor._dims)}")
+            raise ValueError(
+                f"{start}expected {len(shape)} axes, got the shape {list(tensor._dims)}"
+            )
         for want, have in zip(shape, tensor._dims):
             if isinstance(want, str) and want not in (".", "*"):
                 want = sizes.setdefault(want, have)

@@ -14,8 +14,11 @@ def callable_of(fn, what):
 
 def as_tensor(value):
     """Numbers and arrays become tensors; tensors, lists of tensors and so on stay."""
-    if isinstance(value, (bool, int, float, complex, str, bytes)) or hasattr(value, "__array__") or (
-            hasattr(value, "__gyre_tensor__")):
+    if (
+        isinstance(value, (bool, int, float, complex, str, bytes))
+        or hasattr(value, "__array__")
+        or (hasattr(value, "__gyre_tensor__"))
+    ):
         return _gyre.convert(value)
     return value
 

@@ -39,12 +39,15 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         if i == len(pairs):
             return default()
         return cond(predicates[i], pairs[i][1], lambda: rest(i + 1), name=name)
+
     return as_tensors(rest(0))
 
 
 def _count(predicates):
-    values = [_gyre.execute("Cast", [_gyre.convert(p)], {"DstT": _gyre.as_dtype("int32")})[0]
-              for p in predicates]
+    values = [
+        _gyre.execute("Cast", [_gyre.convert(p)], {"DstT": _gyre.as_dtype("int32")})[0]
+        for p in predicates
+    ]
     total = values[0]
     for value in values[1:]:
         total = total + value
@@ -52,15 +55,29 @@ def _count(predicates):
 
 
 def _check_exclusive(predicates, name):
-    _gyre.execute("Assert", [_count(predicates) <= 1, [
-        f"{name}: more than one predicate is true, and exclusive=True. Predicates:",
-        *map(_gyre.convert, predicates)]])
+    _gyre.execute(
+        "Assert",
+        [
+            _count(predicates) <= 1,
+            [
+                f"{name}: more than one predicate is true, and exclusive=True. Predicates:",
+                *map(_gyre.convert, predicates),
+            ],
+        ],
+    )
 
 
 def _check_some(predicates, name):
-    _gyre.execute("Assert", [_count(predicates) >= 1, [
-        f"{name}: no predicate is true, and there is no default. Predicates:",
-        *map(_gyre.convert, predicates)]])
+    _gyre.execute(
+        "Assert",
+        [
+            _count(predicates) >= 1,
+            [
+                f"{name}: no predicate is true, and there is no default. Predicates:",
+                *map(_gyre.convert, predicates),
+            ],
+        ],
+    )
 
 
 def _branch_list(branch_fns):
@@ -73,8 +90,9 @@ def _branch_list(branch_fns):
         pairs = sorted(branch_fns, key=lambda pair: pair[0])
         keys = [key for key, _ in pairs]
         if keys != list(range(len(pairs))):
-            raise ValueError(f"the keys of the branches of switch_case must be 0 … {len(pairs) - 1}, not "
-                             f"{keys}")
+            raise ValueError(
+                f"the keys of the branches of switch_case must be 0 … {len(pairs) - 1}, not {keys}"
+            )
         branch_fns = [fn for _, fn in pairs]
     return branch_fns
 
@@ -124,7 +142,9 @@ def _trace(index, branches, name, at):
                 raise TypeError(
                     f"the branches of {name} at {at} must return values of the same structure and "
                     f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} returns "
-                    f"{taken.describe()}") from None
+                    f"{taken.describe()}"
+                ) from None
+
         return run
 
     results = _gyre.trace_case(index, [traced(i, fn) for i, fn in enumerate(branches)], name)

@@ -7,8 +7,10 @@ from gyre._impl.tracing.state import Recursion, condition, state
 
 
 def _differ(name, at, then, otherwise, why):
-    return (f"the branches of {name} at {at} must return values of the same structure and dtypes: {why}. "
-            f"true_fn returns {then.describe()}, false_fn returns {otherwise.describe()}")
+    return (
+        f"the branches of {name} at {at} must return values of the same structure and dtypes: {why}. "
+        f"true_fn returns {then.describe()}, false_fn returns {otherwise.describe()}"
+    )
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None):
@@ -29,5 +31,12 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
         except Recursion:
             return false_fn()
     label = f"cond {name!r}" if name else "cond"
-    return merge(pred, lambda: [as_tensors(true_fn())], lambda: [as_tensors(false_fn())], [label], place(),
-                 _differ, name=name or "cond")[0]
+    return merge(
+        pred,
+        lambda: [as_tensors(true_fn())],
+        lambda: [as_tensors(false_fn())],
+        [label],
+        place(),
+        _differ,
+        name=name or "cond",
+    )[0]

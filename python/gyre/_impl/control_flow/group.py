@@ -24,8 +24,13 @@ def no_op(name=None):
 def group(*inputs, name=None):
     """Something that is done when all inputs are: as effects keep the order of the program, nothing."""
     for value in nest.flatten(inputs):
-        if not (value is None or isinstance(value, _gyre.Tensor) or hasattr(value, "__gyre_tensor__")
-                or hasattr(value, "_gyre_eager") or callable(getattr(value, "_type_spec", None))):
+        if not (
+            value is None
+            or isinstance(value, _gyre.Tensor)
+            or hasattr(value, "__gyre_tensor__")
+            or hasattr(value, "_gyre_eager")
+            or callable(getattr(value, "_type_spec", None))
+        ):
             raise TypeError(f"group takes tensors and operations, not a {type(value).__name__}")
     return None
 
@@ -37,9 +42,14 @@ def tuple(tensors, name=None, control_inputs=None):
         raise ValueError("tuple must have at least one tensor")
     before = _tensors(given) + _tensors(control_inputs or [])
     with control_dependencies(before):
-        return [None if value is None else nest.map_structure(
-            lambda leaf: _gyre.execute("Identity", [leaf])[0], value, expand_composites=True)
-            for value in given]
+        return [
+            None
+            if value is None
+            else nest.map_structure(
+                lambda leaf: _gyre.execute("Identity", [leaf])[0], value, expand_composites=True
+            )
+            for value in given
+        ]
 
 
 @contextlib.contextmanager
@@ -50,7 +60,11 @@ def control_dependencies(control_inputs):
     inputs = list(control_inputs or [])
     if graph is None:
         for value in inputs:
-            if callable(value) and not isinstance(value, _gyre.Tensor) and not hasattr(value, "dtype"):
+            if (
+                callable(value)
+                and not isinstance(value, _gyre.Tensor)
+                and not hasattr(value, "dtype")
+            ):
                 value()
         yield
         return

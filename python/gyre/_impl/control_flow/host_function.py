@@ -29,7 +29,8 @@ def _results(name, results, dtypes):
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
-            len(dtypes) == 1 and not isinstance(results, dict) and not _holds_tensors(results)):
+        len(dtypes) == 1 and not isinstance(results, dict) and not _holds_tensors(results)
+    ):
         leaves = nest.flatten(results)
     else:
         leaves = [results]
@@ -39,10 +40,15 @@ def _results(name, results, dtypes):
         raise ValueError(f"{name} returned {len(leaves)} values where Tout promises {len(dtypes)}")
     tensors = []
     for leaf, dtype in zip(leaves, dtypes):
-        tensor = leaf if isinstance(leaf, _gyre.Tensor) else _gyre.convert(
-            leaf, None if hasattr(leaf, "dtype") else dtype)
+        tensor = (
+            leaf
+            if isinstance(leaf, _gyre.Tensor)
+            else _gyre.convert(leaf, None if hasattr(leaf, "dtype") else dtype)
+        )
         if tensor.dtype != dtype:
-            raise TypeError(f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises {dtype.name}")
+            raise TypeError(
+                f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises {dtype.name}"
+            )
         tensors.append(tensor)
     return tensors
 
@@ -83,21 +89,24 @@ def _add_with_gradient(call, leaves, dtypes):
         return _add("EagerPyFunc", call, leaves, dtypes)
 
     def adjoints(tensors):
-        inputs, dys = tensors[:len(leaves)], tensors[len(leaves):]
+        inputs, dys = tensors[: len(leaves)], tensors[len(leaves) :]
         with GradientTape() as tape:
             tape.watch([inputs[i] for i in chosen])
             results = call(inputs)
         found = tape.gradient([results[i] for i in answers], [inputs[i] for i in chosen], dys)
-        return [zeros_of(inputs[i]) if g is None else _gyre.convert(g)
-                for i, g in zip(chosen, found, strict=True)]
+        return [
+            zeros_of(inputs[i]) if g is None else _gyre.convert(g)
+            for i, g in zip(chosen, found, strict=True)
+        ]
 
     def forward(values):
         return _add("EagerPyFunc", call, values, dtypes)
 
     def backward(values, dys):
         weights = [dys[i] for i in answers]
-        found = iter(_add("EagerPyFunc", adjoints, [*values, *weights],
-                          [leaves[i].dtype for i in chosen]))
+        found = iter(
+            _add("EagerPyFunc", adjoints, [*values, *weights], [leaves[i].dtype for i in chosen])
+        )
         return [next(found) if i in chosen else None for i in range(len(leaves))]
 
     return _gyre.custom_gradient(leaves, forward, backward)
@@ -125,6 +134,7 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 
     def call(tensors):
         return _results(label, func(*nest.pack_sequence_as(inputs, tensors)), dtypes)
+
     return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
 
 
@@ -139,6 +149,7 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
 
     def call(tensors):
         return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes)
+
     if _gyre.current_graph() is None:
         return _pack(call([_gyre.convert(value) for value in inp]), structure)
     op = "PyFunc" if stateful else "PyFuncStateless"

@@ -20,7 +20,9 @@ def window_of(parallel_iterations) -> int:
 
 def checked_trips(maximum_iterations):
     """A number of iterations, or a tensor of one; None: any. TypeError for others."""
-    is_tensor = hasattr(maximum_iterations, "dtype") or hasattr(maximum_iterations, "__gyre_tensor__")
+    is_tensor = hasattr(maximum_iterations, "dtype") or hasattr(
+        maximum_iterations, "__gyre_tensor__"
+    )
     if maximum_iterations is None or is_tensor:
         return maximum_iterations
     return _integer("maximum_iterations", maximum_iterations)

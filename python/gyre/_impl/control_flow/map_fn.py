@@ -9,8 +9,18 @@ from gyre._impl.spec import TensorSpec
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 
 
-def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
-           infer_shape=True, name=None, fn_output_signature=None, memory=None):
+def map_fn(
+    fn,
+    elems,
+    dtype=None,
+    parallel_iterations=None,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    name=None,
+    fn_output_signature=None,
+    memory=None,
+):
     """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked.
 
     elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
@@ -21,8 +31,15 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     that they have one shape in any case."""
     del swap_memory, infer_shape
     if not back_prop:
-        results = map_fn(fn, elems, dtype, parallel_iterations, fn_output_signature=fn_output_signature,
-                         name=name, memory=memory)
+        results = map_fn(
+            fn,
+            elems,
+            dtype,
+            parallel_iterations,
+            fn_output_signature=fn_output_signature,
+            name=name,
+            memory=memory,
+        )
         return nest.map_structure(stopped, results, expand_composites=True)
     fn = callable_of(fn, "fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
@@ -68,7 +85,9 @@ def rows_of(elems):
         if row._dims is not None and row._dims[0] is not None:
             sizes.add(row._dims[0])
     if len(sizes) > 1:
-        raise ValueError(f"the tensors in elems must have equally many rows, but have {sorted(sizes)}")
+        raise ValueError(
+            f"the tensors in elems must have equally many rows, but have {sorted(sizes)}"
+        )
     return rows
 
 
@@ -76,14 +95,19 @@ def _typed(result, signature):
     """The result with the dtypes of the signature; TypeError if it cannot be."""
     if signature is None:
         return result
-    wanted = [_gyre.as_dtype(getattr(part, "dtype", part)) for part in nest.flatten(signature)
-              if part is not None]
+    wanted = [
+        _gyre.as_dtype(getattr(part, "dtype", part))
+        for part in nest.flatten(signature)
+        if part is not None
+    ]
     leaves = nest.flatten(result, expand_composites=True)
     if len(wanted) == len(leaves):
         for want, leaf in zip(wanted, leaves):
             if want != leaf.dtype:
-                raise TypeError(f"fn returns {with_article(leaf.dtype)} tensor where fn_output_signature says "
-                                f"{want.name}")
+                raise TypeError(
+                    f"fn returns {with_article(leaf.dtype)} tensor where fn_output_signature says "
+                    f"{want.name}"
+                )
     return result
 
 
@@ -95,11 +119,14 @@ def run_rows(fn, elems, rows, signature=None):
         row = nest.pack_sequence_as(elems, [row[i] for row in rows], True)
         results.append(_typed(as_tensors(fn(row)), signature))
     if not results:
-        return nest.map_structure(_empty, _results_of(fn, elems, rows) if signature is None else signature)
+        return nest.map_structure(
+            _empty, _results_of(fn, elems, rows) if signature is None else signature
+        )
     for result in results[1:]:
         nest.assert_same_structure(results[0], result, expand_composites=True)
-    return nest.map_structure(lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *results,
-                              expand_composites=True)
+    return nest.map_structure(
+        lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *results, expand_composites=True
+    )
 
 
 def _results_of(fn, elems, rows):
@@ -112,5 +139,8 @@ def _results_of(fn, elems, rows):
 
 def _empty(part):
     dims = [d or 0 for d in (getattr(part, "_dims", None) or ())]
-    return _gyre.convert([], _gyre.as_dtype(getattr(part, "dtype", part))) if not dims else _gyre.execute(
-        "Fill", [[0, *dims], _gyre.convert(0, part.dtype)])[0]
+    return (
+        _gyre.convert([], _gyre.as_dtype(getattr(part, "dtype", part)))
+        if not dims
+        else _gyre.execute("Fill", [[0, *dims], _gyre.convert(0, part.dtype)])[0]
+    )

@@ -24,8 +24,11 @@ class _Branches:
         for i, taken in enumerate(self.then_taken):
             chosen = self.plan.get(i)
             if chosen is None:
-                unsure = self.before is not None and not isinstance(
-                    self.before[i], _DEFINED) and not taken.undefined
+                unsure = (
+                    self.before is not None
+                    and not isinstance(self.before[i], _DEFINED)
+                    and not taken.undefined
+                )
                 chosen = layouts.layout_of(taken, flagged=unsure)
             self.layouts.append(chosen)
             tensors.extend(self._emit(i, chosen, taken))
@@ -70,11 +73,16 @@ class _Branches:
                 continue
             value, flag = chosen.pack(tensors)
             known = self._known_value(then, otherwise)
-            if flag is not None and (then.undefined or otherwise.undefined
-                                     or then.flag is not None or otherwise.flag is not None):
+            if flag is not None and (
+                then.undefined
+                or otherwise.undefined
+                or then.flag is not None
+                or otherwise.flag is not None
+            ):
                 run_time = self._decided_at_run_time(i)
-                value = settled(str(self.names[i]), PartlyDefined(
-                    value, flag, self.names[i], self.at, run_time))
+                value = settled(
+                    str(self.names[i]), PartlyDefined(value, flag, self.names[i], self.at, run_time)
+                )
             elif known is not None:
                 value = known
             values.append(value)
@@ -93,9 +101,13 @@ class _Branches:
         """What both branches give without having made it: a Python number, a tensor of outside."""
         if then.value is otherwise.value and isinstance(then.value, _gyre.Tensor):
             return then.value
-        if (len(then.leaves) == len(otherwise.leaves) == 1 and then.leaves[0].scalar
-                and otherwise.leaves[0].scalar and then.value is then.leaves[0].value
-                and layouts.same(then.value, otherwise.value)):
+        if (
+            len(then.leaves) == len(otherwise.leaves) == 1
+            and then.leaves[0].scalar
+            and otherwise.leaves[0].scalar
+            and then.value is then.leaves[0].value
+            and layouts.same(then.value, otherwise.value)
+        ):
             return then.value
         return None
 

@@ -5,8 +5,13 @@ import sys
 from gyre import _gyre
 from gyre._impl import nest
 
-_STREAMS = {"stdout": "stdout", "stderr": "stderr", "log(info)": "stderr", "log(warning)": "stderr",
-            "log(error)": "stderr"}
+_STREAMS = {
+    "stdout": "stdout",
+    "stderr": "stderr",
+    "log(info)": "stderr",
+    "log(warning)": "stderr",
+    "log(error)": "stderr",
+}
 
 
 def _stream(output_stream):
@@ -19,7 +24,9 @@ def _stream(output_stream):
         return name
     found = _STREAMS.get(str(name).strip("<>"))
     if found is None:
-        raise ValueError(f"print cannot write to {output_stream!r}: sys.stdout, sys.stderr, or \"file://…\"")
+        raise ValueError(
+            f'print cannot write to {output_stream!r}: sys.stdout, sys.stderr, or "file://…"'
+        )
     return found
 
 
@@ -35,23 +42,36 @@ def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None
     for item in inputs:
         parts.append(_template(item, tensors))
     template = sep.join(parts)
-    text = _gyre.execute("StringFormat", [tensors], {
-        "template": template, "placeholder": "{}", "summarize": summarize})[0] if tensors else (
-            _gyre.convert(template))
+    text = (
+        _gyre.execute(
+            "StringFormat",
+            [tensors],
+            {"template": template, "placeholder": "{}", "summarize": summarize},
+        )[0]
+        if tensors
+        else (_gyre.convert(template))
+    )
     _gyre.execute("PrintV2", [text], {"output_stream": _stream(output_stream), "end": end})
 
 
 def _template(item, tensors):
     """How an argument reads, with {} for its tensors."""
-    if isinstance(item, _gyre.Tensor) or hasattr(item, "__gyre_tensor__") or hasattr(item, "__array__"):
+    if (
+        isinstance(item, _gyre.Tensor)
+        or hasattr(item, "__gyre_tensor__")
+        or hasattr(item, "__array__")
+    ):
         tensors.append(_gyre.convert(item))
         return "{}"
     if nest.is_nested(item):
         if isinstance(item, dict):
             inner = ", ".join(f"{key!r}: {_template(item[key], tensors)}" for key in sorted(item))
             return "{" + inner + "}"
-        inner = ", ".join(_quoted(part, tensors) for part in item) if isinstance(item, (list, tuple)) else (
-            ", ".join(_template(part, tensors) for part in nest.flatten(item)))
+        inner = (
+            ", ".join(_quoted(part, tensors) for part in item)
+            if isinstance(item, (list, tuple))
+            else (", ".join(_template(part, tensors) for part in nest.flatten(item)))
+        )
         if isinstance(item, tuple):
             return f"({inner},)" if len(item) == 1 else f"({inner})"
         return f"[{inner}]"

@@ -11,8 +11,18 @@ from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 from gyre._impl.tracing.lines import place
 
 
-def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-         infer_shape=True, reverse=False, name="scan", memory=None):
+def scan(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    reverse=False,
+    name="scan",
+    memory=None,
+):
     """The values of `state = fn(state, row)` after each row of `elems`, stacked.
 
     Starts with `initializer`; without one, with the first row, which then is the first result (elems
@@ -20,23 +30,45 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     stays where its row is. ValueError where the tensors have unequal numbers of rows.
     back_prop=False: no gradient goes through. swap_memory, infer_shape: as of map_fn."""
     del swap_memory, infer_shape
-    results = _fold(fn, elems, initializer, True, reverse, parallel_iterations, name or "scan", memory)
+    results = _fold(
+        fn, elems, initializer, True, reverse, parallel_iterations, name or "scan", memory
+    )
     return _handed_back(results, back_prop)
 
 
-def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-          name="foldl", memory=None):
+def foldl(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name="foldl",
+    memory=None,
+):
     """`state = fn(state, row)` for the rows from first to last; the last state. Options as of scan."""
     del swap_memory
-    results = _fold(fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory)
+    results = _fold(
+        fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory
+    )
     return _handed_back(results, back_prop)
 
 
-def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-          name="foldr", memory=None):
+def foldr(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name="foldr",
+    memory=None,
+):
     """`state = fn(state, row)` for the rows from last to first; the last state. Options as of scan."""
     del swap_memory
-    results = _fold(fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory)
+    results = _fold(
+        fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory
+    )
     return _handed_back(results, back_prop)
 
 
@@ -61,9 +93,11 @@ def _fold(fn, elems, initializer, keep, reverse, parallel_iterations, name, memo
     else:
         results = _trace(fn, elems, rows, initializer, keep, reverse, window, name, options)
     if keep and first is not None:
+
         def join(one, others):
             parts = [others, one[None]] if reverse else [one[None], others]
             return _gyre.execute("ConcatV2", [parts, 0])[0]
+
         results = nest.map_structure(join, first, results, expand_composites=True)
     return results
 
@@ -81,8 +115,16 @@ def _trace(fn, elems, rows, initializer, keep, reverse, window, name, options):
         except Mismatch:
             raise TypeError(f"fn of {name} at {at} returns {Taken(after).describe()}") from None
 
-    results = _gyre.trace_fold(body, rows, layout.emit(Taken(initializer)), keep=keep, reverse=reverse,
-                               name=name, window=window, **options)
+    results = _gyre.trace_fold(
+        body,
+        rows,
+        layout.emit(Taken(initializer)),
+        keep=keep,
+        reverse=reverse,
+        name=name,
+        window=window,
+        **options,
+    )
     return layout.pack(iter(results))[0]
 
 
@@ -92,14 +134,17 @@ def _check_stacked(first, value, name):
         if one._dims != other._dims:
             raise StructureError(
                 f"fn of {name} returns a state of shape {list(other._dims)} after one of shape {list(one._dims)}: the "
-                f"states are stacked, so all have one shape. Where they grow, use foldl, or a TensorArray in a loop")
+                f"states are stacked, so all have one shape. Where they grow, use foldl, or a TensorArray in a loop"
+            )
 
 
 def _run(fn, elems, rows, value, keep, reverse, name):
     count = rows[0]._dims[0]
     kept = []
     for i in reversed(range(count)) if reverse else range(count):
-        after = _next(value, fn(value, nest.pack_sequence_as(elems, [row[i] for row in rows], True)))
+        after = _next(
+            value, fn(value, nest.pack_sequence_as(elems, [row[i] for row in rows], True))
+        )
         _check(value, after, name, None)
         value = after
         if keep and kept:
@@ -111,5 +156,6 @@ def _run(fn, elems, rows, value, keep, reverse, name):
         kept.reverse()
     if not kept:
         return nest.map_structure(lambda leaf: leaf[None][:0], value, expand_composites=True)
-    return nest.map_structure(lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *kept,
-                              expand_composites=True)
+    return nest.map_structure(
+        lambda *parts: _gyre.execute("Pack", [list(parts)])[0], *kept, expand_composites=True
+    )

@@ -9,7 +9,9 @@ from gyre._impl.unsupported import refuse
 
 
 def _int32(value):
-    return value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, _gyre.as_dtype("int32"))
+    return (
+        value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, _gyre.as_dtype("int32"))
+    )
 
 
 class TensorArray:
@@ -24,9 +26,20 @@ class TensorArray:
     infer_shape is true: ValueError for a value that does not fit.
     Elements that were not written read as zeros, if their shape is known."""
 
-    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None,
-                 tensor_array_name=None, handle=None, flow=None, infer_shape=True, element_shape=None,
-                 colocate_with_first_write_call=True, name=None):
+    def __init__(
+        self,
+        dtype,
+        size=None,
+        dynamic_size=None,
+        clear_after_read=None,
+        tensor_array_name=None,
+        handle=None,
+        flow=None,
+        infer_shape=True,
+        element_shape=None,
+        colocate_with_first_write_call=True,
+        name=None,
+    ):
         del tensor_array_name, colocate_with_first_write_call, name
         refuse(handle is not None, "handle", "arrays are lists, which have none: hand on the flow")
         self._dtype = _gyre.as_dtype(dtype)
@@ -42,8 +55,11 @@ class TensorArray:
             self._values = [None] * int(size if size is not None else 0)
             self._cleared = set()
         else:
-            self._flow = _gyre.execute("TensorListReserve", [
-                self._shape(), _int32(0 if size is None else size)], {"element_dtype": self._dtype})[0]
+            self._flow = _gyre.execute(
+                "TensorListReserve",
+                [self._shape(), _int32(0 if size is None else size)],
+                {"element_dtype": self._dtype},
+            )[0]
 
     # ---- Properties
 
@@ -80,14 +96,23 @@ class TensorArray:
         return _gyre.convert([-1 if d is None else d for d in dims], _gyre.as_dtype("int32"))
 
     def _with_flow(self, flow, dims=...):
-        made = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic,
-                           clear_after_read=self._clear, infer_shape=self._infer)
+        made = TensorArray(
+            self._dtype,
+            flow=flow,
+            dynamic_size=self._dynamic,
+            clear_after_read=self._clear,
+            infer_shape=self._infer,
+        )
         made._dims = self._dims if dims is ... else dims
         return made
 
     def learn_from(self, later):
         """The same array, which knows what a loop that it went through found out of its elements."""
-        if self._values is not None or not isinstance(later, TensorArray) or later._dims == self._dims:
+        if (
+            self._values is not None
+            or not isinstance(later, TensorArray)
+            or later._dims == self._dims
+        ):
             return self
         return self._with_flow(self._flow, later._dims)
 
@@ -95,31 +120,51 @@ class TensorArray:
         """Itself; of an eager one while a graph is traced: what holds its values there."""
         if self._values is None or _gyre.current_graph() is None:
             return self
-        made = TensorArray(self._dtype, len(self._values), self._dynamic, self._clear,
-                           infer_shape=self._infer, element_shape=self._dims)
+        made = TensorArray(
+            self._dtype,
+            len(self._values),
+            self._dynamic,
+            self._clear,
+            infer_shape=self._infer,
+            element_shape=self._dims,
+        )
         for i, value in enumerate(self._values):
             if value is not None:
                 made = made.write(i, value)
         return made
 
     def _value(self, value):
-        tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(value, self._dtype)
+        tensor = (
+            _gyre.convert(value)
+            if isinstance(value, _gyre.Tensor)
+            else _gyre.convert(value, self._dtype)
+        )
         if tensor.dtype != self._dtype:
             raise errors.InvalidArgumentError(
-                None, None,
-                f"a TensorArray of {self._dtype.name} cannot hold {with_article(tensor.dtype)} tensor")
+                None,
+                None,
+                f"a TensorArray of {self._dtype.name} cannot hold {with_article(tensor.dtype)} tensor",
+            )
         return tensor
 
     def _check_shape(self, dims):
         """The dims of elements, knowing that one has `dims`."""
-        if self._dims is not None and dims is not None and not TensorShape(
-                self._dims).is_compatible_with(dims):
-            raise ValueError(f"a value of shape {TensorShape(dims)} does not fit the element shape "
-                             f"{TensorShape(self._dims)} of the TensorArray")
+        if (
+            self._dims is not None
+            and dims is not None
+            and not TensorShape(self._dims).is_compatible_with(dims)
+        ):
+            raise ValueError(
+                f"a value of shape {TensorShape(dims)} does not fit the element shape "
+                f"{TensorShape(self._dims)} of the TensorArray"
+            )
         if not self._infer or dims is None:
             return self._dims
-        return dims if self._dims is None else tuple(
-            a if a is not None else b for a, b in zip(self._dims, dims))
+        return (
+            dims
+            if self._dims is None
+            else tuple(a if a is not None else b for a, b in zip(self._dims, dims))
+        )
 
     # ---- Single elements
 
@@ -131,19 +176,26 @@ class TensorArray:
         if self._gyre_eager:
             self._write(int(index), tensor, dims)
             return self
-        flow = _gyre.execute("TensorListSetItem", [self._flow, _int32(index), tensor],
-                             {"resize_if_index_out_of_bounds": self._dynamic})[0]
+        flow = _gyre.execute(
+            "TensorListSetItem",
+            [self._flow, _int32(index), tensor],
+            {"resize_if_index_out_of_bounds": self._dynamic},
+        )[0]
         return self._with_flow(flow, dims)
 
     def _write(self, index, tensor, dims):
         if index < 0:
-            raise errors.OutOfRangeError(None, None, f"Writing to negative index {index} of a TensorArray.")
+            raise errors.OutOfRangeError(
+                None, None, f"Writing to negative index {index} of a TensorArray."
+            )
         if index >= len(self._values):
             if not self._dynamic:
                 raise errors.OutOfRangeError(
-                    None, None,
+                    None,
+                    None,
                     f"Tried to write to index {index} but array is not resizeable and size is: "
-                    f"{len(self._values)}")
+                    f"{len(self._values)}",
+                )
             self._values.extend([None] * (index + 1 - len(self._values)))
         self._dims = dims
         self._values[index] = tensor
@@ -155,19 +207,26 @@ class TensorArray:
         self = self._staged()
         if self._gyre_eager:
             return self._read(int(index))
-        return _gyre.execute("TensorListGetItem", [self._flow, _int32(index), self._shape()],
-                             {"element_dtype": self._dtype})[0]
+        return _gyre.execute(
+            "TensorListGetItem",
+            [self._flow, _int32(index), self._shape()],
+            {"element_dtype": self._dtype},
+        )[0]
 
     def _read(self, index):
         if not 0 <= index < len(self._values):
             raise errors.OutOfRangeError(
-                    None, None,
-                f"Tried to read from index {index} but array size is: {len(self._values)}")
+                None,
+                None,
+                f"Tried to read from index {index} but array size is: {len(self._values)}",
+            )
         if index in self._cleared:
             raise errors.InvalidArgumentError(
-                    None, None,
+                None,
+                None,
                 f"Could not read index {index} twice because it was cleared after a previous read "
-                f"(perhaps try setting clear_after_read = false?)")
+                f"(perhaps try setting clear_after_read = false?)",
+            )
         value = self._value_or_zeros(index)
         if self._clear:
             self._values[index] = None
@@ -180,15 +239,22 @@ class TensorArray:
             return value
         if index in self._cleared:
             raise errors.InvalidArgumentError(
-                    None, None,
+                None,
+                None,
                 f"Could not read index {index} twice because it was cleared after a previous read "
-                f"(perhaps try setting clear_after_read = false?)")
+                f"(perhaps try setting clear_after_read = false?)",
+            )
         if self._dims is None or None in self._dims:
             raise errors.InvalidArgumentError(
-                None, None, f"index {index} of a TensorArray is read before it is written, and its element shape is not "
-                            f"known: write it first, or give the array an element_shape, for zeros")
-        zero = _gyre.convert(0 if self._dtype.is_numeric else ("" if self._dtype.name == "string" else False),
-                            self._dtype)
+                None,
+                None,
+                f"index {index} of a TensorArray is read before it is written, and its element shape is not "
+                f"known: write it first, or give the array an element_shape, for zeros",
+            )
+        zero = _gyre.convert(
+            0 if self._dtype.is_numeric else ("" if self._dtype.name == "string" else False),
+            self._dtype,
+        )
         if not self._dims:
             return zero
         return _gyre.execute("Fill", [list(self._dims), zero])[0]
@@ -204,20 +270,31 @@ class TensorArray:
         if self._gyre_eager:
             if not self._values:
                 dims = [0, *(self._dims or ())]
-                return _gyre.execute("Fill", [[d or 0 for d in dims], _gyre.convert(0, self._dtype)])[0]
+                return _gyre.execute(
+                    "Fill", [[d or 0 for d in dims], _gyre.convert(0, self._dtype)]
+                )[0]
             return _gyre.execute("Pack", [self._all()])[0]
-        return _gyre.execute("TensorListStack", [self._flow, self._shape()],
-                             {"element_dtype": self._dtype, "num_elements": -1})[0]
+        return _gyre.execute(
+            "TensorListStack",
+            [self._flow, self._shape()],
+            {"element_dtype": self._dtype, "num_elements": -1},
+        )[0]
 
     def gather(self, indices, name=None):
         """The elements at `indices`, as rows."""
         self = self._staged()
         if self._gyre_eager:
-            indices = [int(i) for i in _gyre.convert(indices).numpy()] if not isinstance(
-                indices, (list, tuple, range)) else indices
+            indices = (
+                [int(i) for i in _gyre.convert(indices).numpy()]
+                if not isinstance(indices, (list, tuple, range))
+                else indices
+            )
             return _gyre.execute("Pack", [[self._value_or_zeros(int(i)) for i in indices]])[0]
-        return _gyre.execute("TensorListGather", [self._flow, _int32(indices), self._shape()],
-                             {"element_dtype": self._dtype})[0]
+        return _gyre.execute(
+            "TensorListGather",
+            [self._flow, _int32(indices), self._shape()],
+            {"element_dtype": self._dtype},
+        )[0]
 
     def concat(self, name=None):
         """The elements one after the other, along their axis 0; sizes may differ there."""
@@ -227,8 +304,11 @@ class TensorArray:
             return parts[0] if len(parts) == 1 else _gyre.execute("ConcatV2", [parts, 0])[0]
         dims = None if self._dims is None else (None, *self._dims[1:])
         empty = _gyre.convert([], _gyre.as_dtype("int64"))
-        return _gyre.execute("TensorListConcatV2", [self._flow, self._shape(dims), empty],
-                             {"element_dtype": self._dtype})[0]
+        return _gyre.execute(
+            "TensorListConcatV2",
+            [self._flow, self._shape(dims), empty],
+            {"element_dtype": self._dtype},
+        )[0]
 
     def unstack(self, value, name=None):
         """An array of the rows of `value`."""
@@ -239,8 +319,9 @@ class TensorArray:
         if self._gyre_eager and _gyre.current_graph() is None:
             rows = [tensor[i] for i in range(tensor._dims[0])]
             if len(rows) != len(self._values) and not self._dynamic and self._values:
-                raise ValueError(f"unstack of {len(rows)} rows into a TensorArray of size "
-                                 f"{len(self._values)}")
+                raise ValueError(
+                    f"unstack of {len(rows)} rows into a TensorArray of size {len(self._values)}"
+                )
             self._values, self._dims, self._cleared = rows, dims, set()
             return self
         flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
@@ -252,12 +333,19 @@ class TensorArray:
         tensor = self._value(value)
         dims = self._check_shape(None if tensor._dims is None else tensor._dims[1:])
         if self._gyre_eager:
-            positions = _gyre.convert(indices).numpy() if not isinstance(indices, (list, tuple, range)) else indices
+            positions = (
+                _gyre.convert(indices).numpy()
+                if not isinstance(indices, (list, tuple, range))
+                else indices
+            )
             for row, index in enumerate(positions):
                 self._write(int(index), tensor[row], dims)
             return self
-        flow = _gyre.execute("TensorListScatterIntoExistingList", [self._flow, tensor, _int32(indices)],
-                             {"element_dtype": self._dtype})[0]
+        flow = _gyre.execute(
+            "TensorListScatterIntoExistingList",
+            [self._flow, tensor, _int32(indices)],
+            {"element_dtype": self._dtype},
+        )[0]
         return self._with_flow(flow, dims)
 
     def split(self, value, lengths, name=None):
@@ -265,14 +353,22 @@ class TensorArray:
         tensor = self._value(value)
         dims = None if tensor._dims is None else (None, *tensor._dims[1:])
         if self._gyre_eager and _gyre.current_graph() is None:
-            sizes = [int(n) for n in (lengths if isinstance(lengths, (list, tuple)) else
-                                      _gyre.convert(lengths).numpy())]
+            sizes = [
+                int(n)
+                for n in (
+                    lengths
+                    if isinstance(lengths, (list, tuple))
+                    else _gyre.convert(lengths).numpy()
+                )
+            ]
             if sum(sizes) != tensor._dims[0]:
                 raise errors.InvalidArgumentError(
-                    None, None,
-                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} rows")
+                    None,
+                    None,
+                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} rows",
+                )
             starts = [sum(sizes[:i]) for i in range(len(sizes))]
-            self._values = [tensor[start:start + size] for start, size in zip(starts, sizes)]
+            self._values = [tensor[start : start + size] for start, size in zip(starts, sizes)]
             self._cleared = set()
             return self
         int64 = _gyre.as_dtype("int64")
@@ -310,8 +406,10 @@ class TensorArray:
 
     def __iter__(self):
         if not self._gyre_eager:
-            raise TypeError("a traced TensorArray cannot be iterated by Python: use stack(), or a for "
-                            "statement in converted code")
+            raise TypeError(
+                "a traced TensorArray cannot be iterated by Python: use stack(), or a for "
+                "statement in converted code"
+            )
         return (self._value_or_zeros(i) for i in range(len(self._values)))
 
     def __repr__(self):
@@ -319,13 +417,23 @@ class TensorArray:
 
 
 def _parts(array):
-    return [(".flow", array._staged()._flow if array._flow is None and _gyre.current_graph() is not None
-             else array._flow if array._flow is not None else _gyre.convert(0.0))]
+    return [
+        (
+            ".flow",
+            array._staged()._flow
+            if array._flow is None and _gyre.current_graph() is not None
+            else array._flow
+            if array._flow is not None
+            else _gyre.convert(0.0),
+        )
+    ]
 
 
 def _build(like, children):
-    flow, = children
-    if like._values is not None and not (isinstance(flow, _gyre.Tensor) and flow.dtype.name == "variant"):
+    (flow,) = children
+    if like._values is not None and not (
+        isinstance(flow, _gyre.Tensor) and flow.dtype.name == "variant"
+    ):
         return like
     return like._with_flow(flow)
 

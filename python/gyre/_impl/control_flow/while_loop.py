@@ -12,9 +12,19 @@ from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
 
 
-def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True,
-               swap_memory=False, maximum_iterations=None, name="while", memory=None,
-               return_same_structure=True):
+def while_loop(
+    cond,
+    body,
+    loop_vars,
+    shape_invariants=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    maximum_iterations=None,
+    name="while",
+    memory=None,
+    return_same_structure=True,
+):
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
     loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a single
@@ -46,8 +56,19 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             return _next(loop_vars, call(body, loop_vars))
         except Recursion:
             return loop_vars
-    return _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, options,
-                  place(), back_prop)
+    return _trace(
+        cond,
+        body,
+        call,
+        loop_vars,
+        shape_invariants,
+        window,
+        maximum_iterations,
+        name,
+        options,
+        place(),
+        back_prop,
+    )
 
 
 def _calls(loop_vars):
@@ -61,8 +82,11 @@ def _next(before, after):
     if isinstance(before, (tuple, list)):
         if len(before) == 1 and not (isinstance(after, (tuple, list)) and len(after) == 1):
             after = (after,)
-        if isinstance(after, (tuple, list)) and type(after) is not type(before) and (
-                len(after) == len(before)):
+        if (
+            isinstance(after, (tuple, list))
+            and type(after) is not type(before)
+            and (len(after) == len(before))
+        ):
             after = before._make(after) if hasattr(before, "_make") else type(before)(after)
     return as_tensors(after)
 
@@ -79,7 +103,8 @@ def _check(before, after, name, at):
         raise StructureError(
             f"the body of {name}{where} must return values of the structure and dtypes of its loop "
             f"variables: {why}. Before the loop they are {Taken(before).describe()}, after one "
-            f"iteration {Taken(after).describe()}")
+            f"iteration {Taken(after).describe()}"
+        )
 
 
 def _tested(answer):
@@ -87,13 +112,17 @@ def _tested(answer):
     if isinstance(answer, (list, tuple)) and len(answer) == 1:
         answer = answer[0]
     if answer is None or nest.is_nested(answer):
-        raise TypeError(f"cond of while_loop must return a scalar that says whether to go on, not {answer!r}")
+        raise TypeError(
+            f"cond of while_loop must return a scalar that says whether to go on, not {answer!r}"
+        )
     return answer
 
 
 def _run(cond, body, call, values, maximum_iterations):
     count = 0
-    while (maximum_iterations is None or count < maximum_iterations) and _tested(call(cond, values)):
+    while (maximum_iterations is None or count < maximum_iterations) and _tested(
+        call(cond, values)
+    ):
         after = _next(values, call(body, values))
         _check(values, after, "while_loop", place())
         values = after
@@ -101,12 +130,28 @@ def _run(cond, body, call, values, maximum_iterations):
     return values
 
 
-def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterations, name, options, at,
-           back_prop):
+def _trace(
+    cond,
+    body,
+    call,
+    loop_vars,
+    shape_invariants,
+    window,
+    maximum_iterations,
+    name,
+    options,
+    at,
+    back_prop,
+):
     layout = layout_of(Taken(loop_vars))
     last = [loop_vars]
-    paths = [f"loop_vars{path}" for (path, _), leaf in zip(
-        nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves) if leaf.dtype is not None]
+    paths = [
+        f"loop_vars{path}"
+        for (path, _), leaf in zip(
+            nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves
+        )
+        if leaf.dtype is not None
+    ]
 
     def unpack(tensors):
         return layout.pack(iter(tensors))[0]
@@ -126,13 +171,22 @@ def _trace(cond, body, call, loop_vars, shape_invariants, window, maximum_iterat
         try:
             return layout.emit(Taken(after))
         except Mismatch:
-            raise TypeError(f"a Python object among the loop variables of {name} at {at} changes: "
-                            f"{Taken(after).describe()}") from None
+            raise TypeError(
+                f"a Python object among the loop variables of {name} at {at} changes: "
+                f"{Taken(after).describe()}"
+            ) from None
 
     flat = _gyre.trace_while(
-        holds, step, layout.emit(Taken(loop_vars)), paths, name=name, window=window,
+        holds,
+        step,
+        layout.emit(Taken(loop_vars)),
+        paths,
+        name=name,
+        window=window,
         maximum_iterations=maximum_iterations,
-        invariants=None if shape_invariants is None else _invariants(shape_invariants, layout), **options)
+        invariants=None if shape_invariants is None else _invariants(shape_invariants, layout),
+        **options,
+    )
     layout.template = with_element_shapes(layout.template, last[0])
     results = unpack(flat)
     if not back_prop:
@@ -144,7 +198,11 @@ def _invariants(shapes, layout):
     flat = []
 
     def walk(part, like):
-        if not nest.is_nested(like) and nest._kind_of(like, True) is not None and hasattr(like, "_type_spec"):
+        if (
+            not nest.is_nested(like)
+            and nest._kind_of(like, True) is not None
+            and hasattr(like, "_type_spec")
+        ):
             flat.extend(dims_of_parts(part, like))
             return
         if hasattr(part, "shape") and not hasattr(part, "as_list"):
@@ -155,9 +213,12 @@ def _invariants(shapes, layout):
         children = nest._kind_of(like, False).items(like)
         parts = [part[key] for key in sorted(part)] if isinstance(part, dict) else list(part)
         if len(parts) != len(children):
-            raise ValueError(f"shape_invariants must be structured as loop_vars: {len(parts)} shapes for "
-                             f"{len(children)} variables")
+            raise ValueError(
+                f"shape_invariants must be structured as loop_vars: {len(parts)} shapes for "
+                f"{len(children)} variables"
+            )
         for one, (_, child) in zip(parts, children):
             walk(one, child)
+
     walk(shapes, layout.template)
     return flat

@@ -34,6 +34,7 @@ class Carried:
         if go_on is True:
             more, state = self._dataset.advance(state)
         else:
-            more, state = cond(go_on, lambda: self._dataset.advance(state),
-                               lambda: (_gyre.convert(False), state))
+            more, state = cond(
+                go_on, lambda: self._dataset.advance(state), lambda: (_gyre.convert(False), state)
+            )
         return [more, *nest.flatten(state, expand_composites=True)]

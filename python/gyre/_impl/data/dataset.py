@@ -11,7 +11,17 @@ from gyre._impl.data.lookahead import Filter, FlatMap, TakeWhile, is_scalar_bool
 from gyre._impl.data.options import AUTOTUNE, Options
 from gyre._impl.data.source import INFINITE, Source
 from gyre._impl.data.sources import Generator, Range, Rows, Single
-from gyre._impl.data.transforms import Batch, Concatenate, Map, Repeat, Shuffle, Skip, Take, WholeBatches, Zip
+from gyre._impl.data.transforms import (
+    Batch,
+    Concatenate,
+    Map,
+    Repeat,
+    Shuffle,
+    Skip,
+    Take,
+    WholeBatches,
+    Zip,
+)
 from gyre._impl.spec import TensorSpec
 
 
@@ -80,8 +90,14 @@ class Dataset(Source):
         return Dataset(Range(start, stop, step, output_type))
 
     @staticmethod
-    def from_generator(generator, output_types=None, output_shapes=None, args=None,
-                       output_signature=None, name=None) -> "Dataset":
+    def from_generator(
+        generator,
+        output_types=None,
+        output_shapes=None,
+        args=None,
+        output_signature=None,
+        name=None,
+    ) -> "Dataset":
         """What `generator(*args)`, called each time, yields; it must be of `output_signature` (or
         of output_types and output_shapes). TypeError without either."""
         if not callable(generator):
@@ -89,12 +105,19 @@ class Dataset(Source):
         if output_signature is None:
             if output_types is None:
                 raise TypeError("from_generator needs an output_signature")
-            shapes = output_shapes if output_shapes is not None else nest.map_structure(
-                lambda _: None, output_types)
-            leaves = zip(nest.flatten(output_types),
-                         [shapes] if not nest.is_nested(output_types) else list(shapes), strict=True)
+            shapes = (
+                output_shapes
+                if output_shapes is not None
+                else nest.map_structure(lambda _: None, output_types)
+            )
+            leaves = zip(
+                nest.flatten(output_types),
+                [shapes] if not nest.is_nested(output_types) else list(shapes),
+                strict=True,
+            )
             output_signature = nest.pack_sequence_as(
-                output_types, [TensorSpec(shape, dtype) for dtype, shape in leaves])
+                output_types, [TensorSpec(shape, dtype) for dtype, shape in leaves]
+            )
         values = tuple(args or ())
         return Dataset(Generator(lambda: generator(*values), output_signature))
 
@@ -103,7 +126,9 @@ class Dataset(Source):
         """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError for none at
         all, and for both ways of naming them."""
         if args and datasets is not None:
-            raise TypeError("zip takes datasets one by one, or a structure of them as `datasets`, not both")
+            raise TypeError(
+                "zip takes datasets one by one, or a structure of them as `datasets`, not both"
+            )
         parts = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not nest.flatten(parts):
             raise TypeError("zip takes at least one dataset")
@@ -131,7 +156,9 @@ class Dataset(Source):
     def _predicate(self, predicate, what):
         function = ElementFunction(predicate, self.element_spec, what)
         if not is_scalar_bool(function.spec):
-            raise ValueError(f"the predicate of {what} must return a bool scalar, not {function.spec}")
+            raise ValueError(
+                f"the predicate of {what} must return a bool scalar, not {function.spec}"
+            )
         return function
 
     def flat_map(self, map_func, name=None) -> "Dataset":
@@ -140,8 +167,11 @@ class Dataset(Source):
 
     def unbatch(self, name=None) -> "Dataset":
         """The rows of the elements, each by itself."""
-        return self.flat_map(lambda *parts: Dataset.from_tensor_slices(
-            parts if type(self.element_spec) is tuple else parts[0]))
+        return self.flat_map(
+            lambda *parts: Dataset.from_tensor_slices(
+                parts if type(self.element_spec) is tuple else parts[0]
+            )
+        )
 
     def take(self, count, name=None) -> "Dataset":
         """The first `count` elements; all if it is negative."""
@@ -164,21 +194,37 @@ class Dataset(Source):
         """The elements of this one, then those of another."""
         return Dataset(Concatenate(self, dataset))
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
-              name=None) -> "Dataset":
+    def batch(
+        self,
+        batch_size,
+        drop_remainder=False,
+        num_parallel_calls=None,
+        deterministic=None,
+        name=None,
+    ) -> "Dataset":
         """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
         have so many, and their shape is known; else the last may have fewer. The rest as of map."""
         _check_calls(num_parallel_calls, "num_parallel_calls")
-        return Dataset((WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size")))
+        return Dataset(
+            (WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size"))
+        )
 
-    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> "Dataset":
+    def shuffle(
+        self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None
+    ) -> "Dataset":
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
         dataset, all orders are as likely. The orders are not TensorFlow's.
 
         seed: then programs draw the same orders each time they are started; each run over the dataset
         has another, unless reshuffle_each_iteration is False."""
-        return Dataset(Shuffle(self, whole(buffer_size, "buffer_size"), seed,
-                               reshuffle_each_iteration is None or reshuffle_each_iteration))
+        return Dataset(
+            Shuffle(
+                self,
+                whole(buffer_size, "buffer_size"),
+                seed,
+                reshuffle_each_iteration is None or reshuffle_each_iteration,
+            )
+        )
 
     def prefetch(self, buffer_size=None, name=None) -> "Dataset":
         """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0, but for
@@ -186,7 +232,9 @@ class Dataset(Source):
         if buffer_size is not None:
             size = whole(buffer_size, "buffer_size")
             if isinstance(size, int) and size < AUTOTUNE:
-                raise ValueError(f"buffer_size must not be negative, but is {size}; data.AUTOTUNE leaves it open")
+                raise ValueError(
+                    f"buffer_size must not be negative, but is {size}; data.AUTOTUNE leaves it open"
+                )
         return self
 
     def with_options(self, options, name=None) -> "Dataset":
@@ -211,7 +259,8 @@ class Dataset(Source):
             raise RuntimeError(
                 "Python cannot take elements of a Dataset one by one while a function is traced: write a for "
                 "statement (`for element in dataset:`) in a gyre.function with autograph, which becomes a loop of "
-                "the graph, or dataset.reduce; or make the iterator outside")
+                "the graph, or dataset.reduce; or make the iterator outside"
+            )
         return iteration.Iterator(self)
 
     def as_numpy_iterator(self):
@@ -224,7 +273,8 @@ class Dataset(Source):
         found = list(self.take(2))
         if len(found) != 1:
             raise errors.InvalidArgumentError(
-                None, None, f"the dataset has {'no' if not found else 'more than one'} element")
+                None, None, f"the dataset has {'no' if not found else 'more than one'} element"
+            )
         return found[0]
 
     def cardinality(self, name=None):

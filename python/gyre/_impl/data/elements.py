@@ -57,10 +57,12 @@ def shapes_of(spec):
 
 def refined(element, spec):
     """The element, known to have the shapes of its spec."""
+
     def refine(tensor, leaf):
         if tensor._dims == leaf._dims or leaf._dims is None:
             return tensor
         return call("EnsureShape", tensor, shape=list(leaf._dims))
+
     return nest.map_structure(refine, element, spec, expand_composites=True)
 
 

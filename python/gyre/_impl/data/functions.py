@@ -25,7 +25,9 @@ class ElementFunction:
         self._specs = elements.arguments_of(spec)
         self._concrete = None
         if _gyre.current_graph() is None:
-            traced = Function(self._results, name=getattr(python, "__name__", what), autograph=False)
+            traced = Function(
+                self._results, name=getattr(python, "__name__", what), autograph=False
+            )
             self._concrete = traced.get_concrete_function(*self._specs)
             self.spec = elements.spec_of(self._concrete.structured_outputs)
         else:
@@ -36,9 +38,12 @@ class ElementFunction:
 
     def _traced_aside(self):
         """The spec of the results, from a trace that is thrown away."""
+
         def results():
-            return elements.spec_of(self._results(*nest.map_structure(
-                _stand_in, self._specs, expand_composites=True)))
+            return elements.spec_of(
+                self._results(*nest.map_structure(_stand_in, self._specs, expand_composites=True))
+            )
+
         return probe(results)
 
     def __call__(self, element):
@@ -60,8 +65,9 @@ class DatasetFunction:
         with contextlib.nullcontext() if _gyre.current_graph() is not None else _gyre.Graph("spec"):
             made = probe(lambda: self(nest.map_structure(_stand_in, spec, expand_composites=True)))
         if not isinstance(made, Source):
-            raise TypeError(f"the function of flat_map must return a Dataset, not a "
-                            f"{type(made).__name__}")
+            raise TypeError(
+                f"the function of flat_map must return a Dataset, not a {type(made).__name__}"
+            )
         self.element_spec = made.element_spec
 
     def __call__(self, element):

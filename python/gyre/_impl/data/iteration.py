@@ -69,7 +69,8 @@ class Iterator:
             raise RuntimeError(
                 "Python cannot run over an iterator of a Dataset while a function is traced: nobody knows yet where "
                 "it ends. Run over the dataset itself (`for element in dataset:`), or take as many elements as you "
-                "want with next(iterator) in a for statement over gyre.range(n)")
+                "want with next(iterator) in a for statement over gyre.range(n)"
+            )
         return self
 
     def __next__(self):
@@ -91,7 +92,9 @@ class Iterator:
 
     def get_next_as_optional(self):
         """Not here: ask the dataset in a for statement."""
-        raise NotImplementedError("there are no optionals of elements: iterate with a for statement")
+        raise NotImplementedError(
+            "there are no optionals of elements: iterate with a for statement"
+        )
 
     def _shared(self):
         """The next element, where graphs may take elements, too."""
@@ -107,9 +110,14 @@ class Iterator:
     def _keep(self):
         with _gyre.init_scope():
             self._kept = [
-                Variable(leaf, trainable=False, name="iterator",
-                         shape=None if leaf._dims is None else [None] * len(leaf._dims))
-                for leaf in nest.flatten(self._state, expand_composites=True)]
+                Variable(
+                    leaf,
+                    trainable=False,
+                    name="iterator",
+                    shape=None if leaf._dims is None else [None] * len(leaf._dims),
+                )
+                for leaf in nest.flatten(self._state, expand_composites=True)
+            ]
         state = self._state
 
         def step():
@@ -119,14 +127,16 @@ class Iterator:
             leaves = nest.flatten(after, expand_composites=True)
             written = [v.assign(leaf) for v, leaf in zip(self._kept, leaves, strict=True)]
             with control_dependencies([v.read_value() for v in written]):
-                return nest.map_structure(lambda t: _gyre.execute("Identity", [t])[0], element,
-                                          expand_composites=True)
+                return nest.map_structure(
+                    lambda t: _gyre.execute("Identity", [t])[0], element, expand_composites=True
+                )
 
         self._step = Function(step, name="get_next", autograph=False)
 
 
 def end_of_sequence():
     """In a graph: the run ends with OutOfRangeError."""
+
     def raise_end():
         raise errors.OutOfRangeError(None, None, "End of sequence")
 

@@ -33,8 +33,10 @@ class Lookahead(Source):
 
     def pull(self, state):
         _, element, inner = state
-        return (elements.refined(element, self.element_spec),
-                (_gyre.convert(False), element, inner))
+        return (
+            elements.refined(element, self.element_spec),
+            (_gyre.convert(False), element, inner),
+        )
 
 
 class Filter(Lookahead):
@@ -54,12 +56,16 @@ class Filter(Lookahead):
         def step(more, found, state, element):
             element, state = self._source.pull(state)
             found = self._predicate(element)
-            more, state = cond(found, lambda: (_gyre.convert(True), state),
-                               lambda: self._source.advance(state))
+            more, state = cond(
+                found, lambda: (_gyre.convert(True), state), lambda: self._source.advance(state)
+            )
             return more, found, state, element
 
         _, found, state, element = while_loop(
-            lambda more, found, *_: more & ~found, step, (more, _gyre.convert(False), state, element))
+            lambda more, found, *_: more & ~found,
+            step,
+            (more, _gyre.convert(False), state, element),
+        )
         return found, state, element
 
 
@@ -76,8 +82,11 @@ class FlatMap(Lookahead):
 
     def search(self, state):
         def step(found, ended, active, element, inner, outer):
-            more, inner = cond(active, lambda: self._make(element).advance(inner),
-                               lambda: (_gyre.convert(False), inner))
+            more, inner = cond(
+                active,
+                lambda: self._make(element).advance(inner),
+                lambda: (_gyre.convert(False), inner),
+            )
 
             def next_dataset():
                 there, outer_after = self._source.advance(outer)
@@ -85,15 +94,18 @@ class FlatMap(Lookahead):
                 def begin():
                     element, after = self._source.pull(outer_after)
                     return there, element, self._make(element).begin(), after
+
                 return cond(there, begin, lambda: (there, element, inner, outer_after))
 
             active, element, inner, outer = cond(
-                more, lambda: (_gyre.convert(True), element, inner, outer), next_dataset)
+                more, lambda: (_gyre.convert(True), element, inner, outer), next_dataset
+            )
             return more, ~active, active, element, inner, outer
 
         no = _gyre.convert(False)
         found, _, active, element, inner, outer = while_loop(
-            lambda found, ended, *_: ~(found | ended), step, (no, no, *state))
+            lambda found, ended, *_: ~(found | ended), step, (no, no, *state)
+        )
 
         def value():
             taken, after = self._make(element).pull(inner)
@@ -115,19 +127,22 @@ class TakeWhile(Lookahead):
 
     def search(self, state):
         over, state = state
-        more, state = cond(over, lambda: (_gyre.convert(False), state),
-                           lambda: self._source.advance(state))
+        more, state = cond(
+            over, lambda: (_gyre.convert(False), state), lambda: self._source.advance(state)
+        )
 
         def test():
             element, after = self._source.pull(state)
             return self._predicate(element), element, after
 
         good, element, state = cond(
-            more, test, lambda: (_gyre.convert(False), elements.zeros(self.element_spec), state))
+            more, test, lambda: (_gyre.convert(False), elements.zeros(self.element_spec), state)
+        )
         return good, (~good, state), element
 
 
 def is_scalar_bool(spec) -> bool:
     """Whether a predicate's result is one truth value."""
     return getattr(spec, "dtype", None) == _gyre.as_dtype("bool") and TensorShape(
-        []).is_compatible_with(spec.shape)
+        []
+    ).is_compatible_with(spec.shape)

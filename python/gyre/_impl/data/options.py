@@ -8,10 +8,22 @@ INFINITE_CARDINALITY = INFINITE
 UNKNOWN_CARDINALITY = UNKNOWN
 AUTOTUNE = -1  # elements are computed when they are asked for: there is nothing to tune
 
-_NAMES = ("autotune", "autotune_options", "dataset_name", "deterministic", "experimental_deterministic",
-          "experimental_distribute", "experimental_external_state_policy", "experimental_optimization",
-          "experimental_slack", "experimental_symbolic_checkpoint", "experimental_threading",
-          "experimental_warm_start", "framework_type", "threading")
+_NAMES = (
+    "autotune",
+    "autotune_options",
+    "dataset_name",
+    "deterministic",
+    "experimental_deterministic",
+    "experimental_distribute",
+    "experimental_external_state_policy",
+    "experimental_optimization",
+    "experimental_slack",
+    "experimental_symbolic_checkpoint",
+    "experimental_threading",
+    "experimental_warm_start",
+    "framework_type",
+    "threading",
+)
 
 
 class Options:
@@ -26,8 +38,14 @@ class Options:
     def __getattr__(self, name):
         if name.startswith("_") or name not in _NAMES:
             raise AttributeError(f"Options has no option {name!r}")
-        if name in ("autotune", "autotune_options", "experimental_distribute", "experimental_optimization",
-                    "experimental_threading", "threading"):
+        if name in (
+            "autotune",
+            "autotune_options",
+            "experimental_distribute",
+            "experimental_optimization",
+            "experimental_threading",
+            "threading",
+        ):
             value = types.SimpleNamespace()
             object.__setattr__(self, name, value)
             return value

@@ -54,13 +54,16 @@ class Rows(Source):
             if not isinstance(tensor, _gyre.Tensor):
                 raise TypeError(f"from_tensor_slices takes tensors, not {type(tensor).__name__}s")
             if tensor._dims == ():
-                raise ValueError("from_tensor_slices needs tensors of at least one dimension: a "
-                                 "scalar has no rows")
+                raise ValueError(
+                    "from_tensor_slices needs tensors of at least one dimension: a "
+                    "scalar has no rows"
+                )
         counts = {t._dims[0] for t in flat if t._dims} - {None}
         if len(counts) > 1:
             raise ValueError(f"the tensors must have equally many rows, but have {sorted(counts)}")
         spec = nest.map_structure(
-            lambda t: TensorSpec(None if t._dims is None else t._dims[1:], t.dtype), self._tensors)
+            lambda t: TensorSpec(None if t._dims is None else t._dims[1:], t.dtype), self._tensors
+        )
         super().__init__(spec, counts.pop() if counts else UNKNOWN)
         self._first = flat[0]
 
@@ -139,6 +142,7 @@ class Generator(Lookahead):
             number = next(self._numbers)
             self._running[number] = iter(self._make())
             return number
+
         return py_function(begin, [], INT64)
 
     def search(self, state):
@@ -156,13 +160,21 @@ class Generator(Lookahead):
                 return [True, *_leaves(self.element_spec, value)]
             return [False, *nest.flatten(elements.zeros(self.element_spec))]
 
-        more, *found = py_function(step, [state], [_gyre.as_dtype("bool"),
-                                                   *(leaf.dtype for leaf in leaves)])
+        more, *found = py_function(
+            step, [state], [_gyre.as_dtype("bool"), *(leaf.dtype for leaf in leaves)]
+        )
         more = call("EnsureShape", more, shape=[])
         element = nest.pack_sequence_as(self.element_spec, found)
         # Nothing is asked of what stands for an element after the last.
-        return more, state, cond(more, lambda: elements.refined(element, self.element_spec),
-                                 lambda: elements.zeros(self.element_spec))
+        return (
+            more,
+            state,
+            cond(
+                more,
+                lambda: elements.refined(element, self.element_spec),
+                lambda: elements.zeros(self.element_spec),
+            ),
+        )
 
 
 def _leaves(spec, value) -> list:

@@ -55,8 +55,9 @@ class Take(Source):
 
     def advance(self, state):
         taken, inner = state
-        more, inner = cond(taken < _limit(self._count), lambda: self._source.advance(inner),
-                           lambda: (_no(), inner))
+        more, inner = cond(
+            taken < _limit(self._count), lambda: self._source.advance(inner), lambda: (_no(), inner)
+        )
         return more, (taken, inner)
 
     def pull(self, state):
@@ -89,8 +90,11 @@ class Skip(Source):
             return left - 1, more, inner
 
         # Negative: everything.
-        left, more, inner = while_loop(lambda left, more, inner: call("NotEqual", left, int64(0)) & more,
-                                       drop, (left, more, inner))
+        left, more, inner = while_loop(
+            lambda left, more, inner: call("NotEqual", left, int64(0)) & more,
+            drop,
+            (left, more, inner),
+        )
         return more, (left, inner)
 
     def pull(self, state):
@@ -130,7 +134,9 @@ class Repeat(Source):
             more, inner = self._source.advance(inner)
             return more, times + 1, inner
 
-        restart = ~more & (_gyre.convert(True) if self._endless else times + 1 < _limit(self._count))
+        restart = ~more & (
+            _gyre.convert(True) if self._endless else times + 1 < _limit(self._count)
+        )
         more, times, inner = cond(restart, again, lambda: (more, times, inner))
         return more, (times, inner)
 
@@ -148,8 +154,9 @@ class Zip(Source):
         self._parts = nest.flatten(datasets)
         lengths = [part.length for part in self._parts if part.length != INFINITE]
         spec = nest.map_structure(lambda part: part.element_spec, datasets)
-        super().__init__(spec, INFINITE if not lengths
-                         else UNKNOWN if UNKNOWN in lengths else min(lengths))
+        super().__init__(
+            spec, INFINITE if not lengths else UNKNOWN if UNKNOWN in lengths else min(lengths)
+        )
         self.blocks = all(part.blocks for part in self._parts)
 
     def begin(self):
@@ -158,8 +165,11 @@ class Zip(Source):
     def advance(self, state):
         all_more, after = _gyre.convert(True), []
         for part, inner in zip(self._parts, state, strict=True):
-            more, inner = cond(all_more, lambda part=part, inner=inner: part.advance(inner),
-                               lambda inner=inner: (_no(), inner))
+            more, inner = cond(
+                all_more,
+                lambda part=part, inner=inner: part.advance(inner),
+                lambda inner=inner: (_no(), inner),
+            )
             all_more = more
             after.append(inner)
         return all_more, tuple(after)
@@ -170,8 +180,9 @@ class Zip(Source):
         return element, tuple(after for _, after in taken)
 
     def pull_block(self, state, size):
-        taken = [part.pull_block(inner, size)
-                 for part, inner in zip(self._parts, state, strict=True)]
+        taken = [
+            part.pull_block(inner, size) for part, inner in zip(self._parts, state, strict=True)
+        ]
         counts = [call("Shape", nest.flatten(block)[0], out_type=INT64)[0] for block, _ in taken]
         shortest = counts[0]
         for count in counts[1:]:
@@ -186,14 +197,21 @@ class Concatenate(Source):
     def __init__(self, first, second):
         self._first, self._second = first, second
         try:
-            spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b),
-                                      first.element_spec, second.element_spec)
+            spec = nest.map_structure(
+                lambda a, b: a.most_specific_compatible_type(b),
+                first.element_spec,
+                second.element_spec,
+            )
         except (TypeError, ValueError) as error:
-            raise TypeError(f"datasets of different elements cannot be joined: "
-                            f"{first.element_spec} and {second.element_spec}") from error
+            raise TypeError(
+                f"datasets of different elements cannot be joined: "
+                f"{first.element_spec} and {second.element_spec}"
+            ) from error
         lengths = (first.length, second.length)
-        super().__init__(spec, INFINITE if INFINITE in lengths
-                         else UNKNOWN if UNKNOWN in lengths else sum(lengths))
+        super().__init__(
+            spec,
+            INFINITE if INFINITE in lengths else UNKNOWN if UNKNOWN in lengths else sum(lengths),
+        )
 
     def begin(self):
         return _gyre.convert(True), self._first.begin(), self._second.begin()
@@ -201,8 +219,9 @@ class Concatenate(Source):
     def advance(self, state):
         in_first, first, second = state
         in_first, first = cond(in_first, lambda: self._first.advance(first), lambda: (_no(), first))
-        more, second = cond(in_first, lambda: (_gyre.convert(True), second),
-                            lambda: self._second.advance(second))
+        more, second = cond(
+            in_first, lambda: (_gyre.convert(True), second), lambda: self._second.advance(second)
+        )
         return more, (in_first, first, second)
 
     def pull(self, state):
@@ -232,8 +251,12 @@ class Batch(Source):
         length = source.length
         if length >= 0:
             length = UNKNOWN if known is None else -(-length // known)
-        spec = nest.map_structure(lambda leaf: TensorSpec(
-            None if leaf._dims is None else (None, *leaf._dims), leaf.dtype), source.element_spec)
+        spec = nest.map_structure(
+            lambda leaf: TensorSpec(
+                None if leaf._dims is None else (None, *leaf._dims), leaf.dtype
+            ),
+            source.element_spec,
+        )
         super().__init__(spec, length)
         self.begin, self.advance = source.begin, source.advance
 
@@ -243,19 +266,25 @@ class Batch(Source):
             return elements.refined(element, self.element_spec), state
         size = int64(self._size)
         capacity = call("Cast", size, DstT=_gyre.as_dtype("int32"))
-        rows = [TensorArray(leaf.dtype, capacity, dynamic_size=True, element_shape=leaf._dims)
-                for leaf in nest.flatten(self._source.element_spec)]
+        rows = [
+            TensorArray(leaf.dtype, capacity, dynamic_size=True, element_shape=leaf._dims)
+            for leaf in nest.flatten(self._source.element_spec)
+        ]
 
         def step(count, more, state, rows):
             element, state = self._source.pull(state)
             at = call("Cast", count, DstT=_gyre.as_dtype("int32"))
-            rows = [row.write(at, leaf) for row, leaf in zip(rows, nest.flatten(element), strict=True)]
-            more, state = cond(count + 1 < size, lambda: self._source.advance(state),
-                               lambda: (_no(), state))
+            rows = [
+                row.write(at, leaf) for row, leaf in zip(rows, nest.flatten(element), strict=True)
+            ]
+            more, state = cond(
+                count + 1 < size, lambda: self._source.advance(state), lambda: (_no(), state)
+            )
             return count + 1, more, state, rows
 
-        count, _, state, rows = while_loop(lambda count, more, *_: more, step,
-                                           (int64(0), _gyre.convert(True), state, rows))
+        count, _, state, rows = while_loop(
+            lambda count, more, *_: more, step, (int64(0), _gyre.convert(True), state, rows)
+        )
         count = call("Cast", count, DstT=_gyre.as_dtype("int32"))
         indices = call("Range", _gyre.convert(0), count, _gyre.convert(1))
         element = nest.pack_sequence_as(self.element_spec, [row.gather(indices) for row in rows])
@@ -268,11 +297,16 @@ class WholeBatches(Source):
     def __init__(self, source, size):
         self._batches, self._size = Batch(source, size), size
         known = size if isinstance(size, int) else None
-        spec = nest.map_structure(lambda leaf: TensorSpec(
-            None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype),
-            self._batches.element_spec)
+        spec = nest.map_structure(
+            lambda leaf: TensorSpec(
+                None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype
+            ),
+            self._batches.element_spec,
+        )
         length = source.length
-        super().__init__(spec, length if length < 0 else UNKNOWN if known is None else length // known)
+        super().__init__(
+            spec, length if length < 0 else UNKNOWN if known is None else length // known
+        )
         self._whole = Filter(self._batches, self._is_whole)
 
     def _is_whole(self, element):
@@ -297,8 +331,10 @@ class Shuffle(Source):
         elements.tensors_only(source.element_spec, "shuffle")
         for leaf in nest.flatten(source.element_spec):
             if leaf._dims is None or None in leaf._dims:
-                raise ValueError(f"shuffle needs elements of a known shape, not {leaf}: shuffle first, "
-                                 f"then batch")
+                raise ValueError(
+                    f"shuffle needs elements of a known shape, not {leaf}: shuffle first, "
+                    f"then batch"
+                )
         size = int(size)
         if size < 1:
             raise ValueError(f"buffer_size must be positive, but is {size}")
@@ -313,7 +349,8 @@ class Shuffle(Source):
     def begin(self):
         buffer = nest.map_structure(
             lambda leaf: elements.zeros(TensorSpec((self._size, *leaf._dims), leaf.dtype)),
-            self.element_spec)
+            self.element_spec,
+        )
         seed = self._fixed if self._fixed is not None else self._new_seed()
         return int64(0), buffer, seed, self._source.begin()
 
@@ -322,15 +359,20 @@ class Shuffle(Source):
 
         def fill(count, more, buffer, inner):
             element, inner = self._source.pull(inner)
-            buffer = nest.map_structure(lambda rows, row: _replaced(rows, count, row), buffer, element)
-            more, inner = cond(count + 1 < self._size, lambda: self._source.advance(inner),
-                               lambda: (_no(), inner))
+            buffer = nest.map_structure(
+                lambda rows, row: _replaced(rows, count, row), buffer, element
+            )
+            more, inner = cond(
+                count + 1 < self._size, lambda: self._source.advance(inner), lambda: (_no(), inner)
+            )
             return count + 1, more, buffer, inner
 
-        more, inner = cond(count < self._size, lambda: self._source.advance(inner),
-                           lambda: (_no(), inner))
-        count, _, buffer, inner = while_loop(lambda count, more, *_: more, fill,
-                                             (count, more, buffer, inner))
+        more, inner = cond(
+            count < self._size, lambda: self._source.advance(inner), lambda: (_no(), inner)
+        )
+        count, _, buffer, inner = while_loop(
+            lambda count, more, *_: more, fill, (count, more, buffer, inner)
+        )
         return count > 0, (count, buffer, seed, inner)
 
     def pull(self, state):
@@ -339,7 +381,8 @@ class Shuffle(Source):
         seed = seed + _gyre.convert([0, 1])
         element = nest.map_structure(lambda rows: call("GatherV2", rows, at, 0), buffer)
         buffer = nest.map_structure(
-            lambda rows: _replaced(rows, at, call("GatherV2", rows, count - 1, 0)), buffer)
+            lambda rows: _replaced(rows, at, call("GatherV2", rows, count - 1, 0)), buffer
+        )
         return element, (count - 1, buffer, seed, inner)
 
 

@@ -46,15 +46,19 @@ class ConcreteFunction(_gyre.QuietCallable):
     def structured_input_signature(self):
         """(args, kwargs) with a TensorSpec for each tensor."""
         return self._leaves.rebuild(
-            [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments])
+            [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments]
+        )
 
     def _call(self, args, kwargs):
         return self.run(self.tensors_of(args, kwargs))
 
     def tensors_of(self, args, kwargs):
         """The tensors among the arguments of a call, in order."""
-        if kwargs or len(args) != len(self._arguments) or not all(
-                isinstance(arg, _Tensor) for arg in args):
+        if (
+            kwargs
+            or len(args) != len(self._arguments)
+            or not all(isinstance(arg, _Tensor) for arg in args)
+        ):
             args = self._bind(args, kwargs or {})
         return list(args)
 
@@ -63,12 +67,15 @@ class ConcreteFunction(_gyre.QuietCallable):
             raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
         leaves = Leaves(*self.parameters.bind(args, kwargs))
         if leaves.token != self._leaves.token:
-            tensors = [leaf if isinstance(leaf, _Tensor) else _gyre.convert(leaf)
-                       for leaf in nest.flatten((args, kwargs), expand_composites=True)
-                       if isinstance(leaf, _Tensor) or isinstance(leaf, (int, float))]
+            tensors = [
+                leaf if isinstance(leaf, _Tensor) else _gyre.convert(leaf)
+                for leaf in nest.flatten((args, kwargs), expand_composites=True)
+                if isinstance(leaf, _Tensor) or isinstance(leaf, (int, float))
+            ]
             if len(tensors) != len(self._arguments):
-                raise TypeError(f"{self.name} was traced for other arguments: "
-                                f"{self.structured_input_signature}")
+                raise TypeError(
+                    f"{self.name} was traced for other arguments: {self.structured_input_signature}"
+                )
             return tensors
         return leaves.tensors
 
@@ -79,7 +86,9 @@ class ConcreteFunction(_gyre.QuietCallable):
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
         by = watching.current()
-        outputs = self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
+        outputs = (
+            self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
+        )
         if tape.recording():
             self._record(tensors, outputs)
         return self._pack(outputs)
@@ -89,7 +98,9 @@ class ConcreteFunction(_gyre.QuietCallable):
         if self.captured_inputs:
             tensors = (*tensors, *self.captured_inputs)
         by = watching.current()
-        outputs = self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
+        outputs = (
+            self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
+        )
         if tape.recording():
             self._record(tensors, outputs)
         return self._pack(outputs)
@@ -105,12 +116,14 @@ class ConcreteFunction(_gyre.QuietCallable):
     def replay(self, inputs):
         """Adds a call to the graph that is current. `inputs`: arguments, captured inputs, and
         handles of variables, which the graph finds by itself."""
-        inputs = inputs[:len(self.inputs)]
+        inputs = inputs[: len(self.inputs)]
         graph = _gyre.current_graph()
         key = id(self)
         table = vars(graph).setdefault("_gyre_replayed", {})
         if key not in table or _gyre.in_body():
-            function = _gyre.GraphFunction.of_graph(self.name, self.graph, self.inputs, self.outputs)
+            function = _gyre.GraphFunction.of_graph(
+                self.name, self.graph, self.inputs, self.outputs
+            )
             if _gyre.in_body():
                 return function(inputs)
             table[key] = function, self
@@ -142,8 +155,10 @@ def _packer(structure):
         values = nest.pack_sequence_as(structure, outputs, expand_composites=True)
         if holds_lists and _gyre.current_graph() is None:
             return nest.map_structure(
-                lambda value: value.to_list() if isinstance(value, TracedList) else value, values)
+                lambda value: value.to_list() if isinstance(value, TracedList) else value, values
+            )
         return values
+
     return pack
 
 
@@ -153,17 +168,24 @@ def _any_list(structure):
 
 def flat_results(name, results):
     """(structure whose leaves are tensors of the current graph, those leaves)."""
+
     def convert(path, leaf):
         if isinstance(leaf, _Tensor):
             return _gyre.convert(leaf)
-        if isinstance(leaf, (bool, int, float, complex, str, bytes)) or hasattr(leaf, "__array__") or (
-                hasattr(leaf, "__gyre_tensor__")):
+        if (
+            isinstance(leaf, (bool, int, float, complex, str, bytes))
+            or hasattr(leaf, "__array__")
+            or (hasattr(leaf, "__gyre_tensor__"))
+        ):
             return _gyre.convert(leaf)
         if isinstance(leaf, TensorShape) and leaf.is_fully_defined():
             return convert_to_tensor(leaf)
         place = f" at {path}" if path else ""
-        raise TypeError(f"{name} returns a {type(leaf).__name__}{place}: a gyre.function returns tensors, "
-                        f"and structures of them")
+        raise TypeError(
+            f"{name} returns a {type(leaf).__name__}{place}: a gyre.function returns tensors, "
+            f"and structures of them"
+        )
+
     structure = nest.map_structure_with_paths(convert, results, expand_composites=True)
     return structure, nest.flatten(structure, expand_composites=True)
 
@@ -174,7 +196,8 @@ def trace(function, leaves, dims, python):
     with graph:
         placeholders = [
             graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
-            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())]
+            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())
+        ]
         args, kwargs = leaves.rebuild(placeholders)
         try:
             with Arguments(graph, placeholders, list(leaves.tensors)):
@@ -183,8 +206,9 @@ def trace(function, leaves, dims, python):
         except RecursionError as error:
             raising.explain_recursion(error)
             raise
-        return ConcreteFunction(function.name, graph, leaves, placeholders, structure,
-                                function.parameters)
+        return ConcreteFunction(
+            function.name, graph, leaves, placeholders, structure, function.parameters
+        )
 
 
 def _identifier(name):
@@ -196,6 +220,7 @@ def converted(fn, autograph):
     """What is traced: the converted function, or the function itself."""
     if not autograph:
         return fn
-    if not isinstance(fn, types.FunctionType):  # a partial, an object with __call__, a built-in function
+    # a partial, an object with __call__, a built-in function
+    if not isinstance(fn, types.FunctionType):
         return lambda *args, **kwargs: calls.converted_call(fn, args, kwargs)
     return calls.convert_or_none(fn) or fn

@@ -36,11 +36,21 @@ class Function(_gyre.QuietCallable):
 
     python_function: what it was made of.  name: of its graphs."""
 
-    def __init__(self, python_function, name=None, input_signature=None, autograph=True,
-                 reduce_retracing=True, memory=None, owner=None):
+    def __init__(
+        self,
+        python_function,
+        name=None,
+        input_signature=None,
+        autograph=True,
+        reduce_retracing=True,
+        memory=None,
+        owner=None,
+    ):
         _wrap(self, python_function)
         self.python_function = python_function
-        self.name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self.name = name or getattr(python_function, "__name__", "function").replace(
+            "<lambda>", "lambda"
+        )
         self.__name__ = getattr(python_function, "__name__", self.name)
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
@@ -49,19 +59,25 @@ class Function(_gyre.QuietCallable):
         self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
         self._lock = threading.RLock()
         self._traces = {}  # token -> [_Trace]
-        self._exact = {}   # (token, dims) -> ConcreteFunction
-        self._fast = {}    # key of tensors -> runs
+        self._exact = {}  # (token, dims) -> ConcreteFunction
+        self._fast = {}  # key of tensors -> runs
         self._created = False  # whether the first trace is over
         self._count = 0
-        if inspect.iscoroutinefunction(python_function) or inspect.isasyncgenfunction(python_function):
+        if inspect.iscoroutinefunction(python_function) or inspect.isasyncgenfunction(
+            python_function
+        ):
             code = python_function.__code__
-            raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is async: a graph "
-                            f"has no event loop. Make it a plain function; gyre runs in parallel what "
-                            f"does not depend on each other")
+            raise TypeError(
+                f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is async: a graph "
+                f"has no event loop. Make it a plain function; gyre runs in parallel what "
+                f"does not depend on each other"
+            )
         if inspect.isgeneratorfunction(python_function):
             code = python_function.__code__
-            raise TypeError(f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is a generator: a run "
-                            f"of a graph has its results at once. Return a list, or append to one in a loop")
+            raise TypeError(
+                f"{self.name} ({code.co_filename}:{code.co_firstlineno}) is a generator: a run "
+                f"of a graph has its results at once. Return a list, or append to one in a loop"
+            )
 
     @functools.cached_property
     def parameters(self):
@@ -123,16 +139,21 @@ class Function(_gyre.QuietCallable):
         """Arguments as the input signature has them."""
         values = (*args, *kwargs.values())
         if len(values) > len(self.input_signature):
-            given = values[len(self.input_signature):]
-            defaults = [parameter.default for parameter in
-                        self.parameters.signature.parameters.values()][len(self.input_signature):]
+            given = values[len(self.input_signature) :]
+            defaults = [
+                parameter.default for parameter in self.parameters.signature.parameters.values()
+            ][len(self.input_signature) :]
             if any(a is not b for a, b in zip(given, defaults)) or len(defaults) < len(given):
-                raise TypeError(f"{self.name} takes {len(self.input_signature)} arguments, as its "
-                                f"input_signature says, but was given {len(values)}")
-        head = tuple(values[:len(self.input_signature)])
+                raise TypeError(
+                    f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                    f"input_signature says, but was given {len(values)}"
+                )
+        head = tuple(values[: len(self.input_signature)])
         if len(head) < len(self.input_signature):
-            raise TypeError(f"{self.name} takes {len(self.input_signature)} arguments, as its "
-                            f"input_signature says, but was given {len(head)}")
+            raise TypeError(
+                f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                f"input_signature says, but was given {len(head)}"
+            )
 
         def fit(spec, value):
             if nest.is_nested(spec):
@@ -147,21 +168,32 @@ class Function(_gyre.QuietCallable):
         def fit_tensor(spec, value):
             if not isinstance(spec, TensorSpec) or isinstance(value, TensorSpec):
                 return value
-            tensor = _gyre.convert(value) if isinstance(value, _gyre.Tensor) else _gyre.convert(
-                value, spec.dtype)
+            tensor = (
+                _gyre.convert(value)
+                if isinstance(value, _gyre.Tensor)
+                else _gyre.convert(value, spec.dtype)
+            )
             if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
-                raise TypeError(f"{self.name} was given {with_article(tensor.dtype)} tensor of shape "
-                                f"{tensor.shape} where its input_signature says {spec}")
+                raise TypeError(
+                    f"{self.name} was given {with_article(tensor.dtype)} tensor of shape "
+                    f"{tensor.shape} where its input_signature says {spec}"
+                )
             return tensor
 
         def fit_composite(spec, value):
             if not isinstance(value, (spec.value_type, type(spec))) or len(
-                    nest.flatten(spec, True)) != len(nest.flatten(value, True)):
-                raise TypeError(f"{self.name} was given {value!r} where its input_signature says {spec}")
-            parts = [fit_tensor(*pair) for pair in zip(
-                nest.flatten(spec, True), nest.flatten(value, True), strict=True)]
+                nest.flatten(spec, True)
+            ) != len(nest.flatten(value, True)):
+                raise TypeError(
+                    f"{self.name} was given {value!r} where its input_signature says {spec}"
+                )
+            parts = [
+                fit_tensor(*pair)
+                for pair in zip(nest.flatten(spec, True), nest.flatten(value, True), strict=True)
+            ]
             return nest.pack_sequence_as(value, parts, expand_composites=True)
-        return fit(self.input_signature, head) + tuple(values[len(self.input_signature):])
+
+        return fit(self.input_signature, head) + tuple(values[len(self.input_signature) :])
 
     # ---- Traces
 
@@ -193,8 +225,11 @@ class Function(_gyre.QuietCallable):
     def _dims(self, leaves):
         """The dims to trace for: those given, left open where an earlier trace had others."""
         if self.input_signature is not None:
-            specs = [spec for spec in nest.flatten(self.input_signature, expand_composites=True)
-                     if isinstance(spec, TensorSpec)]
+            specs = [
+                spec
+                for spec in nest.flatten(self.input_signature, expand_composites=True)
+                if isinstance(spec, TensorSpec)
+            ]
             if len(specs) == len(leaves.dims):
                 return tuple(spec._dims for spec in specs)
         dims = leaves.dims
@@ -218,6 +253,7 @@ class Function(_gyre.QuietCallable):
             specs.append(value)
             with _gyre.Graph("signature") as graph:
                 return graph.placeholder(value.dtype, value._dims, value.name or "")
+
         args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
             leaves = Leaves(*self.parameters.bind(args, kwargs))
@@ -257,7 +293,9 @@ class Function(_gyre.QuietCallable):
         """The signatures that were traced, a line each."""
         return "\n".join(
             f"{self.name}{trace.concrete.structured_input_signature}"
-            for traces in self._traces.values() for trace in traces)
+            for traces in self._traces.values()
+            for trace in traces
+        )
 
     # ---- Methods
 
@@ -276,8 +314,15 @@ class Function(_gyre.QuietCallable):
             kept = getattr(instance, "__dict__", {}).get(f"_gyre_{id(self)}")
             if kept is not None:
                 return kept
-        bound = Function(self.python_function, self.name, self.input_signature, self.autograph,
-                         self.reduce_retracing, self.memory, owner=instance)
+        bound = Function(
+            self.python_function,
+            self.name,
+            self.input_signature,
+            self.autograph,
+            self.reduce_retracing,
+            self.memory,
+            owner=instance,
+        )
         bound.__dict__["_python"] = self._python
         try:
             self._bound[instance] = bound
@@ -294,8 +339,13 @@ def _wrap(function, python_function):
     along, but for names that mean something of a Function."""
     functools.update_wrapper(function, python_function, updated=())
     if isinstance(python_function, types.FunctionType):
-        vars(function).update({name: value for name, value in vars(python_function).items()
-                               if name != "__wrapped__" and not hasattr(Function, name)})
+        vars(function).update(
+            {
+                name: value
+                for name, value in vars(python_function).items()
+                if name != "__wrapped__" and not hasattr(Function, name)
+            }
+        )
 
 
 class Method(_gyre.QuietCallable):
@@ -333,9 +383,18 @@ class Method(_gyre.QuietCallable):
 
 
 @quiet
-def function(func=None, input_signature=None, autograph=True, reduce_retracing=True, name=None,
-             memory=None, jit_compile=None, experimental_implements=None,
-             experimental_autograph_options=None, experimental_relax_shapes=None):
+def function(
+    func=None,
+    input_signature=None,
+    autograph=True,
+    reduce_retracing=True,
+    name=None,
+    memory=None,
+    jit_compile=None,
+    experimental_implements=None,
+    experimental_autograph_options=None,
+    experimental_relax_shapes=None,
+):
     """Makes a Python function run as a graph: traced when it is first called with arguments of a new
     kind, run without Python from then on.
 
@@ -355,8 +414,14 @@ def function(func=None, input_signature=None, autograph=True, reduce_retracing=T
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes
     if func is None:
-        return functools.partial(function, input_signature=input_signature, autograph=autograph,
-                                 reduce_retracing=reduce_retracing, name=name, memory=memory)
+        return functools.partial(
+            function,
+            input_signature=input_signature,
+            autograph=autograph,
+            reduce_retracing=reduce_retracing,
+            name=name,
+            memory=memory,
+        )
     if isinstance(func, (Function, Method)):
         func = func.python_function
     if isinstance(func, types.MethodType):

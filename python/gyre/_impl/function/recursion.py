@@ -28,22 +28,28 @@ class _Entry:
 
     def __init__(self, function, leaves, dims, graph):
         self.function, self.leaves, self.dims, self.graph = function, leaves, dims, graph
-        self.callee = None    # once it is declared
+        self.callee = None  # once it is declared
         self.template = None  # structure of the results
-        self.specs = None     # their types, as declared
+        self.specs = None  # their types, as declared
 
     def is_of(self, function, leaves, graph):
-        return (self.function is function and self.graph is graph and self.leaves.token == leaves.token
-                and same_ranks(self.dims, leaves.dims))
+        return (
+            self.function is function
+            and self.graph is graph
+            and self.leaves.token == leaves.token
+            and same_ranks(self.dims, leaves.dims)
+        )
 
     def body(self, python):
         """What the graph's function does."""
+
         def run(tensors):
             args, kwargs = self.leaves.rebuild(tensors)
             with keeping(self.function.memory):
                 self.template, flat = flat_results(self.function.name, python(*args, **kwargs))
             self._check(flat)
             return flat
+
         return run
 
     def _check(self, flat):
@@ -52,8 +58,12 @@ class _Entry:
             return
         if all(covers(dims, tensor._dims) for (_, dims), tensor in zip(self.specs, flat)):
             return
-        raise _SizesDiffer([(dtype, generalise(dims, tensor._dims))
-                            for (dtype, dims), tensor in zip(self.specs, flat)])
+        raise _SizesDiffer(
+            [
+                (dtype, generalise(dims, tensor._dims))
+                for (dtype, dims), tensor in zip(self.specs, flat)
+            ]
+        )
 
     def call(self, tensors):
         return self.pack(self.callee(tensors))
@@ -73,8 +83,11 @@ def call(function, python, leaves):
     entry = _Entry(function, leaves, leaves.dims, graph)
     if state.probing:
         return _in_trial(entry, python)
-    known = None if _gyre.in_body() or _depends_on_trace(python) else (
-        vars(graph).setdefault("_gyre_functions", {}))
+    known = (
+        None
+        if _gyre.in_body() or _depends_on_trace(python)
+        else (vars(graph).setdefault("_gyre_functions", {}))
+    )
     key = (function, leaves.token, leaves.dims)
     if known is not None and key in known:
         return known[key].call(leaves.tensors)
@@ -131,8 +144,10 @@ def _declare_and_call(entry, python):
     for _ in range(8):
         entry.specs = specs
         entry.callee = _gyre.GraphFunction(
-            entry.function.name, [(tensor.dtype, dims) for tensor, dims in zip(arguments, entry.dims)],
-            specs)
+            entry.function.name,
+            [(tensor.dtype, dims) for tensor, dims in zip(arguments, entry.dims)],
+            specs,
+        )
         try:
             entry.callee.define(entry.body(python))
             return entry.callee(arguments)
@@ -164,7 +179,9 @@ def _results_of_trial(entry, python):
     except Recursion as recursion:
         if recursion.entry is not entry:
             raise
-        raise TypeError(f"{entry.function.name} calls itself on all paths: the types of its results "
-                        f"cannot be told. Return without calling it in one branch of an if") from None
+        raise TypeError(
+            f"{entry.function.name} calls itself on all paths: the types of its results "
+            f"cannot be told. Return without calling it in one branch of an if"
+        ) from None
     finally:
         state.probing -= 1

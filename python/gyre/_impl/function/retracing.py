@@ -19,7 +19,8 @@ def note(function, leaves, traces):
         f"{_difference(function, leaves, made[-1])}."
         f" Each trace costs far more than a run. Hand over Python numbers that change as tensors "
         f"(gyre.constant), keep structures and dtypes the same, and make functions once, not in loops",
-        stacklevel=stack_level())
+        stacklevel=stack_level(),
+    )
 
 
 def _difference(function, leaves, last):

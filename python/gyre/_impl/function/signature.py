@@ -36,7 +36,11 @@ class _Identity:
 
     def __repr__(self):
         value = self.ref()
-        return "something that is gone" if value is None else f"the {type(value).__name__} at {id(value):#x}"
+        return (
+            "something that is gone"
+            if value is None
+            else f"the {type(value).__name__} at {id(value):#x}"
+        )
 
 
 class Parameters:
@@ -50,8 +54,10 @@ class Parameters:
         self.signature = inspect.Signature(found)
         kinds = {parameter.kind for parameter in found}
         self.names = [parameter.name for parameter in found]
-        self.simple = kinds <= {inspect.Parameter.POSITIONAL_ONLY,
-                                inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        self.simple = kinds <= {
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        }
         self.count = len(found)
 
     def bind(self, args, kwargs):
@@ -61,9 +67,11 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.function}{self.signature} was called with "
-                            f"{len(args)} positional arguments"
-                            f"{' and ' + ', '.join(kwargs) if kwargs else ''}: {error}") from None
+            raise TypeError(
+                f"{self.function}{self.signature} was called with "
+                f"{len(args)} positional arguments"
+                f"{' and ' + ', '.join(kwargs) if kwargs else ''}: {error}"
+            ) from None
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
@@ -112,7 +120,11 @@ class Leaves:
 
     def _leaf(self, value):
         cls = type(value)
-        if cls is not _Tensor and hasattr(value, "__array__") and not hasattr(value, "__gyre_tensor__"):
+        if (
+            cls is not _Tensor
+            and hasattr(value, "__array__")
+            and not hasattr(value, "__gyre_tensor__")
+        ):
             value = _gyre.tensor(value)  # numpy's arrays and numbers
         if isinstance(value, _Tensor):
             self.rest.append(_TENSOR)
@@ -134,8 +146,10 @@ class Leaves:
         try:
             hash(value)
         except TypeError:
-            raise TypeError(f"a {cls.__name__} cannot be an argument of a gyre.function: it is neither "
-                            f"hashable nor weakly referable") from None
+            raise TypeError(
+                f"a {cls.__name__} cannot be an argument of a gyre.function: it is neither "
+                f"hashable nor weakly referable"
+            ) from None
         return cls, value
 
     def rebuild(self, tensors):
@@ -176,10 +190,14 @@ def covers(general, dims):
     """Whether tensors of `dims` are instances of `general`."""
     if general is None:
         return True
-    return (dims is not None and len(general) == len(dims)
-            and all(g is None or g == d for g, d in zip(general, dims)))
+    return (
+        dims is not None
+        and len(general) == len(dims)
+        and all(g is None or g == d for g, d in zip(general, dims))
+    )
 
 
 def same_ranks(all_a, all_b):
-    return all((a is None) == (b is None) and (a is None or len(a) == len(b))
-               for a, b in zip(all_a, all_b))
+    return all(
+        (a is None) == (b is None) and (a is None or len(a) == len(b)) for a, b in zip(all_a, all_b)
+    )

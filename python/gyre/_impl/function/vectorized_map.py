@@ -32,7 +32,9 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
         if _gyre.current_graph() is None:  # functions run eagerly
             return run_rows(row_fn, nest.pack_sequence_as(elems, tensors, True), tensors)
         body = RowBody(row_fn, elems, "vectorized_map")
-        results, loops = _gyre.trace_vectorized_map(body, tensors, fall_back=bool(fallback_to_while_loop))
+        results, loops = _gyre.trace_vectorized_map(
+            body, tensors, fall_back=bool(fallback_to_while_loop)
+        )
         if warn and loops:
             _warn(loops)
         return body.pack(results)
@@ -43,7 +45,12 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
 
 
 def _warn(loops):
-    named = "; ".join(f"{op} '{node}'{f' at {line}' if line else ''}: {reason}"
-                      for node, op, line, reason in loops)
-    warnings.warn(f"vectorized_map runs some of fn row by row, which is slow: {named}. "
-                  f"warn=False says nothing of it", stacklevel=stack_level())
+    named = "; ".join(
+        f"{op} '{node}'{f' at {line}' if line else ''}: {reason}"
+        for node, op, line, reason in loops
+    )
+    warnings.warn(
+        f"vectorized_map runs some of fn row by row, which is slow: {named}. "
+        f"warn=False says nothing of it",
+        stacklevel=stack_level(),
+    )

@@ -8,10 +8,26 @@ def _all(module, names, prefix=""):
 
 
 _ASSERTS = (
-    "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
-    "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
-    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-    "assert_same_float_dtype", "assert_scalar", "assert_shapes", "assert_type")
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+)
 
 NAMES = {
     "autograph": "gyre.autograph",
@@ -34,9 +50,18 @@ NAMES = {
     "IndexedSlices": "gyre._impl.composites.indexed_slices:IndexedSlices",
     "SparseTensor": "gyre._impl.composites.sparse_tensor:SparseTensor",
     "sparse.SparseTensor": "gyre._impl.composites.sparse_tensor:SparseTensor",
-    **{f"sparse.{name}": f"gyre._impl.composites.sparse:{name}" for name in (
-        "to_dense", "from_dense", "reduce_sum", "expand_dims", "sparse_dense_matmul", "reorder",
-        "add")},
+    **{
+        f"sparse.{name}": f"gyre._impl.composites.sparse:{name}"
+        for name in (
+            "to_dense",
+            "from_dense",
+            "reduce_sum",
+            "expand_dims",
+            "sparse_dense_matmul",
+            "reorder",
+            "add",
+        )
+    },
     "RaggedTensor": "gyre._impl.composites.ragged:RaggedTensor",
     "ragged.constant": "gyre._impl.composites.ragged:ragged_constant",
 }

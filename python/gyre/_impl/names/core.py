@@ -1,30 +1,107 @@
 """Types, shapes, variables, gradients, errors, places."""
 
 _I = "gyre._impl."
-_TYPES = ("float16", "float32", "float64", "bfloat16", "half", "double", "int8", "int16", "int32",
-          "int64", "uint8", "uint16", "uint32", "uint64", "bool", "string", "resource", "variant",
-          "complex64", "complex128", "qint8", "qint16", "qint32", "quint8", "quint16")
-_ERRORS = ("OpError", "CancelledError", "UnknownError", "InvalidArgumentError",
-           "DeadlineExceededError", "NotFoundError", "AlreadyExistsError", "PermissionDeniedError",
-           "ResourceExhaustedError", "FailedPreconditionError", "AbortedError", "OutOfRangeError",
-           "UnimplementedError", "InternalError", "UnavailableError", "DataLossError",
-           "UnauthenticatedError", "OperatorNotAllowedInGraphError", "InaccessibleTensorError")
-_CODES = ("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-          "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-          "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
-          "UNAUTHENTICATED")
-_CONFIG = ("list_physical_devices", "list_logical_devices", "set_logical_device_configuration",
-           "get_logical_device_configuration", "LogicalDeviceConfiguration", "PhysicalDevice",
-           "set_graph_size_limit", "get_graph_size_limit",
-           "LogicalDevice", "threading", "get_visible_devices", "set_visible_devices",
-           "run_functions_eagerly", "functions_run_eagerly", "set_soft_device_placement",
-           "get_soft_device_placement")
+_TYPES = (
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "half",
+    "double",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "string",
+    "resource",
+    "variant",
+    "complex64",
+    "complex128",
+    "qint8",
+    "qint16",
+    "qint32",
+    "quint8",
+    "quint16",
+)
+_ERRORS = (
+    "OpError",
+    "CancelledError",
+    "UnknownError",
+    "InvalidArgumentError",
+    "DeadlineExceededError",
+    "NotFoundError",
+    "AlreadyExistsError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "FailedPreconditionError",
+    "AbortedError",
+    "OutOfRangeError",
+    "UnimplementedError",
+    "InternalError",
+    "UnavailableError",
+    "DataLossError",
+    "UnauthenticatedError",
+    "OperatorNotAllowedInGraphError",
+    "InaccessibleTensorError",
+)
+_CODES = (
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
+_CONFIG = (
+    "list_physical_devices",
+    "list_logical_devices",
+    "set_logical_device_configuration",
+    "get_logical_device_configuration",
+    "LogicalDeviceConfiguration",
+    "PhysicalDevice",
+    "set_graph_size_limit",
+    "get_graph_size_limit",
+    "LogicalDevice",
+    "threading",
+    "get_visible_devices",
+    "set_visible_devices",
+    "run_functions_eagerly",
+    "functions_run_eagerly",
+    "set_soft_device_placement",
+    "get_soft_device_placement",
+)
 _CONFIG_EXPERIMENTAL = {
-    **{name: name for name in ("list_physical_devices", "list_logical_devices", "set_memory_growth",
-                               "get_visible_devices", "set_visible_devices", "enable_op_determinism")},
+    **{
+        name: name
+        for name in (
+            "list_physical_devices",
+            "list_logical_devices",
+            "set_memory_growth",
+            "get_visible_devices",
+            "set_visible_devices",
+            "enable_op_determinism",
+        )
+    },
     "set_virtual_device_configuration": "set_logical_device_configuration",
     "get_virtual_device_configuration": "get_logical_device_configuration",
-    "VirtualDeviceConfiguration": "LogicalDeviceConfiguration"}
+    "VirtualDeviceConfiguration": "LogicalDeviceConfiguration",
+}
 
 NAMES = {
     **{name: f"{_I}dtypes:{name}" for name in _TYPES},
@@ -58,13 +135,20 @@ NAMES = {
     "grad_pass_through": _I + "autodiff.custom_gradient:grad_pass_through",
     **{f"errors.{name}": f"{_I}errors:{name}" for name in (*_ERRORS, *_CODES)},
     "debugging.check_numerics": _I + "ops.debugging:check_numerics",
-    **{f"debugging.{name}": f"{_I}tracing.tracebacks:{name}" for name in (
-        "enable_traceback_filtering", "disable_traceback_filtering",
-        "is_traceback_filtering_enabled")},
+    **{
+        f"debugging.{name}": f"{_I}tracing.tracebacks:{name}"
+        for name in (
+            "enable_traceback_filtering",
+            "disable_traceback_filtering",
+            "is_traceback_filtering_enabled",
+        )
+    },
     "debugging.is_numeric_tensor": _I + "ops.debugging:is_numeric_tensor",
     **{f"config.{name}": f"{_I}config:{name}" for name in _CONFIG},
-    **{f"config.experimental.{name}": f"{_I}config:{what}"
-       for name, what in _CONFIG_EXPERIMENTAL.items()},
+    **{
+        f"config.experimental.{name}": f"{_I}config:{what}"
+        for name, what in _CONFIG_EXPERIMENTAL.items()
+    },
     "config.experimental_run_functions_eagerly": _I + "config:run_functions_eagerly",
     "config.experimental_functions_run_eagerly": _I + "config:functions_run_eagerly",
     "errors.exception_type_from_error_code": _I + "errors:exception_type_from_error_code",
@@ -74,10 +158,14 @@ NAMES = {
     "name_scope": _I + "device:name_scope",
     "train.Checkpoint": _I + "checkpoints.checkpoint:Checkpoint",
     "train.CheckpointManager": _I + "checkpoints.manager:CheckpointManager",
-    **{f"train.{name}": f"{_I}checkpoints.state:{name}" for name in (
-        "latest_checkpoint", "get_checkpoint_state")},
-    **{f"train.{name}": f"{_I}checkpoints.reader:{name}" for name in (
-        "load_checkpoint", "load_variable", "list_variables")},
+    **{
+        f"train.{name}": f"{_I}checkpoints.state:{name}"
+        for name in ("latest_checkpoint", "get_checkpoint_state")
+    },
+    **{
+        f"train.{name}": f"{_I}checkpoints.reader:{name}"
+        for name in ("load_checkpoint", "load_variable", "list_variables")
+    },
     "save_variables": _I + "checkpoints.checkpoint:save_variables",
     "restore_variables": _I + "checkpoints.checkpoint:restore_variables",
     "compat.as_bytes": _I + "constants:as_bytes",

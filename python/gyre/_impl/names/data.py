@@ -2,8 +2,15 @@
 
 _D, _S = "gyre._impl.data.", "gyre._impl.summary.writer:"
 _CONSTANTS = ("AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY")
-_SUMMARY = ("SummaryWriter", "create_file_writer", "create_noop_writer", "flush", "record_if", "scalar",
-            "should_record_summaries")
+_SUMMARY = (
+    "SummaryWriter",
+    "create_file_writer",
+    "create_noop_writer",
+    "flush",
+    "record_if",
+    "scalar",
+    "should_record_summaries",
+)
 
 NAMES = {
     "data.Dataset": _D + "dataset:Dataset",

@@ -2,12 +2,33 @@
 
 _N, _O, _M = "gyre.nn.", "gyre.optimizers.", "gyre._impl.ops."
 _FUNCTIONS = (
-    "batch_normalization", "bias_add", "crelu", "dropout", "elu", "embedding_lookup", "gelu",
-    "l2_loss", "leaky_relu", "log_poisson_loss", "log_softmax", "moments", "relu", "relu6", "selu",
-    "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
-    "softmax_cross_entropy_with_logits", "softplus", "softsign",
-    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
-    "weighted_cross_entropy_with_logits")
+    "batch_normalization",
+    "bias_add",
+    "crelu",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "gelu",
+    "l2_loss",
+    "leaky_relu",
+    "log_poisson_loss",
+    "log_softmax",
+    "moments",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "silu",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softplus",
+    "softsign",
+    "sparse_softmax_cross_entropy_with_logits",
+    "swish",
+    "tanh",
+    "weighted_cross_entropy_with_logits",
+)
 _LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Sequential")
 NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
@@ -15,12 +36,19 @@ NAMES = {
     "nn.conv2d": _N + "convolution:conv2d",
     "nn.l2_normalize": "gyre._impl.ops.linalg:l2_normalize",
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
-    **{f"nn.{name}": f"{_N}recurrent:{name}" for name in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNN")},
-    **{f"nn.{name}": f"{_N}attention:{name}" for name in (
-        "scaled_dot_product_attention", "MultiHeadAttention")},
+    **{
+        f"nn.{name}": f"{_N}recurrent:{name}"
+        for name in ("LSTM", "GRU", "LSTMCell", "GRUCell", "RNN")
+    },
+    **{
+        f"nn.{name}": f"{_N}attention:{name}"
+        for name in ("scaled_dot_product_attention", "MultiHeadAttention")
+    },
     "nn.losses": "gyre.nn.losses",
     "nn.initializers": "gyre.nn.initializers",
-    **{f"optimizers.{name}": f"{_O}{module}:{name}" for name, module in (
-        ("Optimizer", "optimizer"), ("SGD", "sgd"), ("Adam", "adam"))},
+    **{
+        f"optimizers.{name}": f"{_O}{module}:{name}"
+        for name, module in (("Optimizer", "optimizer"), ("SGD", "sgd"), ("Adam", "adam"))
+    },
     "optimizers.schedules": "gyre.optimizers.schedules",
 }

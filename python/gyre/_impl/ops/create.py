@@ -3,7 +3,14 @@
 import builtins
 
 from gyre import _gyre
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, same_dtype, static_value
+from gyre._impl.convert import (
+    call,
+    convert_to_tensor,
+    dims_tensor,
+    is_value,
+    same_dtype,
+    static_value,
+)
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.tracing import ranges
 
@@ -21,8 +28,9 @@ def zeros(shape, dtype="float32", name=None):
 def ones(shape, dtype="float32", name=None):
     """Ones (True) of a shape: a list of ints and scalar tensors, or a vector."""
     kind = _gyre.as_dtype(dtype)
-    return call("Fill", dims_tensor(shape), _gyre.convert(True if kind.is_bool else 1, kind),
-                name=name)
+    return call(
+        "Fill", dims_tensor(shape), _gyre.convert(True if kind.is_bool else 1, kind), name=name
+    )
 
 
 def fill(dims, value, name=None):
@@ -57,8 +65,10 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
         start, limit = 0, start
     given = numbers = [start, limit, delta]
     if dtype is not None:
-        numbers = [cast(n, dtype) if is_value(n) else _gyre.convert(n, _gyre.as_dtype(dtype))
-                   for n in numbers]
+        numbers = [
+            cast(n, dtype) if is_value(n) else _gyre.convert(n, _gyre.as_dtype(dtype))
+            for n in numbers
+        ]
     else:
         numbers = _widest(numbers)
     values = call("Range", *numbers, name=name)
@@ -108,8 +118,9 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
     if batch_shape is None:
         return matrix
     batch = dims_tensor(batch_shape)
-    return call("BroadcastTo", matrix, call("ConcatV2", [batch, call("Shape", matrix)], 0),
-                name=name)
+    return call(
+        "BroadcastTo", matrix, call("ConcatV2", [batch, call("Shape", matrix)], 0), name=name
+    )
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
@@ -122,10 +133,18 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         dtype = _gyre.convert(given[0]).dtype if given else "float32"
     kind = _gyre.as_dtype(dtype)
     on = True if kind.is_bool else 1
-    values = [_gyre.convert(given if given is not None else default, kind)
-              for given, default in ((on_value, on), (off_value, False if kind.is_bool else 0))]
-    return call("OneHot", convert_to_tensor(indices), depth, *values,
-                axis=-1 if axis is None else axis, name=name)
+    values = [
+        _gyre.convert(given if given is not None else default, kind)
+        for given, default in ((on_value, on), (off_value, False if kind.is_bool else 0))
+    ]
+    return call(
+        "OneHot",
+        convert_to_tensor(indices),
+        depth,
+        *values,
+        axis=-1 if axis is None else axis,
+        name=name,
+    )
 
 
 def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):

@@ -10,8 +10,18 @@ eye = create.eye
 matrix_transpose = reshape.matrix_transpose
 
 
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
-           a_is_sparse=False, b_is_sparse=False, output_type=None, name=None):
+def matmul(
+    a,
+    b,
+    transpose_a=False,
+    transpose_b=False,
+    adjoint_a=False,
+    adjoint_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    output_type=None,
+    name=None,
+):
     """a @ b of the last two dimensions; the dimensions before them broadcast.
 
     `transpose_*` swaps the last two dimensions first, `adjoint_*` also conjugates.
@@ -23,23 +33,37 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     a, b = same_dtype([a, b])
     plain = a._dims is not None and b._dims is not None and len(a._dims) == len(b._dims) == 2
     if plain and not (a.dtype.is_complex and (adjoint_a or adjoint_b)):
-        product = call("MatMul", a, b, transpose_a=bool(transpose_a or adjoint_a),
-                       transpose_b=bool(transpose_b or adjoint_b), name=name)
+        product = call(
+            "MatMul",
+            a,
+            b,
+            transpose_a=bool(transpose_a or adjoint_a),
+            transpose_b=bool(transpose_b or adjoint_b),
+            name=name,
+        )
     else:
         if transpose_a and a.dtype.is_complex:
             a = e.conj(a)
         if transpose_b and b.dtype.is_complex:
             b = e.conj(b)
-        product = call("BatchMatMulV2", a, b, adj_x=bool(transpose_a or adjoint_a),
-                       adj_y=bool(transpose_b or adjoint_b), name=name)
+        product = call(
+            "BatchMatMulV2",
+            a,
+            b,
+            adj_x=bool(transpose_a or adjoint_a),
+            adj_y=bool(transpose_b or adjoint_b),
+            name=name,
+        )
     return product if output_type is None else e.cast(product, output_type)
 
 
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False,
-           name=None):
+def matvec(
+    a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None
+):
     """Matrices times vectors: [..., m, n] and [..., n] give [..., m]."""
-    product = matmul(a, call("ExpandDims", convert_to_tensor(b), -1), transpose_a, False, adjoint_a,
-                     name=name)
+    product = matmul(
+        a, call("ExpandDims", convert_to_tensor(b), -1), transpose_a, False, adjoint_a, name=name
+    )
     return call("Squeeze", product, squeeze_dims=[-1])
 
 
@@ -65,7 +89,7 @@ def _einsum_by_pairs(equation, inputs, name):
         raise ValueError(f"einsum: {len(terms)} terms in {equation!r}, but {len(inputs)} inputs.")
     value, term = inputs[0], terms[0]
     for i in range(1, len(inputs) - 1):
-        rest = set("".join(terms[i + 1:]) + output)
+        rest = set("".join(terms[i + 1 :]) + output)
         dots = "..." if "..." in term + terms[i] else ""
         labels = dict.fromkeys((term + terms[i]).replace(".", ""))
         kept = dots + "".join(c for c in labels if c in rest)
@@ -124,12 +148,19 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
     return call("Pow", reduce_sum(call("Pow", size, ord), axis, keep), 1.0 / ord, name=name)
 
 
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0,
-         align="RIGHT_LEFT"):
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
     """Matrices with the given diagonals, [..., n] on diagonal k, and padding elsewhere."""
     diagonal = convert_to_tensor(diagonal)
-    return call("MatrixDiagV3", diagonal, k, num_rows, num_cols,
-                _gyre.convert(padding_value, diagonal.dtype), align=align, name=name)
+    return call(
+        "MatrixDiagV3",
+        diagonal,
+        k,
+        num_rows,
+        num_cols,
+        _gyre.convert(padding_value, diagonal.dtype),
+        align=align,
+        name=name,
+    )
 
 
 def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
@@ -145,10 +176,14 @@ def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT")
     down, right = max(-int(k), 0), max(int(k), 0)
     length = call("Minimum", call("Sub", rows, down), call("Sub", columns, right))
     steps = call("Range", 0, length, 1)
-    flat = call("Reshape", x, call_list("ConcatV2", [
-        reshape.slice_vector(shape, 0, rank - 2), dims_tensor([-1])], 0))
-    places = call("AddV2", call("Mul", call("AddV2", steps, down), columns),
-                  call("AddV2", steps, right))
+    flat = call(
+        "Reshape",
+        x,
+        call_list("ConcatV2", [reshape.slice_vector(shape, 0, rank - 2), dims_tensor([-1])], 0),
+    )
+    places = call(
+        "AddV2", call("Mul", call("AddV2", steps, down), columns), call("AddV2", steps, right)
+    )
     return call("GatherV2", flat, places, rank - 2, name=name)
 
 
@@ -197,12 +232,14 @@ def band_part(input, num_lower, num_upper, name=None):
     shape = call("Shape", x)
     rank = len(x._dims)
     rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
-    distance = call("Sub", call("ExpandDims", call("Range", 0, rows, 1), 1),
-                    call("Range", 0, columns, 1))
+    distance = call(
+        "Sub", call("ExpandDims", call("Range", 0, rows, 1), 1), call("Range", 0, columns, 1)
+    )
     lower, upper = e.cast(num_lower, "int32"), e.cast(num_upper, "int32")
     keep_lower = call("LogicalOr", call("Less", lower, 0), call("LessEqual", distance, lower))
-    keep_upper = call("LogicalOr", call("Less", upper, 0),
-                      call("LessEqual", call("Neg", distance), upper))
+    keep_upper = call(
+        "LogicalOr", call("Less", upper, 0), call("LessEqual", call("Neg", distance), upper)
+    )
     keep = call("LogicalAnd", keep_lower, keep_upper)
     return call("SelectV2", keep, x, call("ZerosLike", x), name=name)
 
@@ -232,8 +269,11 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
 
 def global_norm(t_list, name=None):
     """The root of the sum of the squares of all elements of all tensors; None counts nothing."""
-    parts = [call("Sum", call("Square", _values(t)), reduction_axes(_values(t)))
-             for t in t_list if t is not None]
+    parts = [
+        call("Sum", call("Square", _values(t)), reduction_axes(_values(t)))
+        for t in t_list
+        if t is not None
+    ]
     if not parts:
         return _gyre.convert(0.0)
     return call("Sqrt", call_list("AddN", parts), name=name)

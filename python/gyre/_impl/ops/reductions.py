@@ -27,7 +27,8 @@ def _reduction(op: str, doc: str):
     function.__doc__ = (
         f"{doc} along `axis`: an int, a list of ints, or None for all.\n\n"
         "The axes disappear from the shape, or become 1 with `keepdims`. InvalidArgumentError for\n"
-        "an axis that is not there.")
+        "an axis that is not there."
+    )
     return function
 
 
@@ -65,8 +66,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
     """log(Σ exp(x)) along `axis`, without overflow: the largest element is taken out first."""
     x = convert_to_tensor(input_tensor)
     top = reduce_max(x, axis, keepdims=True)
-    top = call("StopGradient", call("SelectV2", call("IsFinite", top), top,
-                                    call("ZerosLike", top)))
+    top = call("StopGradient", call("SelectV2", call("IsFinite", top), top, call("ZerosLike", top)))
     total = call("Log", reduce_sum(call("Exp", call("Sub", x, top)), axis, keepdims=True))
     result = call("AddV2", total, top)
     if keepdims:
@@ -88,15 +88,23 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
 def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
     """How many elements along `axis` are not zero (strings: not empty)."""
     x = convert_to_tensor(input)
-    zero = _gyre.convert("" if x.dtype.name == "string" else 0, x.dtype) if not x.dtype.is_bool \
+    zero = (
+        _gyre.convert("" if x.dtype.name == "string" else 0, x.dtype)
+        if not x.dtype.is_bool
         else _gyre.convert(False)
+    )
     return reduce_sum(e.cast(call("NotEqual", x, zero), dtype), axis, bool(keepdims), name)
 
 
 def _position(op: str, which: str):
     def function(input, axis=None, output_type="int64", name=None):
-        return call(op, convert_to_tensor(input), 0 if axis is None else axis,
-                    output_type=_gyre.as_dtype(output_type), name=name)
+        return call(
+            op,
+            convert_to_tensor(input),
+            0 if axis is None else axis,
+            output_type=_gyre.as_dtype(output_type),
+            name=name,
+        )
 
     function.__name__ = function.__qualname__ = "arg" + which
     function.__doc__ = (
@@ -115,8 +123,10 @@ def _running(op: str, what: str):
         return call(op, convert_to_tensor(x), axis, exclusive=exclusive, reverse=reverse, name=name)
 
     function.__name__ = function.__qualname__ = op.lower()
-    function.__doc__ = (f"Running {what} along `axis`, of the shape of x.\n\n"
-                        "`exclusive`: of the elements before each one; `reverse`: from the end.")
+    function.__doc__ = (
+        f"Running {what} along `axis`, of the shape of x.\n\n"
+        "`exclusive`: of the elements before each one; `reverse`: from the end."
+    )
     return function
 
 
@@ -136,8 +146,11 @@ def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
 def top_k(input, k=1, sorted=True, index_type="int32", name=None):
     """The k largest elements along the last dimension, largest first, and where they stand."""
     values, indices = _gyre.execute(
-        "TopKV2", [convert_to_tensor(input), k],
-        {"sorted": bool(sorted), "index_type": _gyre.as_dtype(index_type)}, name)
+        "TopKV2",
+        [convert_to_tensor(input), k],
+        {"sorted": bool(sorted), "index_type": _gyre.as_dtype(index_type)},
+        name,
+    )
     return TopK(values, indices)
 
 
@@ -183,7 +196,10 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         most = call("Maximum", reduce_max(labels), reduce_max(predictions))
         num_classes = call("AddV2", most, 1)
     num_classes = e.cast(num_classes, "int64")
-    ones = (call("Fill", call("Shape", labels), _gyre.convert(1, _gyre.as_dtype(dtype)))
-            if weights is None else e.cast(weights, dtype))
+    ones = (
+        call("Fill", call("Shape", labels), _gyre.convert(1, _gyre.as_dtype(dtype)))
+        if weights is None
+        else e.cast(weights, dtype)
+    )
     shape = call("Pack", [num_classes, num_classes])
     return call("ScatterNd", call("Pack", [labels, predictions], axis=1), ones, shape, name=name)

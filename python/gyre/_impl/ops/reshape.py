@@ -126,8 +126,10 @@ def unstack(value, num=None, axis=0, name="unstack"):
     value = convert_to_tensor(value)
     if num is None:
         if value._dims is None or value._dims[axis] is None:
-            raise ValueError(f"unstack cannot tell the number of tensors from shape "
-                             f"{TensorShape(value._dims)}; give num.")
+            raise ValueError(
+                f"unstack cannot tell the number of tensors from shape "
+                f"{TensorShape(value._dims)}; give num."
+            )
         num = value._dims[axis]
     if num == 0:
         return []
@@ -171,8 +173,9 @@ def broadcast_static_shape(shape_x, shape_y):
         return TensorShape(None)
     rank = max(x.rank, y.rank)
     result = []
-    for a, b in zip([1] * (rank - x.rank) + x.as_list(), [1] * (rank - y.rank) + y.as_list(),
-                    strict=True):
+    for a, b in zip(
+        [1] * (rank - x.rank) + x.as_list(), [1] * (rank - y.rank) + y.as_list(), strict=True
+    ):
         if a == 1 or b == 1:
             result.append(b if a == 1 else a)
         elif a is None or b is None:
@@ -217,8 +220,14 @@ def reverse(tensor, axis, name=None):
 
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
     """Each batch element with the first seq_lengths[b] steps reversed, the rest as it is."""
-    return call("ReverseSequence", convert_to_tensor(input), seq_lengths, seq_dim=seq_axis,
-                batch_dim=0 if batch_axis is None else batch_axis, name=name)
+    return call(
+        "ReverseSequence",
+        convert_to_tensor(input),
+        seq_lengths,
+        seq_dim=seq_axis,
+        batch_dim=0 if batch_axis is None else batch_axis,
+        name=name,
+    )
 
 
 def roll(input, shift, axis, name=None):
@@ -230,8 +239,12 @@ def roll(input, shift, axis, name=None):
         raise ValueError(f"roll needs one shift per axis, got {len(shifts)} for {len(places)}.")
     for count, place in zip(shifts, places, strict=True):
         place = int(place)
-        length = call("GatherV2", call("Shape", x), place if place >= 0 else
-                      call("AddV2", call("Rank", x), place), 0)
+        length = call(
+            "GatherV2",
+            call("Shape", x),
+            place if place >= 0 else call("AddV2", call("Rank", x), place),
+            0,
+        )
         steps = call("Range", 0, length, 1)
         source = call(
             "FloorMod", call("Sub", steps, cast(count, "int32")), call("Maximum", length, 1)
@@ -249,8 +262,9 @@ def repeat(input, repeats, axis=None, name=None):
     if axis is None:
         x, axis = call("Reshape", x, [-1]), 0
     repeats = convert_to_tensor(repeats, dtype_hint="int32")
-    length = call("GatherV2", call("Shape", x), axis if axis >= 0 else
-                  call("AddV2", call("Rank", x), axis), 0)
+    length = call(
+        "GatherV2", call("Shape", x), axis if axis >= 0 else call("AddV2", call("Rank", x), axis), 0
+    )
     counts = call("BroadcastTo", cast(repeats, "int32"), call("Reshape", length, [1]))
     # Element j of the result is of source i when ends[i - 1] <= j < ends[i].
     ends = call("Cumsum", counts, 0)
@@ -275,9 +289,13 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     stop = axis + len(mask._dims)
     if tensor._dims is not None and axis >= 0:
         masked = tuple(tensor._dims[axis:stop])
-        if len(masked) != len(mask._dims) or any(a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)):
-            raise ValueError(f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the tensor "
-                             f"from axis {axis} on are {list(masked)}")
+        if len(masked) != len(mask._dims) or any(
+            a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)
+        ):
+            raise ValueError(
+                f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the tensor "
+                f"from axis {axis} on are {list(masked)}"
+            )
     # As many as the mask has: a tensor of another size cannot be reshaped.
     masked = call("Reshape", size(mask), [1])
     begin = [slice_vector(shape, 0, axis), masked, slice_vector(shape, stop, None)]
@@ -288,15 +306,22 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
 
 def slice_vector(vector, start, stop):
     """vector[start:stop], both known."""
-    return call("StridedSlice", vector, [start], [0 if stop is None else stop], [1],
-                end_mask=1 if stop is None else 0)
+    return call(
+        "StridedSlice",
+        vector,
+        [start],
+        [0 if stop is None else stop],
+        [1],
+        end_mask=1 if stop is None else 0,
+    )
 
 
 def unique(x, out_idx="int32", name=None):
     """The distinct elements of a vector in order of appearance, and for each element the number of
     its value: a named tuple (y, idx)."""
-    return Unique(*calls("Unique", convert_to_tensor(x), out_idx=_gyre.as_dtype(out_idx),
-                         name=name))
+    return Unique(
+        *calls("Unique", convert_to_tensor(x), out_idx=_gyre.as_dtype(out_idx), name=name)
+    )
 
 
 def unique_with_counts(x, out_idx="int32", name=None):
@@ -313,8 +338,13 @@ def invert_permutation(x, name=None):
 
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """The rows of a tensor, parted by the number that each carries: a list."""
-    return calls("DynamicPartition", convert_to_tensor(data), partitions,
-                 num_partitions=num_partitions, name=name)
+    return calls(
+        "DynamicPartition",
+        convert_to_tensor(data),
+        partitions,
+        num_partitions=num_partitions,
+        name=name,
+    )
 
 
 def dynamic_stitch(indices, data, name=None):

@@ -3,10 +3,19 @@
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor
 
-_SORTED = {"sum": "SegmentSum", "mean": "SegmentMean", "max": "SegmentMax", "min": "SegmentMin",
-           "prod": "SegmentProd"}
-_UNSORTED = {"sum": "UnsortedSegmentSum", "max": "UnsortedSegmentMax",
-             "min": "UnsortedSegmentMin", "prod": "UnsortedSegmentProd"}
+_SORTED = {
+    "sum": "SegmentSum",
+    "mean": "SegmentMean",
+    "max": "SegmentMax",
+    "min": "SegmentMin",
+    "prod": "SegmentProd",
+}
+_UNSORTED = {
+    "sum": "UnsortedSegmentSum",
+    "max": "UnsortedSegmentMax",
+    "min": "UnsortedSegmentMin",
+    "prod": "UnsortedSegmentProd",
+}
 
 
 def _sorted(what: str, op: str):
@@ -16,7 +25,8 @@ def _sorted(what: str, op: str):
     function.__name__ = function.__qualname__ = f"segment_{what}"
     function.__doc__ = (
         f"{_gyre.op_info(op)['doc']}\n\ndata: [n, …]; segment_ids: [n], sorted. Result: [last id + "
-        "1, …]. InvalidArgumentError for ids that are not sorted, or negative.")
+        "1, …]. InvalidArgumentError for ids that are not sorted, or negative."
+    )
     return function
 
 
@@ -27,7 +37,8 @@ def _unsorted(what: str, op: str):
     function.__name__ = function.__qualname__ = f"unsorted_segment_{what}"
     function.__doc__ = (
         f"{_gyre.op_info(op)['doc']}\n\nsegment_ids: the leading dimensions of data, in any order. "
-        "Result: [num_segments, …].")
+        "Result: [num_segments, …]."
+    )
     return function
 
 
@@ -41,8 +52,9 @@ def _counts(data, segment_ids, num_segments):
     """How many rows each segment has, at least 1, shaped to divide the sums by."""
     ids = convert_to_tensor(segment_ids)
     ones = call("Fill", call("Shape", ids), _gyre.convert(1, data.dtype))
-    count = call("Maximum", call("UnsortedSegmentSum", ones, ids, num_segments),
-                 _gyre.convert(1, data.dtype))
+    count = call(
+        "Maximum", call("UnsortedSegmentSum", ones, ids, num_segments), _gyre.convert(1, data.dtype)
+    )
     extra = len(data._dims) - len(ids._dims)
     for _ in range(extra):
         count = call("ExpandDims", count, -1)

@@ -40,8 +40,9 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     if sparse_read is not None and not batch_dims and axis in (None, 0):
         return sparse_read(indices, name=name)
     axis = batch_dims if axis is None else axis
-    return call("GatherV2", convert_to_tensor(params), indices, axis, batch_dims=int(batch_dims),
-                name=name)
+    return call(
+        "GatherV2", convert_to_tensor(params), indices, axis, batch_dims=int(batch_dims), name=name
+    )
 
 
 def gather_nd(params, indices, batch_dims=0, name=None):
@@ -78,12 +79,19 @@ def scatter_nd(indices, updates, shape, name=None):
 def _scatter(op: str, name: str):
     def function(tensor, indices, updates, name=None):
         tensor = convert_to_tensor(tensor)
-        return call(op, tensor, indices, _gyre.convert(updates) if is_value(updates)
-                    else _gyre.convert(updates, tensor.dtype), name=name)
+        return call(
+            op,
+            tensor,
+            indices,
+            _gyre.convert(updates) if is_value(updates) else _gyre.convert(updates, tensor.dtype),
+            name=name,
+        )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"{_gyre.op_info(op)['doc']}\n\nindices: [n…, k], k leading dimensions of "
-                        "the tensor; updates: [n…] + tensor.shape[k:].")
+    function.__doc__ = (
+        f"{_gyre.op_info(op)['doc']}\n\nindices: [n…, k], k leading dimensions of "
+        "the tensor; updates: [n…] + tensor.shape[k:]."
+    )
     return function
 
 
@@ -102,16 +110,37 @@ def slice(input_, begin, size, name=None):
     return call("Slice", convert_to_tensor(input_), begin, size, name=name)
 
 
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
-                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+def strided_slice(
+    input_,
+    begin,
+    end,
+    strides=None,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+    var=None,
+    name=None,
+):
     """input_[begin[0]:end[0]:strides[0], …]. Bit i of a mask: no begin, no end, an ellipsis, a new
     axis, a single index, at place i."""
     del var
     begin = dims_tensor(begin)
     strides = call("OnesLike", begin) if strides is None else dims_tensor(strides)
-    return call("StridedSlice", convert_to_tensor(input_), begin, dims_tensor(end), strides,
-                begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-                new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name)
+    return call(
+        "StridedSlice",
+        convert_to_tensor(input_),
+        begin,
+        dims_tensor(end),
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
 
 
 def where(condition, x=None, y=None, name=None):
@@ -123,8 +152,9 @@ def where(condition, x=None, y=None, name=None):
         raise ValueError("where needs both x and y, or neither.")
     if x is None:
         return call("Where", convert_to_tensor(condition), name=name)
-    return call("SelectV2", convert_to_tensor(condition, dtype_hint="bool"), *same_dtype([x, y]),
-                name=name)
+    return call(
+        "SelectV2", convert_to_tensor(condition, dtype_hint="bool"), *same_dtype([x, y]), name=name
+    )
 
 
 def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
@@ -176,6 +206,9 @@ def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=No
     if side not in ("left", "right"):
         raise ValueError(f'side must be "left" or "right", got {side!r}.')
     row, column = same_dtype([sorted_sequence, values])
-    below = call("Less" if side == "left" else "LessEqual", call("ExpandDims", row, -2),
-                 call("ExpandDims", column, -1))
+    below = call(
+        "Less" if side == "left" else "LessEqual",
+        call("ExpandDims", row, -2),
+        call("ExpandDims", column, -1),
+    )
     return call("Sum", call("Cast", below, DstT=_gyre.as_dtype(out_type)), -1, name=name)

@@ -37,8 +37,14 @@ def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     r"""Each string with what a regular expression matches in it, everywhere or only where it matches
     first, replaced by `rewrite`, in which \0 is the match and \1 to \9 are its groups."""
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        return call("StaticRegexReplace", input, pattern=pattern, rewrite=rewrite,
-                    replace_global=replace_global, name=name)
+        return call(
+            "StaticRegexReplace",
+            input,
+            pattern=pattern,
+            rewrite=rewrite,
+            replace_global=replace_global,
+            name=name,
+        )
     return call("RegexReplace", input, pattern, rewrite, replace_global=replace_global, name=name)
 
 
@@ -49,8 +55,16 @@ def to_number(input, out_type="float32", name=None):
 
 def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
     """Each element as text, by the rules of printf."""
-    return call("AsString", convert_to_tensor(input), precision=precision, scientific=scientific,
-                shortest=shortest, width=width, fill=fill, name=name)
+    return call(
+        "AsString",
+        convert_to_tensor(input),
+        precision=precision,
+        scientific=scientific,
+        shortest=shortest,
+        width=width,
+        fill=fill,
+        name=name,
+    )
 
 
 def format(template, inputs, placeholder="{}", summarize=3, name=None):
@@ -58,7 +72,15 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
     and last `summarize` elements of each dimension."""
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if template.count(placeholder) != len(inputs):
-        raise ValueError(f"format: {template.count(placeholder)} placeholders in {template!r}, but "
-                         f"{len(inputs)} inputs.")
-    return call("StringFormat", [convert_to_tensor(x) for x in inputs], template=template,
-                placeholder=placeholder, summarize=summarize, name=name)
+        raise ValueError(
+            f"format: {template.count(placeholder)} placeholders in {template!r}, but "
+            f"{len(inputs)} inputs."
+        )
+    return call(
+        "StringFormat",
+        [convert_to_tensor(x) for x in inputs],
+        template=template,
+        placeholder=placeholder,
+        summarize=summarize,
+        name=name,
+    )

@@ -21,10 +21,18 @@ def replace_own_ops(graph_def) -> None:
                 node.input[:] = [_renamed(source, sums) for source in node.input]
             for entry in function.ret:
                 entry.value = _renamed(entry.value, sums)
-    own = sorted({node.op for node in all_nodes(graph_def) if node.op.startswith("_") and node.op not in _PLUMBING})
+    own = sorted(
+        {
+            node.op
+            for node in all_nodes(graph_def)
+            if node.op.startswith("_") and node.op not in _PLUMBING
+        }
+    )
     if own:
-        warnings.warn(f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does not",
-                      stacklevel=4)
+        warnings.warn(
+            f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does not",
+            stacklevel=4,
+        )
 
 
 def has_own_ops(data: bytes) -> bool:
@@ -35,7 +43,10 @@ def has_own_ops(data: bytes) -> bool:
 
 def all_nodes(graph_def) -> list[NodeDef]:
     """Those of the graph, and of its functions."""
-    return [*graph_def.node, *(node for function in graph_def.library.function for node in function.node_def)]
+    return [
+        *graph_def.node,
+        *(node for function in graph_def.library.function for node in function.node_def),
+    ]
 
 
 def _renamed(source: str, names: dict) -> str:

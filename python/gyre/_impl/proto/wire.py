@@ -10,9 +10,25 @@ import struct
 from typing import Any, NamedTuple
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_WIRE = {"int": _VARINT, "uint": _VARINT, "bool": _VARINT, "float": _FIXED32, "double": _FIXED64,
-         "string": _BYTES, "bytes": _BYTES, "message": _BYTES}
-_DEFAULTS = {"int": 0, "uint": 0, "bool": False, "float": 0.0, "double": 0.0, "string": "", "bytes": b""}
+_WIRE = {
+    "int": _VARINT,
+    "uint": _VARINT,
+    "bool": _VARINT,
+    "float": _FIXED32,
+    "double": _FIXED64,
+    "string": _BYTES,
+    "bytes": _BYTES,
+    "message": _BYTES,
+}
+_DEFAULTS = {
+    "int": 0,
+    "uint": 0,
+    "bool": False,
+    "float": 0.0,
+    "double": 0.0,
+    "string": "",
+    "bytes": b"",
+}
 
 
 class DecodeError(ValueError):
@@ -62,8 +78,13 @@ def _write_value(out: bytearray, kind: str, value) -> None:
     elif kind == "double":
         out += struct.pack("<d", value)
     else:
-        data = (value.encode() if kind == "string" else value.SerializeToString()
-                if kind == "message" else value)
+        data = (
+            value.encode()
+            if kind == "string"
+            else value.SerializeToString()
+            if kind == "message"
+            else value
+        )
         _write_varint(out, len(data))
         out += data
 
@@ -90,8 +111,10 @@ def _read_raw(data, at: int, wire: int) -> tuple[Any, int]:
     if wire == _BYTES:
         size, at = _read_varint(data, at)
     if size is None or at + size > len(data):
-        raise DecodeError("the message ends too early, or has a field of a kind that does not exist")
-    return data[at:at + size], at + size
+        raise DecodeError(
+            "the message ends too early, or has a field of a kind that does not exist"
+        )
+    return data[at : at + size], at + size
 
 
 class _Many(list):
@@ -156,8 +179,13 @@ class Message:
         if name not in self._values:
             if field.label == "one" and field.kind != "message":
                 return _DEFAULTS[field.kind]
-            self._values[name] = (_Many(field.type) if field.label == "many" else
-                                  _Map(field.type) if field.label == "map" else field.type())
+            self._values[name] = (
+                _Many(field.type)
+                if field.label == "many"
+                else _Map(field.type)
+                if field.label == "map"
+                else field.type()
+            )
             if field.label == "one":
                 self._values[name]._mark_unset()
         return self._values[name]
@@ -167,7 +195,9 @@ class Message:
         if field is None:
             raise AttributeError(f"Message {type(self).__name__} has no field {name!r}")
         if field.label != "one" or field.kind == "message":
-            raise AttributeError(f"field {name!r} cannot be assigned to: change what it holds, or CopyFrom")
+            raise AttributeError(
+                f"field {name!r} cannot be assigned to: change what it holds, or CopyFrom"
+            )
         if field.kind == "string" and isinstance(value, bytes):
             value = value.decode()
         elif field.kind == "bytes" and isinstance(value, str):
@@ -209,8 +239,14 @@ class Message:
 
     def WhichOneof(self, group: str) -> str | None:
         """The field of a group that is set."""
-        return next((name for name, field in self._fields.items()
-                     if field.oneof == group and self._has(name)), None)
+        return next(
+            (
+                name
+                for name, field in self._fields.items()
+                if field.oneof == group and self._has(name)
+            ),
+            None,
+        )
 
     def ClearField(self, name: str) -> None:
         """Unsets a field."""
@@ -293,7 +329,9 @@ class Message:
                 getattr(self, name).append(_from_raw(field.kind, item))
             return
         if wire != expected:
-            raise DecodeError(f"field {name!r} of {type(self).__name__} is written as something else")
+            raise DecodeError(
+                f"field {name!r} of {type(self).__name__} is written as something else"
+            )
         if field.label == "map":
             entry = _Entry.FromString(raw)
             getattr(self, name)[entry.key].MergeFromString(entry.value)
@@ -335,8 +373,7 @@ class Message:
         return len(self.SerializeToString())
 
     def __eq__(self, other) -> bool:
-        return (type(other) is type(self)
-                and self.SerializeToString() == other.SerializeToString())
+        return type(other) is type(self) and self.SerializeToString() == other.SerializeToString()
 
     __hash__ = None
 
@@ -351,8 +388,13 @@ class Message:
     def _lines(self, indent: str):
         for name, value in self.ListFields():
             field = self._fields[name]
-            items = (value if field.label == "many" else
-                     [_Entry.shown(k, value[k]) for k in sorted(value)] if field.label == "map" else [value])
+            items = (
+                value
+                if field.label == "many"
+                else [_Entry.shown(k, value[k]) for k in sorted(value)]
+                if field.label == "map"
+                else [value]
+            )
             for item in items:
                 if isinstance(item, Message):
                     yield f"{indent}{name} {{"
@@ -378,8 +420,10 @@ def _text(kind: str, value) -> str:
     if kind == "string":
         value = value.encode(errors="surrogateescape")
     if isinstance(value, bytes):
-        quoted = "".join({34: '\\"', 92: "\\\\", 10: "\\n"}.get(b) or
-                         (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in value)
+        quoted = "".join(
+            {34: '\\"', 92: "\\\\", 10: "\\n"}.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}")
+            for b in value
+        )
         return f'"{quoted}"'
     return repr(value)
 
@@ -392,6 +436,14 @@ class _Entry(Message):
     @staticmethod
     def shown(key: str, value: Message) -> Message:
         """The entry as text shows it."""
-        entry = type("Entry", (Message,), {"_fields": {
-            "key": Field(1, "string"), "value": Field(2, "message", type=type(value))}})
+        entry = type(
+            "Entry",
+            (Message,),
+            {
+                "_fields": {
+                    "key": Field(1, "string"),
+                    "value": Field(2, "message", type=type(value)),
+                }
+            },
+        )
         return entry(key=key, value=value)

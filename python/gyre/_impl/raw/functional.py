@@ -29,7 +29,9 @@ def _in_graph(build, inputs: list) -> list:
     inputs = [_gyre.convert(x) for x in inputs]
     if _gyre.current_graph() is not None:
         return build(inputs)
-    return list(Function(lambda *args: tuple(build(list(args))), name="raw_op", autograph=False)(*inputs))
+    return list(
+        Function(lambda *args: tuple(build(list(args))), name="raw_op", autograph=False)(*inputs)
+    )
 
 
 def _truth(value):
@@ -38,37 +40,57 @@ def _truth(value):
 
 def if_(*, cond, input, Tout=None, then_branch, else_branch, output_shapes=(), name=None):
     """The results of then_branch or else_branch, by `cond`: a bool, or a scalar that is not zero."""
+
     def build(tensors):
         pred, *rest = tensors
-        return _gyre.trace_cond(_truth(pred), lambda: _replay(then_branch, rest),
-                                lambda: _replay(else_branch, rest), None, name or "If")
+        return _gyre.trace_cond(
+            _truth(pred),
+            lambda: _replay(then_branch, rest),
+            lambda: _replay(else_branch, rest),
+            None,
+            name or "If",
+        )
+
     return _in_graph(build, [cond, *input])
 
 
 def case(*, branch_index, input, Tout=None, branches, output_shapes=(), name=None):
     """The results of branches[branch_index]; out of range: of the last."""
+
     def build(tensors):
         index, *rest = tensors
-        return _gyre.trace_case(index, [functools.partial(_replay, branch, rest)
-                                        for branch in branches], name or "Case")
+        return _gyre.trace_case(
+            index, [functools.partial(_replay, branch, rest) for branch in branches], name or "Case"
+        )
+
     return _in_graph(build, [branch_index, *input])
 
 
 def while_(*, input, cond, body, output_shapes=(), parallel_iterations=10, name=None):
     """The inputs, replaced by body's results as long as cond's single result is true."""
+
     def build(tensors):
-        return _gyre.trace_while(lambda state: _truth(_replay(cond, state)[0]),
-                                 lambda state: _replay(body, state), tensors, None,
-                                 name=name or "While", window=int(parallel_iterations))
+        return _gyre.trace_while(
+            lambda state: _truth(_replay(cond, state)[0]),
+            lambda state: _replay(body, state),
+            tensors,
+            None,
+            name=name or "While",
+            window=int(parallel_iterations),
+        )
+
     return _in_graph(build, input)
 
 
 def for_(*, start, limit, delta, input, body, name=None):
     """The inputs, replaced by body(i, …) for i in range(start, limit, delta)."""
+
     def build(tensors):
         first, last, step, *state = tensors
-        return _gyre.trace_range(first, last, step, lambda i, now: _replay(body, [i, *now]), state,
-                                 name=name or "For")
+        return _gyre.trace_range(
+            first, last, step, lambda i, now: _replay(body, [i, *now]), state, name=name or "For"
+        )
+
     return _in_graph(build, [start, limit, delta, *input])
 
 
@@ -84,20 +106,28 @@ def remote_call(*, target, args, Tout=None, f, name=None):
 
 def symbolic_gradient(*, input, Tout=None, f, name=None):
     """The adjoints of f's arguments, given these and the adjoints of its results."""
+
     def build(tensors):
         count = len(tensors) - len(f.outputs)
         xs = [_gyre.execute("Identity", [x])[0] for x in tensors[:count]]
         return _gyre.gradients(_replay(f, xs), xs, tensors[count:], unconnected="zero")
+
     return _in_graph(build, input)
 
 
 # By the op's name; a list of functions stands under the attribute that is named with it.
 FUNCTIONS = {
-    "If": (if_, "then_branch"), "StatelessIf": (if_, "then_branch"),
-    "Case": (case, "branches"), "StatelessCase": (case, "branches"),
-    "While": (while_, "body"), "StatelessWhile": (while_, "body"), "For": (for_, "body"),
-    "PartitionedCall": (call, "f"), "StatefulPartitionedCall": (call, "f"),
-    "RemoteCall": (remote_call, "f"), "SymbolicGradient": (symbolic_gradient, "f"),
+    "If": (if_, "then_branch"),
+    "StatelessIf": (if_, "then_branch"),
+    "Case": (case, "branches"),
+    "StatelessCase": (case, "branches"),
+    "While": (while_, "body"),
+    "StatelessWhile": (while_, "body"),
+    "For": (for_, "body"),
+    "PartitionedCall": (call, "f"),
+    "StatefulPartitionedCall": (call, "f"),
+    "RemoteCall": (remote_call, "f"),
+    "SymbolicGradient": (symbolic_gradient, "f"),
 }
 
 

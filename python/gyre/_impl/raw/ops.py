@@ -64,8 +64,10 @@ def _document(info: dict) -> str:
             kind = next(
                 (item[k] for k in ("dtype", "type_attr", "type_list_attr") if item.get(k)), ""
             )
-            lines.append(f"{title[:-1]} {item['name']}: {kind}"
-                         + (f" × {item['number_attr']}" if item.get("number_attr") else ""))
+            lines.append(
+                f"{title[:-1]} {item['name']}: {kind}"
+                + (f" × {item['number_attr']}" if item.get("number_attr") else "")
+            )
     for attr in info["attrs"]:
         default = f", default {attr['default']!r}" if "default" in attr else ""
         lines.append(f"Attribute {attr['name']}: {attr['type']}{default}")
@@ -98,9 +100,12 @@ def make(op: str):
         for output in outputs:
             count = 1
             if _is_list(output):
-                count = (len(results) - (len(outputs) - 1) if len(lists) == 1
-                         else _length(output, given, len(results), len(outputs) - 1))
-            items.append(results[at:at + count] if _is_list(output) else results[at])
+                count = (
+                    len(results) - (len(outputs) - 1)
+                    if len(lists) == 1
+                    else _length(output, given, len(results), len(outputs) - 1)
+                )
+            items.append(results[at : at + count] if _is_list(output) else results[at])
             at += count
         return several(*items) if several else items[0]
 
@@ -109,11 +114,17 @@ def make(op: str):
             bound = signature.bind(**arguments).arguments
         except TypeError as error:
             raise TypeError(f"raw_ops.{op}: {error}") from None
-        values = [list(bound[name]) if is_list
-                  else _gyre.convert([], empty[name]) if name in empty and _is_empty(bound[name])
-                  else bound[name] for name, is_list in inputs]
-        given = {name: bound[argument] for argument, name, _ in attrs
-                 if bound.get(argument) is not None}
+        values = [
+            list(bound[name])
+            if is_list
+            else _gyre.convert([], empty[name])
+            if name in empty and _is_empty(bound[name])
+            else bound[name]
+            for name, is_list in inputs
+        ]
+        given = {
+            name: bound[argument] for argument, name, _ in attrs if bound.get(argument) is not None
+        }
         return pack(_gyre.execute(op, values, given, bound.get("name")), given)
 
     function.__name__ = function.__qualname__ = op

@@ -44,15 +44,21 @@ class LoadedModel(Module):
         self._loaded = []
         self._names = []  # of these, as the model calls them
         assets = {os.fsencode(path) for path in self._model.assets()}
-        for name, handles, dtype, dims, trainable, value in [] if self._has_references else described:
-            variable = Variable(value, trainable=trainable and dtype.is_floating, name=name, shape=dims)
+        for name, handles, dtype, dims, trainable, value in (
+            [] if self._has_references else described
+        ):
+            variable = Variable(
+                value, trainable=trainable and dtype.is_floating, name=name, shape=dims
+            )
             if value.dtype.name == "string" and value._dims == () and value.numpy() in assets:
                 mark_as_asset(variable, value.numpy())
             self._loaded.append(variable)
             self._names.append(name)
             self._handles.update(dict.fromkeys(handles, variable))
-        self.signatures = {name: Signature(self, name, inputs, outputs)
-                           for name, (inputs, outputs) in self._model.signatures().items()}
+        self.signatures = {
+            name: Signature(self, name, inputs, outputs)
+            for name, (inputs, outputs) in self._model.signatures().items()
+        }
 
     @property
     def variables(self) -> tuple:
@@ -67,8 +73,9 @@ class LoadedModel(Module):
     def write(self, path) -> None:
         """Writes the model again as it was read, objects and assets with it, but with the values that its
         variables have now; what it was read from must still be there. What gyre.saved_model.save does."""
-        self._model.assign_variables({name: variable.read_value()
-                                      for name, variable in zip(self._names, self._loaded)})
+        self._model.assign_variables(
+            {name: variable.read_value() for name, variable in zip(self._names, self._loaded)}
+        )
         self._model.save(os.fspath(path))
 
 
@@ -108,18 +115,23 @@ class Signature:
         if any(value.is_symbolic for value in values.values()):
             raise NotImplementedError(
                 f"signature '{self.name}' keeps its state in reference variables, as TensorFlow 1 made them: "
-                f"it runs eagerly only")
+                f"it runs eagerly only"
+            )
         return model._model.run(self.name, values)
 
     def _named(self, args, kwargs) -> dict:
         if args:
             if len(args) != 1 or len(self._inputs) != 1 or kwargs:
-                raise TypeError(f"signature '{self.name}' takes its inputs by name: {', '.join(self._inputs)}")
+                raise TypeError(
+                    f"signature '{self.name}' takes its inputs by name: {', '.join(self._inputs)}"
+                )
             kwargs = {next(iter(self._inputs)): args[0]}
         unknown = [name for name in kwargs if name not in self._inputs]
         if unknown:
-            raise TypeError(f"signature '{self.name}' has no input '{unknown[0]}'; it has "
-                            f"{', '.join(self._inputs) or 'none'}")
+            raise TypeError(
+                f"signature '{self.name}' has no input '{unknown[0]}'; it has "
+                f"{', '.join(self._inputs) or 'none'}"
+            )
         return kwargs
 
     def _convert(self, given: dict) -> dict:
@@ -132,8 +144,10 @@ class Signature:
             except (TypeError, ValueError) as error:
                 raise type(error)(f"input '{name}' of signature '{self.name}': {error}") from None
             if not TensorShape(dims).is_compatible_with(value.shape):
-                raise ValueError(f"input '{name}' of signature '{self.name}' takes shape {TensorShape(dims)}, "
-                                 f"not {value.shape}")
+                raise ValueError(
+                    f"input '{name}' of signature '{self.name}' takes shape {TensorShape(dims)}, "
+                    f"not {value.shape}"
+                )
             values[name] = value
         return values
 
@@ -151,4 +165,6 @@ class Signature:
 
 
 def _specs(arguments: dict) -> dict:
-    return {name: TensorSpec(dims, dtype, name=name) for name, (_, dtype, dims, _) in arguments.items()}
+    return {
+        name: TensorSpec(dims, dtype, name=name) for name, (_, dtype, dims, _) in arguments.items()
+    }

@@ -61,8 +61,10 @@ def _signatures(obj, signatures) -> dict:
     elif not isinstance(signatures, dict):
         signatures = {PREDICT: signatures}
     if not signatures:
-        raise ValueError("there is nothing to be saved: hand over signatures, or an object with gyre.functions "
-                         "that have an input_signature")
+        raise ValueError(
+            "there is nothing to be saved: hand over signatures, or an object with gyre.functions "
+            "that have an input_signature"
+        )
     return signatures
 
 
@@ -82,15 +84,19 @@ def _inputs_of(name: str, function) -> dict:
         return function.structured_input_signature[1]
     if isinstance(function, (Function, Method)):
         if function.input_signature is None:
-            raise ValueError(f"signature '{name}': '{function.name}' has no input_signature, which says what it "
-                             f"takes: give it one, or hand over its get_concrete_function(…)")
+            raise ValueError(
+                f"signature '{name}': '{function.name}' has no input_signature, which says what it "
+                f"takes: give it one, or hand over its get_concrete_function(…)"
+            )
         function = function.get_concrete_function()
     if not isinstance(function, ConcreteFunction):
         raise TypeError(f"signature '{name}' is a {type(function).__name__}, not a gyre.function")
     args, kwargs = function.structured_input_signature
     specs = nest.flatten((args, kwargs))
     if not all(isinstance(spec, TensorSpec) for spec in specs) or any(map(nest.is_nested, args)):
-        raise TypeError(f"signature '{name}' takes {args} {kwargs}: only tensors have names in a SavedModel")
+        raise TypeError(
+            f"signature '{name}' takes {args} {kwargs}: only tensors have names in a SavedModel"
+        )
     return {spec.name: spec for spec in specs}
 
 
@@ -101,7 +107,9 @@ def _outputs_of(name: str, results) -> dict:
         results = {"output_0": results}
     for key, value in results.items():
         if not isinstance(key, str) or not isinstance(value, _gyre.Tensor):
-            raise TypeError(f"signature '{name}' gives {value!r} as {key!r}: only tensors have names in a SavedModel")
+            raise TypeError(
+                f"signature '{name}' gives {value!r} as {key!r}: only tensors have names in a SavedModel"
+            )
     return results
 
 
@@ -119,19 +127,27 @@ class _Export:
 
     def add(self, name: str, function) -> tuple[dict, dict]:
         """A signature: {input: placeholder}, {output: tensor}."""
-        inputs = {argument: placeholder(spec.dtype, spec.shape, f"{name}_{argument}")
-                  for argument, spec in _inputs_of(name, function).items()}
+        inputs = {
+            argument: placeholder(spec.dtype, spec.shape, f"{name}_{argument}")
+            for argument, spec in _inputs_of(name, function).items()
+        }
         # Names of functions may begin as no name of a node may.
         with self._graph.name_scope(name):
             if isinstance(function, Signature):
                 results, used = function(**inputs), function.variables
             else:
-                concrete = function if isinstance(function, ConcreteFunction) else function.get_concrete_function()
+                concrete = (
+                    function
+                    if isinstance(function, ConcreteFunction)
+                    else function.get_concrete_function()
+                )
                 results = concrete(*inputs.values())
                 used = [variable_of(handle) for handle in concrete.variables]
         self._used.update((id(variable), variable) for variable in used)
-        outputs = {key: call("Identity", value, name=f"{name}_{key}")
-                   for key, value in _outputs_of(name, results).items()}
+        outputs = {
+            key: call("Identity", value, name=f"{name}_{key}")
+            for key, value in _outputs_of(name, results).items()
+        }
         return inputs, outputs
 
     def finish(self) -> None:
@@ -142,24 +158,36 @@ class _Export:
                 keys.append(self._keys.get(id(variable), variable.name.removesuffix(":0")))
                 self.variables[keys[-1]] = variable
         if len(self.variables) < len(keys):
-            raise ValueError(f"variables share a name: {sorted(key for key in keys if keys.count(key) > 1)}")
+            raise ValueError(
+                f"variables share a name: {sorted(key for key in keys if keys.count(key) > 1)}"
+            )
         if self.variables:
             self._add_saver()
         self._add_assets()
 
     def _add_saver(self) -> None:
-        prefix = call("PlaceholderWithDefault", _gyre.convert("model"), shape=(), name="saver_filename")
+        prefix = call(
+            "PlaceholderWithDefault", _gyre.convert("model"), shape=(), name="saver_filename"
+        )
         slices = _gyre.convert([""] * len(self.variables), _gyre.as_dtype("string"))
         names = _gyre.convert(list(self.variables), _gyre.as_dtype("string"))
         variables = list(self.variables.values())
-        restored = _gyre.execute("RestoreV2", [prefix, names, slices],
-                                 {"dtypes": [variable.dtype for variable in variables]}, "saver/RestoreV2")
+        restored = _gyre.execute(
+            "RestoreV2",
+            [prefix, names, slices],
+            {"dtypes": [variable.dtype for variable in variables]},
+            "saver/RestoreV2",
+        )
         assigned, values = [], []
         for variable, value in zip(variables, restored):
             if None not in (variable.shape.dims or [None]):
-                value = call("EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape")
+                value = call(
+                    "EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape"
+                )
             assigned.append(self._assign(variable, value, "saver"))
-            values.append(call("ReadVariableOp", variable.handle, dtype=variable.dtype, name="saver/Read"))
+            values.append(
+                call("ReadVariableOp", variable.handle, dtype=variable.dtype, name="saver/Read")
+            )
             self._describe(variable, assigned[-1], values[-1], value)
         with self._graph.control_dependencies(assigned):
             _gyre.execute("NoOp", [], {}, "saver/restore_all")
@@ -167,8 +195,12 @@ class _Export:
         _gyre.execute("SaveV2", [prefix, names, slices, values], {}, "saver/SaveV2")
         with self._graph.control_dependencies([self._graph.last_operation()]):
             saved = call("Identity", prefix, name="saver/saved")
-        self.saver = messages.SaverDef(filename_tensor_name=prefix.name, save_tensor_name=saved.name,
-                                       restore_op_name=restore.name, version=messages.SaverDef.V2)
+        self.saver = messages.SaverDef(
+            filename_tensor_name=prefix.name,
+            save_tensor_name=saved.name,
+            restore_op_name=restore.name,
+            version=messages.SaverDef.V2,
+        )
 
     def _add_assets(self) -> None:
         """The init op stores the paths, as they are where the model is loaded."""
@@ -188,19 +220,38 @@ class _Export:
             self.init = self._graph.last_operation()
 
     def _assign(self, variable, value, scope: str):
-        _gyre.execute("AssignVariableOp", [variable.handle, value], {"dtype": variable.dtype}, f"{scope}/Assign")
+        _gyre.execute(
+            "AssignVariableOp",
+            [variable.handle, value],
+            {"dtype": variable.dtype},
+            f"{scope}/Assign",
+        )
         return self._graph.last_operation()
 
     def _describe(self, variable, assign, read, value) -> None:
-        self.described.append(messages.VariableDef(
-            variable_name=assign.inputs[0].name, initializer_name=assign.name, snapshot_name=read.name,
-            initial_value_name=value.name, is_resource=True, trainable=bool(variable.trainable)))
+        self.described.append(
+            messages.VariableDef(
+                variable_name=assign.inputs[0].name,
+                initializer_name=assign.name,
+                snapshot_name=read.name,
+                initial_value_name=value.name,
+                is_resource=True,
+                trainable=bool(variable.trainable),
+            )
+        )
 
     def write_variables(self, prefix: str) -> None:
         """The checkpoint."""
-        _gyre.execute("SaveV2", [_gyre.convert(prefix), _gyre.convert(list(self.variables)),
-                                 _gyre.convert([""] * len(self.variables)),
-                                 [variable.read_value() for variable in self.variables.values()]], {})
+        _gyre.execute(
+            "SaveV2",
+            [
+                _gyre.convert(prefix),
+                _gyre.convert(list(self.variables)),
+                _gyre.convert([""] * len(self.variables)),
+                [variable.read_value() for variable in self.variables.values()],
+            ],
+            {},
+        )
 
 
 def _unused_name(name: str, taken: set) -> str:
@@ -218,12 +269,18 @@ def _check_ops(graph_def) -> None:
     for node in all_nodes(graph_def):
         if node.op in _LOCAL:
             raise errors.InvalidArgumentError(
-                None, None, f"'{node.name}' calls a function of Python ({node.op}), which no file can hold")
+                None,
+                None,
+                f"'{node.name}' calls a function of Python ({node.op}), which no file can hold",
+            )
 
 
 def _info(tensor) -> messages.TensorInfo:
-    return messages.TensorInfo(name=tensor.name, dtype=tensor.dtype.as_datatype_enum,
-                               tensor_shape=shape_proto(tensor._dims))
+    return messages.TensorInfo(
+        name=tensor.name,
+        dtype=tensor.dtype.as_datatype_enum,
+        tensor_shape=shape_proto(tensor._dims),
+    )
 
 
 def _model_of(export: _Export, described: dict) -> messages.SavedModel:

@@ -48,15 +48,19 @@ def program_of(fn, args, kwargs):
     if fn.latest is not None:
         return fn.latest, None
     if fn.input_signature is None:
-        raise ValueError(f"{fn.name} has not been traced yet: call it, or give gyre.show its arguments")
+        raise ValueError(
+            f"{fn.name} has not been traced yet: call it, or give gyre.show its arguments"
+        )
     return fn.get_concrete_function(), None
 
 
 def draw(graph, name, outputs=(), statistics=None) -> Page:
     """The page of a graph. outputs: tensors that it returns; statistics: of a traced run."""
     functions = text.parse(graph.text())
-    results = [("returns" if len(outputs) == 1 else f"returns {i}", tensor.name)
-               for i, tensor in enumerate(outputs)]
+    results = [
+        ("returns" if len(outputs) == 1 else f"returns {i}", tensor.name)
+        for i, tensor in enumerate(outputs)
+    ]
     root = model.Builder(functions, graph.shapes()).build(os.path.basename(name), results)
     if statistics is not None:
         counts.apply(root, statistics)

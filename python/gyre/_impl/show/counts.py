@@ -6,8 +6,11 @@ from gyre._impl.show import labels
 def apply(root, statistics):
     """Adds counts and times to items, and a line that says them. Items of a function that is called
     from several places have the sum of all its calls."""
-    nodes = {(entry["function"], entry["name"]): entry for entry in statistics["nodes"]
-             if not entry.get("is_plumbing")}
+    nodes = {
+        (entry["function"], entry["name"]): entry
+        for entry in statistics["nodes"]
+        if not entry.get("is_plumbing")
+    }
     loops = {(entry["function"], entry["name"]): entry for entry in statistics["loops"]}
     of_function = {}
     for (function, _), entry in nodes.items():
@@ -45,18 +48,30 @@ def _boxes(root, of_function):
         inside = functions(item)
         if item.kind == "program":
             inside.add("")
-        item.nanos = sum(entry["total_nanos"] for function in inside
-                         for entry in of_function.get(function, ()) if not entry.get("is_call"))
+        item.nanos = sum(
+            entry["total_nanos"]
+            for function in inside
+            for entry in of_function.get(function, ())
+            if not entry.get("is_call")
+        )
         note = labels.time(item.nanos) if item.nanos else ""
         if item.trips is not None:
             trips = item.trips
             item.firings = trips["iterations"]
-            note = f"×{labels.count(trips['iterations'])}" + (
-                f" in {labels.count(trips['entered'])} goes" if trips["entered"] > 1 else "") + (
-                "  " + note if note else "")
+            note = (
+                f"×{labels.count(trips['iterations'])}"
+                + (f" in {labels.count(trips['entered'])} goes" if trips["entered"] > 1 else "")
+                + ("  " + note if note else "")
+            )
         elif item.kind in ("branch", "call", "part"):
-            item.firings = max((entry["firings"] for entry in of_function.get(item.body, ())
-                                if entry["op"] != "Const"), default=0)
+            item.firings = max(
+                (
+                    entry["firings"]
+                    for entry in of_function.get(item.body, ())
+                    if entry["op"] != "Const"
+                ),
+                default=0,
+            )
             if item.firings and item.kind != "part":
                 note = f"×{labels.count(item.firings)}  {note}"
             elif item.kind == "branch" and any(child.kind == "op" for child in item.children):

@@ -3,10 +3,26 @@
 import re
 
 _INFIX = {
-    "Add": "+", "AddV2": "+", "Sub": "−", "Mul": "×", "RealDiv": "÷", "Div": "÷", "FloorDiv": "//",
-    "FloorMod": "%", "Pow": "^", "Less": "<", "LessEqual": "≤",
-    "Greater": ">", "GreaterEqual": "≥", "Equal": "=", "NotEqual": "≠", "LogicalAnd": "and",
-    "LogicalOr": "or", "BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^",
+    "Add": "+",
+    "AddV2": "+",
+    "Sub": "−",
+    "Mul": "×",
+    "RealDiv": "÷",
+    "Div": "÷",
+    "FloorDiv": "//",
+    "FloorMod": "%",
+    "Pow": "^",
+    "Less": "<",
+    "LessEqual": "≤",
+    "Greater": ">",
+    "GreaterEqual": "≥",
+    "Equal": "=",
+    "NotEqual": "≠",
+    "LogicalAnd": "and",
+    "LogicalOr": "or",
+    "BitwiseAnd": "&",
+    "BitwiseOr": "|",
+    "BitwiseXor": "^",
 }
 _PREFIX = {"Neg": "−", "LogicalNot": "not "}
 _LITERAL = re.compile(r"\w+(?:\[([^\]]*)\])?\{(.*)\}$", re.S)
@@ -33,7 +49,9 @@ def results(function):
     names = [argument(name) for name, _ in function.results]
     if len(names) == 1 and names[0].startswith("#"):
         names = ["result"]
-    return [(name or "result", *place) for name, place in zip(names, function.returned, strict=False)]
+    return [
+        (name or "result", *place) for name, place in zip(names, function.returned, strict=False)
+    ]
 
 
 def base(name):
@@ -46,7 +64,7 @@ def argument(name):
     """The name of an argument or result as the user knows it."""
     for start in ("state_", "result_", "captured_"):
         if name.startswith(start) and len(name) > len(start):
-            name = name[len(start):]
+            name = name[len(start) :]
             return f"#{name}" if name.isdigit() else name
     return name.rstrip("_")
 
@@ -62,8 +80,10 @@ def expression(node, operands):
     if node.op in _PREFIX and len(operands) == 1:
         return _PREFIX[node.op] + operands[0]
     if "MatMul" in node.op:
-        operands = [text + "ᵀ" * (node.attrs.get(attr) == "true")
-                    for text, attr in zip(operands, ("transpose_a", "transpose_b"))]
+        operands = [
+            text + "ᵀ" * (node.attrs.get(attr) == "true")
+            for text, attr in zip(operands, ("transpose_a", "transpose_b"))
+        ]
     shown = [text for text in operands if text != "·"]
     text = node.op + (f"({', '.join(operands)})" if shown else "")
     return text if len(text) <= MOST_LETTERS else node.op
@@ -79,7 +99,11 @@ def shape(dtype, dims):
     """A type with its dims: "float32[2,?]"; "float32[…]" where the rank is not known."""
     if dims is None:
         return f"{dtype}[…]"
-    return dtype if not len(dims) else f"{dtype}[{','.join('?' if d is None else str(d) for d in dims)}]"
+    return (
+        dtype
+        if not len(dims)
+        else f"{dtype}[{','.join('?' if d is None else str(d) for d in dims)}]"
+    )
 
 
 def time(nanos):

@@ -96,10 +96,16 @@ def _order(box, rows):
         layers[row].append(i)
     box.routes = [[] for _ in box.edges]
     crowd = [0] * len(layers)
-    for at in sorted(range(len(box.edges)), key=lambda at: rows[box.edges[at][1]] - rows[box.edges[at][0]]):
+    for at in sorted(
+        range(len(box.edges)), key=lambda at: rows[box.edges[at][1]] - rows[box.edges[at][0]]
+    ):
         a, b, _ = box.edges[at]
         between = range(rows[a] + 1, rows[b])
-        if len(between) >= FARTHEST or rows[b] <= rows[a] or any(crowd[row] >= CROWD for row in between):
+        if (
+            len(between) >= FARTHEST
+            or rows[b] <= rows[a]
+            or any(crowd[row] >= CROWD for row in between)
+        ):
             continue
         last = a
         for row in between:

@@ -22,6 +22,7 @@ class Item:
 
     kind: op, argument, result, constant, variable, again (a call of what it stands in); for boxes
     program, loop, branches, branch, part, call. lines: below the title."""
+
     id: int
     kind: str
     title: str
@@ -74,7 +75,7 @@ def _suffix(name):
     plain = labels.base(name)
     for end in ("_gradient", "_saving", "_goes_on_back"):
         if plain.endswith(end):
-            return plain[:-len(end)], end[1:]
+            return plain[: -len(end)], end[1:]
     return plain, ""
 
 
@@ -114,8 +115,12 @@ class Builder:
                 title = labels.argument(label)
                 if labels.base(label) == "arg" and at < len(given) and given[at].isidentifier():
                     title = given[at]
-                item = self._item("argument", labels.base(title) if kind == "resource" else title,
-                                  function=name, depth=box.depth + 1)
+                item = self._item(
+                    "argument",
+                    labels.base(title) if kind == "resource" else title,
+                    function=name,
+                    depth=box.depth + 1,
+                )
                 shape = self._shape(name, source)
                 item.lines = [shape[0]] if shape else [kind]
                 self._add(box, item, of_node, source)
@@ -131,7 +136,9 @@ class Builder:
                 continue
             item = self._of_node(box, name, node, texts, titles)
             self._add(box, item, of_node, node.name)
-            texts.setdefault(node.name, item.title if item.kind in ("argument", "variable") else "·")
+            texts.setdefault(
+                node.name, item.title if item.kind in ("argument", "variable") else "·"
+            )
             titles[node.name] = item.title
         edges = {}
         for node in function.nodes.values():
@@ -165,13 +172,24 @@ class Builder:
 
     def _of_node(self, box, function, node, texts, titles):
         operands = [texts.get(source, "·") for source, slot in node.inputs if slot >= 0]
-        item = self._item("op", labels.expression(node, operands), function=function, node=node,
-                          depth=box.depth + 1)
+        item = self._item(
+            "op",
+            labels.expression(node, operands),
+            function=function,
+            node=node,
+            depth=box.depth + 1,
+        )
         self._mark_gradient(item, function, node)
         shapes = self._shape(function, node.name)
-        item.lines = [", ".join(shapes[:2]) + (" …" if len(shapes) > 2 else "")] if shapes else (
-            [node.types] if node.types and len(node.types) < 30 else [])
-        item.types = ", ".join(shapes[:8]) + (f", … ({len(shapes)})" if len(shapes) > 8 else "") or node.types
+        item.lines = (
+            [", ".join(shapes[:2]) + (" …" if len(shapes) > 2 else "")]
+            if shapes
+            else ([node.types] if node.types and len(node.types) < 30 else [])
+        )
+        item.types = (
+            ", ".join(shapes[:8]) + (f", … ({len(shapes)})" if len(shapes) > 8 else "")
+            or node.types
+        )
         if node.functions:
             self._open_box(item, node, operands, titles)
         elif node.op in _PLACEHOLDERS:
@@ -179,17 +197,22 @@ class Builder:
         elif node.op == "VarHandleOp":
             item.kind, item.title = "variable", labels.variable(node)
             dims = node.attrs.get("shape", "").strip("()")
-            item.lines = [f"{node.attrs.get('dtype', '')}[{dims}]" if dims else node.attrs.get("dtype", "")]
+            item.lines = [
+                f"{node.attrs.get('dtype', '')}[{dims}]" if dims else node.attrs.get("dtype", "")
+            ]
         elif node.op == "Const":
             item.kind, item.title = "constant", labels.constant(node) or "Const"
         return item
 
     def _mark_gradient(self, item, function, node):
         parts = node.name.split("/")
-        item.is_gradient = "gradients" in parts or _suffix(function)[1] in ("gradient", "goes_on_back")
+        item.is_gradient = "gradients" in parts or _suffix(function)[1] in (
+            "gradient",
+            "goes_on_back",
+        )
         if "gradients" in parts:
             at = len(parts) - 1 - parts[::-1].index("gradients")
-            item.gradient_of = "/".join(parts[at + 1:-1])
+            item.gradient_of = "/".join(parts[at + 1 : -1])
 
     # ---- Loops, branches, calls
 
@@ -200,14 +223,21 @@ class Builder:
             return
         bodies = dict(node.functions)
         nabla = "∇ " if item.is_gradient else ""
-        name = labels.base(item.gradient_of.split("/")[-1] if nabla and item.gradient_of
-                           else node.name.split("/")[-1])
+        name = labels.base(
+            item.gradient_of.split("/")[-1]
+            if nabla and item.gradient_of
+            else node.name.split("/")[-1]
+        )
         if node.op in _LOOPS and "body" in bodies:
             self._loop(item, nabla + name, bodies)
         elif node.op in _BRANCHES:
             choice = titles.get(node.inputs[0][0], operands[0])
-            item.kind, item.title = "branches", nabla + (
-                "case " if node.op.endswith("Case") else "if ") + (choice if choice != "·" else "")
+            item.kind, item.title = (
+                "branches",
+                nabla
+                + ("case " if node.op.endswith("Case") else "if ")
+                + (choice if choice != "·" else ""),
+            )
             self._branches(item, node.functions)
         else:
             self._call(item, node, nabla, operands)
@@ -222,10 +252,13 @@ class Builder:
         else:
             item.title = name
         item.body = body.name
-        results = [(labels.argument(label), source, slot)
-                   for (label, _), (source, slot), (_, _, argument) in
-                   zip(body.results, body.returned, body.arguments, strict=False)
-                   if source != argument]  # what is merely handed on stays out
+        results = [
+            (labels.argument(label), source, slot)
+            for (label, _), (source, slot), (_, _, argument) in zip(
+                body.results, body.returned, body.arguments, strict=False
+            )
+            if source != argument
+        ]  # what is merely handed on stays out
         if short or condition is None:
             self._fill(item, body.name, results)
             return
@@ -236,8 +269,14 @@ class Builder:
         item.edges = [(0, 1, "control")]
 
     def _part(self, box, kind, title, function, results=None):
-        part = self._item(kind, title, function=function, body=function, depth=box.depth + 1,
-                          is_gradient=box.is_gradient)
+        part = self._item(
+            kind,
+            title,
+            function=function,
+            body=function,
+            depth=box.depth + 1,
+            is_gradient=box.is_gradient,
+        )
         if results is None:
             results = labels.results(self._functions[function])
         self._fill(part, function, results)
@@ -257,7 +296,8 @@ class Builder:
         function = node.functions[0][1]
         plain, what = _suffix(function)
         title = {"saving": f"call {plain} (saves for its gradient)", "gradient": f"∇ {plain}"}.get(
-            what, f"{nabla}call {plain}")
+            what, f"{nabla}call {plain}"
+        )
         if function in self._open:
             item.kind, item.body, item.title = "again", None, "↻ " + title
             item.again = self._open[function].id

@@ -44,23 +44,39 @@ class Page:
         return self.svg
 
     def _repr_html_(self):
-        return (f'<iframe srcdoc="{html.escape(self.html, quote=True)}" width="100%" height="620" '
-                f'style="border:1px solid #8884;border-radius:8px" title="{svg.escape(self.root.title)}"></iframe>')
+        return (
+            f'<iframe srcdoc="{html.escape(self.html, quote=True)}" width="100%" height="620" '
+            f'style="border:1px solid #8884;border-radius:8px" title="{svg.escape(self.root.title)}"></iframe>'
+        )
 
     def __repr__(self):
-        return (f"<gyre.show {self.root.title}: {sum(1 for _ in self.root.walk())} items, "
-                f"{self.root.width:.0f} x {self.root.height:.0f}>")
+        return (
+            f"<gyre.show {self.root.title}: {sum(1 for _ in self.root.walk())} items, "
+            f"{self.root.width:.0f} x {self.root.height:.0f}>"
+        )
 
 
 def _html(root, statistics, closed):
-    data = json.dumps({
-        "constants": {"letter": place.LETTER, "small": place.SMALL_LETTER, "row": place.ROW_GAP,
-                      "column": place.COLUMN_GAP, "padding": place.PADDING, "header": place.HEADER,
-                      "bend": place.BEND, "title": place.TITLE_HEIGHT, "line": place.LINE_HEIGHT,
-                      "loop": place.LOOP_ROOM},
-        "items": _items(root, closed),
-        "source": sources(root),
-    }, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(
+        {
+            "constants": {
+                "letter": place.LETTER,
+                "small": place.SMALL_LETTER,
+                "row": place.ROW_GAP,
+                "column": place.COLUMN_GAP,
+                "padding": place.PADDING,
+                "header": place.HEADER,
+                "bend": place.BEND,
+                "title": place.TITLE_HEIGHT,
+                "line": place.LINE_HEIGHT,
+                "loop": place.LOOP_ROOM,
+            },
+            "items": _items(root, closed),
+            "source": sources(root),
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    ).replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -97,10 +113,15 @@ def summary(root, statistics):
     """One line about the whole program."""
     items = list(root.walk())
     loops = sum(item.kind == "loop" for item in items)
-    told = [f"{sum(item.node is not None for item in items)} nodes",
-            f"{loops} loop{'' if loops == 1 else 's'}"]
+    told = [
+        f"{sum(item.node is not None for item in items)} nodes",
+        f"{loops} loop{'' if loops == 1 else 's'}",
+    ]
     if statistics is not None:
-        told += [f"{labels.time(root.nanos)} in ops", f"{labels.size(statistics['peak_bytes'])} at most"]
+        told += [
+            f"{labels.time(root.nanos)} in ops",
+            f"{labels.size(statistics['peak_bytes'])} at most",
+        ]
     return " · ".join(told)
 
 
@@ -114,29 +135,49 @@ def _items(root, closed):
             forward.setdefault((None, item.node.name), item.id)
     told = []
     for item in every:
-        entry = {"id": item.id, "kind": item.kind, "title": item.title, "lines": item.lines,
-                 "function": item.function}
+        entry = {
+            "id": item.id,
+            "kind": item.kind,
+            "title": item.title,
+            "lines": item.lines,
+            "function": item.function,
+        }
         if item.node is not None:
             node = item.node
-            entry.update(op=node.op, name=node.name, types=item.types, line=node.line, device=node.device,
-                         attrs={name: text for name, text in node.attrs.items() if len(text) < 200})
+            entry.update(
+                op=node.op,
+                name=node.name,
+                types=item.types,
+                line=node.line,
+                device=node.device,
+                attrs={name: text for name, text in node.attrs.items() if len(text) < 200},
+            )
         if item.firings or item.nanos:
-            entry.update(ran=f"×{labels.count(item.firings)}  {labels.time(item.nanos)}", nanos=item.nanos)
+            entry.update(
+                ran=f"×{labels.count(item.firings)}  {labels.time(item.nanos)}", nanos=item.nanos
+            )
         if item.is_gradient:
             entry["gradient"] = True
         if item.gradient_of:
             entry["of"] = item.gradient_of
-            target = forward.get((model.plain(item.function), item.gradient_of),
-                                 forward.get((None, item.gradient_of)))
+            target = forward.get(
+                (model.plain(item.function), item.gradient_of),
+                forward.get((None, item.gradient_of)),
+            )
             if target is not None:
                 entry["ofId"] = target
         if item.again >= 0:
             entry["again"] = item.again
         if item.constants:
-            entry["constants"] = [f"{node.name} = {node.attrs.get('value', '')}" for node in item.constants]
+            entry["constants"] = [
+                f"{node.name} = {node.attrs.get('value', '')}" for node in item.constants
+            ]
         if item.is_box:
-            entry.update(children=[child.id for child in item.children], layers=item.layers,
-                         edges=[[*edge, route] for edge, route in zip(item.edges, item.routes)])
+            entry.update(
+                children=[child.id for child in item.children],
+                layers=item.layers,
+                edges=[[*edge, route] for edge, route in zip(item.edges, item.routes)],
+            )
             if item in closed:
                 entry["collapsed"] = True
         told.append({name: value for name, value in entry.items() if value not in ("", {}, None)})
@@ -151,13 +192,18 @@ def sources(root):
             file, _, number = item.node.line.rpartition(":")
             if number.isdigit():
                 used.setdefault(file, set()).add(int(number))
-    paths = {os.path.basename(path): path for module in list(sys.modules.values())
-             if (path := getattr(module, "__file__", None))}
+    paths = {
+        os.path.basename(path): path
+        for module in list(sys.modules.values())
+        if (path := getattr(module, "__file__", None))
+    }
     paths.update({os.path.basename(path): path for path in linecache.cache if os.path.isfile(path)})
     found = []
     for file, numbers in sorted(used.items()):
         first, last = max(min(numbers) - 2, 1), min(max(numbers) + 2, min(numbers) + _MOST_LINES)
-        lines = linecache.getlines(paths.get(file, file))[first - 1:last]
+        lines = linecache.getlines(paths.get(file, file))[first - 1 : last]
         if lines:
-            found.append({"file": file, "first": first, "lines": [line.rstrip("\n") for line in lines]})
+            found.append(
+                {"file": file, "first": first, "lines": [line.rstrip("\n") for line in lines]}
+            )
     return found

@@ -29,8 +29,10 @@ def own_size(item):
         badge = item.lines[0] if item.lines else ""
         return width + 22 + (SMALL_LETTER * len(badge) + 14 if badge else 0), HEADER
     lines = max(map(len, item.lines), default=0)
-    return (max(width, SMALL_LETTER * lines + 16, 36.0),
-            TITLE_HEIGHT + LINE_HEIGHT * len(item.lines) + (4 if item.lines else 0))
+    return (
+        max(width, SMALL_LETTER * lines + 16, 36.0),
+        TITLE_HEIGHT + LINE_HEIGHT * len(item.lines) + (4 if item.lines else 0),
+    )
 
 
 def spread(wanted, widths, gap):
@@ -53,7 +55,9 @@ def spread(wanted, widths, gap):
 
 def place(box):
     """Coordinates in the box of its children and edges; then its own size."""
-    width_of = {i: (BEND if i < 0 else box.children[i].width) for layer in box.layers for i in layer}
+    width_of = {
+        i: (BEND if i < 0 else box.children[i].width) for layer in box.layers for i in layer
+    }
     middle = _middles(box, width_of)
     left = min((middle[i] - width_of[i] / 2 for i in middle), default=0.0)
     right = max((middle[i] + width_of[i] / 2 for i in middle), default=0.0)
@@ -94,8 +98,10 @@ def _middles(box, width_of):
     for sweep in range(8):
         near = above if sweep % 2 == 0 else below
         for layer in box.layers if sweep % 2 == 0 else box.layers[::-1]:
-            wanted = [sum(middle[j] for j in near[i]) / len(near[i]) if near[i] else middle[i]
-                      for i in layer]
+            wanted = [
+                sum(middle[j] for j in near[i]) / len(near[i]) if near[i] else middle[i]
+                for i in layer
+            ]
             widths = [width_of[i] for i in layer]
             for i, start, width in zip(layer, spread(wanted, widths, COLUMN_GAP), widths):
                 middle[i] = start + width / 2
@@ -142,5 +148,7 @@ def path_of(points):
 def loop_path(box):
     """The arrow back of a loop: from the bottom to the top along its right edge."""
     right, top, bottom = box.width - 11, HEADER + 10, box.height - 12
-    return (f"M{right - 14:.1f} {bottom:.1f}H{right - 6:.1f}Q{right:.1f} {bottom:.1f} {right:.1f} {bottom - 6:.1f}"
-            f"V{top + 6:.1f}Q{right:.1f} {top:.1f} {right - 6:.1f} {top:.1f}H{right - 13:.1f}")
+    return (
+        f"M{right - 14:.1f} {bottom:.1f}H{right - 6:.1f}Q{right:.1f} {bottom:.1f} {right:.1f} {bottom - 6:.1f}"
+        f"V{top + 6:.1f}Q{right:.1f} {top:.1f} {right - 6:.1f} {top:.1f}H{right - 13:.1f}"
+    )

@@ -51,12 +51,16 @@ class progress:
         def run(*args, **kwargs):
             with self:
                 return fn(*args, **kwargs)
+
         return run
 
     @property
     def options(self):
         """What `Executable.run` takes to report here."""
-        return {"progress": self._callback or self._tell, "progress_ms": max(1, int(self.every * 1000))}
+        return {
+            "progress": self._callback or self._tell,
+            "progress_ms": max(1, int(self.every * 1000)),
+        }
 
     def _tell(self, told):
         with self._lock:
@@ -96,7 +100,9 @@ def line(told, last=None, label="", total=None):
     for depth, loop in enumerate(loops):
         of = f"/{total}" if total and depth == 0 else ""
         rate = _rate(told, last, depth)
-        told_loops.append(f"{loop['name']} {loop['iteration']}{of}" + (f" ({_per_second(rate)})" if rate else ""))
+        told_loops.append(
+            f"{loop['name']} {loop['iteration']}{of}" + (f" ({_per_second(rate)})" if rate else "")
+        )
     parts.append(" › ".join(told_loops) or f"at {told['node']}")
     parts.append(f"  {_clock(seconds)}")
     if loops and total and loops[0]["iteration"]:
@@ -115,11 +121,15 @@ def _rate(told, last, depth):
     if last is None or len(last["loops"]) <= depth or told["nanos"] <= last["nanos"]:
         return 0.0
     before = last["loops"]
-    if [l["name"] for l in before[:depth + 1]] != [l["name"] for l in loops[:depth + 1]] or any(
-            a["iteration"] != b["iteration"] for a, b in zip(before[:depth], loops)):
+    if [l["name"] for l in before[: depth + 1]] != [l["name"] for l in loops[: depth + 1]] or any(
+        a["iteration"] != b["iteration"] for a, b in zip(before[:depth], loops)
+    ):
         return 0.0
-    return max(loops[depth]["iteration"] - before[depth]["iteration"], 0) / (
-        told["nanos"] - last["nanos"]) * 1e9
+    return (
+        max(loops[depth]["iteration"] - before[depth]["iteration"], 0)
+        / (told["nanos"] - last["nanos"])
+        * 1e9
+    )
 
 
 def _per_second(rate):

@@ -7,12 +7,18 @@ from gyre._impl.show.svg import escape
 
 _MOST = 12  # rows and columns that are shown
 
-_STYLE = ("border-collapse:collapse;font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace")
+_STYLE = (
+    "border-collapse:collapse;font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+)
 _CELL = "padding:1px 8px;text-align:right;border:none"
 
 
 def _shape(dims):
-    return "unknown shape" if dims is None else "(" + ", ".join("?" if d is None else str(d) for d in dims) + ")"
+    return (
+        "unknown shape"
+        if dims is None
+        else "(" + ", ".join("?" if d is None else str(d) for d in dims) + ")"
+    )
 
 
 def _caption(kind, dtype, dims, more=""):
@@ -36,14 +42,20 @@ def _text(value):
 
 
 def _row(values):
-    cells = "".join(f'<td style="{_CELL}">{"…" if v is None else escape(_text(v))}</td>' for v in values)
+    cells = "".join(
+        f'<td style="{_CELL}">{"…" if v is None else escape(_text(v))}</td>' for v in values
+    )
     return f"<tr>{cells}</tr>"
 
 
 def _scalar(tensor):
     """As Python's own type where there is one: nothing else need be imported."""
-    for kind, python in (("is_floating", float), ("is_bool", bool), ("is_integer", int),
-                         ("is_complex", complex)):
+    for kind, python in (
+        ("is_floating", float),
+        ("is_bool", bool),
+        ("is_integer", int),
+        ("is_complex", complex),
+    ):
         if getattr(tensor.dtype, kind):
             return python(tensor)
     return tensor.numpy()
@@ -64,8 +76,10 @@ def _values(tensor, rank):
     if rank == 1:
         rows = [_row(cells(tensor))]
     else:
-        rows = [_row([None] * len(columns) if r is None else cells(tensor[r]))
-                for r in _picked(tensor._dims[0])]
+        rows = [
+            _row([None] * len(columns) if r is None else cells(tensor[r]))
+            for r in _picked(tensor._dims[0])
+        ]
     return f'<table style="{_STYLE}">{"".join(rows)}</table>'
 
 

@@ -21,6 +21,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 class Node:
     """One node. inputs: (name, slot) of nodes of the same function; slot -1 for control inputs.
     functions: (attribute, name of function) of the bodies it has."""
+
     name: str
     op: str
     inputs: list = field(default_factory=list)
@@ -34,6 +35,7 @@ class Node:
 @dataclass(slots=True)
 class Function:
     """A main graph (name "") or function: nodes by name, and what it takes and gives."""
+
     name: str
     nodes: dict = field(default_factory=dict)
     arguments: list = field(default_factory=list)  # (name, type, name of node)
@@ -88,18 +90,18 @@ def _node(line):
         raise ValueError(f"not a line of a program: {line!r}")
     node = Node(unquote(head[1]), head[2])
     close = _end(line, head.end())
-    node.inputs = _inputs(line[head.end():close])
+    node.inputs = _inputs(line[head.end() : close])
     i = close + 1
     while i < len(line):
         if line[i] == " ":
             i += 1
         elif line.startswith(": ", i):
             end = _word_end(line, i + 2)
-            node.types = line[i + 2:end]
+            node.types = line[i + 2 : end]
             i = end
         elif line.startswith(("at ", "on "), i):
             end = _word_end(line, i + 3)
-            value = unquote(line[i + 3:end])
+            value = unquote(line[i + 3 : end])
             if line[i] == "a":
                 node.line = value
             else:
@@ -107,7 +109,7 @@ def _node(line):
             i = end
         elif (attr := _ATTR.match(line, i)) is not None:
             end = _word_end(line, attr.end())
-            value = line[attr.end():end]
+            value = line[attr.end() : end]
             if value[:1] == "@" or value[:2] == "[@":
                 node.functions += [(attr[1], unquote(m[1])) for m in _TARGET.finditer(value)]
             else:
@@ -139,7 +141,7 @@ def _function(line):
     head = _FUNCTION.match(line)
     close = _end(line, head.end())
     made = Function(unquote(head[1]))
-    for part in _split(line[head.end():close]):
+    for part in _split(line[head.end() : close]):
         if " = %" in part:
             name, node = part.split(" = %", 1)
             name, _, kind = name.partition(": ")
@@ -149,7 +151,7 @@ def _function(line):
             made.arguments.append((unquote(name), kind.split(" ")[0], unquote(name)))
     opened = line.find("(", close)
     if line.startswith(") -> (", close):
-        for part in _split(line[opened + 1:_end(line, opened + 1)]):
+        for part in _split(line[opened + 1 : _end(line, opened + 1)]):
             name, _, kind = part.partition(": ")
             made.results.append((unquote(name), kind))
     return made

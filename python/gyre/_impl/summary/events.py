@@ -78,10 +78,14 @@ def scalar_event(tag: str, value: float, step: int, description: str | None = No
 class EventFile:
     """A new event file in a folder, which is made if need be. Any thread may write."""
 
-    def __init__(self, logdir: str, suffix: str = "", max_queue: int = 10, flush_millis: int = 120000):
+    def __init__(
+        self, logdir: str, suffix: str = "", max_queue: int = 10, flush_millis: int = 120000
+    ):
         os.makedirs(logdir, exist_ok=True)
-        name = (f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}."
-                f"{next(_numbers)}{suffix}")
+        name = (
+            f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}."
+            f"{next(_numbers)}{suffix}"
+        )
         self.path = os.path.join(logdir, name)
         self._file = open(self.path, "ab")  # noqa: SIM115
         self._max_queue, self._seconds = max_queue, flush_millis / 1000
@@ -94,12 +98,18 @@ class EventFile:
     def add(self, event: bytes) -> None:
         """Appends a record. ValueError after close()."""
         length = struct.pack("<Q", len(event))
-        record = (length + struct.pack("<I", masked_crc32c(length)) + event
-                  + struct.pack("<I", masked_crc32c(event)))
+        record = (
+            length
+            + struct.pack("<I", masked_crc32c(length))
+            + event
+            + struct.pack("<I", masked_crc32c(event))
+        )
         with self._lock:
             self._file.write(record)
             self._waiting += 1
-            due = self._waiting > self._max_queue or time.monotonic() - self._flushed > self._seconds
+            due = (
+                self._waiting > self._max_queue or time.monotonic() - self._flushed > self._seconds
+            )
         if due:
             self.flush()
 

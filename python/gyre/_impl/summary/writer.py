@@ -74,16 +74,27 @@ def _effect(action) -> None:
     py_function(run, [], [])
 
 
-def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None,
-                       experimental_trackable=False) -> SummaryWriter:
+def create_file_writer(
+    logdir,
+    max_queue=None,
+    flush_millis=None,
+    filename_suffix=None,
+    name=None,
+    experimental_trackable=False,
+) -> SummaryWriter:
     """A writer to a new event file in the folder `logdir`. What it writes is handed to the file
     system after max_queue (10) events, and at the latest flush_millis (two minutes) later with the
     next one."""
     del name, experimental_trackable
     with _gyre.init_scope():
-        return SummaryWriter(EventFile(
-            os.fspath(logdir), ".v2" if filename_suffix is None else filename_suffix,
-            10 if max_queue is None else max_queue, 120000 if flush_millis is None else flush_millis))
+        return SummaryWriter(
+            EventFile(
+                os.fspath(logdir),
+                ".v2" if filename_suffix is None else filename_suffix,
+                10 if max_queue is None else max_queue,
+                120000 if flush_millis is None else flush_millis,
+            )
+        )
 
 
 def create_noop_writer() -> SummaryWriter:
@@ -139,8 +150,10 @@ def scalar(name: str, data, step=None, description: str | None = None):
         return _gyre.convert(False)
     step = _defaults.step if step is None else step
     if step is None:
-        raise ValueError("no step: give gyre.summary.scalar a step, or set one with "
-                         "gyre.summary.experimental.set_step")
+        raise ValueError(
+            "no step: give gyre.summary.scalar a step, or set one with "
+            "gyre.summary.experimental.set_step"
+        )
     tag = name_in_scope(name)
     value = convert_to_tensor(data)
     if value._dims not in ((), None):
@@ -162,4 +175,8 @@ def scalar(name: str, data, step=None, description: str | None = None):
 
 def _int64(step):
     int64 = _gyre.as_dtype("int64")
-    return call("Cast", convert_to_tensor(step), DstT=int64) if is_value(step) else _gyre.convert(step, int64)
+    return (
+        call("Cast", convert_to_tensor(step), DstT=int64)
+        if is_value(step)
+        else _gyre.convert(step, int64)
+    )

@@ -34,7 +34,7 @@ class Watch:
 
     def __init__(self, *blocks, kind, at, names):
         self.kind, self.at, self.names = kind, at, [str(name) for name in names]
-        self.older = {}    # id -> object: containers that the block can reach
+        self.older = {}  # id -> object: containers that the block can reach
         self.objects = {}  # id -> (object, path)
         self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
         for block in blocks:
@@ -83,8 +83,11 @@ class Watch:
             if id(value) in self.older:
                 return
             self.older[id(value)] = value
-            items = value.items() if isinstance(value, dict) else (
-                () if isinstance(value, TracedList) else enumerate(value))
+            items = (
+                value.items()
+                if isinstance(value, dict)
+                else (() if isinstance(value, TracedList) else enumerate(value))
+            )
             for key, item in list(items)[:50]:
                 self._look(item, f"{path}[{key!r}]", depth + 1)
         elif isinstance(value, tuple):
@@ -103,7 +106,8 @@ class Watch:
     def holds(self, written):
         """Whether a place, as it is written, is part of the state, or is in what is."""
         return written is not None and any(
-            written == name or written.startswith((f"{name}[", f"{name}.")) for name in self.names)
+            written == name or written.startswith((f"{name}[", f"{name}.")) for name in self.names
+        )
 
     def check(self, names):
         """Refuses attributes, and names of functions around, that calls in the block gave traced values.
@@ -115,16 +119,21 @@ class Watch:
                 raise TypeError(
                     f"the traced {self.kind} at {self.at} calls {function}, which assigns {name!r} of the "
                     f"code around it: that would happen once, while tracing. Return the value from "
-                    f"{function}, and assign {name} in the {self.kind} itself")
+                    f"{function}, and assign {name} in the {self.kind} itself"
+                )
         for key, (obj, path) in self.objects.items():
             before = self.found[key]
             for name, value in list(obj.__dict__.items()):
-                if (name not in allowed and (name not in before or before[name] is not value)
-                        and _holds_traced(value)):
+                if (
+                    name not in allowed
+                    and (name not in before or before[name] is not value)
+                    and _holds_traced(value)
+                ):
                     raise TypeError(
                         f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} by a "
                         f"call: it would keep a value of the trace. Assign {path}.{name} in the "
-                        f"{self.kind} itself, or make it a gyre.Variable")
+                        f"{self.kind} itself, or make it a gyre.Variable"
+                    )
 
 
 def _contents(cell):
@@ -137,26 +146,38 @@ def _contents(cell):
 @functools.lru_cache(maxsize=1000)
 def _assigned_outside(code):
     """(kind of store, name) of what a function, or one inside of it, assigns of scopes around it."""
-    found = {(step.opname, step.argval) for step in dis.get_instructions(code)
-             if step.opname == "STORE_GLOBAL"
-             or step.opname == "STORE_DEREF" and step.argval in code.co_freevars}
+    found = {
+        (step.opname, step.argval)
+        for step in dis.get_instructions(code)
+        if step.opname == "STORE_GLOBAL"
+        or step.opname == "STORE_DEREF"
+        and step.argval in code.co_freevars
+    }
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            found |= {(kind, name) for kind, name in _assigned_outside(inner)
-                      if kind == "STORE_GLOBAL" or name in code.co_freevars}
+            found |= {
+                (kind, name)
+                for kind, name in _assigned_outside(inner)
+                if kind == "STORE_GLOBAL" or name in code.co_freevars
+            }
     return frozenset(found)
 
 
 def _is_users(value):
     module = type(value).__module__ or ""
-    return (not isinstance(value, (type, types.ModuleType)) and hasattr(value, "__dict__")
-            and module.split(".")[0] not in ("gyre", "numpy", "builtins", "threading", "weakref"))
+    return (
+        not isinstance(value, (type, types.ModuleType))
+        and hasattr(value, "__dict__")
+        and module.split(".")[0] not in ("gyre", "numpy", "builtins", "threading", "weakref")
+    )
 
 
 def _holds_traced(value):
     try:
-        return any(isinstance(leaf, _gyre.Tensor) and leaf.is_symbolic
-                   for leaf in nest.flatten(value, expand_composites=True))
+        return any(
+            isinstance(leaf, _gyre.Tensor) and leaf.is_symbolic
+            for leaf in nest.flatten(value, expand_composites=True)
+        )
     except TypeError:
         return False
 
@@ -188,4 +209,5 @@ def _check(owner, value, what, written=None):
                 f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
                 f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
                 f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "
-                f"gyre.Variable")
+                f"gyre.Variable"
+            )

@@ -37,7 +37,7 @@ def _is_number(value):
 
 def _dtype_of_number(value):
     if isinstance(value, int) and not isinstance(value, bool):
-        return _gyre.as_dtype("int32" if -2**31 <= value < 2**31 else "int64")
+        return _gyre.as_dtype("int32" if -(2**31) <= value < 2**31 else "int64")
     for kind, name in ((bool, "bool"), (float, "float32"), (complex, "complex128")):
         if isinstance(value, kind):
             return _gyre.as_dtype(name)
@@ -67,8 +67,11 @@ class Taken:
         if isinstance(value, PartlyDefined):
             self.flag, value = value.flag, value.value
         self.value = value
-        self.leaves = [] if self.undefined else [
-            leaf_of(leaf) for leaf in nest.flatten(value, expand_composites=True)]
+        self.leaves = (
+            []
+            if self.undefined
+            else [leaf_of(leaf) for leaf in nest.flatten(value, expand_composites=True)]
+        )
 
     def describe(self):
         if self.undefined:
@@ -121,7 +124,8 @@ class Layout:
             if not self.flagged:
                 raise Mismatch
             return [placeholder(leaf) for leaf in self.leaves if leaf.dtype is not None] + [
-                _gyre.convert(False)]
+                _gyre.convert(False)
+            ]
         if taken.flag is not None and not self.flagged:
             raise Mismatch
         value = _as_template(self.template, taken.value)
@@ -162,9 +166,11 @@ def _own(value):
 
 def with_element_shapes(template, after):
     """The template, whose TensorArrays know of their elements what those of `after` have found out."""
+
     def learn(array, later):
         learn_from = getattr(array, "learn_from", None)
         return array if learn_from is None else learn_from(later)
+
     return nest.map_structure(learn, template, after)
 
 
@@ -194,8 +200,11 @@ def converts(number, dtype):
 def placeholder(leaf):
     """A tensor of this dtype that nobody reads."""
     if leaf.dtype.name in ("variant", "resource"):
-        return _gyre.execute("EmptyTensorList", [_gyre.convert(-1), _gyre.convert(-1)],
-                             {"element_dtype": _gyre.as_dtype("float32")})[0]
+        return _gyre.execute(
+            "EmptyTensorList",
+            [_gyre.convert(-1), _gyre.convert(-1)],
+            {"element_dtype": _gyre.as_dtype("float32")},
+        )[0]
     dims = [0 if d is None else d for d in leaf.dims or ()]
     if leaf.dtype.name == "string":
         zero = _gyre.convert("")
@@ -234,7 +243,9 @@ def join(a, b):
         other = b if a.undefined else a
         if any(leaf.dtype is None for leaf in other.leaves):
             raise Refusal(f"it is {other.describe()} on one path and has no value on the other")
-        return Layout(other.value, other.leaves, flagged=not other.undefined, undefined=other.undefined)
+        return Layout(
+            other.value, other.leaves, flagged=not other.undefined, undefined=other.undefined
+        )
     flagged = a.flag is not None or b.flag is not None
     x, y = _grown(a.value, b.value)
     if x is not a.value or y is not b.value:
@@ -299,8 +310,10 @@ def _grown(x, y):
     parts = {key: _grown(x[key], y[key]) for key in _parts(x, y)}
     if not parts:
         return x, y
-    return (_with_parts(x, {key: pair[0] for key, pair in parts.items()}),
-            _with_parts(y, {key: pair[1] for key, pair in parts.items()}))
+    return (
+        _with_parts(x, {key: pair[0] for key, pair in parts.items()}),
+        _with_parts(y, {key: pair[1] for key, pair in parts.items()}),
+    )
 
 
 def _as_template(template, value):

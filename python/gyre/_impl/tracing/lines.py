@@ -26,7 +26,9 @@ def _show(filename):
 
 def _is_of_the_library(filename):
     """Whether it is a file of Python's standard library, which calls what users wrote."""
-    return os.path.realpath(filename).startswith(_LIBRARY) and not any(part in filename for part in _PACKAGES)
+    return os.path.realpath(filename).startswith(_LIBRARY) and not any(
+        part in filename for part in _PACKAGES
+    )
 
 
 def place():

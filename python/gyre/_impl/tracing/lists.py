@@ -10,9 +10,28 @@ from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import condition, is_symbolic
 
 # Methods by which Python's containers change.
-MUTATORS = frozenset((
-    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "add", "discard", "update",
-    "setdefault", "popitem", "__setitem__", "__delitem__", "appendleft", "popleft", "extendleft"))
+MUTATORS = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "add",
+        "discard",
+        "update",
+        "setdefault",
+        "popitem",
+        "__setitem__",
+        "__delitem__",
+        "appendleft",
+        "popleft",
+        "extendleft",
+    )
+)
 
 
 def _unknown():
@@ -81,8 +100,9 @@ class TracedList:
         """The tensors of an element."""
         difference = nest.difference(self._element, value)
         if difference:
-            raise TypeError(f"the elements of a list that a traced loop changes must be alike: "
-                            f"{difference}")
+            raise TypeError(
+                f"the elements of a list that a traced loop changes must be alike: {difference}"
+            )
         leaves = nest.flatten(value, expand_composites=True)
         tensors = []
         self.make_room(value)
@@ -92,7 +112,8 @@ class TracedList:
                 raise TypeError(
                     f"the elements of a list that a traced loop changes must be alike: they are of dtype "
                     f"{dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with elements of that "
-                    f"dtype, or cast with gyre.cast")
+                    f"dtype, or cast with gyre.cast"
+                )
         return tensors
 
     def extend(self, values):
@@ -111,8 +132,10 @@ class TracedList:
 
     def __getattr__(self, name):
         if name in MUTATORS or name in ("index", "count"):
-            raise TypeError(f"a list that a traced loop changes has no {name}(): append to it, extend, pop, "
-                            f"read and assign its items, or stack() it for more")
+            raise TypeError(
+                f"a list that a traced loop changes has no {name}(): append to it, extend, pop, "
+                f"read and assign its items, or stack() it for more"
+            )
         raise AttributeError(name)
 
     def pop(self):
@@ -121,7 +144,10 @@ class TracedList:
         leaves = []
         for i, dtype in enumerate(self._dtypes):
             self.handles[i], leaf = _gyre.execute(
-                "TensorListPopBack", [self.handles[i], _shape(self._dims[i])], {"element_dtype": dtype})
+                "TensorListPopBack",
+                [self.handles[i], _shape(self._dims[i])],
+                {"element_dtype": dtype},
+            )
             leaves.append(leaf)
         return self._pack(leaves)
 
@@ -147,35 +173,50 @@ class TracedList:
             return nest.map_structure(lambda tensor: tensor[index], stacked, expand_composites=True)
         index = self._place(index)
         leaves = [
-            _gyre.execute("TensorListGetItem", [handle, index, _shape(dims)], {"element_dtype": dtype})[0]
-            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)]
+            _gyre.execute(
+                "TensorListGetItem", [handle, index, _shape(dims)], {"element_dtype": dtype}
+            )[0]
+            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)
+        ]
         return self._pack(leaves)
 
     def __setitem__(self, index, value):
         index = self._place(index)
         for i, tensor in enumerate(self._leaves(value)):
             self._dims[i] = _merge(self._dims[i], tensor._dims)
-            self.handles[i] = _gyre.execute("TensorListSetItem", [self.handles[i], index, tensor])[0]
+            self.handles[i] = _gyre.execute("TensorListSetItem", [self.handles[i], index, tensor])[
+                0
+            ]
 
     def stack(self):
         """The elements as rows."""
-        return self._pack([
-            _gyre.execute("TensorListStack", [handle, _shape(dims)], {"element_dtype": dtype})[0]
-            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)])
+        return self._pack(
+            [
+                _gyre.execute("TensorListStack", [handle, _shape(dims)], {"element_dtype": dtype})[
+                    0
+                ]
+                for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)
+            ]
+        )
 
     def concat(self):
         """The elements one after the other, along their axis 0."""
         leaves = []
         for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims):
             shape = None if dims is None else (None, *dims[1:])
-            leaves.append(_gyre.execute(
-                "TensorListConcatV2", [handle, _shape(shape), _gyre.convert([], _gyre.as_dtype("int64"))],
-                {"element_dtype": dtype})[0])
+            leaves.append(
+                _gyre.execute(
+                    "TensorListConcatV2",
+                    [handle, _shape(shape), _gyre.convert([], _gyre.as_dtype("int64"))],
+                    {"element_dtype": dtype},
+                )[0]
+            )
         return self._pack(leaves)
 
     def copy(self):
-        return TracedList(self.handles, self._element, self._dtypes, list(self._dims), self.count,
-                          self.makers)
+        return TracedList(
+            self.handles, self._element, self._dtypes, list(self._dims), self.count, self.makers
+        )
 
     def to_list(self):
         """Of eager handles: a Python list."""
@@ -184,19 +225,25 @@ class TracedList:
     def __len__(self):
         if self.count is not None:
             return self.count
-        raise TypeError("the length of a list that grows in a traced loop is known at run time only; "
-                        "len() of it works in converted code")
+        raise TypeError(
+            "the length of a list that grows in a traced loop is known at run time only; "
+            "len() of it works in converted code"
+        )
 
     def __iter__(self):
         if self.count is not None:
             return iter([self[i] for i in range(self.count)])
-        raise TypeError("a list that grows in a traced loop cannot be iterated by Python; "
-                        "use stack(), or a for statement in converted code")
+        raise TypeError(
+            "a list that grows in a traced loop cannot be iterated by Python; "
+            "use stack(), or a for statement in converted code"
+        )
 
 
 def _empty_handles(dtypes):
-    return [_gyre.execute("EmptyTensorList", [_unknown(), _unknown()], {"element_dtype": dtype})[0]
-            for dtype in dtypes]
+    return [
+        _gyre.execute("EmptyTensorList", [_unknown(), _unknown()], {"element_dtype": dtype})[0]
+        for dtype in dtypes
+    ]
 
 
 def _merge(a, b):
@@ -235,8 +282,9 @@ def _build(like, handles):
     return TracedList(handles, like._element, like._dtypes, list(like._dims))
 
 
-nest.register_composite(TracedList, lambda l: [(f".handle{i}", h) for i, h in enumerate(l.handles)],
-                        _build)
+nest.register_composite(
+    TracedList, lambda l: [(f".handle{i}", h) for i, h in enumerate(l.handles)], _build
+)
 
 
 def list_append(target, value):

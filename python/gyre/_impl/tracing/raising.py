@@ -18,7 +18,8 @@ def explain(error, kind, at):
     error._gyre_block = f"{kind} at {at}"
     error.add_note(
         f"raised while the {kind} at {at} was traced: a tensor decides there, so that all of its blocks are "
-        f"traced, whatever the value. To fail when it runs, write assert, or gyre.debugging.Assert")
+        f"traced, whatever the value. To fail when it runs, write assert, or gyre.debugging.Assert"
+    )
 
 
 def caught():
@@ -29,7 +30,8 @@ def caught():
         raise TypeError(
             f"the except at {place()} handles what is raised in the traced {block}: a tensor decides there, so "
             f"that all of its blocks are traced, and it would be handled whatever the value. Choose between "
-            f"values in the branches, or let it fail when it runs, with assert") from None
+            f"values in the branches, or let it fail when it runs, with assert"
+        ) from None
 
 
 def _raised_by_statement(error):
@@ -56,4 +58,5 @@ def explain_recursion(error):
             error.args = (
                 f"{function.rpartition('.')[2]} at {place} calls itself without end while it is traced. "
                 f"Where a tensor decides whether it goes on, make it a gyre.function: then its calls are "
-                f"calls in the graph",)
+                f"calls in the graph",
+            )

@@ -28,18 +28,28 @@ def counted(tensor):
         return Rows(tensor)
     start, limit, delta = bounds
     nearer = start if _is_int(delta) and delta > 0 else limit
-    if tensor.dtype.name in ("int32", "int64") and _is_int(delta) and delta != 0 and _is_int(nearer) and nearer >= 0:
+    if (
+        tensor.dtype.name in ("int32", "int64")
+        and _is_int(delta)
+        and delta != 0
+        and _is_int(nearer)
+        and nearer >= 0
+    ):
         return CountedRange(tensor, *bounds)
     return Rows(_without_error(tensor.dtype, *bounds))
 
 
 def _without_error(dtype, start, limit, delta):
     """The vector, or an empty one where delta leads away from limit."""
-    start, limit, delta = (value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, dtype)
-                           for value in (start, limit, delta))
+    start, limit, delta = (
+        value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, dtype)
+        for value in (start, limit, delta)
+    )
     goes_down = _gyre.execute("Less", [delta, _gyre.convert(0, dtype)])[0]
     up, down = (_gyre.execute(op, [limit, start])[0] for op in ("Maximum", "Minimum"))
-    return _gyre.execute("Range", [start, _gyre.execute("SelectV2", [goes_down, down, up])[0], delta])[0]
+    return _gyre.execute(
+        "Range", [start, _gyre.execute("SelectV2", [goes_down, down, up])[0], delta]
+    )[0]
 
 
 class CountedRange(Rows):

@@ -24,7 +24,8 @@ class _Symbolic:
         if self.count() is None:
             raise TypeError(
                 f"{self.what} cannot be iterated by Python, which runs comprehensions and generators while "
-                f"tracing: use a for statement, with append() for a list, or gyre.map_fn")
+                f"tracing: use a for statement, with append() for a list, or gyre.map_fn"
+            )
         return iter([self.at(_gyre.convert(k)) for k in range(self.count())])
 
     what = "what is run over, whose length is known at run time only,"
@@ -181,9 +182,15 @@ def is_of_python(iterable):
 
 def is_of_numbers(iterable):
     """Whether what Python would run over can be rows of a tensor."""
-    return rows_of(iterable) is not None or not isinstance(iterable, (list, tuple, str)) or all(
-        isinstance(value, (_gyre.Tensor, bool, int, float, complex)) or hasattr(value, "__array__")
-        for value in iterable)
+    return (
+        rows_of(iterable) is not None
+        or not isinstance(iterable, (list, tuple, str))
+        or all(
+            isinstance(value, (_gyre.Tensor, bool, int, float, complex))
+            or hasattr(value, "__array__")
+            for value in iterable
+        )
+    )
 
 
 def items_of_python(iterable):

@@ -10,8 +10,8 @@ _Tensor = _gyre.Tensor
 
 class _State(threading.local):
     def __init__(self):
-        self.probing = 0      # depth of probes for the results of recursive functions
-        self.memory = ""      # what gradients of loops keep, where a loop does not say
+        self.probing = 0  # depth of probes for the results of recursive functions
+        self.memory = ""  # what gradients of loops keep, where a loop does not say
 
 
 state = _State()
@@ -91,5 +91,3 @@ def probe(fn):
     except _Answer:
         pass
     return answer[0]
-
-

@@ -46,9 +46,12 @@ class PartlyDefined:
         if not self.run_time:
             raise NoValueError(
                 f"{self.name!r} has no value on all paths: the branches of the if at {self.place} "
-                f"do not all assign it. Assign it before the if, or in each branch")
-        message = (f"{self.name} has no value: the loop at {self.place} did not assign it. "
-                   f"Assign it before the loop")
+                f"do not all assign it. Assign it before the if, or in each branch"
+            )
+        message = (
+            f"{self.name} has no value: the loop at {self.place} did not assign it. "
+            f"Assign it before the loop"
+        )
         _gyre.execute("Assert", [self.flag, [message]])
         return self.value
 

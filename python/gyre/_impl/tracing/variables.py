@@ -51,7 +51,8 @@ def created(variable):
     if not creation.allowed:
         raise ValueError(
             f"{creation.function.name} creates a variable each time it is traced: variables may be created "
-            f"by the first call only. Create it outside, or keep it: `if self.v is None: self.v = …`")
+            f"by the first call only. Create it outside, or keep it: `if self.v is None: self.v = …`"
+        )
     creation.variables.append(variable)
 
 
@@ -75,7 +76,8 @@ def value_now(value):
     variable that the call creates begins with. ValueError where there are no such arguments."""
     found = next((a for a in _open.arguments if a.graph is value.graph), None)
     fit = found is not None and all(
-        isinstance(t, _gyre.Tensor) and not t.is_symbolic for t in found.tensors)
+        isinstance(t, _gyre.Tensor) and not t.is_symbolic for t in found.tensors
+    )
     if fit:
         captures = found.graph.captures
         feeds = [*found.placeholders, *(inner for _, inner in captures)]
@@ -85,8 +87,10 @@ def value_now(value):
             fit = False
         else:
             return run([*found.tensors, *(outer for outer, _ in captures)])[0]
-    raise ValueError("the initial value of a Variable depends on values that are not known while the "
-                     "function is traced: give a function that computes it, or create it outside")
+    raise ValueError(
+        "the initial value of a Variable depends on values that are not known while the "
+        "function is traced: give a function that computes it, or create it outside"
+    )
 
 
 class ReadsAsArguments:

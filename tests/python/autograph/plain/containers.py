@@ -130,8 +130,12 @@ def sorted_numbers(x, y, z):
 
 @case((3.0, -2.0, 1.0), (1.0, 2.0, 4.0))
 def extremes_by_key(x, y, z):
-    return (max([x, y, z], key=lambda v: -v * v), min(x, y, z, key=lambda v: v * v * v),
-            max(2, 3, key=lambda v: -v), min([], default=5))
+    return (
+        max([x, y, z], key=lambda v: -v * v),
+        min(x, y, z, key=lambda v: v * v * v),
+        max(2, 3, key=lambda v: -v),
+        min([], default=5),
+    )
 
 
 @case((3,), (4,), (9,))
@@ -172,7 +176,11 @@ def zipped_with_rows(v):
     for name, x in zip(("a", "b"), v):
         if name == "b":
             total += x
-    return total, {name: x * 2.0 for name, x in zip("xyz", v)}["z"], [x * x for _, x in enumerate(v)]
+    return (
+        total,
+        {name: x * 2.0 for name, x in zip("xyz", v)}["z"],
+        [x * x for _, x in enumerate(v)],
+    )
 
 
 @case(([1.0, -2.0, 3.0],))

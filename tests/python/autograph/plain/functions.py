@@ -73,6 +73,7 @@ def nested_function(x):
         if y > 0:
             return y + 1
         return y - 1
+
     return inner(x) * inner(-x)
 
 
@@ -82,6 +83,7 @@ def closure(x):
 
     def inner(y):
         return y + k if y > 0 else k
+
     return inner(x)
 
 
@@ -92,6 +94,7 @@ def nonlocal_name(x):
     def add(y):
         nonlocal total
         total = total + y
+
     add(x)
     add(x * 2)
     return total
@@ -117,6 +120,7 @@ def function_as_argument(x):
 def default_argument(x):
     def inner(y, k=10):
         return y * k if y > 0 else y + k
+
     return inner(x) + inner(x, 2) + inner(x, k=3)
 
 
@@ -126,6 +130,7 @@ def keyword_only(x):
         if y > 0:
             return y * k
         return k
+
     return inner(x, k=4)
 
 
@@ -137,6 +142,7 @@ def star_arguments(x):
             if v > 0:
                 s += v
         return s
+
     return inner(x, 2, x + 1) + inner(*[x, 5])
 
 
@@ -144,6 +150,7 @@ def star_arguments(x):
 def star_keywords(x):
     def inner(**named):
         return named["a"] - named["b"]
+
     return inner(a=x, b=2) + inner(**{"a": 1, "b": x})
 
 
@@ -151,6 +158,7 @@ def star_keywords(x):
 def partial(x):
     def inner(a, b):
         return a - b if a > b else b
+
     return functools.partial(inner, 1)(x) + functools.partial(inner, b=2)(x)
 
 
@@ -230,8 +238,10 @@ def call_in_loop(n):
 def nested_function_in_loop(n):
     s = 0
     for i in range(n):
+
         def inner(y):
             return y * i if y > 1 else y
+
         s += inner(i)
     return s
 
@@ -249,6 +259,7 @@ def recursion_over_python(x):
         if k == 0:
             return 1
         return x * power(k - 1)
+
     return power(4)
 
 
@@ -294,7 +305,9 @@ def returns_function_result(x):
     def make(k):
         def inner(y):
             return y + k if y > 0 else y * k
+
         return inner
+
     return make(5)(x)
 
 
@@ -309,6 +322,7 @@ def returns_nothing_used(x):
     def nothing(y):
         if y > 0:
             y = 1
+
     nothing(x)
     return x
 
@@ -318,6 +332,7 @@ def shadowed_argument(x):
     def inner(x):
         x = x + 1
         return x
+
     y = inner(x)
     return x * 10 + y
 
@@ -370,6 +385,7 @@ def try_except_python(x):
 @case((3,), (-3,))
 def with_statement(x):
     import contextlib
+
     with contextlib.nullcontext(4) as k:
         if x > 0:
             x = x + k
@@ -379,6 +395,7 @@ def with_statement(x):
 @case((3,), (-3,))
 def return_inside_with(x):
     import contextlib
+
     with contextlib.nullcontext(4) as k:
         if x > 0:
             return x + k
@@ -402,6 +419,7 @@ def local_class(x):
     class Point:
         def __init__(self, a):
             self.a = a
+
     p = Point(x)
     if x > 0:
         p.a = p.a + 1
@@ -427,6 +445,7 @@ def lru_cached(x):
     @functools.lru_cache
     def table(k):
         return k * 2
+
     return x * table(3)
 
 
@@ -437,6 +456,7 @@ def mutual_python(x):
 
     def odd(k):
         return False if k == 0 else even(k - 1)
+
     if even(4):
         return x
     return -x
@@ -500,6 +520,7 @@ def private_names(x):
 def lambdas_of_one_line(x):
     def both(f, g):
         return f(x), g(x)
+
     return both(lambda a: a * 2.0 if a > 0 else a, lambda a: a * 3.0 if a > 0 else -a)
 
 

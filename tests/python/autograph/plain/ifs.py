@@ -364,6 +364,7 @@ def return_none_of_call(x):
         if v > 0:
             return 1
         return -1
+
     return set_sign(x) * 2
 
 

@@ -116,7 +116,15 @@ def lists_whose_items_were_assigned(n):
     for i in range(n):
         table[i] = i * 2
     a, b, c = table
-    return [v + 1 for v in table], len(table), table[1:], list(table), max(table), sum(table), a - b * c
+    return (
+        [v + 1 for v in table],
+        len(table),
+        table[1:],
+        list(table),
+        max(table),
+        sum(table),
+        a - b * c,
+    )
 
 
 @case((3,), (1,))

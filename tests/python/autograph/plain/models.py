@@ -21,7 +21,7 @@ def simple_rnn(xs, w, u):
     return h
 
 
-@case(([0.5, -1.0, 2.0], 0.7),)
+@case(([0.5, -1.0, 2.0], 0.7))
 def rnn_outputs(xs, w):
     h = 0.0
     out = []
@@ -206,8 +206,10 @@ def markov_chain(m, steps):
 def viterbi_two_states(emissions, stay):
     calm, wild = 0.5, 0.5
     for e in emissions:
-        calm, wild = (max(calm * stay[0], wild * (1.0 - stay[1])) * (1.0 - e),
-                      max(wild * stay[1], calm * (1.0 - stay[0])) * e)
+        calm, wild = (
+            max(calm * stay[0], wild * (1.0 - stay[1])) * (1.0 - e),
+            max(wild * stay[1], calm * (1.0 - stay[0])) * e,
+        )
     return calm, wild
 
 
@@ -215,8 +217,10 @@ def viterbi_two_states(emissions, stay):
 def forward_algorithm(emissions, stay):
     calm, wild = 0.5, 0.5
     for e in emissions:
-        calm, wild = ((calm * stay[0] + wild * (1.0 - stay[1])) * (1.0 - e),
-                      (wild * stay[1] + calm * (1.0 - stay[0])) * e)
+        calm, wild = (
+            (calm * stay[0] + wild * (1.0 - stay[1])) * (1.0 - e),
+            (wild * stay[1] + calm * (1.0 - stay[0])) * e,
+        )
     return calm + wild
 
 
@@ -291,6 +295,7 @@ def sum_by_halves(v):
             return values[0] * values[0]
         middle = len(values) // 2
         return total(values[:middle]) + 0.5 * total(values[middle:])
+
     return total(v)
 
 

@@ -45,6 +45,7 @@ def nonlocal_in_if(x):
             total = total + k
         else:
             total = total * k
+
     add(x)
     add(x * 0.5)
     return total
@@ -58,6 +59,7 @@ def nonlocal_in_loop(x):
         nonlocal total
         for _ in range(n):
             total = total * x + 1.0
+
     grow(3)
     return total
 
@@ -72,6 +74,7 @@ def nonlocal_in_while(x, n):
             steps = steps + x
             k -= 1
         return k
+
     left = run(n)
     return steps, left
 
@@ -89,6 +92,7 @@ def closure_sees_later_value(x):
 
     def inner():
         return x * k
+
     before = inner()
     if x > 1.0:
         k = 3.0 * x
@@ -101,6 +105,7 @@ def closure_sees_loop_value(x, n):
 
     def inner(y):
         return y + k * x
+
     s = 0.0
     for _ in range(n):
         s = inner(s)
@@ -114,10 +119,12 @@ def shadowing_parameters(x):
         def inner(x):
             x = x * 2.0
             return x + 1.0
+
         y = inner(x)
         if y > x:
             x = y
         return x
+
     return outer(x) + x
 
 
@@ -125,6 +132,7 @@ def shadowing_parameters(x):
 def shadowed_function_name(x):
     def helper(v):
         return v * 2.0
+
     if x > 0.0:
         x = helper(x)
     helper = x * 3.0
@@ -137,6 +145,7 @@ def default_is_evaluated_once(x):
 
     def inner(y, scale=k):
         return y * scale if y > 0.0 else y - scale
+
     k = 100.0
     return inner(x) + inner(x, 1.0) + 0.0 * k
 
@@ -148,6 +157,7 @@ def keyword_and_star(x):
         for r in rest:
             s = s + r if r > 0.0 else s - r
         return s * scale + named.get("shift", 0.0)
+
     return inner(x, x * 2.0, -1.0, scale=0.5, shift=x)
 
 
@@ -161,7 +171,9 @@ def returns_two_closures(x):
 
         def put(v):
             state[0] = v
+
         return get, put
+
     get, put = make()
     put(get() * 3.0)
     if get() > 1.0:
@@ -174,11 +186,13 @@ def decorated_inner(x):
     def doubled(fn):
         def wrapper(*args):
             return 2.0 * fn(*args)
+
         return wrapper
 
     @doubled
     def inner(y):
         return y if y > 0.0 else y * y
+
     return inner(x)
 
 
@@ -249,7 +263,7 @@ def object_in_loop(x):
     return s
 
 
-@case((2.0, 3),)
+@case((2.0, 3))
 def object_made_in_traced_loop(x, n):
     s = 0.0
     for k in range(n):
@@ -308,6 +322,7 @@ def conditional_function(x):
 
     def times(v):
         return v * 3.0
+
     if x > 0.0:
         y = plus(x)
     else:
@@ -322,6 +337,7 @@ def recursion_with_accumulator(x):
             return acc
         head, *rest = values
         return fold(rest, acc * 0.5 + head if head > 0.0 else acc - head)
+
     return fold([x, 1.0, -x], 0.0)
 
 
@@ -332,6 +348,7 @@ def count_python_calls(x):
     def noted(v):
         COUNTS["calls"] += 1
         return v * 2.0
+
     y = noted(x) + noted(x)
     return y * COUNTS["calls"]
 

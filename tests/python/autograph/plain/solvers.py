@@ -36,7 +36,7 @@ def secant_cube(target):
     return b
 
 
-@case((1.3, 0.4),)
+@case((1.3, 0.4))
 def fixed_point(a, b):
     x = 1.0
     n = 0
@@ -116,6 +116,7 @@ def oscillator(x, v, steps):
 def runge_kutta(y, k, steps):
     def slope(v):
         return k * v * (1.0 - v)
+
     h = 0.2
     for _ in range(steps):
         k1 = slope(y)

@@ -8,10 +8,12 @@ PROGRAMS = []
 
 def program(expected, *sets):
     """Registers a function of tensors; expected(*args) is what it must give, for each set of arguments."""
+
     def register(fn):
         for args in sets:
             PROGRAMS.append((fn, expected, args))
         return fn
+
     return register
 
 

@@ -13,6 +13,7 @@ Point = collections.namedtuple("Point", "x y")
 
 # ---- cond
 
+
 @program(lambda x: abs(x), (3.0,), (-3.0,))
 def cond_value(x):
     return gyre.cond(x > 0, lambda: x, lambda: -x)
@@ -33,10 +34,19 @@ def cond_named_tuple(x):
     return gyre.cond(x > 0, lambda: Point(x, x * 2), lambda: Point(x * 2, x))
 
 
-@program(lambda x, y: (1 if y > 0 else 2) if x > 0 else (3 if y > 0 else 4), (1, 1), (1, -1), (-1, 1), (-1, -1))
+@program(
+    lambda x, y: (1 if y > 0 else 2) if x > 0 else (3 if y > 0 else 4),
+    (1, 1),
+    (1, -1),
+    (-1, 1),
+    (-1, -1),
+)
 def cond_nested(x, y):
-    return gyre.cond(x > 0, lambda: gyre.cond(y > 0, lambda: 1, lambda: 2),
-                     lambda: gyre.cond(y > 0, lambda: 3, lambda: 4))
+    return gyre.cond(
+        x > 0,
+        lambda: gyre.cond(y > 0, lambda: 1, lambda: 2),
+        lambda: gyre.cond(y > 0, lambda: 3, lambda: 4),
+    )
 
 
 @program(lambda v: v[:2] if v[0] > 0 else np.asarray(v), ([1.0, 2.0, 3.0],), ([-1.0, 2.0, 3.0],))
@@ -66,10 +76,12 @@ def cond_named_branches(x):
 
     def same():
         return x
+
     return gyre.cond(x > 0, plus, same, name="choice")
 
 
 # ---- case, switch_case
+
 
 @program(lambda x: 1 if x < 0 else 2 if x < 10 else 3, (-1,), (5,), (50,))
 def case_pairs(x):
@@ -118,12 +130,17 @@ def switch_captures(i, x):
 
 @program(lambda i, j: i * 10 + j, (0, 1), (1, 0), (1, 1))
 def switch_nested(i, j):
-    return gyre.switch_case(i, [
-        lambda: gyre.switch_case(j, [lambda: 0, lambda: 1]),
-        lambda: gyre.switch_case(j, [lambda: 10, lambda: 11])])
+    return gyre.switch_case(
+        i,
+        [
+            lambda: gyre.switch_case(j, [lambda: 0, lambda: 1]),
+            lambda: gyre.switch_case(j, [lambda: 10, lambda: 11]),
+        ],
+    )
 
 
 # ---- while_loop
+
 
 @program(lambda n: (n, n * (n - 1) // 2), (0,), (1,), (10,))
 def while_sum(n):
@@ -140,11 +157,13 @@ def while_single_in_list(n):
     return gyre.while_loop(lambda i: i < n, lambda i: [i + 1], [0])
 
 
-@program(lambda n: (n, {"a": 2.0 ** n, "b": [float(n)]}), (0,), (4,))
+@program(lambda n: (n, {"a": 2.0**n, "b": [float(n)]}), (0,), (4,))
 def while_nested_structure(n):
     return gyre.while_loop(
-        lambda i, d: i < n, lambda i, d: (i + 1, {"a": d["a"] * 2.0, "b": [d["b"][0] + 1.0]}),
-        (0, {"a": 1.0, "b": [0.0]}))
+        lambda i, d: i < n,
+        lambda i, d: (i + 1, {"a": d["a"] * 2.0, "b": [d["b"][0] + 1.0]}),
+        (0, {"a": 1.0, "b": [0.0]}),
+    )
 
 
 @program(lambda n: (3,), (100,))
@@ -155,14 +174,20 @@ def while_maximum_iterations(n):
 @program(lambda n: (n, np.arange(n, dtype=np.int32)), (0,), (1,), (6,))
 def while_growing_shape(n):
     return gyre.while_loop(
-        lambda i, v: i < n, lambda i, v: (i + 1, gyre.concat([v, [i]], 0)),
-        (0, gyre.zeros([0], gyre.int32)), shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])))
+        lambda i, v: i < n,
+        lambda i, v: (i + 1, gyre.concat([v, [i]], 0)),
+        (0, gyre.zeros([0], gyre.int32)),
+        shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])),
+    )
 
 
 @program(lambda n: (n, np.arange(n, dtype=np.int32)), (0,), (5,))
 def while_growing_shape_found_out(n):
     return gyre.while_loop(
-        lambda i, v: i < n, lambda i, v: (i + 1, gyre.concat([v, [i]], 0)), (0, gyre.zeros([0], gyre.int32)))
+        lambda i, v: i < n,
+        lambda i, v: (i + 1, gyre.concat([v, [i]], 0)),
+        (0, gyre.zeros([0], gyre.int32)),
+    )
 
 
 @program(lambda n: sum(i * j for i in range(n) for j in range(i)), (0,), (5,))
@@ -170,6 +195,7 @@ def while_nested(n):
     def outer(i, s):
         _, s = gyre.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + i * j), (0, s))
         return i + 1, s
+
     return gyre.while_loop(lambda i, s: i < n, outer, (0, 0))[1]
 
 
@@ -177,7 +203,9 @@ def while_nested(n):
 def while_with_cond(n):
     return gyre.while_loop(
         lambda i, s: i < n,
-        lambda i, s: (i + 1, gyre.cond(i % 2 == 0, lambda: s - i, lambda: s + i)), (0, 0))[1]
+        lambda i, s: (i + 1, gyre.cond(i % 2 == 0, lambda: s - i, lambda: s + i)),
+        (0, 0),
+    )[1]
 
 
 @program(lambda n: Point(n, 2.0 * n), (4,))
@@ -185,9 +213,11 @@ def while_named_tuple(n):
     return gyre.while_loop(lambda x, y: x < n, lambda x, y: Point(x + 1, y + 2.0), Point(0, 0.0))
 
 
-@program(lambda x, n: x * 2.0 ** n, (1.5, 4))
+@program(lambda x, n: x * 2.0**n, (1.5, 4))
 def while_parallel_iterations(x, n):
-    return gyre.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * 2), (0, x), parallel_iterations=1)[1]
+    return gyre.while_loop(
+        lambda i, y: i < n, lambda i, y: (i + 1, y * 2), (0, x), parallel_iterations=1
+    )[1]
 
 
 @program(lambda a, b: np.gcd(a, b), (48, 36), (7, 5))
@@ -197,8 +227,9 @@ def while_gcd(a, b):
 
 @program(lambda m, n: np.linalg.matrix_power(np.asarray(m), n), ([[1.0, 1.0], [1.0, 0.0]], 5))
 def while_matrix_power(m, n):
-    return gyre.while_loop(lambda i, p: i < n, lambda i, p: (i + 1, gyre.matmul(p, m)),
-                           (0, gyre.eye(2)))[1]
+    return gyre.while_loop(
+        lambda i, p: i < n, lambda i, p: (i + 1, gyre.matmul(p, m)), (0, gyre.eye(2))
+    )[1]
 
 
 @program(lambda n: n, (5,))
@@ -208,6 +239,7 @@ def while_captures_python_and_tensor(n):
 
 
 # ---- map_fn, vectorized_map
+
 
 @program(lambda v: np.asarray(v) ** 2, ([1.0, 2.0, 3.0],))
 def map_square(v):
@@ -236,8 +268,14 @@ def map_nested(m):
 
 @program(lambda v: [abs(x) for x in v], ([1, -2, 3],))
 def map_with_cond(v):
-    return gyre.stack([x for x in gyre.unstack(gyre.map_fn(
-        lambda x: gyre.cond(x > 0, lambda: x, lambda: -x), v), num=3)])
+    return gyre.stack(
+        [
+            x
+            for x in gyre.unstack(
+                gyre.map_fn(lambda x: gyre.cond(x > 0, lambda: x, lambda: -x), v), num=3
+            )
+        ]
+    )
 
 
 @program(lambda v: np.asarray(v) * 3, ([1.0, 2.0],))
@@ -251,6 +289,7 @@ def map_dict(v):
 
 
 # ---- scan, foldl, foldr
+
 
 @program(lambda v: np.cumsum(v), ([1.0, 2.0, 3.0],))
 def scan_sum(v):
@@ -304,6 +343,7 @@ def foldl_structure(v):
 
 # ---- TensorArray
 
+
 @program(lambda n: np.arange(n) ** 2, (1,), (5,))
 def array_in_loop(n):
     ta = gyre.TensorArray(gyre.int32, size=n, element_shape=[])
@@ -351,13 +391,16 @@ def array_unwritten_is_zero(x):
 @program(lambda v: np.cumsum(v), ([1.0, 2.0, 3.0],))
 def array_reads_what_it_wrote(v):
     n = gyre.shape(v)[0]
-    ta = gyre.TensorArray(gyre.float32, size=n, clear_after_read=False, element_shape=[]).write(0, v[0])
-    _, ta = gyre.while_loop(lambda i, ta: i < n,
-                            lambda i, ta: (i + 1, ta.write(i, ta.read(i - 1) + v[i])), (1, ta))
+    ta = gyre.TensorArray(gyre.float32, size=n, clear_after_read=False, element_shape=[]).write(
+        0, v[0]
+    )
+    _, ta = gyre.while_loop(
+        lambda i, ta: i < n, lambda i, ta: (i + 1, ta.write(i, ta.read(i - 1) + v[i])), (1, ta)
+    )
     return ta.stack()
 
 
-@program(lambda x: (x if x > 0 else -x), (3.0,), (-3.0,))
+@program(lambda x: x if x > 0 else -x, (3.0,), (-3.0,))
 def array_through_cond(x):
     ta = gyre.TensorArray(gyre.float32, size=1, element_shape=[])
     ta = gyre.cond(x > 0, lambda: ta.write(0, x), lambda: ta.write(0, -x))
@@ -365,6 +408,7 @@ def array_through_cond(x):
 
 
 # ---- the rest
+
 
 @program(lambda x: x, (3.0,))
 def control_dependencies_order(x):
@@ -395,8 +439,10 @@ def numpy_function_value(v):
 @program(lambda n: n * 3, (4,))
 def py_function_in_loop(n):
     return gyre.while_loop(
-        lambda i, s: i < n, lambda i, s: (i + 1, gyre.reshape(
-            gyre.py_function(lambda v: v + 3, [s], gyre.int32), [])), (0, 0))[1]
+        lambda i, s: i < n,
+        lambda i, s: (i + 1, gyre.reshape(gyre.py_function(lambda v: v + 3, [s], gyre.int32), [])),
+        (0, 0),
+    )[1]
 
 
 @program(lambda x: x, (3.0,))

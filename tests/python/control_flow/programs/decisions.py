@@ -9,8 +9,12 @@ from . import program
 T = [[0.8, 0.2], [0.1, 0.9]]
 
 
-@program(lambda r, g: np.asarray([sum(x * g ** (j - k) for j, x in enumerate(r) if j >= k) for k in range(len(r))]),
-         ([1.0, 0.0, 2.0], 0.9))
+@program(
+    lambda r, g: np.asarray(
+        [sum(x * g ** (j - k) for j, x in enumerate(r) if j >= k) for k in range(len(r))]
+    ),
+    ([1.0, 0.0, 2.0], 0.9),
+)
 def discounted_returns(rewards, gamma):
     return gyre.scan(lambda total, r: r + gamma * total, rewards, initializer=0.0, reverse=True)
 
@@ -26,6 +30,7 @@ def values_of(rewards, moves):
 def value_iteration(rewards, moves):
     def step(k, v):
         return k + 1, gyre.reduce_max(rewards + 0.8 * gyre.linalg.matvec(moves, v), 0)
+
     return gyre.while_loop(lambda k, v: k < 40, step, (0, gyre.zeros([2])))[1]
 
 
@@ -43,7 +48,10 @@ def q_learning(states, actions, rewards):
         s, a = states[t], actions[t]
         change = 0.5 * (rewards[t] + 0.9 * gyre.reduce_max(q[states[t + 1]]) - q[s, a])
         return t + 1, gyre.tensor_scatter_nd_add(q, gyre.stack([s, a])[None, :], change[None])
-    return gyre.while_loop(lambda t, q: t < gyre.shape(states)[0] - 1, step, (0, gyre.zeros([3, 2])))[1]
+
+    return gyre.while_loop(
+        lambda t, q: t < gyre.shape(states)[0] - 1, step, (0, gyre.zeros([3, 2]))
+    )[1]
 
 
 def walk(moves):
@@ -61,13 +69,16 @@ def walk(moves):
 @program(walk, ([0, 0, 0, 1, 1, 2],), ([3, 2, 1],), ([1, 1, 0, 0, 0],))
 def grid_world(moves):
     def step(x, y, n):
-        dx, dy = gyre.switch_case(moves[n], [lambda: (0, 1), lambda: (1, 0), lambda: (0, -1), lambda: (-1, 0)])
+        dx, dy = gyre.switch_case(
+            moves[n], [lambda: (0, 1), lambda: (1, 0), lambda: (0, -1), lambda: (-1, 0)]
+        )
         inside = gyre.reduce_all(gyre.stack([x + dx >= 0, x + dx < 3, y + dy >= 0, y + dy < 3]))
         x, y = gyre.cond(inside, lambda: (x + dx, y + dy), lambda: (x, y))
         return x, y, n + 1
 
     def goes_on(x, y, n):
         return gyre.logical_and(n < gyre.shape(moves)[0], gyre.logical_or(x != 2, y != 2))
+
     return gyre.while_loop(goes_on, step, (0, 0, 0))
 
 
@@ -86,26 +97,37 @@ def upper_confidence(payoffs, rounds):
         bonus = gyre.sqrt(2.0 * gyre.math.log(gyre.cast(t, gyre.float32) + 3.0) / counts)
         arm = gyre.one_hot(gyre.argmax(sums / counts + bonus), 3)
         return t + 1, counts + arm, sums + arm * payoffs
+
     return gyre.while_loop(lambda t, c, s: t < rounds, step, (0, gyre.ones([3]), payoffs))[1]
 
 
 EXPERTS = [lambda x: x * 2.0, lambda x: x * x, lambda x: 1.0 - x]
 
 
-@program(lambda xs, ids: np.asarray([EXPERTS[k](x) for x, k in zip(xs, ids)]), ([1.0, 2.0, 3.0, 4.0], [0, 2, 1, 1]))
+@program(
+    lambda xs, ids: np.asarray([EXPERTS[k](x) for x, k in zip(xs, ids)]),
+    ([1.0, 2.0, 3.0, 4.0], [0, 2, 1, 1]),
+)
 def experts_per_token(xs, ids):
     def route(pair):
         x, k = pair
         return gyre.switch_case(k, [lambda e=e: e(x) for e in EXPERTS])
+
     return gyre.map_fn(route, (xs, ids), fn_output_signature=gyre.float32)
 
 
-@program(lambda xs, ids: np.asarray([EXPERTS[k](x) for x, k in zip(xs, ids)]), ([1.0, 2.0, 3.0, 4.0], [0, 2, 1, 1]),
-         ([1.0, 2.0], [0, 0]))
+@program(
+    lambda xs, ids: np.asarray([EXPERTS[k](x) for x, k in zip(xs, ids)]),
+    ([1.0, 2.0, 3.0, 4.0], [0, 2, 1, 1]),
+    ([1.0, 2.0], [0, 0]),
+)
 def experts_per_group(xs, ids):
     def one(k, expert):
         mine = gyre.cast(ids == k, gyre.float32)
-        return gyre.cond(gyre.reduce_any(ids == k), lambda: expert(xs) * mine, lambda: gyre.zeros_like(xs))
+        return gyre.cond(
+            gyre.reduce_any(ids == k), lambda: expert(xs) * mine, lambda: gyre.zeros_like(xs)
+        )
+
     return gyre.add_n([one(k, expert) for k, expert in enumerate(EXPERTS)])
 
 
@@ -122,7 +144,10 @@ def capacity_of_experts(ids, room):
     def step(state, k):
         used, _ = state
         fits = used[k] < room
-        return used + gyre.one_hot(k, 2, dtype=gyre.int32) * gyre.cast(fits, gyre.int32), gyre.where(fits, k, -1)
+        return used + gyre.one_hot(k, 2, dtype=gyre.int32) * gyre.cast(
+            fits, gyre.int32
+        ), gyre.where(fits, k, -1)
+
     return gyre.scan(step, ids, initializer=(gyre.zeros([2], gyre.int32), 0))[1]
 
 
@@ -146,11 +171,15 @@ def reverse_polish(code):
             a, b = stack[top - 2], stack[top - 1]
             value = gyre.switch_case(-c - 1, [lambda: a + b, lambda: a - b, lambda: a * b])
             return top - 1, gyre.tensor_scatter_nd_update(stack, [[top - 2]], [value])
+
         top, stack = gyre.cond(
-            c >= 0, lambda: (top + 1, gyre.tensor_scatter_nd_update(stack, [[top]], [c])), operate)
+            c >= 0, lambda: (top + 1, gyre.tensor_scatter_nd_update(stack, [[top]], [c])), operate
+        )
         return i + 1, top, stack
-    _, top, stack = gyre.while_loop(lambda i, top, stack: i < gyre.shape(code)[0], step,
-                                    (0, 0, gyre.zeros([8], gyre.int32)))
+
+    _, top, stack = gyre.while_loop(
+        lambda i, top, stack: i < gyre.shape(code)[0], step, (0, 0, gyre.zeros([8], gyre.int32))
+    )
     return stack[top - 1]
 
 
@@ -170,6 +199,7 @@ def balanced(v):
     def step(k, depth):
         depth = depth + gyre.cond(v[k] > 0, lambda: 1, lambda: -1)
         return gyre.where(depth < 0, k, k + 1), depth
+
     k, depth = gyre.while_loop(lambda k, depth: gyre.logical_and(k < n, depth >= 0), step, (0, 0))
     return depth == 0, k
 
@@ -195,12 +225,17 @@ def tokens_to_numbers(text):
         def close():
             grown = gyre.cond(inside, lambda: gyre.concat([out, [now]], 0), lambda: out)
             return 0, False, grown
+
         now, inside, out = gyre.cond(c >= 0, lambda: (now * 10 + c, True, out), close)
         return i + 1, now, inside, out
+
     scalar = gyre.TensorShape([])
-    return gyre.while_loop(lambda i, now, inside, out: i < gyre.shape(text)[0], step,
-                           (0, 0, False, gyre.zeros([0], gyre.int32)),
-                           shape_invariants=(scalar, scalar, scalar, gyre.TensorShape([None])))[3]
+    return gyre.while_loop(
+        lambda i, now, inside, out: i < gyre.shape(text)[0],
+        step,
+        (0, 0, False, gyre.zeros([0], gyre.int32)),
+        shape_invariants=(scalar, scalar, scalar, gyre.TensorShape([None])),
+    )[3]
 
 
 def machine(code, x):
@@ -222,12 +257,19 @@ def machine(code, x):
 def interpreter(code, x):
     def step(pc, x, steps):
         op, arg = code[pc, 0], code[pc, 1]
-        x, pc = gyre.switch_case(op, [
-            lambda: (x + arg, pc + 1), lambda: (x * arg, pc + 1),
-            lambda: (x, gyre.cond(x < arg, lambda: 0, lambda: pc + 1))])
+        x, pc = gyre.switch_case(
+            op,
+            [
+                lambda: (x + arg, pc + 1),
+                lambda: (x * arg, pc + 1),
+                lambda: (x, gyre.cond(x < arg, lambda: 0, lambda: pc + 1)),
+            ],
+        )
         return pc, x, steps + 1
-    return gyre.while_loop(lambda pc, x, steps: gyre.logical_and(pc < gyre.shape(code)[0], steps < 40), step,
-                           (0, x, 0))[1:]
+
+    return gyre.while_loop(
+        lambda pc, x, steps: gyre.logical_and(pc < gyre.shape(code)[0], steps < 40), step, (0, x, 0)
+    )[1:]
 
 
 def accept(word):
@@ -256,8 +298,11 @@ def decision_tree(x):
     left, right = gyre.constant([1, 3, -1, -1, -1]), gyre.constant([2, 4, -1, -1, -1])
     feature, limit = gyre.constant([0, 1, 0, 0, 0]), gyre.constant([0.5, 0.2, 0.0, 0.0, 0.0])
     value = gyre.constant([0, 0, 30, 10, 20])
-    leaf = gyre.while_loop(lambda k: left[k] >= 0, lambda k: gyre.where(
-        x[feature[k]] < limit[k], left[k], right[k]), [gyre.constant(0)])[0]
+    leaf = gyre.while_loop(
+        lambda k: left[k] >= 0,
+        lambda k: gyre.where(x[feature[k]] < limit[k], left[k], right[k]),
+        [gyre.constant(0)],
+    )[0]
     return value[leaf]
 
 
@@ -269,8 +314,11 @@ def subtree(values, node):
     return values[node] + subtree(values, 2 * node + 1) + subtree(values, 2 * node + 2)
 
 
-@program(lambda values, node: sum(values) if node == 0 else values[1] + values[3] + values[4],
-         ([1.0, 2.0, 3.0, 4.0, 5.0], 0), ([1.0, 2.0, 3.0, 4.0, 5.0], 1))
+@program(
+    lambda values, node: sum(values) if node == 0 else values[1] + values[3] + values[4],
+    ([1.0, 2.0, 3.0, 4.0, 5.0], 0),
+    ([1.0, 2.0, 3.0, 4.0, 5.0], 1),
+)
 def recursive_tree_sum(values, node):
     return subtree(values, node)
 
@@ -284,7 +332,9 @@ def minimax(values, node, largest):
     return gyre.where(largest, gyre.maximum(a, b), gyre.minimum(a, b))
 
 
-@program(lambda v: max(min(v[3:5]), min(v[5:7])), ([0, 0, 0, 3, 5, 2, 9],), ([0, 0, 0, 9, 5, 2, 1],))
+@program(
+    lambda v: max(min(v[3:5]), min(v[5:7])), ([0, 0, 0, 3, 5, 2, 9],), ([0, 0, 0, 9, 5, 2, 1],)
+)
 def game_tree(v):
     return minimax(v, 0, gyre.constant(True))
 
@@ -344,6 +394,7 @@ def congruential_generator(seed, n):
     def step(i, s, out):
         s = (s * 1103 + 12345) % 65536
         return i + 1, s, out.write(i, s % 100)
+
     return gyre.while_loop(lambda i, s, out: i < n, step, (0, seed, out))[2].stack()
 
 
@@ -361,22 +412,45 @@ def checksum(v):
     bits = gyre.bitwise
 
     def byte(c, x):
-        return gyre.while_loop(lambda k, c: k < 8, lambda k, c: (k + 1, gyre.cond(
-            bits.bitwise_and(c, 1) == 1, lambda: bits.bitwise_xor(bits.right_shift(c, 1), 0x8C),
-            lambda: bits.right_shift(c, 1))), (0, bits.bitwise_xor(c, x)))[1]
+        return gyre.while_loop(
+            lambda k, c: k < 8,
+            lambda k, c: (
+                k + 1,
+                gyre.cond(
+                    bits.bitwise_and(c, 1) == 1,
+                    lambda: bits.bitwise_xor(bits.right_shift(c, 1), 0x8C),
+                    lambda: bits.right_shift(c, 1),
+                ),
+            ),
+            (0, bits.bitwise_xor(c, x)),
+        )[1]
+
     return gyre.foldl(byte, v, initializer=0xFF)
 
 
-@program(lambda p, target: next((k for k in range(10) if 1 - (1 - p) ** k >= target), 10), (0.5, 0.9), (0.1, 0.99))
+@program(
+    lambda p, target: next((k for k in range(10) if 1 - (1 - p) ** k >= target), 10),
+    (0.5, 0.9),
+    (0.1, 0.99),
+)
 def tries_until_likely(p, target):
-    return gyre.while_loop(lambda k, miss: gyre.logical_and(1.0 - miss < target, k < 10),
-                           lambda k, miss: (k + 1, miss * (1.0 - p)), (0, 1.0))[0]
+    return gyre.while_loop(
+        lambda k, miss: gyre.logical_and(1.0 - miss < target, k < 10),
+        lambda k, miss: (k + 1, miss * (1.0 - p)),
+        (0, 1.0),
+    )[0]
 
 
-@program(lambda xs: (sum(x > 0 for x in xs), sum(x < 0 for x in xs), sum(x == 0 for x in xs)), ([1, -2, 0, 4, 0],))
+@program(
+    lambda xs: (sum(x > 0 for x in xs), sum(x < 0 for x in xs), sum(x == 0 for x in xs)),
+    ([1, -2, 0, 4, 0],),
+)
 def count_by_case(xs):
     def step(counts, x):
         p, n, z = counts
-        return gyre.case([(x > 0, lambda: (p + 1, n, z)), (x < 0, lambda: (p, n + 1, z))],
-                         default=lambda: (p, n, z + 1))
+        return gyre.case(
+            [(x > 0, lambda: (p + 1, n, z)), (x < 0, lambda: (p, n + 1, z))],
+            default=lambda: (p, n, z + 1),
+        )
+
     return gyre.foldl(step, xs, initializer=(0, 0, 0))

@@ -14,14 +14,17 @@ LINKS = [[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
 def all_pairs(w):
     d = np.asarray(w)
     for k in range(len(d)):
-        d = np.minimum(d, d[:, k:k + 1] + d[k:k + 1])
+        d = np.minimum(d, d[:, k : k + 1] + d[k : k + 1])
     return d
 
 
 @program(all_pairs, (W,))
 def floyd_warshall(w):
-    return gyre.while_loop(lambda k, d: k < 4, lambda k, d: (
-        k + 1, gyre.minimum(d, d[:, k][:, None] + d[k][None, :])), (0, w))[1]
+    return gyre.while_loop(
+        lambda k, d: k < 4,
+        lambda k, d: (k + 1, gyre.minimum(d, d[:, k][:, None] + d[k][None, :])),
+        (0, w),
+    )[1]
 
 
 @program(lambda w, s: all_pairs(w)[s], (W, 0), (W, 2))
@@ -29,8 +32,11 @@ def bellman_ford(w, source):
     def step(k, d, changed):
         new = gyre.minimum(d, gyre.reduce_min(d[:, None] + w, 0))
         return k + 1, new, gyre.reduce_any(new < d)
+
     start = gyre.where(gyre.range(4) == source, 0, FAR)
-    return gyre.while_loop(lambda k, d, changed: gyre.logical_and(changed, k < 4), step, (0, start, True))[1]
+    return gyre.while_loop(
+        lambda k, d, changed: gyre.logical_and(changed, k < 4), step, (0, start, True)
+    )[1]
 
 
 @program(lambda w, s: all_pairs(w)[s], (W, 0), (W, 3))
@@ -38,9 +44,13 @@ def dijkstra(w, source):
     def step(done, d):
         at = gyre.argmin(gyre.where(done, 2 * FAR, d), output_type=gyre.int32)
         return gyre.logical_or(done, gyre.range(4) == at), gyre.minimum(d, d[at] + w[at])
+
     start = gyre.where(gyre.range(4) == source, 0, FAR)
-    return gyre.while_loop(lambda done, d: gyre.logical_not(gyre.reduce_all(done)), step,
-                           (gyre.zeros([4], gyre.bool), start))[1]
+    return gyre.while_loop(
+        lambda done, d: gyre.logical_not(gyre.reduce_all(done)),
+        step,
+        (gyre.zeros([4], gyre.bool), start),
+    )[1]
 
 
 def levels(m, s):
@@ -59,8 +69,12 @@ def breadth_first(links, source):
         out = gyre.where(edge, k, out)
         reached = gyre.reduce_any(gyre.logical_and(edge[:, None], links > 0), 0)
         return k + 1, out, gyre.logical_and(reached, out < 0)
-    return gyre.while_loop(lambda k, out, edge: gyre.reduce_any(edge), step,
-                           (0, -gyre.ones([4], gyre.int32), gyre.range(4) == source))[1]
+
+    return gyre.while_loop(
+        lambda k, out, edge: gyre.reduce_any(edge),
+        step,
+        (0, -gyre.ones([4], gyre.int32), gyre.range(4) == source),
+    )[1]
 
 
 @program(lambda m: np.asarray([0, 0, 0, 3]), (LINKS,))
@@ -72,8 +86,11 @@ def connected_by_labels(m):
     def step(labels, old):
         near = gyre.reduce_min(gyre.where(strong, labels[None, :], 99), 1)
         return gyre.minimum(labels, near), labels
+
     start = gyre.range(4)
-    return gyre.while_loop(lambda labels, old: gyre.reduce_any(labels != old), step, (start, start - 1))[0]
+    return gyre.while_loop(
+        lambda labels, old: gyre.reduce_any(labels != old), step, (start, start - 1)
+    )[0]
 
 
 def rank(m):
@@ -85,11 +102,17 @@ def rank(m):
     return r
 
 
-@program(rank, ([[0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],))
+@program(
+    rank,
+    ([[0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],),
+)
 def page_rank(m):
     m = m / gyre.reduce_sum(m, 1, keepdims=True)
-    return gyre.while_loop(lambda k, r: k < 30, lambda k, r: (
-        k + 1, 0.15 / 4.0 + 0.85 * gyre.linalg.matvec(m, r, transpose_a=True)), (0, gyre.fill([4], 0.25)))[1]
+    return gyre.while_loop(
+        lambda k, r: k < 30,
+        lambda k, r: (k + 1, 0.15 / 4.0 + 0.85 * gyre.linalg.matvec(m, r, transpose_a=True)),
+        (0, gyre.fill([4], 0.25)),
+    )[1]
 
 
 def swap(v, i, j):
@@ -104,7 +127,9 @@ def bubble_sort(v):
     def outer(i, v):
         def inner(j, v):
             return j + 1, gyre.cond(v[j] > v[j + 1], lambda: swap(v, j, j + 1), lambda: v)
+
         return i + 1, gyre.while_loop(lambda j, v: j < n - 1 - i, inner, (0, v))[1]
+
     return gyre.while_loop(lambda i, v: i < n, outer, (0, v))[1]
 
 
@@ -115,7 +140,9 @@ def insertion_sort(v):
     def outer(i, v):
         def misplaced(j, v):
             return gyre.cond(j > 0, lambda: v[j - 1] > v[j], lambda: False)
+
         return i + 1, gyre.while_loop(misplaced, lambda j, v: (j - 1, swap(v, j - 1, j)), (i, v))[1]
+
     return gyre.while_loop(lambda i, v: i < n, outer, (1, v))[1]
 
 
@@ -124,14 +151,18 @@ def selection_sort(v):
     def step(i, v):
         at = i + gyre.argmin(v[i:], output_type=gyre.int32)
         return i + 1, gyre.cond(at == i, lambda: v, lambda: swap(v, i, at))
+
     return gyre.while_loop(lambda i, v: i < 5, step, (0, v))[1]
 
 
-@program(lambda v, x: int(np.searchsorted(v, x)), ([1, 3, 5, 7], 4), ([1, 3, 5, 7], 9), ([1, 3, 5, 7], 0))
+@program(
+    lambda v, x: int(np.searchsorted(v, x)), ([1, 3, 5, 7], 4), ([1, 3, 5, 7], 9), ([1, 3, 5, 7], 0)
+)
 def lower_bound(v, x):
     def step(low, high):
         middle = (low + high) // 2
         return gyre.cond(v[middle] < x, lambda: (middle + 1, high), lambda: (low, middle))
+
     return gyre.while_loop(lambda low, high: low < high, step, (0, gyre.shape(v)[0]))[0]
 
 
@@ -145,12 +176,17 @@ def merge(a, b):
     out = gyre.TensorArray(gyre.int32, size=n + m, element_shape=[])
 
     def from_a(i, j):
-        return gyre.cond(j >= m, lambda: True,
-                         lambda: gyre.cond(i >= n, lambda: False, lambda: a[i] <= b[j]))
+        return gyre.cond(
+            j >= m, lambda: True, lambda: gyre.cond(i >= n, lambda: False, lambda: a[i] <= b[j])
+        )
 
     def step(i, j, out):
-        return gyre.cond(from_a(i, j), lambda: (i + 1, j, out.write(i + j, a[i])),
-                         lambda: (i, j + 1, out.write(i + j, b[j])))
+        return gyre.cond(
+            from_a(i, j),
+            lambda: (i + 1, j, out.write(i + j, a[i])),
+            lambda: (i, j + 1, out.write(i + j, b[j])),
+        )
+
     return gyre.while_loop(lambda i, j, out: i + j < n + m, step, (0, 0, out))[2].stack()
 
 
@@ -165,8 +201,12 @@ def coins(total, values):
 @program(coins, (10, [1, 2, 5]), (3, [2]), (0, [7]))
 def coin_change(total, values):
     def use(ways, coin):
-        return gyre.while_loop(lambda k, ways: k <= total, lambda k, ways: (
-            k + 1, gyre.tensor_scatter_nd_add(ways, [[k]], [ways[k - coin]])), (coin, ways))[1]
+        return gyre.while_loop(
+            lambda k, ways: k <= total,
+            lambda k, ways: (k + 1, gyre.tensor_scatter_nd_add(ways, [[k]], [ways[k - coin]])),
+            (coin, ways),
+        )[1]
+
     start = gyre.one_hot(0, total + 1, dtype=gyre.int32)
     return gyre.foldl(use, values, initializer=start)[total]
 
@@ -182,8 +222,11 @@ def knapsack_of(weights, values, room):
 def knapsack(weights, values, room):
     def take(best, item):
         w, v = item
-        shifted = gyre.concat([gyre.zeros([gyre.minimum(w, room + 1)], gyre.int32), best + v], 0)[:room + 1]
+        shifted = gyre.concat([gyre.zeros([gyre.minimum(w, room + 1)], gyre.int32), best + v], 0)[
+            : room + 1
+        ]
         return gyre.maximum(best, shifted * gyre.cast(gyre.range(room + 1) >= w, gyre.int32))
+
     return gyre.foldl(take, (weights, values), initializer=gyre.zeros([room + 1], gyre.int32))[room]
 
 
@@ -197,7 +240,10 @@ def sieve(n):
 
     def strike(d, prime):
         multiple = gyre.logical_and(numbers % d == 0, numbers > d)
-        return d + 1, gyre.cond(prime[d], lambda: gyre.logical_and(prime, gyre.logical_not(multiple)), lambda: prime)
+        return d + 1, gyre.cond(
+            prime[d], lambda: gyre.logical_and(prime, gyre.logical_not(multiple)), lambda: prime
+        )
+
     return gyre.while_loop(lambda d, prime: d * d < n, strike, (2, numbers > 1))[1]
 
 
@@ -210,8 +256,16 @@ def automaton(cells, steps):
 
 @program(automaton, ([0, 0, 0, 1, 0, 0, 0], 3), ([1, 0, 1, 1], 0))
 def rule_30(cells, steps):
-    return gyre.while_loop(lambda k, c: k < steps, lambda k, c: (k + 1, gyre.bitwise.bitwise_xor(
-        gyre.roll(c, 1, 0), gyre.bitwise.bitwise_or(c, gyre.roll(c, -1, 0)))), (0, cells))[1]
+    return gyre.while_loop(
+        lambda k, c: k < steps,
+        lambda k, c: (
+            k + 1,
+            gyre.bitwise.bitwise_xor(
+                gyre.roll(c, 1, 0), gyre.bitwise.bitwise_or(c, gyre.roll(c, -1, 0))
+            ),
+        ),
+        (0, cells),
+    )[1]
 
 
 def life(m, steps):
@@ -222,12 +276,17 @@ def life(m, steps):
     return m
 
 
-@program(life, ([[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]], 3))
+@program(
+    life, ([[0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]], 3)
+)
 def game_of_life(m, steps):
     def step(k, m):
-        around = gyre.add_n([gyre.roll(m, [a, b], [0, 1]) for a in (-1, 0, 1) for b in (-1, 0, 1)]) - m
+        around = (
+            gyre.add_n([gyre.roll(m, [a, b], [0, 1]) for a in (-1, 0, 1) for b in (-1, 0, 1)]) - m
+        )
         alive = gyre.logical_or(around == 3, gyre.logical_and(around == 2, m == 1))
         return k + 1, gyre.cast(alive, gyre.int32)
+
     return gyre.while_loop(lambda k, m: k < steps, step, (0, m))[1]
 
 
@@ -248,6 +307,7 @@ def sandpile(m):
         over = m // 4
         left, right = gyre.concat([over[1:], [0]], 0), gyre.concat([[0], over[:-1]], 0)
         return m - 4 * over + left + right, n + gyre.reduce_sum(over)
+
     return gyre.while_loop(lambda m, n: gyre.reduce_any(m > 3), step, (m, 0))
 
 
@@ -279,6 +339,15 @@ def queens_by_backtracking(n):
 
         def placed():
             return gyre.cond(row == n - 1, lambda: (row, at, count + 1), deeper)
-        return gyre.case([(column >= n, lambda: (row - 1, at, count)),
-                          (gyre.reduce_any(clash), lambda: (row, at, count))], default=placed)
-    return gyre.while_loop(lambda row, at, count: row >= 0, step, (0, -gyre.ones([n], gyre.int32), 0))[2]
+
+        return gyre.case(
+            [
+                (column >= n, lambda: (row - 1, at, count)),
+                (gyre.reduce_any(clash), lambda: (row, at, count)),
+            ],
+            default=placed,
+        )
+
+    return gyre.while_loop(
+        lambda row, at, count: row >= 0, step, (0, -gyre.ones([n], gyre.int32), 0)
+    )[2]

@@ -22,6 +22,7 @@ def rnn_with_lengths(xs, lengths):
     def step(t, h):
         new = gyre.tanh(xs[:, t] + 0.5 * h)
         return t + 1, gyre.where(t < lengths, new, h)
+
     return gyre.while_loop(lambda t, h: t < gyre.shape(xs)[1], step, (0, gyre.zeros([2])))[1]
 
 
@@ -30,7 +31,9 @@ def rnn_stops_at_longest(xs, lengths):
     longest = gyre.reduce_max(lengths)
     return gyre.while_loop(
         lambda t, h: t < longest,
-        lambda t, h: (t + 1, gyre.where(t < lengths, gyre.tanh(xs[:, t] + 0.5 * h), h)), (0, gyre.zeros([2])))[1]
+        lambda t, h: (t + 1, gyre.where(t < lengths, gyre.tanh(xs[:, t] + 0.5 * h), h)),
+        (0, gyre.zeros([2])),
+    )[1]
 
 
 def rnn_outputs(v):
@@ -54,6 +57,7 @@ def rnn_by_array(v):
     def step(t, h, out):
         h = gyre.tanh(v[t] + 0.5 * h)
         return t + 1, h, out.write(t, h)
+
     return gyre.while_loop(lambda t, h, out: t < n, step, (0, 0.0, out))[2].stack()
 
 
@@ -61,6 +65,7 @@ def rnn_by_array(v):
 def rnn_both_ways(v):
     def cell(h, x):
         return gyre.tanh(x + 0.5 * h)
+
     return gyre.foldl(cell, v, initializer=0.0) * gyre.foldr(cell, v, initializer=0.0)
 
 
@@ -77,6 +82,7 @@ def gru_by_foldl(v):
     def cell(h, x):
         z = gyre.sigmoid(x + h)
         return z * h + (1.0 - z) * gyre.tanh(x + z * h)
+
     return gyre.foldl(cell, v, initializer=0.0)
 
 
@@ -98,9 +104,11 @@ def beam_search(scores):
         paths = gyre.gather(paths, at // words)
         column = gyre.cast(gyre.range(steps) == t, gyre.int32)
         return t + 1, best, paths + column[None, :] * (at % words)[:, None]
+
     start = gyre.constant([0.0, -1e9])
-    return gyre.while_loop(lambda t, total, paths: t < steps, step,
-                           (0, start, gyre.zeros([2, steps], gyre.int32)))[1:]
+    return gyre.while_loop(
+        lambda t, total, paths: t < steps, step, (0, start, gyre.zeros([2, steps], gyre.int32))
+    )[1:]
 
 
 def greedy(m, start):
@@ -118,17 +126,25 @@ def greedy_decoding(m, start):
     def step(t, at, out):
         at = gyre.argmax(m[at], output_type=gyre.int32)
         return t + 1, at, out.write(t, at)
+
     return gyre.while_loop(lambda t, at, out: t < 4, step, (0, start, out))[2].stack()
 
 
-@program(lambda m, start: greedy(m, start)[: list(greedy(m, start)).index(2) + 1],
-         ([[0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.6, 0.3, 0.1]], 0))
+@program(
+    lambda m, start: greedy(m, start)[: list(greedy(m, start)).index(2) + 1],
+    ([[0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.6, 0.3, 0.1]], 0),
+)
 def decoding_until_end(m, start):
     def step(at, out):
         at = gyre.argmax(m[at], output_type=gyre.int32)
         return at, gyre.concat([out, [at]], 0)
-    return gyre.while_loop(lambda at, out: at != 2, step, (start, gyre.zeros([0], gyre.int32)),
-                           shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])))[1]
+
+    return gyre.while_loop(
+        lambda at, out: at != 2,
+        step,
+        (start, gyre.zeros([0], gyre.int32)),
+        shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])),
+    )[1]
 
 
 def viterbi(emissions, moves):
@@ -140,8 +156,11 @@ def viterbi(emissions, moves):
 
 @program(viterbi, ([[0.1, 0.9], [0.6, 0.4], [0.3, 0.7]], [[0.2, 0.5], [0.7, 0.1]]))
 def viterbi_score(emissions, moves):
-    last = gyre.foldl(lambda score, row: gyre.reduce_max(score[:, None] + moves, 0) + row,
-                      emissions[1:], initializer=emissions[0])
+    last = gyre.foldl(
+        lambda score, row: gyre.reduce_max(score[:, None] + moves, 0) + row,
+        emissions[1:],
+        initializer=emissions[0],
+    )
     return gyre.reduce_max(last)
 
 
@@ -160,13 +179,17 @@ def viterbi_path_of(emissions, moves):
     return np.asarray(path[::-1])
 
 
-@program(viterbi_path_of, ([[0.1, 0.9], [0.6, 0.4], [0.3, 0.7], [0.9, 0.2]], [[0.2, 0.5], [0.7, 0.1]]))
+@program(
+    viterbi_path_of, ([[0.1, 0.9], [0.6, 0.4], [0.3, 0.7], [0.9, 0.2]], [[0.2, 0.5], [0.7, 0.1]])
+)
 def viterbi_path(emissions, moves):
     def forward(state, row):
         grown = state[0][:, None] + moves
         return gyre.reduce_max(grown, 0) + row, gyre.argmax(grown, 0, output_type=gyre.int32)
-    scores, pointers = gyre.scan(forward, emissions[1:],
-                                 initializer=(emissions[0], gyre.zeros([2], gyre.int32)))
+
+    scores, pointers = gyre.scan(
+        forward, emissions[1:], initializer=(emissions[0], gyre.zeros([2], gyre.int32))
+    )
     last = gyre.argmax(scores[-1], output_type=gyre.int32)
     path = gyre.scan(lambda at, row: row[at], pointers, initializer=last, reverse=True)
     return gyre.concat([path, [last]], 0)
@@ -190,8 +213,10 @@ def edit_distance(a, b):
         def cell(left, j):
             changed = row[j] + gyre.cast(b[j] != x, gyre.int32)
             return gyre.minimum(gyre.minimum(changed, row[j + 1] + 1), left + 1)
+
         first = row[0] + 1
         return gyre.concat([[first], gyre.scan(cell, gyre.range(n), initializer=first)], 0)
+
     return gyre.foldl(next_row, a, initializer=gyre.range(n + 1))[-1]
 
 
@@ -209,10 +234,14 @@ def longest_common_subsequence(a, b):
 
     def outer(i, row):
         def inner(j, new):
-            value = gyre.cond(a[i] == b[j], lambda: row[j] + 1, lambda: gyre.maximum(row[j + 1], new[j]))
+            value = gyre.cond(
+                a[i] == b[j], lambda: row[j] + 1, lambda: gyre.maximum(row[j + 1], new[j])
+            )
             return j + 1, gyre.tensor_scatter_nd_update(new, [[j + 1]], [value])
+
         _, new = gyre.while_loop(lambda j, new: j < m, inner, (0, gyre.zeros_like(row)))
         return i + 1, new
+
     return gyre.while_loop(lambda i, row: i < n, outer, (0, gyre.zeros([m + 1], gyre.int32)))[1][m]
 
 
@@ -231,12 +260,17 @@ def longest_increasing_subsequence(v):
         usable = gyre.logical_and(v < v[i], gyre.range(n) < i)
         value = 1 + gyre.reduce_max(gyre.where(usable, best, gyre.zeros_like(best)))
         return i + 1, gyre.tensor_scatter_nd_update(best, [[i]], [value])
+
     return gyre.reduce_max(gyre.while_loop(lambda i, best: i < n, step, (0, gyre.zeros_like(v)))[1])
 
 
-@program(lambda v: np.asarray([sum(v[max(0, k - 1): k + 1]) for k in range(len(v))]), ([1, 2, 3, 4],))
+@program(
+    lambda v: np.asarray([sum(v[max(0, k - 1) : k + 1]) for k in range(len(v))]), ([1, 2, 3, 4],)
+)
 def windows_by_map(v):
-    return gyre.map_fn(lambda k: gyre.reduce_sum(v[gyre.maximum(k - 1, 0): k + 1]), gyre.range(gyre.shape(v)[0]))
+    return gyre.map_fn(
+        lambda k: gyre.reduce_sum(v[gyre.maximum(k - 1, 0) : k + 1]), gyre.range(gyre.shape(v)[0])
+    )
 
 
 @program(lambda v: np.asarray([x for k, x in enumerate(v) if x not in v[:k]]), ([3, 1, 3, 2, 1],))
@@ -244,8 +278,13 @@ def unique_in_order(v):
     def step(i, out):
         seen = gyre.reduce_any(out == v[i])
         return i + 1, gyre.cond(seen, lambda: out, lambda: gyre.concat([out, [v[i]]], 0))
-    return gyre.while_loop(lambda i, out: i < gyre.shape(v)[0], step, (0, gyre.zeros([0], gyre.int32)),
-                           shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])))[1]
+
+    return gyre.while_loop(
+        lambda i, out: i < gyre.shape(v)[0],
+        step,
+        (0, gyre.zeros([0], gyre.int32)),
+        shape_invariants=(gyre.TensorShape([]), gyre.TensorShape([None])),
+    )[1]
 
 
 @program(lambda v, w: np.convolve(v, w), ([1.0, 2.0, 3.0], [0.5, 1.0]))
@@ -256,12 +295,16 @@ def convolution(v, w):
         def tap(j, s):
             inside = gyre.logical_and(k - j >= 0, k - j < n)
             return j + 1, s + gyre.cond(inside, lambda: v[k - j] * w[j], lambda: 0.0)
+
         return gyre.while_loop(lambda j, s: j < m, tap, (0, 0.0))[1]
+
     return gyre.map_fn(at, gyre.range(n + m - 1), fn_output_signature=gyre.float32)
 
 
-@program(lambda v, q: np.exp(np.asarray(v) @ q) / np.exp(np.asarray(v) @ q).sum() @ np.asarray(v),
-         ([[1.0, 0.0], [0.5, 0.5], [-1.0, 2.0]], [0.3, 0.7]))
+@program(
+    lambda v, q: np.exp(np.asarray(v) @ q) / np.exp(np.asarray(v) @ q).sum() @ np.asarray(v),
+    ([[1.0, 0.0], [0.5, 0.5], [-1.0, 2.0]], [0.3, 0.7]),
+)
 def online_attention(v, q):
     def step(state, row):
         top, total, weighted = state
@@ -269,6 +312,7 @@ def online_attention(v, q):
         new = gyre.maximum(top, score)
         old, now = gyre.exp(top - new), gyre.exp(score - new)
         return new, total * old + now, weighted * old + row * now
+
     _, total, weighted = gyre.foldl(step, v, initializer=(-1e9, 0.0, gyre.zeros([2])))
     return weighted / total
 
@@ -286,5 +330,6 @@ def ctc_forward_of_one_label(p, label):
     def step(a, row):
         blank, x = row[0], row[label]
         return gyre.stack([a[0] * blank, (a[0] + a[1]) * x, (a[1] + a[2]) * blank])
+
     a = gyre.foldl(step, p[1:], initializer=gyre.stack([p[0, 0], p[0, label], 0.0]))
     return a[1] + a[2]

@@ -7,7 +7,6 @@ from gyre._impl.autograph.conversion.tree import NotConverted, at
 
 
 class _Directives(ast.NodeTransformer):
-
     def __init__(self, namespace):
         self.namespace, self.loops = namespace, []
 
@@ -24,7 +23,8 @@ class _Directives(ast.NodeTransformer):
     def visit_Expr(self, node):
         call = node.value
         if not isinstance(call, ast.Call) or (
-                _static_value(call.func, self.namespace) is not options.set_loop_options):
+            _static_value(call.func, self.namespace) is not options.set_loop_options
+        ):
             return node
         if not self.loops:
             raise NotConverted("set_loop_options must stand in the body of a loop", node.lineno)

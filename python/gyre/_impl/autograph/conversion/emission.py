@@ -23,8 +23,13 @@ def factory(node, fn):
     declared = [assign(free, ast.Constant(None)) for free in fn.__code__.co_freevars]
     outer = function("ag__outer", parameters(), [*declared, inner, ast.Return(load(_FACTORY))])
     module = ast.Module([_placed(outer, node)], type_ignores=[])
-    code = compile(module, fn.__code__.co_filename, "exec", dont_inherit=True,
-                   flags=fn.__code__.co_flags & _FUTURE)
+    code = compile(
+        module,
+        fn.__code__.co_filename,
+        "exec",
+        dont_inherit=True,
+        flags=fn.__code__.co_flags & _FUTURE,
+    )
     return _find(_rename(code, fn.__code__.co_name, fn.__code__.co_qualname), _FACTORY)
 
 

@@ -9,14 +9,14 @@ from gyre._impl.autograph.conversion.symbols import chain, symbol
 from gyre._impl.autograph.conversion.tree import SIGNS, assign, at, load, operator, thunk
 
 _UNARY_SIGNS = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_LEFT_ALONE = ("pdb.set_trace", "ipdb.set_trace", "breakpoint")  # they ask for the frame of the caller
+# they ask for the frame of the caller
+_LEFT_ALONE = ("pdb.set_trace", "ipdb.set_trace", "breakpoint")
 
 
 class _Expressions(ast.NodeTransformer):
-
     def __init__(self, uncertain, modules):
         self.uncertain = uncertain  # names that may have no value
-        self.modules = modules      # names of modules
+        self.modules = modules  # names of modules
         self.scope = None
 
     def visit_FunctionDef(self, node):
@@ -47,7 +47,11 @@ class _Expressions(ast.NodeTransformer):
     # ---- Names
 
     def visit_Name(self, node):
-        if node.id in self.uncertain and isinstance(node.ctx, ast.Load) and hasattr(node, "of_user"):
+        if (
+            node.id in self.uncertain
+            and isinstance(node.ctx, ast.Load)
+            and hasattr(node, "of_user")
+        ):
             return at(operator("ld", node), node)
         return node
 
@@ -63,8 +67,15 @@ class _Expressions(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _augmented(self, node, old):
-        return at(operator("augmented", ast.Constant(SIGNS[type(node.op)]), self.visit(at(old, node)),
-                           self.visit(node.value)), node)
+        return at(
+            operator(
+                "augmented",
+                ast.Constant(SIGNS[type(node.op)]),
+                self.visit(at(old, node)),
+                self.visit(node.value),
+            ),
+            node,
+        )
 
     def visit_Assign(self, node):
         if len(node.targets) == 1 and _is_attribute(node.targets[0]):
@@ -79,7 +90,9 @@ class _Expressions(ast.NodeTransformer):
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name) and (root.id in self.modules or root.id in ("ag__", self.scope)):
+        if isinstance(root, ast.Name) and (
+            root.id in self.modules or root.id in ("ag__", self.scope)
+        ):
             return node
         node.value = self.visit(node.value)
         if not isinstance(node.ctx, ast.Load) or not _is_attribute(node):
@@ -87,10 +100,14 @@ class _Expressions(ast.NodeTransformer):
         return at(operator("get_attr", node.value, ast.Constant(node.attr)), node)
 
     def visit_Delete(self, node):
-        made = [at(assign(target.id, operator("Undefined", ast.Constant(target.id))), node)
-                for target in node.targets if isinstance(target, ast.Name)]
-        node.targets = [self.visit(target) for target in node.targets
-                        if not isinstance(target, ast.Name)]
+        made = [
+            at(assign(target.id, operator("Undefined", ast.Constant(target.id))), node)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        ]
+        node.targets = [
+            self.visit(target) for target in node.targets if not isinstance(target, ast.Name)
+        ]
         return made + ([node] if node.targets else [])
 
     def visit_Subscript(self, node):
@@ -104,8 +121,11 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node):
         called = node.func
-        if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and (
-                called.value.id in ("ag__", self.scope)):
+        if (
+            isinstance(called, ast.Attribute)
+            and isinstance(called.value, ast.Name)
+            and (called.value.id in ("ag__", self.scope))
+        ):
             node.args = [self.visit(argument) for argument in node.args]
             return node
         name = symbol(called)
@@ -134,8 +154,15 @@ class _Expressions(ast.NodeTransformer):
     def visit_comprehension(self, node):
         node = self.generic_visit(node)
         node.iter = at(operator("iterable", node.iter), node.iter)
-        node.ifs = [_python_test(test, "the comprehension", "Choose between values with `x if … else …`, append "
-                                 "in a for statement, or use gyre.boolean_mask") for test in node.ifs]
+        node.ifs = [
+            _python_test(
+                test,
+                "the comprehension",
+                "Choose between values with `x if … else …`, append "
+                "in a for statement, or use gyre.boolean_mask",
+            )
+            for test in node.ifs
+        ]
         return node
 
     def visit_ExceptHandler(self, node):
@@ -149,15 +176,19 @@ class _Expressions(ast.NodeTransformer):
         node = self.generic_visit(node)
         if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
             return node
-        return at(operator("binary", ast.Constant(SIGNS[type(node.op)]), node.left, node.right), node)
+        return at(
+            operator("binary", ast.Constant(SIGNS[type(node.op)]), node.left, node.right), node
+        )
 
     # ---- Conditions
 
     def visit_IfExp(self, node):
         text = ast.unparse(node.test)
         node = self.generic_visit(node)
-        return at(operator("if_exp", node.test, thunk(node.body), thunk(node.orelse),
-                           ast.Constant(text)), node)
+        return at(
+            operator("if_exp", node.test, thunk(node.body), thunk(node.orelse), ast.Constant(text)),
+            node,
+        )
 
     def visit_UnaryOp(self, node):
         node = self.generic_visit(node)
@@ -168,12 +199,20 @@ class _Expressions(ast.NodeTransformer):
         return at(operator("unary", ast.Constant(_UNARY_SIGNS[type(node.op)]), node.operand), node)
 
     def visit_BoolOp(self, node):
-        if any(isinstance(part, ast.NamedExpr) for value in node.values[1:] for part in ast.walk(value)):
+        if any(
+            isinstance(part, ast.NamedExpr) for value in node.values[1:] for part in ast.walk(value)
+        ):
             # A name cannot be bound in the lambda of an operand.
             node = self.generic_visit(node)
             word = "and" if isinstance(node.op, ast.And) else "or"
-            node.values[:-1] = [_python_test(value, f"the `{word}` with `:=` behind it", "Assign the name in a "
-                                             "statement of its own") for value in node.values[:-1]]
+            node.values[:-1] = [
+                _python_test(
+                    value,
+                    f"the `{word}` with `:=` behind it",
+                    "Assign the name in a statement of its own",
+                )
+                for value in node.values[:-1]
+            ]
             return node
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         first, *others = [self.visit(value) for value in node.values]
@@ -195,7 +234,9 @@ class _Expressions(ast.NodeTransformer):
         message = node.msg or ast.Constant("Assertion error")
         call = operator("assert_stmt", node.test, thunk(message))
         if isinstance(message, ast.JoinedStr):
-            call.args.append(thunk(ast.Tuple([_part(value) for value in message.values], ctx=ast.Load())))
+            call.args.append(
+                thunk(ast.Tuple([_part(value) for value in message.values], ctx=ast.Load()))
+            )
         return at(ast.Expr(call), node)
 
 
@@ -206,13 +247,23 @@ def _python_test(test, what, way_out):
 def _is_attribute(node):
     """Whether this is an attribute, and of a name that means the same as a string: in a class within the
     function Python gives private names another form."""
-    return isinstance(node, ast.Attribute) and (not node.attr.startswith("__") or node.attr.endswith("__"))
+    return isinstance(node, ast.Attribute) and (
+        not node.attr.startswith("__") or node.attr.endswith("__")
+    )
 
 
 def _part(value):
     """A part of an f-string as a value."""
-    plain = isinstance(value, ast.FormattedValue) and value.conversion == -1 and not value.format_spec
-    return value.value if plain else value if isinstance(value, ast.Constant) else ast.JoinedStr([value])
+    plain = (
+        isinstance(value, ast.FormattedValue) and value.conversion == -1 and not value.format_spec
+    )
+    return (
+        value.value
+        if plain
+        else value
+        if isinstance(value, ast.Constant)
+        else ast.JoinedStr([value])
+    )
 
 
 def mark(node):
@@ -226,8 +277,16 @@ def convert(node, uncertain, namespace):
     """A tree in which expressions are calls. uncertain: names that may have no value; namespace: from a name
     to what it is outside of the function."""
     names = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.arg))]
-    own = {part.arg if isinstance(part, ast.arg) else part.id for part in names
-           if isinstance(part, ast.arg) or not isinstance(part.ctx, ast.Load)}
-    modules = {part.id for part in names if isinstance(part, ast.Name) and part.id not in own
-               and isinstance(namespace(part.id), types.ModuleType)}
+    own = {
+        part.arg if isinstance(part, ast.arg) else part.id
+        for part in names
+        if isinstance(part, ast.arg) or not isinstance(part.ctx, ast.Load)
+    }
+    modules = {
+        part.id
+        for part in names
+        if isinstance(part, ast.Name)
+        and part.id not in own
+        and isinstance(namespace(part.id), types.ModuleType)
+    }
     return _Expressions(uncertain, modules).visit(node)

@@ -7,7 +7,6 @@ from gyre._impl.autograph.conversion.tree import assign, at, bound_names, operat
 
 
 class _Functions(ast.NodeTransformer):
-
     def __init__(self, names, root):
         self.names, self.root = names, root
 
@@ -31,8 +30,17 @@ def _tell_what_calls_assign(node):
     """Gives calls of functions that are defined in `node` the names of it that these assign, as `assigned`."""
     parts = list(own_nodes(node))
     inner = [part for part in parts if isinstance(part, ast.FunctionDef)]
-    assigned = {part.name: sorted({name for found in ast.walk(part) if isinstance(found, ast.Nonlocal)
-                                   for name in found.names}) for part in inner}
+    assigned = {
+        part.name: sorted(
+            {
+                name
+                for found in ast.walk(part)
+                if isinstance(found, ast.Nonlocal)
+                for name in found.names
+            }
+        )
+        for part in inner
+    }
     if not any(assigned.values()):
         return
     own = bound_names(node)

@@ -9,7 +9,8 @@ from gyre._impl.autograph.conversion.tree import at, bound_names, operator, own_
 def is_generator(node):
     """Whether a syntax tree is a generator function."""
     return isinstance(node, ast.FunctionDef) and any(
-        isinstance(found, (ast.Yield, ast.YieldFrom)) for found in own_nodes(node))
+        isinstance(found, (ast.Yield, ast.YieldFrom)) for found in own_nodes(node)
+    )
 
 
 class _Body(ast.NodeTransformer):
@@ -31,7 +32,12 @@ class _Body(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node):
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars"):
+        if isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "locals",
+            "globals",
+            "vars",
+        ):
             return node
         node = self.generic_visit(node)
         arguments = ast.Tuple(node.args, ctx=ast.Load())
@@ -74,7 +80,6 @@ class SetAside:
 
 
 class _Take(ast.NodeTransformer):
-
     def __init__(self, aside):
         self.aside, self.around = aside, []
 
@@ -85,9 +90,12 @@ class _Take(ast.NodeTransformer):
             self.around.pop()
             return node
         around = set().union(*self.around)
-        used = sorted({found.id for found in ast.walk(node) if isinstance(found, ast.Name)} & around)
-        declarations = [found for found in own_nodes(node)
-                        if isinstance(found, (ast.Nonlocal, ast.Global))]
+        used = sorted(
+            {found.id for found in ast.walk(node) if isinstance(found, ast.Name)} & around
+        )
+        declarations = [
+            found for found in own_nodes(node) if isinstance(found, (ast.Nonlocal, ast.Global))
+        ]
         rewrite(node, around)
         self.aside.bodies[node] = node.body
         uses = ast.Tuple([ast.Name(name, ctx=ast.Load()) for name in used], ctx=ast.Load())

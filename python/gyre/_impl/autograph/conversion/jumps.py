@@ -12,7 +12,17 @@ value on both."""
 
 import ast
 
-from gyre._impl.autograph.conversion.tree import FUNCTIONS, TRIES, all_of, assign, at, head, load, no, operator
+from gyre._impl.autograph.conversion.tree import (
+    FUNCTIONS,
+    TRIES,
+    all_of,
+    assign,
+    at,
+    head,
+    load,
+    no,
+    operator,
+)
 
 
 def lower(node, names):
@@ -24,9 +34,12 @@ def lower(node, names):
 
 
 def _lower_function(node, names):
-    if any(isinstance(part, ast.Return) for statement in node.body[:-1] for part in _jumps(statement)) or (
-            not isinstance(node.body[-1], ast.Return) and any(
-                isinstance(part, ast.Return) for part in _jumps(node.body[-1]))):
+    if any(
+        isinstance(part, ast.Return) for statement in node.body[:-1] for part in _jumps(statement)
+    ) or (
+        not isinstance(node.body[-1], ast.Return)
+        and any(isinstance(part, ast.Return) for part in _jumps(node.body[-1]))
+    ):
         _fold(node.body)
     always = ast.Constant(_returns(node.body))
     jumps = _Jumps(names)
@@ -43,9 +56,13 @@ def _lower_function(node, names):
         start, end = node.body[0] if node.body else last, body[-1]
         body[first:first] = [
             at(assign(jumps.returned, ast.Constant(False)), start),
-            at(assign(jumps.value, operator("UndefinedReturnValue")), start)]
-        result = ast.Call(func=ast.Attribute(load(node.scope_name), "ret", ctx=ast.Load()),
-                          args=[load(jumps.value), load(jumps.returned), always], keywords=[])
+            at(assign(jumps.value, operator("UndefinedReturnValue")), start),
+        ]
+        result = ast.Call(
+            func=ast.Attribute(load(node.scope_name), "ret", ctx=ast.Load()),
+            args=[load(jumps.value), load(jumps.returned), always],
+            keywords=[],
+        )
         body.append(at(ast.Return(result), _end_of(end)))
     node.body = body
 
@@ -53,8 +70,11 @@ def _lower_function(node, names):
 def _end_of(statement):
     """The last statement within a statement."""
     while True:
-        blocks = [block for field in ("body", "orelse", "finalbody")
-                  if isinstance(block := getattr(statement, field, None), list) and block]
+        blocks = [
+            block
+            for field in ("body", "orelse", "finalbody")
+            if isinstance(block := getattr(statement, field, None), list) and block
+        ]
         if not blocks or isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
             return statement
         statement = blocks[-1][-1]
@@ -78,22 +98,22 @@ def _fold(body):
     block always returns."""
     for i, statement in enumerate(body):
         if isinstance(statement, ast.Return):
-            del body[i + 1:]
+            del body[i + 1 :]
             return True
         if isinstance(statement, ast.If):
-            rest = body[i + 1:]
+            rest = body[i + 1 :]
             then, otherwise = _fold(statement.body), _fold(statement.orelse)
             if then and otherwise:
-                del body[i + 1:]
+                del body[i + 1 :]
                 return True
             if (then or otherwise) and rest:
-                del body[i + 1:]
+                del body[i + 1 :]
                 other = statement.orelse if then else statement.body
                 other.extend(rest)
                 return _fold(other)
         elif isinstance(statement, ast.With):
             if _fold(statement.body):
-                del body[i + 1:]
+                del body[i + 1 :]
                 return True
         elif isinstance(statement, (ast.For, ast.While, *TRIES)):
             for field in ("body", "orelse", "finalbody"):
@@ -116,9 +136,13 @@ def _statement_returns(node):
         return _returns(node.body) and _returns(node.orelse)
     if isinstance(node, TRIES):
         inner = _returns(node.body) or _returns(node.orelse)
-        return _returns(node.finalbody) or inner and all(_returns(part.body) for part in node.handlers)
+        return (
+            _returns(node.finalbody) or inner and all(_returns(part.body) for part in node.handlers)
+        )
     if isinstance(node, (ast.While, ast.For)) and not _breaks(node.body):
-        endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value
+        endless = (
+            isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value
+        )
         return bool(endless) or _returns(node.orelse)
     return False
 
@@ -133,7 +157,8 @@ def _breaks(body):
         if isinstance(node, (ast.For, ast.While)):
             pending.extend(node.orelse)
         elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and not isinstance(
-                node, (*FUNCTIONS, ast.ClassDef)):
+            node, (*FUNCTIONS, ast.ClassDef)
+        ):
             pending.extend(ast.iter_child_nodes(node))
     return False
 
@@ -161,7 +186,7 @@ class _Jumps:
             if not found:
                 continue
             flags = _union(flags, found)
-            rest = statements[i + 1:]
+            rest = statements[i + 1 :]
             if rest and not _always(statement):
                 following, more = self.block(rest)
                 made.append(_unless(found, following, rest[0]))
@@ -195,7 +220,10 @@ class _Jumps:
         if self.returned is None:
             self.returned, self.value = self.names.new("do_return"), self.names.new("retval_")
         value = node.value or ast.Constant(None)
-        made = [at(assign(self.value, value), node), at(assign(self.returned, ast.Constant(True)), node)]
+        made = [
+            at(assign(self.value, value), node),
+            at(assign(self.returned, ast.Constant(True)), node),
+        ]
         return made, (self.returned,)
 
     def _try(self, node):
@@ -211,7 +239,9 @@ class _Jumps:
         return [node], _union(flags, more)
 
     def _loop(self, node):
-        if isinstance(node, ast.While) and any(isinstance(p, ast.NamedExpr) for p in ast.walk(node.test)):
+        if isinstance(node, ast.While) and any(
+            isinstance(p, ast.NamedExpr) for p in ast.walk(node.test)
+        ):
             self._test_inside(node)
         otherwise, node.orelse = node.orelse, []
         self.loops.append([None, None])

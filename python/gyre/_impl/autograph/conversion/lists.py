@@ -15,7 +15,6 @@ from gyre._impl.autograph.conversion.tree import SIGNS, at, bound_names, load, o
 
 
 class _Lists(ast.NodeTransformer):
-
     def __init__(self, names):
         self.names = names
         self.bound = [set()]
@@ -31,10 +30,15 @@ class _Lists(ast.NodeTransformer):
 
     def _method(self, node, name):
         """The list that `node` calls a method of; None if it does not."""
-        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-                and node.func.attr == name and not node.keywords
-                and isinstance(node.func.value, ast.Name) and node.func.value.id in self.bound[-1]
-                and not any(isinstance(argument, ast.Starred) for argument in node.args)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == name
+            and not node.keywords
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id in self.bound[-1]
+            and not any(isinstance(argument, ast.Starred) for argument in node.args)
+        ):
             return node.func.value
         return None
 
@@ -62,7 +66,9 @@ class _Lists(ast.NodeTransformer):
 
     def _several(self, node):
         """`a = v[i] = x` -> `t = x; a = t; v[i] = t`"""
-        if not any(isinstance(part, ast.Subscript) for target in node.targets for part in ast.walk(target)):
+        if not any(
+            isinstance(part, ast.Subscript) for target in node.targets for part in ast.walk(target)
+        ):
             return node
         name = self.names.new("value")
         made = [at(ast.Assign(targets=[ast.Name(name, ctx=ast.Store())], value=node.value), node)]
@@ -104,22 +110,32 @@ class _Lists(ast.NodeTransformer):
         made = []
         while not isinstance(item, ast.Name):
             if isinstance(item, ast.Subscript) and any(
-                    isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(item.slice)):
+                isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(item.slice)
+            ):
                 name = self.names.new("key")
                 key = _key(item.slice)
-                made.insert(0, at(ast.Assign(targets=[ast.Name(name, ctx=ast.Store())], value=key), item))
+                made.insert(
+                    0, at(ast.Assign(targets=[ast.Name(name, ctx=ast.Store())], value=key), item)
+                )
                 item.slice = at(load(name), item.slice)
             item = item.value
         return made
 
     def _set(self, item, value, old):
         root, steps = chain(item)
-        keys = [_key(step.slice) if isinstance(step, ast.Subscript) else ast.Constant(step.attr)
-                for step in steps]
+        keys = [
+            _key(step.slice) if isinstance(step, ast.Subscript) else ast.Constant(step.attr)
+            for step in steps
+        ]
         kinds = "".join("[" if isinstance(step, ast.Subscript) else "." for step in steps)
         bound = root.id in self.bound[-1]
-        arguments = [load(root.id), ast.Tuple(keys, ctx=ast.Load()), ast.Constant(kinds), value,
-                     ast.Constant(ast.unparse(item))]
+        arguments = [
+            load(root.id),
+            ast.Tuple(keys, ctx=ast.Load()),
+            ast.Constant(kinds),
+            value,
+            ast.Constant(ast.unparse(item)),
+        ]
         if bound and kinds[0] == "[":
             made = _call([root.id], "set_item", arguments, old)
         else:
@@ -132,9 +148,14 @@ class _Lists(ast.NodeTransformer):
 def _is_item(node):
     """Whether a target is an item below a name, or an attribute of one."""
     found = chain(node)
-    return (found is not None and any(isinstance(step, ast.Subscript) for step in found[1])
-            and not any(isinstance(step, ast.Attribute) and step.attr.startswith("__") for step in found[1])
-            and not any(isinstance(part, ast.Starred) for part in ast.walk(node)))
+    return (
+        found is not None
+        and any(isinstance(step, ast.Subscript) for step in found[1])
+        and not any(
+            isinstance(step, ast.Attribute) and step.attr.startswith("__") for step in found[1]
+        )
+        and not any(isinstance(part, ast.Starred) for part in ast.walk(node))
+    )
 
 
 def _key(node):

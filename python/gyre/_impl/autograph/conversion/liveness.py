@@ -5,8 +5,22 @@ statements backwards, once more for each loop."""
 import ast
 
 from gyre._impl.autograph.conversion import lists
-from gyre._impl.autograph.conversion.symbols import activity, activity_of, chain, header, key_symbol, symbol
-from gyre._impl.autograph.conversion.tree import BLOCKS, FUNCTIONS, TRIES, bound_names, own_nodes, parameter_names
+from gyre._impl.autograph.conversion.symbols import (
+    activity,
+    activity_of,
+    chain,
+    header,
+    key_symbol,
+    symbol,
+)
+from gyre._impl.autograph.conversion.tree import (
+    BLOCKS,
+    FUNCTIONS,
+    TRIES,
+    bound_names,
+    own_nodes,
+    parameter_names,
+)
 
 
 class State:
@@ -41,10 +55,11 @@ class Function:
             elif isinstance(part, ast.Nonlocal):
                 self.nonlocals.update(part.names)
         self.activities = {}  # statement -> its activity
-        self.live = {}        # block -> (names live before it, after it)
+        self.live = {}  # block -> (names live before it, after it)
         self.changed = set()  # names that blocks give values
         self.bound = bound_names(node)
-        self.is_final = True  # whether the names after the statements that are gone through are known
+        # whether the names after the statements that are gone through are known
+        self.is_final = True
         self._block(node.body, set(), frozenset(), frozenset())
         self._define(node.body, parameter_names(node.args))
 
@@ -70,8 +85,11 @@ class Function:
 
     def _statement(self, node, live, always, closures):
         if isinstance(node, ast.If):
-            before = (header(node).read | self._block(node.body, live, always, closures)
-                      | self._block(node.orelse, live, always, closures))
+            before = (
+                header(node).read
+                | self._block(node.body, live, always, closures)
+                | self._block(node.orelse, live, always, closures)
+            )
             self.live[node] = before, live
             return before
         if isinstance(node, (ast.While, ast.For)):
@@ -110,7 +128,8 @@ class Function:
         caught = set(last) if node.finalbody else set()
         for handler in node.handlers:
             caught |= activity(handler.type).read | (
-                self._block(handler.body, last, always, closures) - {handler.name})
+                self._block(handler.body, last, always, closures) - {handler.name}
+            )
         after = self._block(node.orelse, last, always, closures)
         return self._block(node.body, after, always | frozenset(caught), closures)
 
@@ -123,7 +142,9 @@ class Function:
             if isinstance(statement, BLOCKS):
                 self._state(statement, defined)
             elif isinstance(statement, TRIES):
-                statement.undefined = sorted(found.modified - defined - self.globals - self.nonlocals)
+                statement.undefined = sorted(
+                    found.modified - defined - self.globals - self.nonlocals
+                )
                 self.changed.update(statement.undefined)
                 defined |= found.modified
                 self._try_blocks(statement, defined)
@@ -146,16 +167,27 @@ class Function:
         outer = self.nonlocals | self.globals
         after = after | (found.modified & outer) | (found.grown & before)
         names = {name for name in found.modified if name in before or name in after}
-        places = {name: place for name, place in found.places.items()
-                  if _is_one_place(place, found, before)}
+        places = {
+            name: place
+            for name, place in found.places.items()
+            if _is_one_place(place, found, before)
+        }
         inside, holders = self._items(found, before, places)
         holders = {name: keys for name, keys in holders.items() if name not in names}
         inputs = (names & before) - after
         symbols = sorted({*names, *holders, *places}, key=lambda name: (name in inputs, name))
         undefined = sorted(names - defined - outer)
         resized = {chain(item)[0].id for item in found.methods}
-        node.state = State(symbols, len(symbols) - len(inputs), places, inside, holders, resized, undefined,
-                           names & self.globals)
+        node.state = State(
+            symbols,
+            len(symbols) - len(inputs),
+            places,
+            inside,
+            holders,
+            resized,
+            undefined,
+            names & self.globals,
+        )
         self.changed |= names
         inside = (defined - found.modified) | names
         if isinstance(node, ast.For):
@@ -202,14 +234,23 @@ def _is_one_place(node, found, live):
     """Whether a place below a name is there before a block, and is the same throughout."""
     root, steps = chain(node)
     return root.id in live and all(
-        _is_fixed(step.slice, found, live) for step in steps if isinstance(step, ast.Subscript))
+        _is_fixed(step.slice, found, live) for step in steps if isinstance(step, ast.Subscript)
+    )
 
 
 def _is_fixed(key, found, live):
     """Whether an index is there before a block, and the same throughout."""
     names = {part.id for part in ast.walk(key) if isinstance(part, ast.Name)}
-    return key_symbol(key) is not None and names <= live and not names & found.modified and not any(
-        symbol(part) in found.places for part in ast.walk(key) if isinstance(part, ast.Attribute))
+    return (
+        key_symbol(key) is not None
+        and names <= live
+        and not names & found.modified
+        and not any(
+            symbol(part) in found.places
+            for part in ast.walk(key)
+            if isinstance(part, ast.Attribute)
+        )
+    )
 
 
 def analyse(node):

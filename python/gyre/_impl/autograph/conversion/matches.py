@@ -13,7 +13,6 @@ from gyre._impl.autograph.conversion.tree import all_of, assign, at, load, opera
 
 
 class _Matches(ast.NodeTransformer):
-
     def __init__(self, names):
         self.names = names
 
@@ -26,11 +25,22 @@ class _Matches(ast.NodeTransformer):
             pattern.match(case.pattern, load(subject))
             if case.guard is not None:
                 pattern.tests.append(_Bound(pattern.bound).visit(case.guard))
-            stores = [at(assign(name, value), case.pattern) for name, value in pattern.bound.items()]
+            stores = [
+                at(assign(name, value), case.pattern) for name, value in pattern.bound.items()
+            ]
             body = [*stores, *case.body]
-            chain = body if not pattern.tests else [
-                at(ast.If(test=at(all_of(pattern.tests), case.pattern), body=body, orelse=chain),
-                   case.pattern)]
+            chain = (
+                body
+                if not pattern.tests
+                else [
+                    at(
+                        ast.If(
+                            test=at(all_of(pattern.tests), case.pattern), body=body, orelse=chain
+                        ),
+                        case.pattern,
+                    )
+                ]
+            )
         return [at(assign(subject, node.subject), node), *(chain or [at(ast.Pass(), node)])]
 
 
@@ -65,14 +75,18 @@ class _Pattern:
         for name in parts[0].bound:
             self.bound[name] = _first_that_holds(parts, name)
         if all(part.tests for part in parts):
-            self._test(ast.BoolOp(op=ast.Or(), values=[all_of(part.tests) for part in parts]), pattern)
+            self._test(
+                ast.BoolOp(op=ast.Or(), values=[all_of(part.tests) for part in parts]), pattern
+            )
 
     def _MatchClass(self, pattern, value):
         names = ast.Tuple([ast.Constant(name) for name in pattern.kwd_attrs], ctx=ast.Load())
         count = ast.Constant(len(pattern.patterns))
         self._test(operator("match_class", value, pattern.cls, count, names), pattern)
         for i, part in enumerate(pattern.patterns):
-            self.match(part, at(operator("match_argument", value, pattern.cls, ast.Constant(i)), part))
+            self.match(
+                part, at(operator("match_argument", value, pattern.cls, ast.Constant(i)), part)
+            )
         for name, part in zip(pattern.kwd_attrs, pattern.kwd_patterns):
             self.match(part, at(ast.Attribute(value, name, ctx=ast.Load()), part))
 
@@ -80,8 +94,10 @@ class _Pattern:
         parts = pattern.patterns
         star = next((i for i, part in enumerate(parts) if isinstance(part, ast.MatchStar)), None)
         least = len(parts) - (star is not None)
-        self._test(operator("match_sequence", value, ast.Constant(least), ast.Constant(star is not None)),
-                   pattern)
+        self._test(
+            operator("match_sequence", value, ast.Constant(least), ast.Constant(star is not None)),
+            pattern,
+        )
         for i, part in enumerate(parts):
             if i == star:
                 end = ast.Constant(i - least) if i < least else ast.Constant(None)

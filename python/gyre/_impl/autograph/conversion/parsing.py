@@ -49,29 +49,48 @@ def _lambda(fn):
     lines = linecache.getlines(code.co_filename, fn.__globals__)
     if not lines:
         raise OSError("no source")
-    found = [node for node in ast.walk(_parsed("".join(lines))) if isinstance(node, ast.Lambda)
-             and node.lineno <= code.co_firstlineno <= node.end_lineno and _has_names(node, code)]
+    found = [
+        node
+        for node in ast.walk(_parsed("".join(lines)))
+        if isinstance(node, ast.Lambda)
+        and node.lineno <= code.co_firstlineno <= node.end_lineno
+        and _has_names(node, code)
+    ]
     if len(found) > 1:
         found = [node for node in found if _is_at(node.body, code)]
     if len(found) != 1:
-        raise NotConverted("it is one of several lambdas of a line that cannot be told apart"
-                           if found else "its source is not there any more", code.co_firstlineno)
+        raise NotConverted(
+            "it is one of several lambdas of a line that cannot be told apart"
+            if found
+            else "its source is not there any more",
+            code.co_firstlineno,
+        )
     return _copy(found[0])
 
 
 def _has_names(node, code):
     arguments = node.args
-    names = [argument.arg for argument in (
-        *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
-        *filter(None, (arguments.vararg, arguments.kwarg)))]
-    return list(code.co_varnames[:len(names)]) == names
+    names = [
+        argument.arg
+        for argument in (
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            *filter(None, (arguments.vararg, arguments.kwarg)),
+        )
+    ]
+    return list(code.co_varnames[: len(names)]) == names
 
 
 def _is_at(body, code):
     """Whether a lambda's body ends where the code does: what it returns is the last to be computed."""
     places = [place for place in code.co_positions() if place[1] is not None and place[3]]
     return bool(places) and places[-1] == (
-        body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
+        body.lineno,
+        body.end_lineno,
+        body.col_offset,
+        body.end_col_offset,
+    )
 
 
 def _copy(node):

@@ -58,4 +58,5 @@ def _namespace(fn):
             return cells[name].cell_contents
         except ValueError:  # it has no value yet
             return None
+
     return value

@@ -66,7 +66,6 @@ class Activity:
 
 
 class _Collector(ast.NodeVisitor):
-
     def __init__(self):
         self.found = Activity()
 
@@ -92,8 +91,12 @@ class _Collector(ast.NodeVisitor):
             self.found.read.add(node.target.id)
 
     def visit_Assign(self, node):
-        if isinstance(node.value, ast.Call) and node.value.args and isinstance(
-                node.value.args[0], ast.Lambda) and symbol(node.value.func) == MARKER:
+        if (
+            isinstance(node.value, ast.Call)
+            and node.value.args
+            and isinstance(node.value.args[0], ast.Lambda)
+            and symbol(node.value.func) == MARKER
+        ):
             self.found.closures |= activity(node.value).read  # which may be called later, as a def
         if hasattr(node, "item"):  # v = ag__.set_item(v, …)
             self._set_item(node)
@@ -135,8 +138,12 @@ class _Collector(ast.NodeVisitor):
     def _comprehension(self, node):
         inner = _Collector()
         inner.generic_visit(node)
-        targets = {part.id for generator in node.generators for part in ast.walk(generator.target)
-                   if isinstance(part, ast.Name)}
+        targets = {
+            part.id
+            for generator in node.generators
+            for part in ast.walk(generator.target)
+            if isinstance(part, ast.Name)
+        }
         inner.found.read -= targets
         inner.found.modified -= targets
         self.found.add(inner.found)
@@ -212,5 +219,7 @@ def header(statement):
 def free_names(node):
     """The names that a function uses of scopes around it."""
     inside = activity_of(node.body)
-    declared = {name for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for name in part.names}
+    declared = {
+        name for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for name in part.names
+    }
     return ((inside.read | inside.closures) - bound_names(node)) | declared

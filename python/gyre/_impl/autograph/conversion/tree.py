@@ -9,10 +9,29 @@ TRIES = (ast.Try, ast.TryStar)
 BLOCKS = (ast.If, ast.While, ast.For)
 
 SIGNS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
-    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
 }
 
 
@@ -57,7 +76,8 @@ def at(new, old):
             continue
         if "lineno" in node._attributes:
             ast.copy_location(node, old)
-            if isinstance(node, ast.Attribute):  # Python takes the line of a call from where its name ends
+            # Python takes the line of a call from where its name ends
+            if isinstance(node, ast.Attribute):
                 node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
         pending.extend(ast.iter_child_nodes(node))
     return new
@@ -91,8 +111,13 @@ def operator(name, *arguments):
 
 def parameters(*names):
     """Parameters of these names."""
-    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[],
-                         kw_defaults=[], defaults=[])
+    return ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(name) for name in names],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
 
 
 def thunk(expression):
@@ -130,9 +155,15 @@ def own_nodes(node):
 
 def parameter_names(arguments):
     """The names that calls bind."""
-    return {argument.arg for argument in (
-        *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs,
-        *filter(None, (arguments.vararg, arguments.kwarg)))}
+    return {
+        argument.arg
+        for argument in (
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            *filter(None, (arguments.vararg, arguments.kwarg)),
+        )
+    }
 
 
 def bound_names(node):

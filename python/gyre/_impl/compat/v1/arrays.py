@@ -17,42 +17,76 @@ def _either(new, old, new_name: str, old_name: str):
 
 
 def _reduction(name: str, function):
-    def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    def reduce(
+        input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None
+    ):
         axis = _either(axis, reduction_indices, "axis", "reduction_indices")
         keepdims = _either(keepdims, keep_dims, "keepdims", "keep_dims")
         return function(input_tensor, axis, bool(keepdims), name)
 
     reduce.__name__ = reduce.__qualname__ = name
-    reduce.__doc__ = (f"{function.__doc__}\n\nreduction_indices and keep_dims are older names of axis and "
-                      f"keepdims.")
+    reduce.__doc__ = (
+        f"{function.__doc__}\n\nreduction_indices and keep_dims are older names of axis and "
+        f"keepdims."
+    )
     return reduce
 
 
-for _name in ("reduce_sum", "reduce_mean", "reduce_prod", "reduce_max", "reduce_min", "reduce_all",
-              "reduce_any", "reduce_logsumexp"):
+for _name in (
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_prod",
+    "reduce_max",
+    "reduce_min",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+):
     globals()[_name] = _reduction(_name, getattr(reductions, _name))
 
 
-def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype="int64", name=None,
-                  reduction_indices=None, keep_dims=None, input=None):
+def count_nonzero(
+    input_tensor=None,
+    axis=None,
+    keepdims=None,
+    dtype="int64",
+    name=None,
+    reduction_indices=None,
+    keep_dims=None,
+    input=None,
+):
     """How many elements along `axis` are not zero."""
-    return reductions.count_nonzero(_either(input_tensor, input, "input_tensor", "input"),
-                                    _either(axis, reduction_indices, "axis", "reduction_indices"),
-                                    _either(keepdims, keep_dims, "keepdims", "keep_dims"), dtype, name)
+    return reductions.count_nonzero(
+        _either(input_tensor, input, "input_tensor", "input"),
+        _either(axis, reduction_indices, "axis", "reduction_indices"),
+        _either(keepdims, keep_dims, "keepdims", "keep_dims"),
+        dtype,
+        name,
+    )
 
 
 def argmax(input, axis=None, name=None, dimension=None, output_type="int64"):
     """The index of the largest element along an axis (`dimension`: its older name), 0 if none is given."""
     axis = _either(axis, dimension, "axis", "dimension")
-    return call("ArgMax", convert_to_tensor(input), 0 if axis is None else axis,
-                output_type=_gyre.as_dtype(output_type), name=name)
+    return call(
+        "ArgMax",
+        convert_to_tensor(input),
+        0 if axis is None else axis,
+        output_type=_gyre.as_dtype(output_type),
+        name=name,
+    )
 
 
 def argmin(input, axis=None, name=None, dimension=None, output_type="int64"):
     """The index of the smallest element along an axis (`dimension`: its older name), 0 if none is given."""
     axis = _either(axis, dimension, "axis", "dimension")
-    return call("ArgMin", convert_to_tensor(input), 0 if axis is None else axis,
-                output_type=_gyre.as_dtype(output_type), name=name)
+    return call(
+        "ArgMin",
+        convert_to_tensor(input),
+        0 if axis is None else axis,
+        output_type=_gyre.as_dtype(output_type),
+        name=name,
+    )
 
 
 def arg_max(input, dimension, output_type="int64", name=None):
@@ -86,8 +120,11 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
 def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
     """Slices of `params` that index vectors name."""
-    refuse(bad_indices_policy not in ("", "DEFAULT", "ERROR"), f"bad_indices_policy={bad_indices_policy!r}",
-           "indices out of range are an error")
+    refuse(
+        bad_indices_policy not in ("", "DEFAULT", "ERROR"),
+        f"bad_indices_policy={bad_indices_policy!r}",
+        "indices out of range are an error",
+    )
     return select.gather_nd(params, indices, batch_dims=batch_dims, name=name)
 
 
@@ -145,18 +182,27 @@ def ones_like(tensor, dtype=None, name=None, optimize=True):
 
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
     """The norm of a tensor, or of its vectors or matrices along `axis`."""
-    return linalg.norm(tensor, ord, axis, bool(_either(keepdims, keep_dims, "keepdims", "keep_dims")), name)
+    return linalg.norm(
+        tensor, ord, axis, bool(_either(keepdims, keep_dims, "keepdims", "keep_dims")), name
+    )
 
 
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
-                     batch_dim=None):
+def reverse_sequence(
+    input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None
+):
     """The first seq_lengths[i] elements of row i turned around, the others as they are."""
-    return reshape.reverse_sequence(input, seq_lengths, _either(seq_axis, seq_dim, "seq_axis", "seq_dim"),
-                                    _either(batch_axis, batch_dim, "batch_axis", "batch_dim"), name)
+    return reshape.reverse_sequence(
+        input,
+        seq_lengths,
+        _either(seq_axis, seq_dim, "seq_axis", "seq_dim"),
+        _either(batch_axis, batch_dim, "batch_axis", "batch_dim"),
+        name,
+    )
 
 
-def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True,
-                    name=None):
+def sparse_to_dense(
+    sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None
+):
     """A tensor of `output_shape` that is default_value save at sparse_indices."""
     del validate_indices
     values = convert_to_tensor(sparse_values)
@@ -164,17 +210,31 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
     output_shape = convert_to_tensor(output_shape)
     if indices._dims is not None and len(indices._dims) < 2:
         indices = call("Reshape", indices, [-1, 1])
-        values = call("BroadcastTo", values, call("GatherV2", call("Shape", indices), [0], 0)) \
-            if values._dims == () else values
+        values = (
+            call("BroadcastTo", values, call("GatherV2", call("Shape", indices), [0], 0))
+            if values._dims == ()
+            else values
+        )
     base = call("Fill", output_shape, _gyre.convert(default_value, values.dtype))
-    return call("TensorScatterUpdate", base, elementwise.cast(indices, output_shape.dtype), values, name=name)
+    return call(
+        "TensorScatterUpdate",
+        base,
+        elementwise.cast(indices, output_shape.dtype),
+        values,
+        name=name,
+    )
 
 
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """The tensor that a SparseTensor stands for, default_value elsewhere."""
     del validate_indices
-    return sparse_to_dense(sp_input.indices, sp_input.dense_shape, sp_input.values,
-                           0 if default_value is None else default_value, name=name)
+    return sparse_to_dense(
+        sp_input.indices,
+        sp_input.dense_shape,
+        sp_input.values,
+        0 if default_value is None else default_value,
+        name=name,
+    )
 
 
 def _scattered(indices, values, dense_shape):
@@ -185,14 +245,19 @@ def sparse_add(a, b, threshold=None, thresh=None):
     """The sum of two tensors of which at least one is sparse: of two sparse ones, a SparseTensor.
     NotImplementedError for a threshold, below which values would be left out."""
     for value in (threshold, thresh):
-        refuse(value is not None and not (isinstance(value, (int, float)) and value == 0),
-               f"threshold={value!r}", "all values are kept")
+        refuse(
+            value is not None and not (isinstance(value, (int, float)) and value == 0),
+            f"threshold={value!r}",
+            "all values are kept",
+        )
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
         dense = call("AddV2", *(_scattered(t.indices, t.values, t.dense_shape) for t in (a, b)))
-        held = call("AddV2", *(_scattered(t.indices, call("OnesLike", t.values), t.dense_shape)
-                               for t in (a, b)))
+        held = call(
+            "AddV2",
+            *(_scattered(t.indices, call("OnesLike", t.values), t.dense_shape) for t in (a, b)),
+        )
         places = call("Where", call("NotEqual", held, call("ZerosLike", held)))
         return SparseTensor(places, call("GatherNd", dense, places), a.dense_shape)
     sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
@@ -202,8 +267,12 @@ def sparse_add(a, b, threshold=None, thresh=None):
 def div(x, y, name=None):
     """x / y as Python 2 has it: of integers rounded down."""
     x, y = _pair(x, y)
-    return call("RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv", x, y,
-                name=name or "div")
+    return call(
+        "RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv",
+        x,
+        y,
+        name=name or "div",
+    )
 
 
 def _cast(name: str):
@@ -216,9 +285,15 @@ def _cast(name: str):
 
 
 to_float, to_double, to_int32, to_int64, to_bfloat16 = (
-    _cast(name) for name in ("ToFloat", "ToDouble", "ToInt32", "ToInt64", "ToBFloat16"))
-for _function, _dtype in ((to_float, "float32"), (to_double, "float64"), (to_int32, "int32"),
-                          (to_int64, "int64"), (to_bfloat16, "bfloat16")):
+    _cast(name) for name in ("ToFloat", "ToDouble", "ToInt32", "ToInt64", "ToBFloat16")
+)
+for _function, _dtype in (
+    (to_float, "float32"),
+    (to_double, "float64"),
+    (to_int32, "int32"),
+    (to_int64, "int64"),
+    (to_bfloat16, "bfloat16"),
+):
     _function.dtype = _dtype
 
 
@@ -243,8 +318,15 @@ def py_func(func, inp, Tout, stateful=True, name=None):
     return numpy_function(func, inp, Tout, stateful, name)
 
 
-def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, reduction_indices=None,
-                keepdims=None):
+def reduce_join(
+    inputs,
+    axis=None,
+    keep_dims=None,
+    separator="",
+    name=None,
+    reduction_indices=None,
+    keepdims=None,
+):
     """The strings along an axis (or several, in their order; None: all), joined. Sizes of these axes must be
     known (ValueError)."""
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")
@@ -253,7 +335,9 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, redu
     if x._dims is None:
         raise ValueError("reduce_join needs a known rank")
     rank = len(x._dims)
-    axes = list(range(rank)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
+    axes = (
+        list(range(rank)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
+    )
     axes = [a + rank if a < 0 else a for a in axes]
     for a in reversed(axes):
         if x._dims[a] is None:

@@ -11,6 +11,7 @@ from gyre._impl.control_flow import print as prints
 
 def _operation(fn, check_only: bool = True):
     """A function that adds an operation and returns nothing, as one that returns that operation."""
+
     @functools.wraps(fn)
     def function(*args, **kwargs):
         if not has_default_graph():
@@ -28,19 +29,40 @@ def _operation(fn, check_only: bool = True):
 
 Assert = _operation(asserts.Assert)
 print = _operation(prints.print)
-_NAMES = ("assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
-          "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
-          "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
-          "assert_rank_at_least", "assert_rank_in", "assert_type")
+_NAMES = (
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_type",
+)
 
 
 def _with_data(fn):
     """TensorFlow 1 has `data` before `summarize` and `message`; all are given by name."""
+
     @functools.wraps(fn)
     def function(*args, data=None, summarize=None, message=None, name=None):
         del data
-        return fn(*args, **{k: v for k, v in (("message", message), ("summarize", summarize),
-                                              ("name", name)) if v is not None})
+        return fn(
+            *args,
+            **{
+                k: v
+                for k, v in (("message", message), ("summarize", summarize), ("name", name))
+                if v is not None
+            },
+        )
 
     return function
 
@@ -54,6 +76,13 @@ def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
     first_n: only so many times. summarize: how many elements of each."""
     inputs = [_gyre.convert(value) for value in data]
     value = _gyre.convert(input_)
-    return _gyre.execute("Print", [value, inputs], {
-        "message": message or "", "first_n": -1 if first_n is None else first_n,
-        "summarize": 3 if summarize is None else summarize}, name)[0]
+    return _gyre.execute(
+        "Print",
+        [value, inputs],
+        {
+            "message": message or "",
+            "first_n": -1 if first_n is None else first_n,
+            "summarize": 3 if summarize is None else summarize,
+        },
+        name,
+    )[0]

@@ -7,7 +7,9 @@ from gyre._impl.variable import Variable
 
 def _variable(ref) -> Variable:
     if not isinstance(ref, Variable):
-        raise TypeError(f"a Variable is wanted, not a {type(ref).__name__}: tensors cannot be changed")
+        raise TypeError(
+            f"a Variable is wanted, not a {type(ref).__name__}: tensors cannot be changed"
+        )
     return ref
 
 

@@ -18,11 +18,20 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     if not has_default_graph():
         return convert.constant(value, dtype, shape, name)
     if isinstance(value, _gyre.Tensor) and value.is_symbolic:
-        raise TypeError("List of Tensors when single Tensor expected" if isinstance(value, list) else
-                        "a constant is made of values, not of tensors of a graph: use identity or cast")
+        raise TypeError(
+            "List of Tensors when single Tensor expected"
+            if isinstance(value, list)
+            else "a constant is made of values, not of tensors of a graph: use identity or cast"
+        )
     tensor = value_of(value, dtype, None if verify_shape else shape)
-    if verify_shape and shape is not None and not TensorShape(shape).is_compatible_with(tensor._dims):
-        raise TypeError(f"Expected Tensor's shape: {TensorShape(shape)}, got {TensorShape(tensor._dims)}.")
+    if (
+        verify_shape
+        and shape is not None
+        and not TensorShape(shape).is_compatible_with(tensor._dims)
+    ):
+        raise TypeError(
+            f"Expected Tensor's shape: {TensorShape(shape)}, got {TensorShape(tensor._dims)}."
+        )
     return _gyre.execute("Const", [], {"value": tensor, "dtype": tensor.dtype}, name)[0]
 
 
@@ -30,8 +39,10 @@ def placeholder(dtype, shape=None, name=None):
     """A tensor that runs are fed a value for, of a dtype and, as far as it is given, a shape. Where it is
     needed and not fed, a run is an InvalidArgumentError. RuntimeError in eager execution."""
     if not has_default_graph():
-        raise RuntimeError("tf.placeholder() is not compatible with eager execution: call "
-                           "disable_eager_execution() first, or use Graph().as_default().")
+        raise RuntimeError(
+            "tf.placeholder() is not compatible with eager execution: call "
+            "disable_eager_execution() first, or use Graph().as_default()."
+        )
     attrs = {"dtype": _gyre.as_dtype(dtype), "shape": as_dims(shape)}
     return _gyre.execute("Placeholder", [], attrs, name or "Placeholder")[0]
 
@@ -42,8 +53,10 @@ def placeholder_with_default(input, shape, name=None):
         input = convert.convert_to_tensor(input)
     dims = as_dims(shape)
     if not TensorShape(dims).is_compatible_with(input._dims):
-        raise ValueError(f"the default of shape {TensorShape(input._dims)} does not fit the placeholder's "
-                         f"shape {TensorShape(dims)}")
+        raise ValueError(
+            f"the default of shape {TensorShape(input._dims)} does not fit the placeholder's "
+            f"shape {TensorShape(dims)}"
+        )
     return _gyre.execute("PlaceholderWithDefault", [input], {"shape": dims}, name)[0]
 
 
@@ -52,8 +65,14 @@ def sparse_placeholder(dtype, shape=None, name=None):
     rank = TensorShape(shape).rank
     prefix = (name or "Placeholder") + "/"
     with current().name_scope(None):
-        parts = [placeholder(kind, dims, prefix + part) for part, kind, dims in (
-            ("values", dtype, [None]), ("indices", "int64", [None, rank]), ("shape", "int64", [rank]))]
+        parts = [
+            placeholder(kind, dims, prefix + part)
+            for part, kind, dims in (
+                ("values", dtype, [None]),
+                ("indices", "int64", [None, rank]),
+                ("shape", "int64", [rank]),
+            )
+        ]
     return SparseTensor(parts[1], parts[0], parts[2])
 
 
@@ -65,12 +84,16 @@ def _filled(name: str, number):
         value = {"string": "", "bool": bool(number)}.get(dtype.name, number)
         dims = None
         if not convert.holds_tensor(shape):
-            sizes = TensorShape(shape).as_list() if not hasattr(shape, "__index__") else [int(shape)]
+            sizes = (
+                TensorShape(shape).as_list() if not hasattr(shape, "__index__") else [int(shape)]
+            )
             dims = tuple(sizes)
         if dims is not None and int(np.prod(dims or (1,))) < 1000:
             array = np.full(dims, value) if dtype.name != "string" else np.full(dims, "", object)
             return constant(_gyre.tensor(array, dtype), dtype, name=name)
-        return _gyre.execute("Fill", [convert.dims_tensor(shape), _gyre.tensor(value, dtype)], None, name)[0]
+        return _gyre.execute(
+            "Fill", [convert.dims_tensor(shape), _gyre.tensor(value, dtype)], None, name
+        )[0]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A tensor of a shape, full of {name}."

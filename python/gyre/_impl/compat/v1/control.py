@@ -13,12 +13,19 @@ from gyre._impl.control_flow import cond as conds
 from gyre._impl.control_flow import while_loop as loops
 from gyre._impl.control_flow.branches import as_tensor
 
-_PRIMITIVES = {"If": "Merge", "StatelessIf": "Merge", "Case": "Merge", "StatelessCase": "Merge",
-               "While": "Exit", "StatelessWhile": "Exit"}
+_PRIMITIVES = {
+    "If": "Merge",
+    "StatelessIf": "Merge",
+    "Case": "Merge",
+    "StatelessCase": "Merge",
+    "While": "Exit",
+    "StatelessWhile": "Exit",
+}
 
 
 def called(fn):
     """A function that calls `fn`, and counts as one of the library: it is not converted."""
+
     def call(*args):
         return fn(*args)
 
@@ -27,6 +34,7 @@ def called(fn):
 
 def _branch(fn):
     """A branch whose operations become tensors that wait for them."""
+
     def call():
         return nest.map_structure(_done, fn())
 
@@ -41,6 +49,7 @@ def _done(leaf):
 
 def named_results(results, first: int = 0):
     """Results of a construct under the names that the peer gives them."""
+
     def rename(leaf):
         nonlocal number
         if not isinstance(leaf, _gyre.Tensor) or not leaf.is_symbolic:
@@ -61,7 +70,10 @@ def named_results(results, first: int = 0):
 
 
 def _branches(true_fn, false_fn, fn1, fn2):
-    for new, old, names in ((true_fn, fn1, ("true_fn", "fn1")), (false_fn, fn2, ("false_fn", "fn2"))):
+    for new, old, names in (
+        (true_fn, fn1, ("true_fn", "fn1")),
+        (false_fn, fn2, ("false_fn", "fn2")),
+    ):
         if new is not None and old is not None:
             raise TypeError(f"cond(): {names[0]} and {names[1]} may not be set simultaneously.")
         if new is None and old is None:
@@ -145,17 +157,40 @@ def _checks(pairs, default, exclusive, name) -> list[Operation]:
     count = cases._count(predicates)
     made = []
     if exclusive:
-        made.append(Assert(count <= 1, [
-            f"{name}: more than one predicate is true, but exclusive=True. Predicates:", *predicates]))
+        made.append(
+            Assert(
+                count <= 1,
+                [
+                    f"{name}: more than one predicate is true, but exclusive=True. Predicates:",
+                    *predicates,
+                ],
+            )
+        )
     if default is None:
-        made.append(Assert(count >= 1, [
-            f"{name}: None of conditions evaluated as True, and there is no default. Predicates:",
-            *predicates]))
+        made.append(
+            Assert(
+                count >= 1,
+                [
+                    f"{name}: None of conditions evaluated as True, and there is no default. Predicates:",
+                    *predicates,
+                ],
+            )
+        )
     return made
 
 
-def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True,
-               swap_memory=False, name=None, maximum_iterations=None, return_same_structure=False):
+def while_loop(
+    cond,
+    body,
+    loop_vars,
+    shape_invariants=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name=None,
+    maximum_iterations=None,
+    return_same_structure=False,
+):
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
     loop_vars: a list or tuple of structures of tensors; the body returns the same (TypeError for others, and
@@ -175,15 +210,27 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise ValueError("'loop_vars' must be provided.")
     if not nest.is_nested(loop_vars):
         loop_vars = [loop_vars]
-    options = {"parallel_iterations": parallel_iterations, "back_prop": back_prop,
-               "swap_memory": swap_memory, "maximum_iterations": maximum_iterations}
+    options = {
+        "parallel_iterations": parallel_iterations,
+        "back_prop": back_prop,
+        "swap_memory": swap_memory,
+        "maximum_iterations": maximum_iterations,
+    }
     if not has_default_graph():
         results = loops.while_loop(cond, body, loop_vars, shape_invariants, **options)
     else:
         loop_vars = nest.map_structure(as_tensor, loop_vars, expand_composites=True)
-        results = named_results(loops.while_loop(
-            called(cond), called(body), loop_vars, shape_invariants or _shapes(loop_vars),
-            name=name or "while", **options), first=2)
+        results = named_results(
+            loops.while_loop(
+                called(cond),
+                called(body),
+                loop_vars,
+                shape_invariants or _shapes(loop_vars),
+                name=name or "while",
+                **options,
+            ),
+            first=2,
+        )
     if not return_same_structure and isinstance(results, (list, tuple)) and len(results) == 1:
         return results[0]
     return results
@@ -205,5 +252,6 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     if isinstance(branch_fns, dict):
         branch_fns = sorted(branch_fns.items())
     plain = [(fn[0], _branch(fn[1])) if isinstance(fn, tuple) else _branch(fn) for fn in branch_fns]
-    return named_results(cases.switch_case(branch_index, plain,
-                                           None if default is None else _branch(default), name))
+    return named_results(
+        cases.switch_case(branch_index, plain, None if default is None else _branch(default), name)
+    )

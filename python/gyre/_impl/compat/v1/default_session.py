@@ -23,14 +23,20 @@ def session_for(session, graph, what: str, kind: str):
         session = get_default_session()
         if session is None:
             does = "evaluate tensor" if kind == "tensor" else "execute operation"
-            raise ValueError(f"Cannot {does} using `{what}`: No default session is registered. Use `with "
-                             f"sess.as_default()` or pass an explicit session to `{what[:-1]}session=sess)`")
+            raise ValueError(
+                f"Cannot {does} using `{what}`: No default session is registered. Use `with "
+                f"sess.as_default()` or pass an explicit session to `{what[:-1]}session=sess)`"
+            )
         if session.graph is not graph:
             does = "evaluate" if kind == "tensor" else "execute"
-            raise ValueError(f"Cannot use the default session to {does} {kind}: the {kind}'s graph is "
-                             f"different from the session's graph. Pass an explicit session to "
-                             f"`{what[:-1]}session=sess)`.")
+            raise ValueError(
+                f"Cannot use the default session to {does} {kind}: the {kind}'s graph is "
+                f"different from the session's graph. Pass an explicit session to "
+                f"`{what[:-1]}session=sess)`."
+            )
     elif session.graph is not graph:
-        raise ValueError(f"Cannot use the given session to run {kind}: the {kind}'s graph is different from "
-                         f"the session's graph.")
+        raise ValueError(
+            f"Cannot use the given session to run {kind}: the {kind}'s graph is different from "
+            f"the session's graph."
+        )
     return session

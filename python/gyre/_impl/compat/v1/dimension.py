@@ -73,6 +73,7 @@ class Dimension:
 
 def _known_alone(function):
     """A method of two sizes; None unless both are known."""
+
     def method(self, other):
         try:
             other = Dimension(other)

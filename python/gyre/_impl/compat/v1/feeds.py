@@ -30,37 +30,50 @@ class Feed:
         elif type(value) in _NUMBERS and self._numpy is not None:
             value = _gyre.tensor(self._number(value), self._dtype)
         elif self._numpy is None:
-            value = _gyre.tensor(value.tolist() if isinstance(value, np.ndarray) else value, self._dtype)
+            value = _gyre.tensor(
+                value.tolist() if isinstance(value, np.ndarray) else value, self._dtype
+            )
         else:
             value = _gyre.tensor(np.asarray(value, dtype=self._numpy), self._dtype)
         if value._dims != self._dims and not self._fits(value._dims):
-            raise ValueError(f"Cannot feed value of shape {value._dims!r} for Tensor {self.tensor.name!r}, "
-                             f"which has shape {TensorShape(self._dims)}")
+            raise ValueError(
+                f"Cannot feed value of shape {value._dims!r} for Tensor {self.tensor.name!r}, "
+                f"which has shape {TensorShape(self._dims)}"
+            )
         return value
 
     def _number(self, value):
-        if isinstance(value, (float, complex)) and not (self._dtype.is_floating or self._dtype.is_complex):
+        if isinstance(value, (float, complex)) and not (
+            self._dtype.is_floating or self._dtype.is_complex
+        ):
             whole = int(value.real)
             if whole != value:
-                raise TypeError(f"Type of feed value {value} with type {type(value)} is not compatible with "
-                                f"Tensor type {self._dtype.name}. Try explicitly setting the type of the "
-                                f"feed tensor to a larger type (e.g. int64).")
+                raise TypeError(
+                    f"Type of feed value {value} with type {type(value)} is not compatible with "
+                    f"Tensor type {self._dtype.name}. Try explicitly setting the type of the "
+                    f"feed tensor to a larger type (e.g. int64)."
+                )
             return whole
         return value
 
     def _of_tensor(self, value):
         if value.is_symbolic:
-            raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values "
-                            "include Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For "
-                            f"reference, the tensor object was {value!r} which was passed to the argument "
-                            f"`feed_dict` with key {self.tensor.name!r}.")
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values "
+                "include Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For "
+                f"reference, the tensor object was {value!r} which was passed to the argument "
+                f"`feed_dict` with key {self.tensor.name!r}."
+            )
         return value
 
     def _fits(self, dims) -> bool:
         if not self._open:
             return False
-        return self._dims is None or len(dims) == len(self._dims) and all(
-            have is None or have == d for have, d in zip(self._dims, dims))
+        return (
+            self._dims is None
+            or len(dims) == len(self._dims)
+            and all(have is None or have == d for have, d in zip(self._dims, dims))
+        )
 
 
 def _tensor_of(graph, key):
@@ -87,7 +100,9 @@ def expand(feed_dict) -> dict:
             plain.update((part, v) for part, v in zip(parts, value) if part is not None)
         elif isinstance(key, (tuple, list)):
             if len(key) != len(value):
-                raise ValueError(f"feed_dict has {len(value)} values for a key of {len(key)} tensors")
+                raise ValueError(
+                    f"feed_dict has {len(value)} values for a key of {len(key)} tensors"
+                )
             plain.update(zip(key, value))
         else:
             plain[key] = value

@@ -20,20 +20,29 @@ class Fetches:
         self.operations: list[Operation] = []
         self._places: dict = {}
         self._graph = graph
-        if fetches is None or isinstance(fetches, (int, float)) and not isinstance(fetches, _gyre.Tensor):
-            raise TypeError(f"Argument `fetch` = {fetches} has invalid type \"{type(fetches).__name__}\". "
-                            f"Must be a string or Tensor. (Can not convert a {type(fetches).__name__} into "
-                            f"a Tensor or Operation.)")
+        if (
+            fetches is None
+            or isinstance(fetches, (int, float))
+            and not isinstance(fetches, _gyre.Tensor)
+        ):
+            raise TypeError(
+                f'Argument `fetch` = {fetches} has invalid type "{type(fetches).__name__}". '
+                f"Must be a string or Tensor. (Can not convert a {type(fetches).__name__} into "
+                f"a Tensor or Operation.)"
+            )
         self.pack = self._packer(fetches)
 
     def _packer(self, fetch):
         """What makes the result of a part of the structure of a list of all values."""
         if isinstance(fetch, (list, tuple, dict)) or (
-                nest.is_nested(fetch) and not isinstance(fetch, _gyre.Tensor)):
+            nest.is_nested(fetch) and not isinstance(fetch, _gyre.Tensor)
+        ):
             return self._structure(fetch)
         if fetch is None:
-            raise TypeError("Argument `fetch` = None has invalid type \"NoneType\". Must be a string or "
-                            "Tensor. (Can not convert a NoneType into a Tensor or Operation.)")
+            raise TypeError(
+                'Argument `fetch` = None has invalid type "NoneType". Must be a string or '
+                "Tensor. (Can not convert a NoneType into a Tensor or Operation.)"
+            )
         for kind, parts, made in _COMPOSITES:
             if isinstance(fetch, kind):
                 return self._composite([getattr(fetch, p) for p in parts], made)
@@ -60,11 +69,14 @@ class Fetches:
         try:
             return self._graph.as_graph_element(fetch)
         except TypeError as error:
-            raise TypeError(f"Argument `fetch` = {fetch} has invalid type \"{type(fetch).__name__}\". Must "
-                            f"be a string or Tensor. ({error})") from None
+            raise TypeError(
+                f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}". Must '
+                f"be a string or Tensor. ({error})"
+            ) from None
         except (ValueError, KeyError) as error:
-            raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. "
-                             f"({error.args[0]})") from None
+            raise ValueError(
+                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error.args[0]})"
+            ) from None
 
     def _place(self, tensor) -> int:
         if tensor not in self._places:
@@ -83,5 +95,7 @@ def _ragged(values, *splits):
     return values
 
 
-_COMPOSITES = ((SparseTensor, ("indices", "values", "dense_shape"), SparseTensorValue),
-               (IndexedSlices, ("values", "indices", "dense_shape"), IndexedSlicesValue))
+_COMPOSITES = (
+    (SparseTensor, ("indices", "values", "dense_shape"), SparseTensorValue),
+    (IndexedSlices, ("values", "indices", "dense_shape"), IndexedSlicesValue),
+)

@@ -11,9 +11,17 @@ from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.variable import Variable
 
 
-def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False,
-              gate_gradients=False, aggregation_method=None, stop_gradients=None,
-              unconnected_gradients=UnconnectedGradients.NONE):
+def gradients(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    colocate_gradients_with_ops=False,
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):
     """The gradient of the sum of all elements of all ys by each x: a list of tensors, IndexedSlices (where
     only rows of x are used), and None (where ys do not depend on x; zeros if unconnected_gradients says so).
 
@@ -28,8 +36,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         raise ValueError(f"Passed {len(weights)} grad_ys for {len(ys)} ys")
     graph = current()
     with graph.name_scope(name or "gradients"):
-        found = _found(ys, xs, weights, others._listed(stop_gradients),
-                       UnconnectedGradients(unconnected_gradients))
+        found = _found(
+            ys,
+            xs,
+            weights,
+            others._listed(stop_gradients),
+            UnconnectedGradients(unconnected_gradients),
+        )
         if gate_gradients and any(g is not None for g in found):
             found = gated(found)
     return found
@@ -40,7 +53,9 @@ def _source(x):
         return x.handle
     parts = parts_of(x)
     if not parts:
-        raise TypeError(f"gradients by a {type(x).__name__} make no sense: give tensors or variables")
+        raise TypeError(
+            f"gradients by a {type(x).__name__} make no sense: give tensors or variables"
+        )
     return parts[0]
 
 
@@ -55,12 +70,23 @@ def _found(ys, xs, weights, stops, unconnected):
     if not targets:
         return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
     options = {"stops": [_gyre.convert(s) for s in stops]} if stops else {}
-    dys = [_weight(y, w) for y, w in zip(targets, given)] if any(w is not None for w in given) else None
-    found = _gyre.gradients(targets, [_source(x) for x in xs], dys, unconnected="none", sparse=True,
-                            **options)
+    dys = (
+        [_weight(y, w) for y, w in zip(targets, given)]
+        if any(w is not None for w in given)
+        else None
+    )
+    found = _gyre.gradients(
+        targets, [_source(x) for x in xs], dys, unconnected="none", sparse=True, **options
+    )
     gathered = _gathered() if any(isinstance(g, tuple) for g in found) else ()
-    return [call("ZerosLike", convert_to_tensor(x)) if g is None and zero
-            else _slices(x, g, gathered) if isinstance(g, tuple) else g for x, g in zip(xs, found)]
+    return [
+        call("ZerosLike", convert_to_tensor(x))
+        if g is None and zero
+        else _slices(x, g, gathered)
+        if isinstance(g, tuple)
+        else g
+        for x, g in zip(xs, found)
+    ]
 
 
 def _gathered() -> set:
@@ -94,8 +120,14 @@ def _is_tensor(value) -> bool:
     return isinstance(value, _gyre.Tensor) or hasattr(value, "__gyre_tensor__")
 
 
-def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False,
-             aggregation_method=None):
+def hessians(
+    ys,
+    xs,
+    name="hessians",
+    colocate_gradients_with_ops=False,
+    gate_gradients=False,
+    aggregation_method=None,
+):
     """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape + x.shape.
     The number of elements of x must be known (ValueError)."""
     del colocate_gradients_with_ops, gate_gradients, aggregation_method
@@ -109,7 +141,9 @@ def _hessian(ys, x):
         raise ValueError("hessians: ys do not depend on one of xs.")
     slope = convert_to_tensor(slope)
     slope.set_shape(x.shape)
-    rows = [convert_to_tensor(gradients(slope, x, unit, unconnected_gradients="zero")[0])
-            for unit in others.backprop.unit_tensors(slope)]
+    rows = [
+        convert_to_tensor(gradients(slope, x, unit, unconnected_gradients="zero")[0])
+        for unit in others.backprop.unit_tensors(slope)
+    ]
     shape = call("Shape", slope)
     return call("Reshape", call("Pack", rows, axis=0), call("ConcatV2", [shape, shape], 0))

@@ -115,28 +115,37 @@ class Graph(_gyre.Graph):
         if graph is not self:
             raise ValueError(f"{what} is not an element of this graph: it belongs to another one.")
         if not node.in_main:
-            raise ValueError(f"{what} is not an element of this graph: it is made in {node.place}, at "
-                             f"{node.line or 'an unknown line'}, and is neither fetchable nor feedable. "
-                             f"Return it from there.")
+            raise ValueError(
+                f"{what} is not an element of this graph: it is made in {node.place}, at "
+                f"{node.line or 'an unknown line'}, and is neither fetchable nor feedable. "
+                f"Return it from there."
+            )
 
     def _named(self, name: str, allow_tensor: bool, allow_operation: bool):
         if ":" in name and allow_tensor:
             operation, _, slot = name.partition(":")
             if not slot.isdigit():
-                raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a valid one. "
-                                 f"Tensor names must be of the form \"<op_name>:<output_index>\".")
+                raise ValueError(
+                    f"The name {name!r} looks a like a Tensor name, but is not a valid one. "
+                    f'Tensor names must be of the form "<op_name>:<output_index>".'
+                )
             self.get_operations()
             if operation not in self._by_name:
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                               f"{operation!r}, does not exist in the graph.")
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                    f"{operation!r}, does not exist in the graph."
+                )
             outputs = self._by_name[operation].outputs
             if int(slot) >= len(outputs):
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                               f"{operation!r}, exists but only has {len(outputs)} outputs.")
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                    f"{operation!r}, exists but only has {len(outputs)} outputs."
+                )
             return outputs[int(slot)]
         if not allow_operation:
-            raise ValueError(f"Tensor names must be of the form \"<op_name>:<output_index>\", but got "
-                             f"{name!r}.")
+            raise ValueError(
+                f'Tensor names must be of the form "<op_name>:<output_index>", but got {name!r}.'
+            )
         if ":" in name:
             raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
         self.get_operations()
@@ -188,7 +197,9 @@ class Graph(_gyre.Graph):
             allowed = _SCOPE_NAME if before else _ROOT_SCOPE_NAME
             if not isinstance(name, str) or not allowed.fullmatch(name):
                 raise ValueError(f"'{name}' is not a valid {'' if before else 'root '}scope name")
-        scope = "" if not name else name[:-1] if name.endswith("/") else _gyre.claim_name(self, name)
+        scope = (
+            "" if not name else name[:-1] if name.endswith("/") else _gyre.claim_name(self, name)
+        )
         _gyre.set_scope_name(self, scope)
         try:
             yield scope + "/" if scope else ""
@@ -221,7 +232,9 @@ class Graph(_gyre.Graph):
         variable; None: with nothing). There is one place, so far."""
         before = self._colocated
         group = None if op is None else "loc:@" + _name_of(op)
-        self._colocated = ([] if ignore_existing or op is None else list(before)) + ([group] if group else [])
+        self._colocated = ([] if ignore_existing or op is None else list(before)) + (
+            [group] if group else []
+        )
         try:
             with self.colocation_scope(self._colocated):
                 yield
@@ -267,7 +280,7 @@ class Graph(_gyre.Graph):
 
     def add_to_collections(self, names, value) -> None:
         """Adds a value to each of several collections (or of one)."""
-        for name in ((names,) if isinstance(names, str) else dict.fromkeys(names)):
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name) -> list:
@@ -321,6 +334,7 @@ class _Unplaced:
 
 def _merged(outer: str, inner: str) -> str:
     """A device within another: parts that it does not name stay."""
+
     def parts(device: str) -> dict[str, str]:
         found = {}
         for part in device.strip("/").split("/"):
@@ -333,7 +347,9 @@ def _merged(outer: str, inner: str) -> str:
         return found
 
     both = {**parts(outer), **parts(inner)}
-    return "".join(f"/{kind}:{both[kind]}" for kind in ("job", "replica", "task", "device") if kind in both)
+    return "".join(
+        f"/{kind}:{both[kind]}" for kind in ("job", "replica", "task", "device") if kind in both
+    )
 
 
 def _name_of(item) -> str:
@@ -350,14 +366,17 @@ def _awaited(graph: Graph, item):
         item = element()
     for part in ("values", "flow"):
         if not isinstance(item, (_gyre.Tensor, Operation)) and isinstance(
-                getattr(item, part, None), _gyre.Tensor):
+            getattr(item, part, None), _gyre.Tensor
+        ):
             item = getattr(item, part)
     if isinstance(item, str):
         item = graph.as_graph_element(item)
     if isinstance(item, Operation):
         return item.node
     if not isinstance(item, _gyre.Tensor):
-        raise TypeError(f"Can not convert a {type(item).__name__} into an Operation or a Tensor to wait for.")
+        raise TypeError(
+            f"Can not convert a {type(item).__name__} into an Operation or a Tensor to wait for."
+        )
     return item
 
 
@@ -404,8 +423,10 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Goes on with an empty default graph. AssertionError within Graph.as_default()."""
     if _defaults.stack:
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a "
-                             "cleared graph, exit the nesting and create a new graph.")
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a "
+            "cleared graph, exit the nesting and create a new graph."
+        )
     old, _defaults.base = _defaults.base, Graph()
     if not modes.eager:
         if old is not None:
@@ -424,9 +445,13 @@ def current() -> Graph:
     if isinstance(graph, Graph):
         return graph
     if graph is not None:
-        raise RuntimeError("this belongs to graphs of sessions, and cannot be used within gyre.function")
-    raise RuntimeError("this needs a graph: call disable_eager_execution() first, or use "
-                       "`with Graph().as_default():`")
+        raise RuntimeError(
+            "this belongs to graphs of sessions, and cannot be used within gyre.function"
+        )
+    raise RuntimeError(
+        "this needs a graph: call disable_eager_execution() first, or use "
+        "`with Graph().as_default():`"
+    )
 
 
 def device(device_name_or_function):

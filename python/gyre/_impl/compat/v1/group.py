@@ -24,8 +24,12 @@ def group(*inputs, name=None, **kwargs):
     graph = current()
     flat = [item for item in nest.flatten(inputs) if item is not None]
     for item in flat:
-        if not (hasattr(item, "graph") or hasattr(item, "_as_graph_element") or hasattr(item, "values")):
-            raise TypeError(f"group() expected Tensor or Operation, got {type(item).__name__}: {item!r}")
+        if not (
+            hasattr(item, "graph") or hasattr(item, "_as_graph_element") or hasattr(item, "values")
+        ):
+            raise TypeError(
+                f"group() expected Tensor or Operation, got {type(item).__name__}: {item!r}"
+            )
     with graph.control_dependencies(flat):
         return no_op(name or "group_deps")
 
@@ -50,8 +54,10 @@ def _after(graph, gate, value):
         return None
     with graph.control_dependencies([gate]):
         return nest.map_structure(
-            lambda leaf: _gyre.execute("Identity", [leaf], None, "control_dependency")[0], value,
-            expand_composites=True)
+            lambda leaf: _gyre.execute("Identity", [leaf], None, "control_dependency")[0],
+            value,
+            expand_composites=True,
+        )
 
 
 def with_dependencies(dependencies, output_tensor, name=None):

@@ -16,11 +16,14 @@ def _message(graph_def) -> GraphDef:
         return GraphDef.FromString(graph_def)
     if hasattr(graph_def, "SerializeToString"):
         return GraphDef.FromString(graph_def.SerializeToString())
-    raise TypeError(f"Argument `graph_def` must be a GraphDef proto, not a {type(graph_def).__name__}.")
+    raise TypeError(
+        f"Argument `graph_def` must be a GraphDef proto, not a {type(graph_def).__name__}."
+    )
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None,
-                     producer_op_list=None):
+def import_graph_def(
+    graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None
+):
     """Adds the nodes of a GraphDef to the default graph, their names behind `name` ("import") and a slash;
     "": as they are.
 
@@ -33,7 +36,9 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     _check_names(graph_def, input_map or {}, return_elements or [])
     graph = current()
     prefix = "import" if name is None else name
-    replaced = {_tensor_name(key): convert_to_tensor(value) for key, value in (input_map or {}).items()}
+    replaced = {
+        _tensor_name(key): convert_to_tensor(value) for key, value in (input_map or {}).items()
+    }
     around = graph.get_name_scope()
     with graph.name_scope(prefix if prefix or not around else around + "/"):
         nodes = dict(_gyre.import_graph_def(graph_def.SerializeToString(), replaced))
@@ -55,8 +60,10 @@ def _check_names(graph_def, input_map: dict, return_elements) -> None:
     known = {node.name for node in graph_def.node}
     missing = [name for name in input_map if name.partition(":")[0].lstrip("^") not in known]
     if missing:
-        raise ValueError("Attempted to map inputs that were not found in graph_def: "
-                         + ", ".join(f"[{name}]" for name in missing))
+        raise ValueError(
+            "Attempted to map inputs that were not found in graph_def: "
+            + ", ".join(f"[{name}]" for name in missing)
+        )
     for element in return_elements:
         if not isinstance(element, str) or element.partition(":")[0] not in known:
             raise ValueError(f"Requested return_element {element!r} not found in graph_def.")
@@ -79,7 +86,9 @@ def extract_sub_graph(graph_def, dest_nodes) -> GraphDef:
         needed.add(name)
         pending.extend(_node_name(i) for i in nodes[name].input)
     part = GraphDef()
-    part.node.extend(NodeDef.FromString(n.SerializeToString()) for n in graph_def.node if n.name in needed)
+    part.node.extend(
+        NodeDef.FromString(n.SerializeToString()) for n in graph_def.node if n.name in needed
+    )
     part.library.CopyFrom(graph_def.library)
     part.versions.CopyFrom(graph_def.versions)
     return part
@@ -94,9 +103,14 @@ def remove_training_nodes(input_graph, protected_nodes=None) -> GraphDef:
     edges: what reads them reads their input."""
     graph_def = _message(input_graph)
     kept = set(protected_nodes or [])
-    gone = {n.name: n.input[0] for n in graph_def.node
-            if n.op in ("Identity", "CheckNumerics") and n.name not in kept
-            and len(n.input) == 1 and not n.input[0].startswith("^")}
+    gone = {
+        n.name: n.input[0]
+        for n in graph_def.node
+        if n.op in ("Identity", "CheckNumerics")
+        and n.name not in kept
+        and len(n.input) == 1
+        and not n.input[0].startswith("^")
+    }
     waited = {_node_name(i) for n in graph_def.node for i in n.input if i.startswith("^")}
     gone = {name: source for name, source in gone.items() if name not in waited}
 
@@ -114,4 +128,3 @@ def remove_training_nodes(input_graph, protected_nodes=None) -> GraphDef:
             copy.input[:] = [source_of(i) for i in node.input]
             result.node.append(copy)
     return result
-

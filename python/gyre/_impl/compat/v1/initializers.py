@@ -57,8 +57,10 @@ class constant_initializer(Initializer):  # noqa: N801
         super().__init__(dtype)
         self._value, self._verify_shape = value, verify_shape
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
-            raise TypeError(f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, "
-                            f"list or tuple of values, or numpy.ndarray.")
+            raise TypeError(
+                f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, "
+                f"list or tuple of values, or numpy.ndarray."
+            )
 
     def _make(self, dims, dtype):
         return constant(self._value, dtype, dims, verify_shape=self._verify_shape)
@@ -104,19 +106,29 @@ class variance_scaling_initializer(Initializer):  # noqa: N801
     # Of a normal distribution cut at two standard deviations.
     _TRUNCATED_STDDEV = 0.87962566103423978
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
-                 dtype="float32"):
+    def __init__(
+        self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
+    ):
         super().__init__(dtype)
-        distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
-        if scale <= 0 or mode not in ("fan_in", "fan_out", "fan_avg") or distribution not in (
-                "uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"Invalid variance scaling: scale {scale}, mode {mode!r}, distribution "
-                             f"{distribution!r}")
+        distribution = (
+            "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
+        )
+        if (
+            scale <= 0
+            or mode not in ("fan_in", "fan_out", "fan_avg")
+            or distribution not in ("uniform", "truncated_normal", "untruncated_normal")
+        ):
+            raise ValueError(
+                f"Invalid variance scaling: scale {scale}, mode {mode!r}, distribution "
+                f"{distribution!r}"
+            )
         self._scale, self._mode, self._distribution, self._seed = scale, mode, distribution, seed
 
     def _make(self, dims, dtype):
         inputs, outputs = fans(dims)
-        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self._mode]
+        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[
+            self._mode
+        ]
         variance = self._scale / max(1.0, count)
         if self._distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
@@ -179,7 +191,9 @@ class orthogonal_initializer(Initializer):  # noqa: N801
         if len(dims) < 2:
             raise ValueError("The tensor to initialize must be at least two-dimensional")
         rows, columns = math.prod(dims[:-1]), dims[-1]
-        drawn = np.random.RandomState(self._seed).normal(size=(max(rows, columns), min(rows, columns)))
+        drawn = np.random.RandomState(self._seed).normal(
+            size=(max(rows, columns), min(rows, columns))
+        )
         q, r = np.linalg.qr(drawn)
         q = q * np.sign(np.diag(r))
         q = q.T if rows < columns else q

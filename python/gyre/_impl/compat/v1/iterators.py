@@ -19,29 +19,48 @@ class OneShotIterator:
     def __init__(self, dataset):
         self._steps = steps_of(dataset)
         self.element_spec = dataset.element_spec
-        self._state = Function(dataset.begin, name="begin", autograph=False).get_concrete_function() \
+        self._state = (
+            Function(dataset.begin, name="begin", autograph=False)
+            .get_concrete_function()
             .structured_outputs
+        )
         number = next(_numbers)
         self._handles = [
-            _gyre.execute("VarHandleOp", [], {"dtype": leaf.dtype, "shape": None,
-                                              "shared_name": f"OneShotIterator_{number}/{i}"})[0]
-            for i, leaf in enumerate(nest.flatten(self._state, expand_composites=True))]
-        self._mutex = _gyre.execute("MutexV2", [], {"shared_name": f"OneShotIterator_{number}/mutex"})[0]
+            _gyre.execute(
+                "VarHandleOp",
+                [],
+                {
+                    "dtype": leaf.dtype,
+                    "shape": None,
+                    "shared_name": f"OneShotIterator_{number}/{i}",
+                },
+            )[0]
+            for i, leaf in enumerate(nest.flatten(self._state, expand_composites=True))
+        ]
+        self._mutex = _gyre.execute(
+            "MutexV2", [], {"shared_name": f"OneShotIterator_{number}/mutex"}
+        )[0]
         self._begin = dataset.begin
         self._step = Function(self._next, name="get_next", autograph=False)
 
     def get_next(self, name=None):
         """The element that follows. Each run takes one; past the end: OutOfRangeError."""
         element = self._step(self._mutex, self._handles)
-        return nest.map_structure(lambda t: _gyre.execute("Identity", [t], None, name or "IteratorGetNext")[0],
-                                  element, expand_composites=True)
+        return nest.map_structure(
+            lambda t: _gyre.execute("Identity", [t], None, name or "IteratorGetNext")[0],
+            element,
+            expand_composites=True,
+        )
 
     def _next(self, mutex, handles):
-        lock = _gyre.execute("MutexLock", [mutex])[0]  # steps of one run must not take the same element
+        # steps of one run must not take the same element
+        lock = _gyre.execute("MutexLock", [mutex])[0]
         with control_dependencies([lock]):
             element, after = self._take(handles)
             written = []
-            for handle, leaf in zip(handles, nest.flatten(after, expand_composites=True), strict=True):
+            for handle, leaf in zip(
+                handles, nest.flatten(after, expand_composites=True), strict=True
+            ):
                 _gyre.execute("AssignVariableOp", [handle, leaf], {"dtype": leaf.dtype})
                 written.append(_gyre.execute("ReadVariableOp", [handle], {"dtype": leaf.dtype})[0])
         with control_dependencies(written):
@@ -53,8 +72,10 @@ class OneShotIterator:
         begun = _gyre.execute("VarIsInitializedOp", [handles[0]])[0]
 
         def go_on():
-            now = [_gyre.execute("ReadVariableOp", [handle], {"dtype": leaf.dtype})[0]
-                   for handle, leaf in zip(handles, leaves)]
+            now = [
+                _gyre.execute("ReadVariableOp", [handle], {"dtype": leaf.dtype})[0]
+                for handle, leaf in zip(handles, leaves)
+            ]
             return nest.pack_sequence_as(self._state, now, True)
 
         more, element, after = self._steps.next(cond(begun, go_on, self._begin))
@@ -65,4 +86,6 @@ class OneShotIterator:
 def make_one_shot_iterator(dataset):
     """An iterator over `dataset` that needs no initialization: in a graph that sessions run, get_next() is
     a step of it, and each session starts at the beginning; otherwise as iter(dataset)."""
-    return OneShotIterator(dataset) if isinstance(_gyre.current_graph(), Graph) else Iterator(dataset)
+    return (
+        OneShotIterator(dataset) if isinstance(_gyre.current_graph(), Graph) else Iterator(dataset)
+    )

@@ -7,7 +7,9 @@ class Layer:
     """What layers have in common. A kind of layer makes its variables in `build(shape of the inputs)`, with
     `add_variable`, and says what it computes in `call`."""
 
-    def __init__(self, name: str, default_name: str, reuse=None, dtype=None, trainable: bool = True):
+    def __init__(
+        self, name: str, default_name: str, reuse=None, dtype=None, trainable: bool = True
+    ):
         self._given_name, self._default_name, self._reuse = name, default_name, reuse
         self._dtype, self.trainable_by_default = dtype, trainable
         self.built = False
@@ -17,7 +19,9 @@ class Layer:
     @property
     def name(self) -> str:
         """Its name: as it was given, or that of its scope."""
-        return self._given_name or (self._scope.name.split("/")[-1] if self._scope else self._default_name)
+        return self._given_name or (
+            self._scope.name.split("/")[-1] if self._scope else self._default_name
+        )
 
     @property
     def variables(self) -> list:
@@ -33,11 +37,26 @@ class Layer:
 
     trainable_weights = trainable_variables
 
-    def add_variable(self, name: str, shape, initializer=None, dtype=None, trainable=True, regularizer=None,
-                     constraint=None):
+    def add_variable(
+        self,
+        name: str,
+        shape,
+        initializer=None,
+        dtype=None,
+        trainable=True,
+        regularizer=None,
+        constraint=None,
+    ):
         """Makes (or, where scopes reuse, finds) a variable of it."""
-        variable = get_variable(name, shape, dtype or self._dtype or "float32", initializer, regularizer,
-                                trainable and self.trainable_by_default, constraint=constraint)
+        variable = get_variable(
+            name,
+            shape,
+            dtype or self._dtype or "float32",
+            initializer,
+            regularizer,
+            trainable and self.trainable_by_default,
+            constraint=constraint,
+        )
         self._variables.append(variable)
         return variable
 
@@ -53,8 +72,11 @@ class Layer:
     def __call__(self, inputs, *args, scope=None, **kwargs):
         if self._scope is None:
             named = scope if scope is not None else self._given_name
-            opened = variable_scope(named, reuse=self._reuse) if named is not None else variable_scope(
-                None, self._default_name)
+            opened = (
+                variable_scope(named, reuse=self._reuse)
+                if named is not None
+                else variable_scope(None, self._default_name)
+            )
         else:
             opened = variable_scope(self._scope, reuse=self._reuse)
         with opened as entered:

@@ -24,15 +24,24 @@ class Reduction:
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS)
 
 
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def compute_weighted_loss(
+    losses,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """losses · weights as one number (or as they are, with Reduction.NONE), added to a collection."""
     if reduction not in Reduction.all():
         raise ValueError(f"Invalid Reduction Key {reduction}.")
     with name_scope(scope, "weighted_loss"):
         losses = convert_to_tensor(losses)
-        weights = weights if isinstance(weights, _gyre.Tensor) else _gyre.convert(weights, losses.dtype)
-        weights = call("Cast", weights, DstT=losses.dtype) if weights.dtype != losses.dtype else weights
+        weights = (
+            weights if isinstance(weights, _gyre.Tensor) else _gyre.convert(weights, losses.dtype)
+        )
+        weights = (
+            call("Cast", weights, DstT=losses.dtype) if weights.dtype != losses.dtype else weights
+        )
         loss = call("Mul", losses, weights)
         if reduction != Reduction.NONE:
             loss = _reduced(reduce_sum(loss), losses, weights, reduction)
@@ -58,71 +67,121 @@ def _reduced(total, losses, weights, reduction):
 def _pair(labels, predictions):
     predictions = convert_to_tensor(predictions)
     labels = convert_to_tensor(labels)
-    return (call("Cast", labels, DstT=predictions.dtype) if labels.dtype != predictions.dtype else labels,
-            predictions)
+    return (
+        call("Cast", labels, DstT=predictions.dtype)
+        if labels.dtype != predictions.dtype
+        else labels,
+        predictions,
+    )
 
 
 def _elementwise(name: str, default_scope: str, doc: str, error):
-    def loss(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-             reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    def loss(
+        labels,
+        predictions,
+        weights=1.0,
+        scope=None,
+        loss_collection=GraphKeys.LOSSES,
+        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+    ):
         with name_scope(scope, default_scope):
-            return compute_weighted_loss(error(*_pair(labels, predictions)), weights, None, loss_collection,
-                                         reduction)
+            return compute_weighted_loss(
+                error(*_pair(labels, predictions)), weights, None, loss_collection, reduction
+            )
 
     loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = doc
     return loss
 
 
-mean_squared_error = _elementwise("mean_squared_error", "mean_squared_error", "The mean of (p - l)².",
-                                  lambda labels, p: call("SquaredDifference", p, labels))
+mean_squared_error = _elementwise(
+    "mean_squared_error",
+    "mean_squared_error",
+    "The mean of (p - l)².",
+    lambda labels, p: call("SquaredDifference", p, labels),
+)
 absolute_difference = _elementwise(
-    "absolute_difference", "absolute_difference", "The mean of |p - l|.",
-    lambda labels, p: call("Abs", call("Sub", p, labels)))
+    "absolute_difference",
+    "absolute_difference",
+    "The mean of |p - l|.",
+    lambda labels, p: call("Abs", call("Sub", p, labels)),
+)
 
 
-def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=GraphKeys.LOSSES,
-             reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def log_loss(
+    labels,
+    predictions,
+    weights=1.0,
+    epsilon=1e-7,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The mean of -l log(p + ε) - (1 - l) log(1 - p + ε)."""
     with name_scope(scope, "log_loss"):
         labels, p = _pair(labels, predictions)
         one, small = _gyre.convert(1, p.dtype), _gyre.convert(epsilon, p.dtype)
         yes = call("Mul", labels, call("Log", call("AddV2", p, small)))
-        no = call("Mul", call("Sub", one, labels),
-                  call("Log", call("AddV2", call("Sub", one, p), small)))
-        return compute_weighted_loss(call("Neg", call("AddV2", yes, no)), weights, None, loss_collection,
-                                     reduction)
+        no = call(
+            "Mul", call("Sub", one, labels), call("Log", call("AddV2", call("Sub", one, p), small))
+        )
+        return compute_weighted_loss(
+            call("Neg", call("AddV2", yes, no)), weights, None, loss_collection, reduction
+        )
 
 
-def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def softmax_cross_entropy(
+    onehot_labels,
+    logits,
+    weights=1.0,
+    label_smoothing=0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The mean of softmax_cross_entropy_with_logits. label_smoothing: labels are moved towards 1 / classes."""
     with name_scope(scope, "softmax_cross_entropy_loss"):
         labels, logits = _pair(onehot_labels, logits)
         if label_smoothing:
             classes = labels._dims[1]
-            labels = call("AddV2", call("Mul", labels, 1.0 - label_smoothing), label_smoothing / classes)
+            labels = call(
+                "AddV2", call("Mul", labels, 1.0 - label_smoothing), label_smoothing / classes
+            )
         labels = call("StopGradient", labels)
         losses = functional.softmax_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 
 
-def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
-                                 loss_collection=GraphKeys.LOSSES,
-                                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def sparse_softmax_cross_entropy(
+    labels,
+    logits,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The mean of sparse_softmax_cross_entropy_with_logits."""
     with name_scope(scope, "sparse_softmax_cross_entropy_loss"):
         losses = functional.sparse_softmax_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 
 
-def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def sigmoid_cross_entropy(
+    multi_class_labels,
+    logits,
+    weights=1.0,
+    label_smoothing=0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The mean of sigmoid_cross_entropy_with_logits. label_smoothing: labels are moved towards 1/2."""
     with name_scope(scope, "sigmoid_cross_entropy_loss"):
         labels, logits = _pair(multi_class_labels, logits)
         if label_smoothing:
-            labels = call("AddV2", call("Mul", labels, 1.0 - label_smoothing), 0.5 * label_smoothing)
+            labels = call(
+                "AddV2", call("Mul", labels, 1.0 - label_smoothing), 0.5 * label_smoothing
+            )
         losses = functional.sigmoid_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 

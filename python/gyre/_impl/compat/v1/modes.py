@@ -11,8 +11,10 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
     """Ops run at once, as they do unless told otherwise. ValueError once that was turned off."""
     del config, device_policy, execution_mode
     if not modes.eager:
-        raise ValueError("enable_eager_execution must be called at the start of a program, not after "
-                         "disable_eager_execution.")
+        raise ValueError(
+            "enable_eager_execution must be called at the start of a program, not after "
+            "disable_eager_execution."
+        )
 
 
 def disable_eager_execution() -> None:

@@ -17,23 +17,30 @@ from gyre.nn import functional
 
 def _only_named(sentinel, function: str) -> None:
     if sentinel is not None:
-        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., ...)")
+        raise ValueError(
+            f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
+        )
 
 
-def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None,
-                                      axis=None):
+def softmax_cross_entropy_with_logits(
+    _sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None
+):
     """-Σ labels · log softmax(logits) along an axis; no gradient goes to the labels."""
     _only_named(_sentinel, "softmax_cross_entropy_with_logits")
     with name_scope(name, "softmax_cross_entropy_with_logits_sg"):
         labels = call("StopGradient", convert_to_tensor(labels), name="labels_stop_gradient")
-        return functional.softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis)
+        return functional.softmax_cross_entropy_with_logits(
+            labels, logits, dim if axis is None else axis
+        )
 
 
 def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
     """-Σ labels · log softmax(logits) along an axis."""
     axis = _either(axis, dim, "axis", "dim")
     with name_scope(name, "softmax_cross_entropy_with_logits"):
-        return functional.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis)
+        return functional.softmax_cross_entropy_with_logits(
+            labels, logits, -1 if axis is None else axis
+        )
 
 
 def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
@@ -72,18 +79,22 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
         x = convert_to_tensor(x)
         if isinstance(rate, (int, float)):
             if not 0 <= rate < 1:
-                raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate}")
+                raise ValueError(
+                    f"rate must be a scalar tensor or a float in the range [0, 1), got {rate}"
+                )
             if rate == 0:
                 return x
             rate = _gyre.convert(rate, x.dtype)
         scaled = call("Mul", x, call("RealDiv", 1.0, call("Sub", 1.0, rate)))
-        drawn = random_uniform(call("Shape", x) if noise_shape is None else noise_shape, dtype=x.dtype,
-                               seed=seed)
+        drawn = random_uniform(
+            call("Shape", x) if noise_shape is None else noise_shape, dtype=x.dtype, seed=seed
+        )
         return call("SelectV2", call("GreaterEqual", drawn, rate), scaled, call("ZerosLike", x))
 
 
-def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True,
-                     max_norm=None):
+def embedding_lookup(
+    params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None
+):
     """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and its
     gradient is IndexedSlices."""
     del partition_strategy, validate_indices
@@ -94,8 +105,9 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
 def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
     """(mean, variance) along axes."""
     with name_scope(name, "moments"):
-        return functional.moments(x, axes, shift, bool(_either(keepdims, keep_dims, "keepdims",
-                                                               "keep_dims")))
+        return functional.moments(
+            x, axes, shift, bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
+        )
 
 
 def xw_plus_b(x, weights, biases, name=None):
@@ -107,26 +119,56 @@ def xw_plus_b(x, weights, biases, name=None):
 class Dense(Layer):
     """activation(inputs W + b), along the last dimension. The variables are `kernel` and `bias`."""
 
-    def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None,
-                 bias_initializer=None, kernel_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
-                 name=None, _reuse=None, _scope=None, dtype=None):
+    def __init__(
+        self,
+        units,
+        activation=None,
+        use_bias=True,
+        kernel_initializer=None,
+        bias_initializer=None,
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        activity_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        trainable=True,
+        name=None,
+        _reuse=None,
+        _scope=None,
+        dtype=None,
+    ):
         super().__init__(name or _scope, "dense", _reuse, dtype, trainable)
         self.units, self._activation, self._use_bias = units, activation, use_bias
         self._kernel_options = kernel_initializer, kernel_regularizer, kernel_constraint
-        self._bias_options = bias_initializer or zeros_initializer(), bias_regularizer, bias_constraint
+        self._bias_options = (
+            bias_initializer or zeros_initializer(),
+            bias_regularizer,
+            bias_constraint,
+        )
         self._activity_regularizer = activity_regularizer
 
     def build(self, shape):
         """Makes kernel and bias."""
         if shape is None or shape[-1] is None:
-            raise ValueError("The last dimension of the inputs to Dense should be defined. Found None.")
+            raise ValueError(
+                "The last dimension of the inputs to Dense should be defined. Found None."
+            )
         initializer, regularizer, constraint = self._kernel_options
-        self.kernel = self.add_variable("kernel", [shape[-1], self.units], initializer,
-                                        regularizer=regularizer, constraint=constraint)
+        self.kernel = self.add_variable(
+            "kernel",
+            [shape[-1], self.units],
+            initializer,
+            regularizer=regularizer,
+            constraint=constraint,
+        )
         initializer, regularizer, constraint = self._bias_options
-        self.bias = self.add_variable("bias", [self.units], initializer, regularizer=regularizer,
-                                      constraint=constraint) if self._use_bias else None
+        self.bias = (
+            self.add_variable(
+                "bias", [self.units], initializer, regularizer=regularizer, constraint=constraint
+            )
+            if self._use_bias
+            else None
+        )
 
     def call(self, inputs):
         """The outputs."""
@@ -145,14 +187,39 @@ class Dense(Layer):
         return outputs
 
 
-def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=None,
-          kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-          bias_constraint=None, trainable=True, name=None, reuse=None):
+def dense(
+    inputs,
+    units,
+    activation=None,
+    use_bias=True,
+    kernel_initializer=None,
+    bias_initializer=None,
+    kernel_regularizer=None,
+    bias_regularizer=None,
+    activity_regularizer=None,
+    kernel_constraint=None,
+    bias_constraint=None,
+    trainable=True,
+    name=None,
+    reuse=None,
+):
     """activation(inputs W + b) with variables of the variable scope: `name`/kernel and `name`/bias (of a new
     name "dense", "dense_1", … if none is given)."""
-    layer = Dense(units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-                  bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable,
-                  name, reuse)
+    layer = Dense(
+        units,
+        activation,
+        use_bias,
+        kernel_initializer,
+        bias_initializer,
+        kernel_regularizer,
+        bias_regularizer,
+        activity_regularizer,
+        kernel_constraint,
+        bias_constraint,
+        trainable,
+        name,
+        reuse,
+    )
     return layer(inputs)
 
 
@@ -161,7 +228,9 @@ def flatten(inputs, name=None, data_format="channels_last"):
     the result is that of "channels_last". ValueError for others."""
     x = convert_to_tensor(inputs)
     if data_format not in ("channels_last", "channels_first"):
-        raise ValueError(f"data_format must be 'channels_last' or 'channels_first', not {data_format!r}")
+        raise ValueError(
+            f"data_format must be 'channels_last' or 'channels_first', not {data_format!r}"
+        )
     if data_format == "channels_first" and x._dims is not None and len(x._dims) > 2:
         x = call("Transpose", x, [0, *range(2, len(x._dims)), 1])
     if x._dims is not None and None not in x._dims[1:]:
@@ -173,6 +242,7 @@ def flatten(inputs, name=None, data_format="channels_last"):
 
 def dropout_layer(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
     """Dropout, if `training` (a bool, or a bool tensor) says so; else the inputs."""
+
     def dropped():
         return dropout(inputs, rate=rate, noise_shape=noise_shape, seed=seed, name=name)
 

@@ -68,8 +68,10 @@ class Operation:
         if name not in attrs:
             defaults = {a["name"]: a.get("default") for a in _gyre.op_info(self.type)["attrs"]}
             if name not in defaults:
-                raise ValueError(f"Operation '{self.name}' has no attr named '{name}'. It has "
-                                 f"{', '.join(sorted({*attrs, *defaults})) or 'none'}.")
+                raise ValueError(
+                    f"Operation '{self.name}' has no attr named '{name}'. It has "
+                    f"{', '.join(sorted({*attrs, *defaults})) or 'none'}."
+                )
             return defaults[name]
         return _python_attr(attrs[name], signature_of(self.type).get(name))
 

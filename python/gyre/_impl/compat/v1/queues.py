@@ -25,9 +25,12 @@ class QueueBase:
 
     queue_ref = property(lambda self: self._queue_ref, doc="The handle.")
     dtypes = property(lambda self: list(self._dtypes), doc="The dtypes of a row's components.")
-    shapes = property(lambda self: [TensorShape(s) for s in self._shapes],
-                      doc="The shapes of a row's components.")
-    names = property(lambda self: self._names, doc="The names of a row's components, if it has names.")
+    shapes = property(
+        lambda self: [TensorShape(s) for s in self._shapes], doc="The shapes of a row's components."
+    )
+    names = property(
+        lambda self: self._names, doc="The names of a row's components, if it has names."
+    )
 
     @property
     def name(self) -> str:
@@ -39,17 +42,23 @@ class QueueBase:
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
             if sorted(self._names) != sorted(vals):
-                raise ValueError(f"Keys in dictionary to enqueue do not match names of Queue. Dictionary: "
-                                 f"{sorted(vals)}, Queue: {sorted(self._names)}")
+                raise ValueError(
+                    f"Keys in dictionary to enqueue do not match names of Queue. Dictionary: "
+                    f"{sorted(vals)}, Queue: {sorted(self._names)}"
+                )
             vals = [vals[name] for name in self._names]
         elif self._names:
             raise ValueError("You must enqueue a dictionary in a Queue with names")
         elif not isinstance(vals, (list, tuple)):
             vals = [vals]
         if len(vals) != len(self._dtypes):
-            raise ValueError(f"a row of this queue has {len(self._dtypes)} components, not {len(vals)}")
-        return [convert_to_tensor(v, d) if holds_tensor(v) else constant(v, d, name="component")
-                for v, d in zip(vals, self._dtypes)]
+            raise ValueError(
+                f"a row of this queue has {len(self._dtypes)} components, not {len(vals)}"
+            )
+        return [
+            convert_to_tensor(v, d) if holds_tensor(v) else constant(v, d, name="component")
+            for v, d in zip(vals, self._dtypes)
+        ]
 
     def _named(self, suffix: str, name):
         return name or f"{self.name}_{suffix}"
@@ -64,12 +73,18 @@ class QueueBase:
         row = self._row(vals)
         for value, dims in zip(row, self._shapes):
             TensorShape(dims).assert_is_compatible_with(value._dims)
-        return self._act("QueueEnqueueV2", [row], self._named("enqueue", name), Tcomponents=self._dtypes)
+        return self._act(
+            "QueueEnqueueV2", [row], self._named("enqueue", name), Tcomponents=self._dtypes
+        )
 
     def enqueue_many(self, vals, name=None):
         """An operation that puts the rows of tensors in, one after the other."""
-        return self._act("QueueEnqueueManyV2", [self._row(vals)], self._named("EnqueueMany", name),
-                         Tcomponents=self._dtypes)
+        return self._act(
+            "QueueEnqueueManyV2",
+            [self._row(vals)],
+            self._named("EnqueueMany", name),
+            Tcomponents=self._dtypes,
+        )
 
     def _packed(self, values: list):
         if self._names:
@@ -79,8 +94,12 @@ class QueueBase:
     def dequeue(self, name=None):
         """A row that is taken out: a tensor, or a list (or dict) of them; it waits for one. Of a closed and
         empty queue: OutOfRangeError."""
-        values = calls("QueueDequeueV2", self._queue_ref, name=self._named("Dequeue", name),
-                       component_types=self._dtypes)
+        values = calls(
+            "QueueDequeueV2",
+            self._queue_ref,
+            name=self._named("Dequeue", name),
+            component_types=self._dtypes,
+        )
         if has_default_graph():
             for value, dims in zip(values, self._shapes):
                 value.set_shape(dims)
@@ -89,10 +108,16 @@ class QueueBase:
     def dequeue_many(self, n, name=None):
         """`n` rows that are taken out, one after the other, stacked. `n` is a Python number."""
         in_graph = has_default_graph()
-        with current().name_scope(self._named("DequeueMany", name)) if in_graph else contextlib.nullcontext():
+        with (
+            current().name_scope(self._named("DequeueMany", name))
+            if in_graph
+            else contextlib.nullcontext()
+        ):
             rows, before = [], []
             for _ in range(int(n)):
-                with current().control_dependencies(before) if in_graph else contextlib.nullcontext():
+                with (
+                    current().control_dependencies(before) if in_graph else contextlib.nullcontext()
+                ):
                     values = calls("QueueDequeueV2", self._queue_ref, component_types=self._dtypes)
                 rows.append(values)
                 before = [current().operation_of(_gyre.node_of(values[0]))] if in_graph else []
@@ -100,8 +125,12 @@ class QueueBase:
 
     def close(self, cancel_pending_enqueues=False, name=None):
         """An operation after which nothing can be put in."""
-        return self._act("QueueCloseV2", [], self._named("Close", name),
-                         cancel_pending_enqueues=cancel_pending_enqueues)
+        return self._act(
+            "QueueCloseV2",
+            [],
+            self._named("Close", name),
+            cancel_pending_enqueues=cancel_pending_enqueues,
+        )
 
     def size(self, name=None):
         """How many rows are in it: an int32 scalar."""
@@ -115,8 +144,12 @@ class FIFOQueue(QueueBase):
     shape. shared_name: queues of one name are one.
     """
 
-    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
-        dtypes = [_gyre.as_dtype(d) for d in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])]
+    def __init__(
+        self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"
+    ):
+        dtypes = [
+            _gyre.as_dtype(d) for d in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])
+        ]
         if shapes is not None:
             shapes = [as_dims(s) for s in _shape_list(shapes, len(dtypes))]
         names = [names] if isinstance(names, str) else names
@@ -124,20 +157,30 @@ class FIFOQueue(QueueBase):
         if has_default_graph():
             graph = current()
             with graph.main_scope():
-                queue = call("FIFOQueueV2", name=name, container=graph._container,
-                             shared_name=shared_name or graph.unique_name(name, False), **attrs)
+                queue = call(
+                    "FIFOQueueV2",
+                    name=name,
+                    container=graph._container,
+                    shared_name=shared_name or graph.unique_name(name, False),
+                    **attrs,
+                )
             name = _gyre.node_of(queue).name
         else:
             with _gyre.init_scope():
-                queue = call("FIFOQueueV2", shared_name=shared_name or f"{name}_{next(_counter)}", **attrs)
+                queue = call(
+                    "FIFOQueueV2", shared_name=shared_name or f"{name}_{next(_counter)}", **attrs
+                )
         super().__init__(dtypes, shapes, names, queue, name)
 
 
 def _shape_list(shapes, count: int) -> list:
     single = isinstance(shapes, TensorShape) or not any(
-        isinstance(s, (list, tuple, TensorShape)) for s in shapes)
+        isinstance(s, (list, tuple, TensorShape)) for s in shapes
+    )
     found = [shapes] if single and (count == 1 or shapes) else list(shapes)
     if len(found) != count:
-        raise ValueError(f"Queue shapes must have the same length as dtypes, received len(shapes)={len(found)},"
-                         f" len(dtypes)={count}")
+        raise ValueError(
+            f"Queue shapes must have the same length as dtypes, received len(shapes)={len(found)},"
+            f" len(dtypes)={count}"
+        )
     return found

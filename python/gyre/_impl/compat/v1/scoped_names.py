@@ -8,7 +8,11 @@ _MARK = r"(\^|loc:@|)"
 
 def with_scope(name: str, scope: str | None) -> str:
     """A name behind a scope; as it is without one."""
-    return re.sub(f"^{_MARK}", lambda mark: mark[1] + scope.rstrip("/") + "/", name, count=1) if scope else name
+    return (
+        re.sub(f"^{_MARK}", lambda mark: mark[1] + scope.rstrip("/") + "/", name, count=1)
+        if scope
+        else name
+    )
 
 
 def without_scope(name: str, scope: str | None) -> str:

@@ -29,8 +29,11 @@ class _Plan:
     def __init__(self, executable, feeds: list, fetches, fetched: Fetches):
         self.executable = self.run = executable
         self.feeds = feeds
-        self.finish = _only if isinstance(fetches, _Tensor) else (
-            lambda values: fetched.pack([_array(value) for value in values]))
+        self.finish = (
+            _only
+            if isinstance(fetches, _Tensor)
+            else (lambda values: fetched.pack([_array(value) for value in values]))
+        )
 
 
 def _array(value):
@@ -57,19 +60,26 @@ class BaseSession(watching.Watched):
 
     def __init__(self, target="", graph=None, config=None):
         if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f"Argument `graph` must be a tf.Graph, but got \"{type(graph).__name__}\"")
+            raise TypeError(
+                f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"'
+            )
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config
         self._cluster = _cluster_for(target, config)
-        self._state = _gyre.SessionState(None if self._cluster is None else self._cluster.core,
-                                         bool(getattr(config, "allow_soft_placement", False)))
-        self._plans: dict = {}     # by fetches and feeds as they are written
+        self._state = _gyre.SessionState(
+            None if self._cluster is None else self._cluster.core,
+            bool(getattr(config, "allow_soft_placement", False)),
+        )
+        self._plans: dict = {}  # by fetches and feeds as they are written
         self._compiled: dict = {}  # by the tensors and operations that these stand for
         self._closed = False
         self._timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
         # One pool serves both.
-        threads = (getattr(config, "inter_op_parallelism_threads", 0)
-                   or getattr(config, "intra_op_parallelism_threads", 0) or 0)
+        threads = (
+            getattr(config, "inter_op_parallelism_threads", 0)
+            or getattr(config, "intra_op_parallelism_threads", 0)
+            or 0
+        )
         warn_unheard(config, UNHEARD_OF_SESSIONS, "ConfigProto")
         if threads:
             _gyre.set_options(threads=threads)
@@ -110,18 +120,27 @@ class BaseSession(watching.Watched):
         fed values of another shape; TypeError for what cannot be fetched or fed; errors of the run.
         """
         try:
-            key = (fetches if type(fetches) is not list else (list, *fetches),
-                   tuple(feed_dict) if feed_dict else ())
+            key = (
+                fetches if type(fetches) is not list else (list, *fetches),
+                tuple(feed_dict) if feed_dict else (),
+            )
             plan = self._plans.get(key)
         except TypeError:  # a structure that does not hash
             key = plan = None
         if plan is None or self._closed:
             plan, feed_dict = self._prepare(key, fetches, feed_dict)
         try:
-            values = [feed.convert(value) for feed, value in zip(plan.feeds, feed_dict.values())] \
-                if feed_dict else ()
-            if options is None and run_metadata is None and not self._timeout \
-                    and watching.current() is None:
+            values = (
+                [feed.convert(value) for feed, value in zip(plan.feeds, feed_dict.values())]
+                if feed_dict
+                else ()
+            )
+            if (
+                options is None
+                and run_metadata is None
+                and not self._timeout
+                and watching.current() is None
+            ):
                 return plan.finish(plan.run(values))
             return plan.finish(self._watched(plan, values, options, run_metadata))
         except OpError as error:
@@ -133,8 +152,9 @@ class BaseSession(watching.Watched):
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         if not self._graph.version:
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling "
-                               "run().")
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
         fed = expand(feed_dict)
         fetched = Fetches(self._graph, fetches)
         signature = tuple(fetched.tensors), tuple(fetched.operations), tuple(fed)
@@ -149,8 +169,12 @@ class BaseSession(watching.Watched):
     def _compile(self, fetched: Fetches, fed) -> tuple:
         feeds = [Feed(self._graph, key) for key in fed]
         return self._graph.prepare(
-            [feed.tensor for feed in feeds], fetched.tensors, [o.node for o in fetched.operations],
-            effects=False, session=self._state), feeds
+            [feed.tensor for feed in feeds],
+            fetched.tensors,
+            [o.node for o in fetched.operations],
+            effects=False,
+            session=self._state,
+        ), feeds
 
     def _watched(self, plan, values, options, run_metadata):
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
@@ -159,7 +183,8 @@ class BaseSession(watching.Watched):
         by = watching.current()
         try:
             results, told = plan.executable.run(
-                values, timeout_ms=timeout, trace=trace, **({} if by is None else by.options))
+                values, timeout_ms=timeout, trace=trace, **({} if by is None else by.options)
+            )
         finally:
             if by is not None:
                 by.finished()
@@ -183,7 +208,9 @@ class BaseSession(watching.Watched):
 
         def call(*values, options=None, run_metadata=None):
             if not accept_options and (options is not None or run_metadata is not None):
-                raise TypeError("this callable takes no options and run_metadata: make it with accept_options=True")
+                raise TypeError(
+                    "this callable takes no options and run_metadata: make it with accept_options=True"
+                )
             if len(values) != len(fed):
                 raise ValueError(f"the callable takes {len(fed)} values, not {len(values)}")
             return self.run(fetches, dict(zip(fed, values)), options, run_metadata)
@@ -195,7 +222,8 @@ class BaseSession(watching.Watched):
         several runs, and hand values on by feeding them. NotImplementedError."""
         raise NotImplementedError(
             "partial runs are not supported: fetch the first part with run(), and feed what it gave to the "
-            "next run()")
+            "next run()"
+        )
 
     def partial_run(self, handle, fetches, feed_dict=None):
         """Refused, as partial_run_setup. NotImplementedError."""
@@ -216,8 +244,10 @@ class BaseSession(watching.Watched):
         """Nothing: in this process state belongs to sessions, and goes with them. NotImplementedError for
         the target of a cluster, whose state goes with its workers."""
         if target not in _HERE:
-            raise NotImplementedError("what sessions share on workers lasts as long as the workers: start them "
-                                      "anew, or isolate sessions with ConfigProto(isolate_session_state=True)")
+            raise NotImplementedError(
+                "what sessions share on workers lasts as long as the workers: start them "
+                "anew, or isolate sessions with ConfigProto(isolate_session_state=True)"
+            )
 
     def as_default(self):
         """A context in which eval() and run() of tensors and operations use this session."""
@@ -253,9 +283,12 @@ class _AsDefault:
 
 
 class Session(BaseSession):
-    __doc__ = BaseSession.__doc__ + """
+    __doc__ = (
+        BaseSession.__doc__
+        + """
     As a context, it is the default session, and its graph the default graph; at the end it is closed.
     """
+    )
 
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)

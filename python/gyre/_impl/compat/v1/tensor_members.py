@@ -23,8 +23,11 @@ def value_index(self) -> int:
 
 def consumers(self) -> list:
     """The operations that take it."""
-    return [operation for operation in self.graph.get_operations()
-            if any(x is self or x == self for x in operation.inputs)]
+    return [
+        operation
+        for operation in self.graph.get_operations()
+        if any(x is self or x == self for x in operation.inputs)
+    ]
 
 
 def evaluate(self, feed_dict=None, session=None):
@@ -42,6 +45,7 @@ def evaluate_sparse(self, feed_dict=None, session=None):
 
 def _set_shape(others):
     """Tensor.set_shape, which is `others` for tensors of functions, where there is one."""
+
     def set_shape(self, shape) -> None:
         """Says what is known of its shape by other means. ValueError if that contradicts what is known."""
         if self.is_symbolic and (others is None or isinstance(self.graph, Graph)):
@@ -51,7 +55,9 @@ def _set_shape(others):
         elif others is not None:
             others(self, shape)
         elif not self.shape.is_compatible_with(shape):
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}")
+            raise ValueError(
+                f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}"
+            )
 
     return set_shape
 

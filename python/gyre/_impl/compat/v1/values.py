@@ -28,7 +28,9 @@ class RaggedTensorValue:
     @property
     def flat_values(self):
         """The innermost values."""
-        return self.values.flat_values if isinstance(self.values, RaggedTensorValue) else self.values
+        return (
+            self.values.flat_values if isinstance(self.values, RaggedTensorValue) else self.values
+        )
 
     @property
     def nested_row_splits(self) -> tuple:
@@ -38,7 +40,11 @@ class RaggedTensorValue:
 
     def to_list(self) -> list:
         """The rows as lists."""
-        rows = self.values.to_list() if isinstance(self.values, RaggedTensorValue) else self.values.tolist()
+        rows = (
+            self.values.to_list()
+            if isinstance(self.values, RaggedTensorValue)
+            else self.values.tolist()
+        )
         splits = self.row_splits.tolist()
         return [rows[a:b] for a, b in zip(splits, splits[1:])]
 

@@ -26,13 +26,35 @@ class _Making(type(_Base)):
         if has_default_graph():
             return super().__call__(*args, **kwargs)
         kwargs.update(zip(_PARAMETERS, args))
-        known = ("initial_value", "trainable", "validate_shape", "name", "dtype", "constraint", "shape")
+        known = (
+            "initial_value",
+            "trainable",
+            "validate_shape",
+            "name",
+            "dtype",
+            "constraint",
+            "shape",
+        )
         return _Base(**{k: v for k, v in kwargs.items() if k in known})
 
 
-_PARAMETERS = ("initial_value", "trainable", "collections", "validate_shape", "caching_device", "name",
-               "variable_def", "dtype", "expected_shape", "import_scope", "constraint", "use_resource",
-               "synchronization", "aggregation", "shape")
+_PARAMETERS = (
+    "initial_value",
+    "trainable",
+    "collections",
+    "validate_shape",
+    "caching_device",
+    "name",
+    "variable_def",
+    "dtype",
+    "expected_shape",
+    "import_scope",
+    "constraint",
+    "use_resource",
+    "synchronization",
+    "aggregation",
+    "shape",
+)
 
 
 class Variable(_Base, metaclass=_Making):
@@ -51,12 +73,31 @@ class Variable(_Base, metaclass=_Making):
     _is_reference = False
     _save_slice_info = None  # of a variable that is part of a tensor of a checkpoint
 
-    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None, expected_shape=None,
-                 import_scope=None, constraint=None, use_resource=None, synchronization=None,
-                 aggregation=None, shape=None, full_name=None):
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        collections=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        expected_shape=None,
+        import_scope=None,
+        constraint=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
+        shape=None,
+        full_name=None,
+    ):
         del caching_device, expected_shape, import_scope, synchronization, aggregation
-        refuse(variable_def is not None, "variable_def", "import the MetaGraph, or use Variable.from_proto")
+        refuse(
+            variable_def is not None,
+            "variable_def",
+            "import the MetaGraph, or use Variable.from_proto",
+        )
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
@@ -72,8 +113,16 @@ class Variable(_Base, metaclass=_Making):
             self._dtype = self._initial_value.dtype
             self._dims = self._checked_dims(shape, validate_shape)
             self.handle = _gyre.execute(
-                "VarHandleOp", [], {"dtype": self._dtype, "shape": self._dims, "shared_name": self._name,
-                                    "container": graph._container}, scope)[0]
+                "VarHandleOp",
+                [],
+                {
+                    "dtype": self._dtype,
+                    "shape": self._dims,
+                    "shared_name": self._name,
+                    "container": graph._container,
+                },
+                scope,
+            )[0]
             self._add_operations(graph, scope)
         self._trainable = True if trainable is None else bool(trainable)
         self.is_watched = self._trainable and (self._dtype.is_floating or self._dtype.is_complex)
@@ -91,7 +140,11 @@ class Variable(_Base, metaclass=_Making):
 
     @staticmethod
     def _made(value, dtype):
-        return _cast(convert_to_tensor(value), dtype) if holds_tensor(value) else constant(value, dtype)
+        return (
+            _cast(convert_to_tensor(value), dtype)
+            if holds_tensor(value)
+            else constant(value, dtype)
+        )
 
     def _checked_dims(self, shape, validate_shape: bool):
         if shape is not None:
@@ -100,21 +153,32 @@ class Variable(_Base, metaclass=_Making):
             return None
         dims = self._initial_value._dims
         if not TensorShape(dims).is_fully_defined():
-            raise ValueError(f"initial_value must have a shape specified: {self._initial_value!r}. Say "
-                             f"validate_shape=False for a variable whose shape may change.")
+            raise ValueError(
+                f"initial_value must have a shape specified: {self._initial_value!r}. Say "
+                f"validate_shape=False for a variable whose shape may change."
+            )
         return dims
 
     def _add_operations(self, graph, scope) -> None:
         with graph.name_scope(scope):
             if self._is_resource:
-                self._initialized = call("VarIsInitializedOp", self.handle,
-                                         name="IsInitialized/VarIsInitializedOp")
-            _gyre.execute("AssignVariableOp", [self.handle, self._initial_value],
-                          {"dtype": self._dtype}, "Assign")
+                self._initialized = call(
+                    "VarIsInitializedOp", self.handle, name="IsInitialized/VarIsInitializedOp"
+                )
+            _gyre.execute(
+                "AssignVariableOp",
+                [self.handle, self._initial_value],
+                {"dtype": self._dtype},
+                "Assign",
+            )
             self._initializer = graph.last_operation()
             with graph.control_dependencies(None):
-                self._snapshot = call("ReadVariableOp", self.handle, dtype=self._dtype, name=(
-                    "Read/ReadVariableOp" if self._is_resource else "read"))
+                self._snapshot = call(
+                    "ReadVariableOp",
+                    self.handle,
+                    dtype=self._dtype,
+                    name=("Read/ReadVariableOp" if self._is_resource else "read"),
+                )
 
     def _collect(self, graph, collections) -> None:
         names = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
@@ -204,12 +268,15 @@ class Variable(_Base, metaclass=_Making):
     def load(self, value, session=None) -> None:
         """Makes `value`, an array, its value in a session."""
         session_for(session, self._graph, "load()", "operation").run(
-            self._initializer, {self._initial_value: value})
+            self._initializer, {self._initial_value: value}
+        )
 
     def numpy(self):
         """Refused: a variable of a graph has a value in each session. NotImplementedError."""
-        raise NotImplementedError("numpy() is only available when eager execution is enabled: use "
-                                  "eval(session) or session.run(variable)")
+        raise NotImplementedError(
+            "numpy() is only available when eager execution is enabled: use "
+            "eval(session) or session.run(variable)"
+        )
 
     # ---- Writing
 
@@ -273,8 +340,11 @@ class Variable(_Base, metaclass=_Making):
         return f"<gyre.Variable '{self.name}' shape={self.shape} dtype={self._dtype.name}{ref}>"
 
 
-_AS_REFERENCE = {"AssignVariableOp": "Assign", "AssignAddVariableOp": "AssignAdd",
-                 "AssignSubVariableOp": "AssignSub"}
+_AS_REFERENCE = {
+    "AssignVariableOp": "Assign",
+    "AssignAddVariableOp": "AssignAdd",
+    "AssignSubVariableOp": "AssignSub",
+}
 
 
 class RefVariable(Variable):
@@ -297,8 +367,10 @@ class RefVariable(Variable):
 
     def _written(self, op: str, inputs, attrs, name=None, read_value: bool = True):
         if op not in _AS_REFERENCE:
-            raise NotImplementedError(f"variable '{self.name}' is a reference variable of an imported graph: it can "
-                                      f"be assigned to, added to and subtracted from as a whole, not by {op}")
+            raise NotImplementedError(
+                f"variable '{self.name}' is a reference variable of an imported graph: it can "
+                f"be assigned to, added to and subtracted from as a whole, not by {op}"
+            )
         graph = current()
         attrs = {"validate_shape": self._dims is not None} if op == "AssignVariableOp" else {}
         _gyre.execute(_AS_REFERENCE[op], [self.handle, *inputs], attrs, name)

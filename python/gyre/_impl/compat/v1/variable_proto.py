@@ -10,8 +10,15 @@ class SaveSliceInfo:
     """Which part of a tensor of a checkpoint a variable is: of `full_name`, which has `full_shape`, from
     `var_offset` on, `var_shape` of it."""
 
-    def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None,
-                 save_slice_info_def=None, import_scope=None):
+    def __init__(
+        self,
+        full_name=None,
+        full_shape=None,
+        var_offset=None,
+        var_shape=None,
+        save_slice_info_def=None,
+        import_scope=None,
+    ):
         given = save_slice_info_def
         if given is not None:
             full_name, full_shape = with_scope(given.full_name, import_scope), given.full_shape
@@ -22,24 +29,33 @@ class SaveSliceInfo:
     @property
     def spec(self) -> str:
         """As SaveV2 and RestoreV2 take it: "7 4 3,2:0,4"."""
-        extents = ":".join(f"{start},{length}" for start, length in zip(self.var_offset, self.var_shape))
+        extents = ":".join(
+            f"{start},{length}" for start, length in zip(self.var_offset, self.var_shape)
+        )
         return "".join(f"{size} " for size in self.full_shape) + extents
 
     def to_proto(self, export_scope=None) -> SaveSliceInfoDef | None:
         """It as a message; None if its name is not within export_scope."""
         if not is_within(self.full_name, export_scope):
             return None
-        return SaveSliceInfoDef(full_name=without_scope(self.full_name, export_scope),
-                                full_shape=self.full_shape, var_offset=self.var_offset,
-                                var_shape=self.var_shape)
+        return SaveSliceInfoDef(
+            full_name=without_scope(self.full_name, export_scope),
+            full_shape=self.full_shape,
+            var_offset=self.var_offset,
+            var_shape=self.var_shape,
+        )
 
 
 def to_proto(variable, export_scope=None) -> VariableDef | None:
     """A variable as a message; None if its name is not within export_scope."""
     if not is_within(variable.name, export_scope):
         return None
-    nodes = {"variable_name": variable.handle, "initializer_name": variable.initializer,
-             "snapshot_name": variable._as_graph_element(), "initial_value_name": variable.initial_value}
+    nodes = {
+        "variable_name": variable.handle,
+        "initializer_name": variable.initializer,
+        "snapshot_name": variable._as_graph_element(),
+        "initial_value_name": variable.initial_value,
+    }
     made = VariableDef(is_resource=not variable._is_reference, trainable=variable.trainable)
     for field, node in nodes.items():
         if node is not None:
@@ -62,16 +78,24 @@ def from_proto(variable, variable_def: VariableDef, import_scope=None):
     variable._graph, variable._constraint = graph, None
     variable._is_resource, variable.handle = variable_def.is_resource, handle
     variable._name = node.name
-    variable._dtype, variable._dims = graph.operation_of(node).get_attr("dtype"), node.attrs["shape"]
+    variable._dtype, variable._dims = (
+        graph.operation_of(node).get_attr("dtype"),
+        node.attrs["shape"],
+    )
     variable._initializer = element(variable_def.initializer_name)
-    variable._initial_value = (element(variable_def.initial_value_name)
-                               if variable_def.initial_value_name else None)
-    variable._snapshot = (element(variable_def.snapshot_name) if variable_def.snapshot_name
-                          else variable.read_value())
+    variable._initial_value = (
+        element(variable_def.initial_value_name) if variable_def.initial_value_name else None
+    )
+    variable._snapshot = (
+        element(variable_def.snapshot_name) if variable_def.snapshot_name else variable.read_value()
+    )
     variable._trainable = variable_def.trainable
-    variable.is_watched = variable._trainable and (variable._dtype.is_floating or variable._dtype.is_complex)
+    variable.is_watched = variable._trainable and (
+        variable._dtype.is_floating or variable._dtype.is_complex
+    )
     variable.read_by_rows = False
     if variable_def.HasField("save_slice_info_def"):
-        variable._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def,
-                                                  import_scope=import_scope)
+        variable._save_slice_info = SaveSliceInfo(
+            save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope
+        )
     return variable

@@ -26,9 +26,20 @@ _UNSET = object()
 class VariableScope:
     """What get_variable takes where it is not told: the prefix of names, reuse, initializer, dtype, …"""
 
-    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None,
-                 partitioner=None, custom_getter=None, name_scope="", dtype="float32", use_resource=None,
-                 constraint=None):
+    def __init__(
+        self,
+        reuse,
+        name="",
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        name_scope="",
+        dtype="float32",
+        use_resource=None,
+        constraint=None,
+    ):
         del caching_device
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer = initializer, regularizer
@@ -37,8 +48,9 @@ class VariableScope:
         _refuse_partitioner(partitioner)
 
     name = property(lambda self: self._name, doc="What names of variables begin with.")
-    original_name_scope = property(lambda self: self._name_scope,
-                                   doc="The name scope that was opened with it.")
+    original_name_scope = property(
+        lambda self: self._name_scope, doc="The name scope that was opened with it."
+    )
     reuse = property(lambda self: self._reuse, doc="Whether variables must be there already.")
     initializer = property(lambda self: self._initializer, doc="What makes initial values.")
     dtype = property(lambda self: self._dtype, doc="The dtype of variables.")
@@ -129,8 +141,10 @@ def get_variable_scope() -> VariableScope:
 
 def _refuse_partitioner(partitioner) -> None:
     if partitioner is not None:
-        raise NotImplementedError("variables are not partitioned: there is one place that they are in. Leave "
-                                  "out `partitioner`.")
+        raise NotImplementedError(
+            "variables are not partitioned: there is one place that they are in. Leave "
+            "out `partitioner`."
+        )
 
 
 class variable_scope:  # noqa: N801 — a function, to users
@@ -143,17 +157,35 @@ class variable_scope:  # noqa: N801 — a function, to users
     ValueError without a name.
     """
 
-    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
-                 caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None,
-                 use_resource=None, constraint=None, auxiliary_name_scope=True):
+    def __init__(
+        self,
+        name_or_scope,
+        default_name=None,
+        values=None,
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        reuse=None,
+        dtype=None,
+        use_resource=None,
+        constraint=None,
+        auxiliary_name_scope=True,
+    ):
         del values, caching_device
         if name_or_scope is None and default_name is None:
             raise ValueError("If default_name is None then name_or_scope is required")
         _refuse_partitioner(partitioner)
         self._given, self._default_name = name_or_scope, default_name
-        self._options = {"initializer": initializer, "regularizer": regularizer,
-                         "custom_getter": custom_getter, "dtype": dtype, "use_resource": use_resource,
-                         "constraint": constraint}
+        self._options = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "custom_getter": custom_getter,
+            "dtype": dtype,
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
         self._reuse, self._auxiliary = reuse, auxiliary_name_scope
         self._contexts: list = []
 
@@ -177,7 +209,9 @@ class variable_scope:  # noqa: N801 — a function, to users
             own = self._given
         entered = isinstance(own, VariableScope)
         name = own.name if entered else f"{before.name}/{own}" if before.name else own
-        with self._names(own if not entered else own.name.split("/")[-1] or None, entered) as name_scope:
+        with self._names(
+            own if not entered else own.name.split("/")[-1] or None, entered
+        ) as name_scope:
             made = self._make(own if entered else before, name, before, name_scope, entered)
             if entered:
                 counts = {k: v for k, v in store.counts.items() if k.startswith(name + "/")}
@@ -195,18 +229,26 @@ class variable_scope:  # noqa: N801 — a function, to users
 
     def _names(self, name, entered: bool):
         if not self._auxiliary or not name:
-            return contextlib.nullcontext(current().get_name_scope() + "/" if current().get_name_scope()
-                                          else "")
+            return contextlib.nullcontext(
+                current().get_name_scope() + "/" if current().get_name_scope() else ""
+            )
         return current().name_scope(name)
 
     def _make(self, base, name, around, name_scope, entered) -> VariableScope:
         reuse = self._reuse if self._reuse is not None else base.reuse
         if around.reuse is True and self._reuse is None:
             reuse = True
-        made = VariableScope(reuse, name, base.initializer, base.regularizer,
-                             custom_getter=base.custom_getter, dtype=base.dtype,
-                             use_resource=base.use_resource, constraint=base.constraint,
-                             name_scope=base.original_name_scope if entered else name_scope)
+        made = VariableScope(
+            reuse,
+            name,
+            base.initializer,
+            base.regularizer,
+            custom_getter=base.custom_getter,
+            dtype=base.dtype,
+            use_resource=base.use_resource,
+            constraint=base.constraint,
+            name_scope=base.original_name_scope if entered else name_scope,
+        )
         for option, value in self._options.items():
             if value is None:
                 continue
@@ -223,10 +265,23 @@ def _nested(inner, outer):
     return getter
 
 
-def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None,
-                 collections=None, caching_device=None, partitioner=None, validate_shape=True,
-                 use_resource=None, custom_getter=None, constraint=None, synchronization=None,
-                 aggregation=None):
+def get_variable(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    trainable=None,
+    collections=None,
+    caching_device=None,
+    partitioner=None,
+    validate_shape=True,
+    use_resource=None,
+    custom_getter=None,
+    constraint=None,
+    synchronization=None,
+    aggregation=None,
+):
     """The variable of a name within the variable scope that holds, made if it is not there.
 
     initializer: a function of (shape, dtype), a tensor, or a value; by default glorot_uniform for floating
@@ -241,13 +296,17 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     scope = store.scope
     full = f"{scope.name}/{name}" if scope.name else name
     options = {
-        "shape": shape, "dtype": _gyre.as_dtype(dtype if dtype is not None else _dtype_of(initializer, scope)),
+        "shape": shape,
+        "dtype": _gyre.as_dtype(dtype if dtype is not None else _dtype_of(initializer, scope)),
         "initializer": scope.initializer if initializer is None else initializer,
         "regularizer": scope.regularizer if regularizer is None else regularizer,
-        "reuse": scope.reuse, "trainable": trainable, "collections": collections,
+        "reuse": scope.reuse,
+        "trainable": trainable,
+        "collections": collections,
         "validate_shape": validate_shape,
         "use_resource": scope.use_resource if use_resource is None else use_resource,
-        "constraint": scope.constraint if constraint is None else constraint}
+        "constraint": scope.constraint if constraint is None else constraint,
+    }
     getter = custom_getter or scope.custom_getter
     if custom_getter and scope.custom_getter:
         getter = _nested(custom_getter, scope.custom_getter)
@@ -268,28 +327,38 @@ def constant_dtype(value):
         return _gyre.tensor(value).dtype
 
 
-def _found(name, shape=None, dtype="float32", initializer=None, regularizer=None, reuse=None, **options):
+def _found(
+    name, shape=None, dtype="float32", initializer=None, regularizer=None, reuse=None, **options
+):
     """The variable of a full name: the true getter, at the end of custom ones."""
     variables = _store().variables
     known = variables.get(name)
     if known is None:
         if reuse is True:
-            raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did "
-                             f"you mean to set reuse=tf.AUTO_REUSE in VarScope?")
+            raise ValueError(
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). Did "
+                f"you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+            )
         known = variables[name] = _made(name, shape, dtype, initializer, options)
         if regularizer is not None:
             _regularize(known, name, regularizer)
         return known
     if not reuse:
         line = known.op.node.line
-        raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
-                         f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {line}")
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {line}"
+        )
     if shape is not None and not TensorShape(shape).is_compatible_with(known._dims):
-        raise ValueError(f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and "
-                         f"found shape {TensorShape(known._dims)}.")
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and "
+            f"found shape {TensorShape(known._dims)}."
+        )
     if _gyre.as_dtype(dtype) != known.dtype:
-        raise ValueError(f"Trying to share variable {name}, but specified dtype {_gyre.as_dtype(dtype).name} "
-                         f"and found dtype {known.dtype.name}.")
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {_gyre.as_dtype(dtype).name} "
+            f"and found dtype {known.dtype.name}."
+        )
     return known
 
 
@@ -299,8 +368,10 @@ def _made(name, shape, dtype, initializer, options) -> Variable:
     shape = None if shape is None else TensorShape(shape)
     if callable(initializer) and not is_value(initializer):
         if shape is None or not shape.is_fully_defined():
-            raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was "
-                             f"{TensorShape(shape)}.")
+            raise ValueError(
+                f"Shape of a new variable ({name}) must be fully defined, but instead was "
+                f"{TensorShape(shape)}."
+            )
         maker = initializer() if isinstance(initializer, type) else initializer
         dims = shape.as_list()
         initial = lambda: maker(dims, dtype=dtype)  # noqa: E731
@@ -312,8 +383,11 @@ def _made(name, shape, dtype, initializer, options) -> Variable:
                 initial_shape = TensorShape(initializer.shape)
             if not shape.is_compatible_with(initial_shape):
                 raise ValueError("If initializer is a constant, do not specify shape: they differ.")
-        initial = lambda: (initializer if is_value(initializer)  # noqa: E731
-                           else constant(initializer, dtype))
+        initial = lambda: (
+            initializer
+            if is_value(initializer)  # noqa: E731
+            else constant(initializer, dtype)
+        )
     graph = current()
     scope = graph.get_name_scope()
     _gyre.set_scope_name(graph, "")

@@ -22,7 +22,9 @@ class WrappedFunction:
         flat = nest.flatten(outputs, expand_composites=True)
         self._tensors = [t for t in flat if isinstance(t, _gyre.Tensor)]
         operations = [o.node for o in flat if isinstance(o, Operation)]
-        self._executable = graph.prepare(inputs, self._tensors, operations, effects=False, session=state)
+        self._executable = graph.prepare(
+            inputs, self._tensors, operations, effects=False, session=state
+        )
 
     @property
     def outputs(self) -> list:
@@ -32,20 +34,28 @@ class WrappedFunction:
     def __call__(self, *args):
         given = list(args)
         if len(given) != len(self.inputs):
-            raise TypeError(f"the wrapped function takes {len(self.inputs)} tensors, not {len(given)}")
-        values = iter(self._executable([_gyre.convert(value, x.dtype)
-                                        for value, x in zip(given, self.inputs)]))
+            raise TypeError(
+                f"the wrapped function takes {len(self.inputs)} tensors, not {len(given)}"
+            )
+        values = iter(
+            self._executable(
+                [_gyre.convert(value, x.dtype) for value, x in zip(given, self.inputs)]
+            )
+        )
         return nest.map_structure(
             lambda leaf: next(values) if isinstance(leaf, _gyre.Tensor) else None,
-            self.structured_outputs, expand_composites=True)
+            self.structured_outputs,
+            expand_composites=True,
+        )
 
     def prune(self, feeds, fetches, name=None, input_signature=None) -> "WrappedFunction":
         """The part of it from some tensors (or names of them) to others, with the same variables."""
         del name, input_signature
         element = self.graph.as_graph_element
         feeds = [element(f) for f in nest.flatten(feeds)]
-        return WrappedFunction(self.graph, self._state, feeds, nest.map_structure(element, fetches),
-                               self.variables)
+        return WrappedFunction(
+            self.graph, self._state, feeds, nest.map_structure(element, fetches), self.variables
+        )
 
 
 def wrap_function(fn, signature, name=None) -> WrappedFunction:

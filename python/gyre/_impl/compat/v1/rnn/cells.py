@@ -44,6 +44,7 @@ class RNNCell(Layer):
 
     def zero_state(self, batch_size, dtype):
         """Zeros for a batch: [batch, size] for each size."""
+
         def zeros(size):
             sizes = TensorShape(size).as_list()
             return create.zeros([batch_size, *sizes], dtype)
@@ -99,7 +100,9 @@ class BasicRNNCell(RNNCell):
 
     def build(self, shape):
         """Makes the kernel and the bias."""
-        self._kernel = self.add_variable("kernel", [_input_size(shape) + self._num_units, self._num_units])
+        self._kernel = self.add_variable(
+            "kernel", [_input_size(shape) + self._num_units, self._num_units]
+        )
         self._bias = self.add_variable("bias", [self._num_units], zeros_initializer())
 
     def call(self, inputs, state):
@@ -112,8 +115,17 @@ class GRUCell(RNNCell):
     """r, u = σ([inputs, state] W + b); c = activation([inputs, r · state] W' + b'); state = u · state +
     (1 - u) · c. Source: Cho et al., Learning phrase representations (2014)."""
 
-    def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None,
-                 bias_initializer=None, name=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        num_units,
+        activation=None,
+        reuse=None,
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+        dtype=None,
+        **kwargs,
+    ):
         super().__init__(name, "gru_cell", reuse, dtype, **kwargs)
         self._num_units, self._activation = num_units, _activation(activation)
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
@@ -123,20 +135,26 @@ class GRUCell(RNNCell):
     def build(self, shape):
         """Makes kernels and biases."""
         units, size = self._num_units, _input_size(shape) + self._num_units
-        self._gate_kernel = self.add_variable("gates/kernel", [size, 2 * units], self._kernel_initializer)
+        self._gate_kernel = self.add_variable(
+            "gates/kernel", [size, 2 * units], self._kernel_initializer
+        )
         self._gate_bias = self.add_variable(
-            "gates/bias", [2 * units], self._bias_initializer or constant_initializer(1.0))
-        self._candidate_kernel = self.add_variable("candidate/kernel", [size, units],
-                                                   self._kernel_initializer)
+            "gates/bias", [2 * units], self._bias_initializer or constant_initializer(1.0)
+        )
+        self._candidate_kernel = self.add_variable(
+            "candidate/kernel", [size, units], self._kernel_initializer
+        )
         self._candidate_bias = self.add_variable(
-            "candidate/bias", [units], self._bias_initializer or zeros_initializer())
+            "candidate/bias", [units], self._bias_initializer or zeros_initializer()
+        )
 
     def call(self, inputs, state):
         """One step."""
         gates = call("Sigmoid", _affine([inputs, state], self._gate_kernel, self._gate_bias))
         r, u = calls("Split", 1, gates, num_split=2)
-        candidate = self._activation(_affine([inputs, call("Mul", r, state)], self._candidate_kernel,
-                                             self._candidate_bias))
+        candidate = self._activation(
+            _affine([inputs, call("Mul", r, state)], self._candidate_kernel, self._candidate_bias)
+        )
         rest = call("Sub", _gyre.convert(1, u.dtype), u)
         new = call("AddV2", call("Mul", u, state), call("Mul", rest, candidate))
         return new, new
@@ -149,8 +167,17 @@ class BasicLSTMCell(RNNCell):
     Source: Zaremba, Sutskever and Vinyals, Recurrent neural network regularization (2014).
     """
 
-    def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None,
-                 name=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        state_is_tuple=True,
+        activation=None,
+        reuse=None,
+        name=None,
+        dtype=None,
+        **kwargs,
+    ):
         super().__init__(name, "basic_lstm_cell", reuse, dtype, **kwargs)
         self._num_units, self._forget_bias = num_units, forget_bias
         self._state_is_tuple, self._activation = state_is_tuple, _activation(activation)
@@ -174,9 +201,15 @@ class BasicLSTMCell(RNNCell):
         c, h = state if self._state_is_tuple else calls("Split", 1, state, num_split=2)
         i, j, f, o = calls("Split", 1, _affine([inputs, h], self._kernel, self._bias), num_split=4)
         forget = call("Sigmoid", call("AddV2", f, _gyre.convert(self._forget_bias, f.dtype)))
-        new_c = call("AddV2", call("Mul", c, forget), call("Mul", call("Sigmoid", i), self._activation(j)))
+        new_c = call(
+            "AddV2", call("Mul", c, forget), call("Mul", call("Sigmoid", i), self._activation(j))
+        )
         new_h = call("Mul", self._activation(new_c), call("Sigmoid", o))
-        state = LSTMStateTuple(new_c, new_h) if self._state_is_tuple else call("ConcatV2", [new_c, new_h], 1)
+        state = (
+            LSTMStateTuple(new_c, new_h)
+            if self._state_is_tuple
+            else call("ConcatV2", [new_c, new_h], 1)
+        )
         return new_h, state
 
 
@@ -188,12 +221,28 @@ class LSTMCell(RNNCell):
     neural network architectures for large scale acoustic modeling (2014).
     """
 
-    def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None,
-                 proj_clip=None, num_unit_shards=None, num_proj_shards=None, forget_bias=1.0,
-                 state_is_tuple=True, activation=None, reuse=None, name=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        num_unit_shards=None,
+        num_proj_shards=None,
+        forget_bias=1.0,
+        state_is_tuple=True,
+        activation=None,
+        reuse=None,
+        name=None,
+        dtype=None,
+        **kwargs,
+    ):
         if num_unit_shards or num_proj_shards:
-            raise NotImplementedError("variables are not partitioned: leave out num_unit_shards and "
-                                      "num_proj_shards")
+            raise NotImplementedError(
+                "variables are not partitioned: leave out num_unit_shards and num_proj_shards"
+            )
         super().__init__(name, "lstm_cell", reuse, dtype, **kwargs)
         self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
         self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
@@ -206,17 +255,22 @@ class LSTMCell(RNNCell):
         sizes = LSTMStateTuple(self._num_units, self.output_size)
         return sizes if self._state_is_tuple else sum(sizes)
 
-    output_size = property(lambda self: self._num_proj or self._num_units,
-                           doc="The number of units that are given out.")
+    output_size = property(
+        lambda self: self._num_proj or self._num_units,
+        doc="The number of units that are given out.",
+    )
 
     def build(self, shape):
         """Makes kernel, bias and, where asked for, peepholes and projection."""
         units, add = self._num_units, self.add_variable
-        self._kernel = add("kernel", [_input_size(shape) + self.output_size, 4 * units], self._initializer)
+        self._kernel = add(
+            "kernel", [_input_size(shape) + self.output_size, 4 * units], self._initializer
+        )
         self._bias = add("bias", [4 * units], zeros_initializer())
         if self._use_peepholes:
             self._w_f, self._w_i, self._w_o = (
-                add(f"w_{gate}_diag", [units], self._initializer) for gate in "fio")
+                add(f"w_{gate}_diag", [units], self._initializer) for gate in "fio"
+            )
         if self._num_proj:
             with variable_scope("projection"):
                 self._projection = add("kernel", [units, self._num_proj], self._initializer)
@@ -235,9 +289,14 @@ class LSTMCell(RNNCell):
             c, h = calls("SplitV", state, sizes, 1, num_split=2)
         i, j, f, o = calls("Split", 1, _affine([inputs, h], self._kernel, self._bias), num_split=4)
         peepholes = (self._w_f, self._w_i, self._w_o) if self._use_peepholes else (None, None, None)
-        forget = self._gate(call("AddV2", f, _gyre.convert(self._forget_bias, f.dtype)), peepholes[0], c)
-        c = call("AddV2", call("Mul", forget, c),
-                 call("Mul", self._gate(i, peepholes[1], c), self._activation(j)))
+        forget = self._gate(
+            call("AddV2", f, _gyre.convert(self._forget_bias, f.dtype)), peepholes[0], c
+        )
+        c = call(
+            "AddV2",
+            call("Mul", forget, c),
+            call("Mul", self._gate(i, peepholes[1], c), self._activation(j)),
+        )
         c = _clipped(c, self._cell_clip)
         h = call("Mul", self._gate(o, peepholes[2], c), self._activation(c))
         if self._num_proj:
@@ -264,7 +323,9 @@ class MultiRNNCell(RNNCell):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         self._cells, self._state_is_tuple = list(cells), state_is_tuple
         if not state_is_tuple and any(nest.is_nested(cell.state_size) for cell in cells):
-            raise ValueError("Some cells return tuples of states, but the flag state_is_tuple is not set.")
+            raise ValueError(
+                "Some cells return tuples of states, but the flag state_is_tuple is not set."
+            )
 
     @property
     def state_size(self):
@@ -272,7 +333,9 @@ class MultiRNNCell(RNNCell):
         sizes = tuple(cell.state_size for cell in self._cells)
         return sizes if self._state_is_tuple else sum(sizes)
 
-    output_size = property(lambda self: self._cells[-1].output_size, doc="That of the uppermost cell.")
+    output_size = property(
+        lambda self: self._cells[-1].output_size, doc="That of the uppermost cell."
+    )
 
     @property
     def trainable_variables(self):
@@ -298,7 +361,7 @@ class MultiRNNCell(RNNCell):
                 if self._state_is_tuple:
                     own = state[i]
                 else:
-                    own = state[:, at:at + cell.state_size]
+                    own = state[:, at : at + cell.state_size]
                     at += cell.state_size
                 inputs, own = cell(inputs, own)
                 states.append(own)
@@ -315,7 +378,9 @@ class _Wrapper(RNNCell):
     state_size = property(lambda self: self._cell.state_size, doc="That of the cell.")
     output_size = property(lambda self: self._cell.output_size, doc="That of the cell.")
     variables = property(lambda self: self._cell.variables, doc="Those of the cell.")
-    trainable_variables = property(lambda self: self._cell.trainable_variables, doc="Those of the cell.")
+    trainable_variables = property(
+        lambda self: self._cell.trainable_variables, doc="Those of the cell."
+    )
 
     def zero_state(self, batch_size, dtype):
         """Zeros for a batch."""
@@ -333,19 +398,36 @@ class DropoutWrapper(_Wrapper):
     Source: Zaremba, Sutskever and Vinyals, Recurrent neural network regularization (2014).
     """
 
-    def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0,
-                 variational_recurrent=False, input_size=None, dtype=None, seed=None,
-                 dropout_state_filter_visitor=None):
+    def __init__(
+        self,
+        cell,
+        input_keep_prob=1.0,
+        output_keep_prob=1.0,
+        state_keep_prob=1.0,
+        variational_recurrent=False,
+        input_size=None,
+        dtype=None,
+        seed=None,
+        dropout_state_filter_visitor=None,
+    ):
         if variational_recurrent:
-            raise NotImplementedError("variational_recurrent=True is not supported: masks are drawn in each "
-                                      "step")
+            raise NotImplementedError(
+                "variational_recurrent=True is not supported: masks are drawn in each step"
+            )
         super().__init__(cell, "dropout_wrapper")
         del input_size, dtype
-        for what, keep in (("input", input_keep_prob), ("output", output_keep_prob),
-                           ("state", state_keep_prob)):
+        for what, keep in (
+            ("input", input_keep_prob),
+            ("output", output_keep_prob),
+            ("state", state_keep_prob),
+        ):
             if isinstance(keep, (int, float)) and not 0 < keep <= 1:
                 raise ValueError(f"Parameter {what}_keep_prob must be between 0 and 1: {keep}")
-        self._keep = {"input": input_keep_prob, "output": output_keep_prob, "state": state_keep_prob}
+        self._keep = {
+            "input": input_keep_prob,
+            "output": output_keep_prob,
+            "state": state_keep_prob,
+        }
         self._seed, self._filter = seed, dropout_state_filter_visitor
 
     def _dropped(self, x, what: str):

@@ -13,14 +13,18 @@ from gyre._impl.shape import TensorShape
 
 def _require_cell(cell, name="cell") -> None:
     if not (hasattr(cell, "state_size") and hasattr(cell, "output_size") and callable(cell)):
-        raise TypeError(f"The argument {name!r} is not an RNNCell: it has no state_size and output_size")
+        raise TypeError(
+            f"The argument {name!r} is not an RNNCell: it has no state_size and output_size"
+        )
 
 
 def _time_major(x):
     """[batch, time, …] as [time, batch, …], and back."""
     x = convert_to_tensor(x)
     if x._dims is None or len(x._dims) < 2:
-        raise ValueError(f"Expected input tensor {x!r} to have rank at least 2, but saw shape: {x.shape}")
+        raise ValueError(
+            f"Expected input tensor {x!r} to have rank at least 2, but saw shape: {x.shape}"
+        )
     return call("Transpose", x, constant([1, 0, *range(2, len(x._dims))], "int32"))
 
 
@@ -30,8 +34,9 @@ def _lengths(sequence_length, batch):
         return None
     lengths = convert_to_tensor(sequence_length)
     if lengths._dims is not None and len(lengths._dims) != 1:
-        raise ValueError(f"sequence_length must be a vector of length batch_size, but saw shape: "
-                         f"{lengths.shape}")
+        raise ValueError(
+            f"sequence_length must be a vector of length batch_size, but saw shape: {lengths.shape}"
+        )
     if lengths._dims and batch is not None and lengths._dims[0] not in (None, batch):
         raise ValueError(f"sequence_length has {lengths._dims[0]} entries for a batch of {batch}")
     return call("Cast", lengths, DstT=_gyre.as_dtype("int32"))
@@ -61,8 +66,17 @@ def _where(rows, new, old):
     return call("SelectV2", mask, new, old)
 
 
-def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None,
-                parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
+def dynamic_rnn(
+    cell,
+    inputs,
+    sequence_length=None,
+    initial_state=None,
+    dtype=None,
+    parallel_iterations=None,
+    swap_memory=False,
+    time_major=False,
+    scope=None,
+):
     """Runs a cell over time; the number of steps is that of the inputs when the graph runs.
 
     inputs: [batch, time, …] (with time_major [time, batch, …]), or a structure of them. sequence_length:
@@ -79,8 +93,15 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         lengths = _lengths(sequence_length, static_batch)
         batch_size = _size(flat[0], 1)
         state = _first_state(cell, initial_state, batch_size, dtype)
-        outputs, state = _over_time(cell, nest.pack_sequence_as(inputs, flat), state, lengths,
-                                    batch_size, parallel_iterations or 32, swap_memory)
+        outputs, state = _over_time(
+            cell,
+            nest.pack_sequence_as(inputs, flat),
+            state,
+            lengths,
+            batch_size,
+            parallel_iterations or 32,
+            swap_memory,
+        )
         if not time_major:
             outputs = nest.map_structure(_time_major, outputs)
         return outputs, state
@@ -93,8 +114,15 @@ def _over_time(cell, inputs, state, lengths, batch_size, parallel_iterations, sw
     dtype = _output_dtype(flat, state)
     sizes = nest.flatten(cell.output_size)
     rows = [TensorArray(x.dtype, size=steps, name="input").unstack(x) for x in flat]
-    arrays = [TensorArray(dtype, size=steps, element_shape=[flat[0]._dims[1], *TensorShape(size).as_list()],
-                          name="output") for size in sizes]
+    arrays = [
+        TensorArray(
+            dtype,
+            size=steps,
+            element_shape=[flat[0]._dims[1], *TensorShape(size).as_list()],
+            name="output",
+        )
+        for size in sizes
+    ]
 
     def body(time, arrays, state):
         step = nest.pack_sequence_as(inputs, [array.read(time) for array in rows])
@@ -110,8 +138,13 @@ def _over_time(cell, inputs, state, lengths, batch_size, parallel_iterations, sw
             new.set_shape(old._dims)
         return time + 1, written, new_state
 
-    _, arrays, state = while_loop(lambda time, *_: time < steps, body, (constant(0, "int32"), arrays, state),
-                                  parallel_iterations=parallel_iterations, swap_memory=swap_memory)
+    _, arrays, state = while_loop(
+        lambda time, *_: time < steps,
+        body,
+        (constant(0, "int32"), arrays, state),
+        parallel_iterations=parallel_iterations,
+        swap_memory=swap_memory,
+    )
     outputs = [array.stack() for array in arrays]
     for output, size in zip(outputs, sizes):
         output.set_shape([flat[0]._dims[0], flat[0]._dims[1], *TensorShape(size).as_list()])
@@ -129,34 +162,57 @@ def _masked(cell, step, state, time, lengths, batch_size, sizes, dtype):
     goes_on = call("Less", time, lengths)
     zeros = [create.zeros([batch_size, *TensorShape(size).as_list()], dtype) for size in sizes]
     outputs = [_where(goes_on, new, zero) for new, zero in zip(nest.flatten(output), zeros)]
-    states = [_where(goes_on, new, old) for new, old in zip(nest.flatten(new_state), nest.flatten(state))]
+    states = [
+        _where(goes_on, new, old) for new, old in zip(nest.flatten(new_state), nest.flatten(state))
+    ]
     return nest.pack_sequence_as(output, outputs), nest.pack_sequence_as(new_state, states)
 
 
-def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None,
-                              initial_state_bw=None, dtype=None, parallel_iterations=None,
-                              swap_memory=False, time_major=False, scope=None):
+def bidirectional_dynamic_rnn(
+    cell_fw,
+    cell_bw,
+    inputs,
+    sequence_length=None,
+    initial_state_fw=None,
+    initial_state_bw=None,
+    dtype=None,
+    parallel_iterations=None,
+    swap_memory=False,
+    time_major=False,
+    scope=None,
+):
     """Runs one cell forwards and another backwards over time. Arguments as dynamic_rnn. Returns
     ((outputs of one, outputs of the other), (final states)), each at its place in time."""
     _require_cell(cell_fw, "cell_fw")
     _require_cell(cell_bw, "cell_bw")
-    options = {"dtype": dtype, "parallel_iterations": parallel_iterations, "swap_memory": swap_memory,
-               "time_major": time_major}
+    options = {
+        "dtype": dtype,
+        "parallel_iterations": parallel_iterations,
+        "swap_memory": swap_memory,
+        "time_major": time_major,
+    }
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
     def backwards(x):
         if sequence_length is None:
             return call("ReverseV2", x, constant([time_axis], "int32"))
-        return call("ReverseSequence", x, convert_to_tensor(sequence_length), seq_dim=time_axis,
-                    batch_dim=batch_axis)
+        return call(
+            "ReverseSequence",
+            x,
+            convert_to_tensor(sequence_length),
+            seq_dim=time_axis,
+            batch_dim=batch_axis,
+        )
 
     with variable_scope(scope or "bidirectional_rnn"):
-        output_fw, state_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, scope="fw",
-                                          **options)
+        output_fw, state_fw = dynamic_rnn(
+            cell_fw, inputs, sequence_length, initial_state_fw, scope="fw", **options
+        )
         with variable_scope("bw") as scope_bw:
             turned = nest.map_structure(lambda x: backwards(convert_to_tensor(x)), inputs)
-            output_bw, state_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw,
-                                              scope=scope_bw, **options)
+            output_bw, state_bw = dynamic_rnn(
+                cell_bw, turned, sequence_length, initial_state_bw, scope=scope_bw, **options
+            )
         output_bw = nest.map_structure(backwards, output_bw)
     return (output_fw, output_bw), (state_fw, state_bw)
 
@@ -181,22 +237,38 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
             if lengths is None:
                 output, state = cell(step, state)
             else:
-                output, state = _masked(cell, step, state, constant(time, "int32"), lengths, batch_size,
-                                        sizes, kind)
+                output, state = _masked(
+                    cell, step, state, constant(time, "int32"), lengths, batch_size, sizes, kind
+                )
             outputs.append(output)
         return outputs, state
 
 
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None,
-                             dtype=None, sequence_length=None, scope=None):
+def static_bidirectional_rnn(
+    cell_fw,
+    cell_bw,
+    inputs,
+    initial_state_fw=None,
+    initial_state_bw=None,
+    dtype=None,
+    sequence_length=None,
+    scope=None,
+):
     """static_rnn forwards and backwards: (list of joined outputs, final state of one, of the other)."""
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as scope_fw:
-            output_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length,
-                                             scope_fw)
+            output_fw, state_fw = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope_fw
+            )
         with variable_scope("bw") as scope_bw:
-            turned, state_bw = static_rnn(cell_bw, _turned(inputs, sequence_length), initial_state_bw,
-                                          dtype, sequence_length, scope_bw)
+            turned, state_bw = static_rnn(
+                cell_bw,
+                _turned(inputs, sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                scope_bw,
+            )
         output_bw = _turned(turned, sequence_length)
     return [call("ConcatV2", [f, b], 1) for f, b in zip(output_fw, output_bw)], state_fw, state_bw
 
@@ -206,7 +278,9 @@ def _turned(steps, sequence_length) -> list:
     if sequence_length is None:
         return list(reversed(steps))
     joined = call("Pack", [convert_to_tensor(x) for x in steps])
-    turned = call("ReverseSequence", joined, convert_to_tensor(sequence_length), seq_dim=0, batch_dim=1)
+    turned = call(
+        "ReverseSequence", joined, convert_to_tensor(sequence_length), seq_dim=0, batch_dim=1
+    )
     return [turned[i] for i in range(len(steps))]
 
 
@@ -233,7 +307,8 @@ class _RawLoop:
         self._cell, self._loop_fn = cell, loop_fn
         time = constant(0, "int32", name="time")
         (self._finished, self._input, self._state, emitted, self._loop_state) = loop_fn(
-            time, None, None, None)
+            time, None, None, None
+        )
         self._finished = convert_to_tensor(self._finished)
         self._state = nest.map_structure(convert_to_tensor, self._state)
         self._input = nest.map_structure(convert_to_tensor, self._input)
@@ -245,18 +320,32 @@ class _RawLoop:
         self._known_batch = batch._dims[0]
         self._emit = cell.output_size if emitted is None else emitted
         default = nest.flatten(self._state)[0].dtype
-        self._specs = [(_sizes_of(part, emitted is None), getattr(part, "dtype", default))
-                       for part in nest.flatten(self._emit)]
+        self._specs = [
+            (_sizes_of(part, emitted is None), getattr(part, "dtype", default))
+            for part in nest.flatten(self._emit)
+        ]
         self._time = time
 
     def run(self, parallel_iterations, swap_memory):
         """The results."""
-        arrays = [TensorArray(dtype, size=0, dynamic_size=True, clear_after_read=False,
-                              element_shape=[self._known_batch, *sizes]) for sizes, dtype in self._specs]
+        arrays = [
+            TensorArray(
+                dtype,
+                size=0,
+                dynamic_size=True,
+                clear_after_read=False,
+                element_shape=[self._known_batch, *sizes],
+            )
+            for sizes, dtype in self._specs
+        ]
         _, _, _, arrays, state, loop_state = while_loop(
-            lambda time, finished, *_: call("LogicalNot", _all(finished)), self._step,
+            lambda time, finished, *_: call("LogicalNot", _all(finished)),
+            self._step,
             (self._time, self._finished, self._input, arrays, self._state, self._loop_state),
-            shape_invariants=None, parallel_iterations=parallel_iterations, swap_memory=swap_memory)
+            shape_invariants=None,
+            parallel_iterations=parallel_iterations,
+            swap_memory=swap_memory,
+        )
         emitted = nest.pack_sequence_as(self._emit, arrays)
         return emitted, state, loop_state if self._has_loop_state else None
 
@@ -264,19 +353,29 @@ class _RawLoop:
         output, new_state = self._cell(step, state)
         after = time + 1
         next_finished, next_input, next_state, emitted, next_loop_state = self._loop_fn(
-            after, output, new_state, loop_state if self._has_loop_state else None)
+            after, output, new_state, loop_state if self._has_loop_state else None
+        )
         if next_loop_state is None:
             next_loop_state = loop_state
         goes_on = call("LogicalNot", finished)
         zeros = [create.zeros([self._batch, *sizes], dtype) for sizes, dtype in self._specs]
-        given = [_chosen(goes_on, convert_to_tensor(new), zero)
-                 for new, zero in zip(nest.flatten(emitted), zeros)]
-        kept = [_chosen(goes_on, convert_to_tensor(new), old)
-                for new, old in zip(nest.flatten(next_state), nest.flatten(state))]
+        given = [
+            _chosen(goes_on, convert_to_tensor(new), zero)
+            for new, zero in zip(nest.flatten(emitted), zeros)
+        ]
+        kept = [
+            _chosen(goes_on, convert_to_tensor(new), old)
+            for new, old in zip(nest.flatten(next_state), nest.flatten(state))
+        ]
         written = [array.write(time, value) for array, value in zip(arrays, given)]
-        return (after, call("LogicalOr", finished, convert_to_tensor(next_finished)),
-                nest.map_structure(convert_to_tensor, next_input), written,
-                nest.pack_sequence_as(state, kept), next_loop_state)
+        return (
+            after,
+            call("LogicalOr", finished, convert_to_tensor(next_finished)),
+            nest.map_structure(convert_to_tensor, next_input),
+            written,
+            nest.pack_sequence_as(state, kept),
+            next_loop_state,
+        )
 
 
 def _sizes_of(part, is_size: bool) -> list:
@@ -295,4 +394,3 @@ def _all(finished):
     if finished._dims == ():
         return finished
     return call("All", finished, constant([0], "int32"))
-

@@ -12,14 +12,32 @@ from gyre._impl.proto.models import CollectionDef, MetaGraphDef
 from gyre._impl.proto.own_ops import all_nodes, has_own_ops, replace_own_ops
 
 # Items of these collections, and those of SAVERS, are written as messages.
-OF_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.LOCAL_VARIABLES,
-              GraphKeys.MODEL_VARIABLES, GraphKeys.METRIC_VARIABLES,
-              GraphKeys.MOVING_AVERAGE_VARIABLES, GraphKeys.GLOBAL_STEP)
+OF_VARIABLES = (
+    GraphKeys.GLOBAL_VARIABLES,
+    GraphKeys.TRAINABLE_VARIABLES,
+    GraphKeys.LOCAL_VARIABLES,
+    GraphKeys.MODEL_VARIABLES,
+    GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_STEP,
+)
 
-def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None,
-                      as_text=False, graph=None, export_scope=None, clear_devices=False,
-                      clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False,
-                      **kwargs) -> MetaGraphDef:
+
+def export_meta_graph(
+    filename=None,
+    meta_info_def=None,
+    graph_def=None,
+    saver_def=None,
+    collection_list=None,
+    as_text=False,
+    graph=None,
+    export_scope=None,
+    clear_devices=False,
+    clear_extraneous_savers=False,
+    strip_default_attrs=False,
+    save_debug_info=False,
+    **kwargs,
+) -> MetaGraphDef:
     """A graph (by default the default one) with its collections as a MetaGraphDef, written to a file if one is
     named.
 
@@ -30,16 +48,22 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     RuntimeError in eager execution. NotImplementedError for clear_extraneous_savers and save_debug_info.
     """
     if kwargs:
-        raise TypeError(f"export_meta_graph() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        raise TypeError(
+            f"export_meta_graph() got an unexpected keyword argument {next(iter(kwargs))!r}"
+        )
     _refuse(clear_extraneous_savers, save_debug_info)
     if graph is None:
         if not has_default_graph():
-            raise RuntimeError("Exporting/importing meta graphs is not supported when Eager Execution is enabled.")
+            raise RuntimeError(
+                "Exporting/importing meta graphs is not supported when Eager Execution is enabled."
+            )
         graph = get_default_graph()
     made = MetaGraphDef()
     if meta_info_def is not None:
         made.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
-    made.graph_def.MergeFromString(graph.serialized() if graph_def is None else graph_def.SerializeToString())
+    made.graph_def.MergeFromString(
+        graph.serialized() if graph_def is None else graph_def.SerializeToString()
+    )
     cut(made.graph_def, export_scope, clear_devices)
     replace_own_ops(made.graph_def)
     if strip_default_attrs:
@@ -68,20 +92,28 @@ def write_meta_graph(path: str, graph, saver_def) -> None:
 
 def _refuse(clear_extraneous_savers, save_debug_info) -> None:
     if clear_extraneous_savers:
-        raise NotImplementedError("operations of other Savers are not taken out of a graph: make only the Saver that "
-                                  "is to be exported, or export before the others are made")
+        raise NotImplementedError(
+            "operations of other Savers are not taken out of a graph: make only the Saver that "
+            "is to be exported, or export before the others are made"
+        )
     if save_debug_info:
-        raise NotImplementedError("the lines of operations are not written: leave out save_debug_info")
+        raise NotImplementedError(
+            "the lines of operations are not written: leave out save_debug_info"
+        )
 
 
 def cut(graph_def, scope, clear_devices: bool) -> None:
     """Leaves what stands behind a scope, with names without it."""
     if scope:
         kept = [node for node in graph_def.node if is_within(node.name, scope)]
-        outside = {name for node in kept for name in node.input if not is_within(name.lstrip("^"), scope)}
+        outside = {
+            name for node in kept for name in node.input if not is_within(name.lstrip("^"), scope)
+        }
         if outside:
-            raise ValueError(f"what stands behind '{scope}' uses {', '.join(sorted(outside))} from outside: export a "
-                             f"scope that holds all that it needs, or the whole graph")
+            raise ValueError(
+                f"what stands behind '{scope}' uses {', '.join(sorted(outside))} from outside: export a "
+                f"scope that holds all that it needs, or the whole graph"
+            )
         graph_def.node[:] = kept
     for node in graph_def.node:
         node.name = without_scope(node.name, scope)
@@ -105,7 +137,11 @@ def _strip_defaults(graph_def) -> None:
 
 
 def _is_exported(item, scope) -> bool:
-    name = item.saver_def.filename_tensor_name if hasattr(item, "saver_def") else getattr(item, "name", None)
+    name = (
+        item.saver_def.filename_tensor_name
+        if hasattr(item, "saver_def")
+        else getattr(item, "name", None)
+    )
     return name is None or is_within(name, scope)
 
 
@@ -119,8 +155,10 @@ def _add_collections(meta_graph, graph, keys, scope) -> None:
 def _add_collection(meta_graph, key, items: list, scope) -> None:
     """Of items of one kind; else there is a warning."""
     if not isinstance(key, (str, bytes)):
-        warnings.warn(f"collection {key!r} is not written: only collections with names that are strings are",
-                      stacklevel=4)
+        warnings.warn(
+            f"collection {key!r} is not written: only collections with names that are strings are",
+            stacklevel=4,
+        )
         return
     try:
         collection = _collection_of(key, items, scope)
@@ -135,9 +173,13 @@ def _collection_of(key, items: list, scope) -> CollectionDef:
     if key in OF_VARIABLES or key == GraphKeys.SAVERS:
         for item in items:
             message = item.to_proto(scope) if hasattr(item, "to_proto") else item
-            made.bytes_list.value.append(message if isinstance(message, bytes) else message.SerializeToString())
+            made.bytes_list.value.append(
+                message if isinstance(message, bytes) else message.SerializeToString()
+            )
     elif isinstance(first, (str, bytes)):
-        made.bytes_list.value.extend(item.encode() if isinstance(item, str) else bytes(item) for item in items)
+        made.bytes_list.value.extend(
+            item.encode() if isinstance(item, str) else bytes(item) for item in items
+        )
     elif isinstance(first, (bool, int)):
         made.int64_list.value.extend(int(item) for item in items)
     elif isinstance(first, float):

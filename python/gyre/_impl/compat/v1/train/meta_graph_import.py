@@ -12,13 +12,17 @@ from gyre._impl.compat.v1.variable import Variable
 from gyre._impl.proto.models import MetaGraphDef, SaverDef, VariableDef
 
 # What the items of these collections are read from, and by what.
-_MESSAGES = {**{key: (VariableDef, Variable.from_proto) for key in OF_VARIABLES},
-             GraphKeys.SAVERS: (SaverDef, Saver.from_proto)}
+_MESSAGES = {
+    **{key: (VariableDef, Variable.from_proto) for key in OF_VARIABLES},
+    GraphKeys.SAVERS: (SaverDef, Saver.from_proto),
+}
 # What an importer would have to replace; collected by exporters of single scopes.
 _UNBOUND = "unbound_inputs"
 
 
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs) -> Saver | None:
+def import_meta_graph(
+    meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs
+) -> Saver | None:
     """Adds a graph with its collections to the default graph, from a MetaGraphDef or a file of one, and returns its
     Saver; without one a new Saver, if it has brought variables; else None.
 
@@ -29,21 +33,37 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     return _import(meta_graph_or_file, clear_devices, import_scope, **kwargs)
 
 
-def _import(meta_graph_or_file, clear_devices, import_scope, input_map=None, return_elements=None,
-            restore_collections_predicate=lambda key: True):
+def _import(
+    meta_graph_or_file,
+    clear_devices,
+    import_scope,
+    input_map=None,
+    return_elements=None,
+    restore_collections_predicate=lambda key: True,
+):
     if not has_default_graph():
-        raise RuntimeError("Exporting/importing meta graphs is not supported when eager execution is enabled. No graph "
-                           "exists when eager execution is enabled.")
+        raise RuntimeError(
+            "Exporting/importing meta graphs is not supported when eager execution is enabled. No graph "
+            "exists when eager execution is enabled."
+        )
     meta_graph = _message(meta_graph_or_file)
-    unbound = meta_graph.collection_def[_UNBOUND].bytes_list.value if _UNBOUND in meta_graph.collection_def else []
+    unbound = (
+        meta_graph.collection_def[_UNBOUND].bytes_list.value
+        if _UNBOUND in meta_graph.collection_def
+        else []
+    )
     if unbound:
-        raise ValueError(f"Graph contains unbound inputs: {b', '.join(unbound).decode()}: it is a part of a graph "
-                         f"without what it needs. Export the whole graph.")
+        raise ValueError(
+            f"Graph contains unbound inputs: {b', '.join(unbound).decode()}: it is a part of a graph "
+            f"without what it needs. Export the whole graph."
+        )
     graph = current()
     scope = graph.unique_name(import_scope, False) if import_scope else graph.get_name_scope()
     if clear_devices:
         cut(meta_graph.graph_def, None, True)
-    elements = import_graph_def(meta_graph.graph_def, input_map, return_elements, name=import_scope or "")
+    elements = import_graph_def(
+        meta_graph.graph_def, input_map, return_elements, name=import_scope or ""
+    )
     _restore_collections(graph, meta_graph, scope, restore_collections_predicate)
     if meta_graph.HasField("saver_def"):
         saver = Saver(saver_def=meta_graph.saver_def, name=scope)
@@ -64,8 +84,10 @@ def _message(given) -> MetaGraphDef:
     try:
         return MetaGraphDef.FromString(data)
     except ValueError as error:
-        raise ValueError(f"{path} holds no MetaGraphDef in binary form (as_text=True writes one that only TensorFlow "
-                         f"reads): {error}") from None
+        raise ValueError(
+            f"{path} holds no MetaGraphDef in binary form (as_text=True writes one that only TensorFlow "
+            f"reads): {error}"
+        ) from None
 
 
 def _restore_collections(graph, meta_graph, scope: str, wanted) -> None:
@@ -81,7 +103,8 @@ def _restore_collections(graph, meta_graph, scope: str, wanted) -> None:
 def _item(graph, key: str, kind: str, value, scope: str, made: dict):
     if kind == "node_list":
         return graph.as_graph_element(with_scope(value, scope))
-    if kind != "bytes_list" or key not in _MESSAGES:  # of unknown messages the bytes, to be written again
+    # of unknown messages the bytes, to be written again
+    if kind != "bytes_list" or key not in _MESSAGES:
         return value
     message, from_proto = _MESSAGES[key]
     if (message, value) not in made:

@@ -35,34 +35,68 @@ class Optimizer:
 
     # ---- Steps
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP,
-                 aggregation_method=None, colocate_gradients_with_ops=False, name=None, grad_loss=None):
+    def minimize(
+        self,
+        loss,
+        global_step=None,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        name=None,
+        grad_loss=None,
+    ):
         """An operation that changes the variables once so that `loss` gets less. ValueError if no variable
         has a gradient. Arguments as compute_gradients and apply_gradients."""
-        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
-                                       colocate_gradients_with_ops, grad_loss)
+        pairs = self.compute_gradients(
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
+        )
         if not any(gradient is not None for gradient, _ in pairs):
-            raise ValueError(f"No gradients provided for any variable, check your graph for ops that do not "
-                             f"support gradients, between variables {[str(v) for _, v in pairs]} and loss "
-                             f"{loss}.")
+            raise ValueError(
+                f"No gradients provided for any variable, check your graph for ops that do not "
+                f"support gradients, between variables {[str(v) for _, v in pairs]} and loss "
+                f"{loss}."
+            )
         return self.apply_gradients(pairs, global_step, name)
 
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None) -> list:
+    def compute_gradients(
+        self,
+        loss,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        grad_loss=None,
+    ) -> list:
         """[(gradient, variable)]: of var_list, or of all trainable variables. A gradient is a tensor,
         IndexedSlices, or None where the loss does not depend on the variable. grad_loss: the loss's weight.
         gate_gradients: GATE_GRAPH has all of them there before any is used."""
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
-            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
-                             f"Optimizer.GATE_GRAPH. Not {gate_gradients}")
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
+            )
         if callable(loss) and not isinstance(loss, _gyre.Tensor):
             loss = loss()
-        variables = trainable_variables() if var_list is None else list(
-            var_list if isinstance(var_list, (list, tuple)) else [var_list])
+        variables = (
+            trainable_variables()
+            if var_list is None
+            else list(var_list if isinstance(var_list, (list, tuple)) else [var_list])
+        )
         if not variables:
             raise ValueError("No variables to optimize.")
-        found = gradients(loss, variables, grad_ys=grad_loss, aggregation_method=aggregation_method,
-                          colocate_gradients_with_ops=colocate_gradients_with_ops)
+        found = gradients(
+            loss,
+            variables,
+            grad_ys=grad_loss,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
         if gate_gradients == self.GATE_GRAPH:
             found = gated(found)
         return list(zip(found, variables))
@@ -72,8 +106,9 @@ class Optimizer:
         more. ValueError if there is no gradient."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
-            raise ValueError("No gradients provided for any variable: "
-                             f"{[str(v) for _, v in grads_and_vars]}.")
+            raise ValueError(
+                f"No gradients provided for any variable: {[str(v) for _, v in grads_and_vars]}."
+            )
         graph = current()
         with graph.main_scope():
             self._create_slots([v for _, v in pairs])
@@ -97,7 +132,8 @@ class Optimizer:
         if isinstance(variable, RefVariable):
             raise NotImplementedError(
                 f"optimizers change resource variables, and '{variable.name}' is a reference variable of an imported "
-                f"graph: run that graph's own training step, or assign_sub its gradient yourself")
+                f"graph: run that graph's own training step, or assign_sub its gradient yourself"
+            )
         if isinstance(gradient, IndexedSlices):
             update = self._apply_sparse(_without_duplicates(gradient), variable)
         else:
@@ -130,9 +166,16 @@ class Optimizer:
     @staticmethod
     def _number(value, dtype, name: str):
         """A number of the step as a tensor of a variable's dtype."""
-        value = value() if callable(value) and not isinstance(value, (_gyre.Tensor, Variable)) else value
-        tensor = convert_to_tensor(value) if hasattr(value, "__gyre_tensor__") or isinstance(
-            value, _gyre.Tensor) else constant(value, dtype, name=name)
+        value = (
+            value()
+            if callable(value) and not isinstance(value, (_gyre.Tensor, Variable))
+            else value
+        )
+        tensor = (
+            convert_to_tensor(value)
+            if hasattr(value, "__gyre_tensor__") or isinstance(value, _gyre.Tensor)
+            else constant(value, dtype, name=name)
+        )
         return tensor if tensor.dtype == dtype else call("Cast", tensor, DstT=dtype)
 
     # ---- Slots
@@ -156,13 +199,17 @@ class Optimizer:
         slots = self._slots.setdefault(name, {})
         if id(variable) not in slots:
             dims, dtype = variable.shape.as_list(), variable.dtype
+
             def initial():
                 if number in (0.0, 1.0):
                     return (ones if number else zeros)(dims, dtype)
                 return call("Fill", constant(dims, "int32"), constant(number, dtype))
+
             around = get_variable_scope().name
             prefix = around + "/" if around else ""
-            slots[id(variable)] = _at_root(initial, f"{prefix}{variable.op.name}/{self._name}", dtype)
+            slots[id(variable)] = _at_root(
+                initial, f"{prefix}{variable.op.name}/{self._name}", dtype
+            )
         return slots[id(variable)]
 
     def _other(self, name: str, value, dtype) -> Variable:

@@ -48,7 +48,9 @@ class MomentumOptimizer(Optimizer):
     Sources: Polyak (1964); Sutskever et al., On the importance of initialization and momentum (2013).
     """
 
-    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+    def __init__(
+        self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
+    ):
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._nesterov = learning_rate, momentum, use_nesterov
 
@@ -57,24 +59,37 @@ class MomentumOptimizer(Optimizer):
             self._slot(variable, "momentum")
 
     def _numbers(self, variable):
-        return (self._number(self._learning_rate, variable.dtype, "learning_rate"),
-                self._number(self._momentum, variable.dtype, "momentum"))
+        return (
+            self._number(self._learning_rate, variable.dtype, "learning_rate"),
+            self._number(self._momentum, variable.dtype, "momentum"),
+        )
 
     def _apply_dense(self, gradient, variable):
         rate, momentum = self._numbers(variable)
         slot = self.get_slot(variable, "momentum")
-        return _step("ResourceApplyMomentum", variable.handle, slot.handle, rate, gradient, momentum,
-                     use_nesterov=self._nesterov)
+        return _step(
+            "ResourceApplyMomentum",
+            variable.handle,
+            slot.handle,
+            rate,
+            gradient,
+            momentum,
+            use_nesterov=self._nesterov,
+        )
 
     def _apply_sparse(self, slices, variable):
         rate, momentum = self._numbers(variable)
         slot = self.get_slot(variable, "momentum")
-        accumulated = call("AddV2", call("Mul", _rows(slot, slices.indices), momentum), slices.values)
+        accumulated = call(
+            "AddV2", call("Mul", _rows(slot, slices.indices), momentum), slices.values
+        )
         step = accumulated
         if self._nesterov:
             step = call("AddV2", slices.values, call("Mul", accumulated, momentum))
-        return group(_set_rows(slot, slices.indices, accumulated),
-                     _subtract_rows(variable, slices.indices, call("Mul", step, rate)))
+        return group(
+            _set_rows(slot, slices.indices, accumulated),
+            _subtract_rows(variable, slices.indices, call("Mul", step, rate)),
+        )
 
 
 class AdamOptimizer(Optimizer):
@@ -84,8 +99,15 @@ class AdamOptimizer(Optimizer):
     Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), the form before its section 2.1.
     """
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False,
-                 name="Adam"):
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        use_locking=False,
+        name="Adam",
+    ):
         super().__init__(use_locking, name)
         self._learning_rate, self._beta1, self._beta2 = learning_rate, beta1, beta2
         self._epsilon = epsilon
@@ -109,18 +131,28 @@ class AdamOptimizer(Optimizer):
     def _apply_dense(self, gradient, variable):
         dtype = variable.dtype
         powers = [self._number(p, dtype, "power") for p in self._powers()]
-        numbers = [self._number(value, dtype, name) for value, name in (
-            (self._learning_rate, "learning_rate"), (self._beta1, "beta1"), (self._beta2, "beta2"),
-            (self._epsilon, "epsilon"))]
+        numbers = [
+            self._number(value, dtype, name)
+            for value, name in (
+                (self._learning_rate, "learning_rate"),
+                (self._beta1, "beta1"),
+                (self._beta2, "beta2"),
+                (self._epsilon, "epsilon"),
+            )
+        ]
         slots = [self.get_slot(variable, name).handle for name in ("m", "v")]
         return _step("ResourceApplyAdam", variable.handle, *slots, *powers, *numbers, gradient)
 
     def _finish(self, updates, name):
         graph = current()
         with graph.control_dependencies(updates):
-            grown = [power.assign(call("Mul", power.read_value(),
-                                       self._number(beta, power.dtype, "beta")), read_value=False)
-                     for power, beta in zip(self._powers(), (self._beta1, self._beta2))]
+            grown = [
+                power.assign(
+                    call("Mul", power.read_value(), self._number(beta, power.dtype, "beta")),
+                    read_value=False,
+                )
+                for power, beta in zip(self._powers(), (self._beta1, self._beta2))
+            ]
         return group(*updates, *grown, name=name)
 
 
@@ -131,9 +163,13 @@ class AdagradOptimizer(Optimizer):
     Source: Duchi, Hazan and Singer, Adaptive subgradient methods (2011).
     """
 
-    def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
+    def __init__(
+        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
+    ):
         if initial_accumulator_value <= 0.0:
-            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+            raise ValueError(
+                f"initial_accumulator_value must be positive: {initial_accumulator_value}"
+            )
         super().__init__(use_locking, name)
         self._learning_rate, self._first = learning_rate, initial_accumulator_value
 
@@ -149,13 +185,16 @@ class AdagradOptimizer(Optimizer):
     def _apply_dense(self, gradient, variable):
         slot = self.get_slot(variable, "accumulator")
         after, step = self._steps(gradient, slot.read_value(), variable)
-        return group(slot.assign(after, read_value=False), variable.assign_sub(step, read_value=False))
+        return group(
+            slot.assign(after, read_value=False), variable.assign_sub(step, read_value=False)
+        )
 
     def _apply_sparse(self, slices, variable):
         slot = self.get_slot(variable, "accumulator")
         after, step = self._steps(slices.values, _rows(slot, slices.indices), variable)
-        return group(_set_rows(slot, slices.indices, after),
-                     _subtract_rows(variable, slices.indices, step))
+        return group(
+            _set_rows(slot, slices.indices, after), _subtract_rows(variable, slices.indices, step)
+        )
 
 
 class RMSPropOptimizer(Optimizer):
@@ -165,8 +204,16 @@ class RMSPropOptimizer(Optimizer):
     Source: Tieleman and Hinton, Lecture 6.5 — rmsprop (2012).
     """
 
-    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
-                 centered=False, name="RMSProp"):
+    def __init__(
+        self,
+        learning_rate,
+        decay=0.9,
+        momentum=0.0,
+        epsilon=1e-10,
+        use_locking=False,
+        centered=False,
+        name="RMSProp",
+    ):
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum = learning_rate, decay, momentum
         self._epsilon, self._centered = epsilon, centered
@@ -180,14 +227,21 @@ class RMSPropOptimizer(Optimizer):
 
     def _apply_dense(self, gradient, variable):
         rate, decay, momentum, epsilon = (
-            self._number(value, variable.dtype, name) for value, name in (
-                (self._learning_rate, "learning_rate"), (self._decay, "decay"),
-                (self._momentum, "momentum"), (self._epsilon, "epsilon")))
+            self._number(value, variable.dtype, name)
+            for value, name in (
+                (self._learning_rate, "learning_rate"),
+                (self._decay, "decay"),
+                (self._momentum, "momentum"),
+                (self._epsilon, "epsilon"),
+            )
+        )
 
         def toward(slot, value):
             before = slot.read_value()
             one = _gyre.convert(1, variable.dtype)
-            return call("AddV2", before, call("Mul", call("Sub", value, before), call("Sub", one, decay)))
+            return call(
+                "AddV2", before, call("Mul", call("Sub", value, before), call("Sub", one, decay))
+            )
 
         rms, velocity = (self.get_slot(variable, name) for name in ("rms", "momentum"))
         mean_square = toward(rms, call("Square", gradient))
@@ -197,7 +251,9 @@ class RMSPropOptimizer(Optimizer):
             mean_gradient = toward(mean, gradient)
             spread = call("Sub", mean_square, call("Square", mean_gradient))
             writes.append(mean.assign(mean_gradient, read_value=False))
-        scaled = call("Mul", call("Mul", gradient, rate), call("Rsqrt", call("AddV2", spread, epsilon)))
+        scaled = call(
+            "Mul", call("Mul", gradient, rate), call("Rsqrt", call("AddV2", spread, epsilon))
+        )
         step = call("AddV2", call("Mul", velocity.read_value(), momentum), scaled)
         writes.append(velocity.assign(step, read_value=False))
         return group(*writes, variable.assign_sub(step, read_value=False))

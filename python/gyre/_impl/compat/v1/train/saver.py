@@ -31,21 +31,44 @@ class Saver:
     ValueError if there are no variables.
     """
 
-    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
-                 keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
-                 saver_def=None, builder=None, defer_build=False, allow_empty=False, write_version=SaverDef.V2,
-                 pad_step_number=False, save_relative_paths=False, filename=None):
+    def __init__(
+        self,
+        var_list=None,
+        reshape=False,
+        sharded=False,
+        max_to_keep=5,
+        keep_checkpoint_every_n_hours=10000.0,
+        name=None,
+        restore_sequentially=False,
+        saver_def=None,
+        builder=None,
+        defer_build=False,
+        allow_empty=False,
+        write_version=SaverDef.V2,
+        pad_step_number=False,
+        save_relative_paths=False,
+        filename=None,
+    ):
         del restore_sequentially  # one operation restores all
-        refuse(builder is not None, "builder", "checkpoints are written and read in one way: leave it out")
+        refuse(
+            builder is not None,
+            "builder",
+            "checkpoints are written and read in one way: leave it out",
+        )
         if write_version != SaverDef.V2:
-            raise NotImplementedError("checkpoints are written in TensorFlow's version 2 only: leave out "
-                                      "write_version")
+            raise NotImplementedError(
+                "checkpoints are written in TensorFlow's version 2 only: leave out write_version"
+            )
         if max_to_keep is not None and _number("max_to_keep", max_to_keep, numbers.Integral) < 0:
-            raise ValueError(f"max_to_keep must be at least 0 (None and 0: all stay), not {max_to_keep}")
+            raise ValueError(
+                f"max_to_keep must be at least 0 (None and 0: all stay), not {max_to_keep}"
+            )
         hours = _number("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours)
         if defer_build and var_list:
-            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
-                             "or var_list=None.")
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
+                "or var_list=None."
+            )
         self._given, self._allow_empty, self._reshape = var_list, allow_empty, reshape
         self._pad, self._relative = pad_step_number, save_relative_paths
         self._name, self._filename = name, filename
@@ -55,8 +78,11 @@ class Saver:
         self._shapes: dict = {}  # of the variables, by name, where it added the operations
         self.saver_def = None
         self._is_built = saver_def is not None
-        self._numbers = {"max_to_keep": max_to_keep or 0, "sharded": bool(sharded),
-                         "keep_checkpoint_every_n_hours": hours}
+        self._numbers = {
+            "max_to_keep": max_to_keep or 0,
+            "sharded": bool(sharded),
+            "keep_checkpoint_every_n_hours": hours,
+        }
         if saver_def is not None:
             self.saver_def = _behind_scope(saver_def, name)
             self._numbers = {key: getattr(saver_def, key) for key in self._numbers}
@@ -68,10 +94,15 @@ class Saver:
         given = self._given
         if not has_default_graph():
             if given is None:
-                raise RuntimeError("When eager execution is enabled, `var_list` must specify a list or dict of "
-                                   "variables to save")
-            refuse(self._filename is not None, "filename", "no graph holds it in eager execution: name the file in "
-                   "save() and restore()")
+                raise RuntimeError(
+                    "When eager execution is enabled, `var_list` must specify a list or dict of "
+                    "variables to save"
+                )
+            refuse(
+                self._filename is not None,
+                "filename",
+                "no graph holds it in eager execution: name the file in save() and restore()",
+            )
             self._variables, self._is_built = _named(given), True
             return
         if self._is_built:
@@ -79,12 +110,15 @@ class Saver:
         if given is None:
             graph = get_default_graph()
             given = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
-                GraphKeys.SAVEABLE_OBJECTS)
+                GraphKeys.SAVEABLE_OBJECTS
+            )
         variables = _named(given)
         if variables:
             self._shapes = {name: variable.shape for name, variable in variables.items()}
             self.saver_def = SaverDef(version=SaverDef.V2, **self._numbers)
-            for field, name in add_saver_ops(variables, self._reshape, self._name, self._filename).items():
+            for field, name in add_saver_ops(
+                variables, self._reshape, self._name, self._filename
+            ).items():
                 setattr(self.saver_def, field, name)
         elif not self._allow_empty:
             raise ValueError("No variables to save")
@@ -113,15 +147,30 @@ class Saver:
         """The Saver of operations that are there already, behind import_scope."""
         return Saver(saver_def=saver_def, name=import_scope)
 
-    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None,
-                          clear_devices=False, clear_extraneous_savers=False, strip_default_attrs=False,
-                          save_debug_info=False):
+    def export_meta_graph(
+        self,
+        filename=None,
+        collection_list=None,
+        as_text=False,
+        export_scope=None,
+        clear_devices=False,
+        clear_extraneous_savers=False,
+        strip_default_attrs=False,
+        save_debug_info=False,
+    ):
         """The default graph with this Saver as a MetaGraphDef, written to a file if one is named (see
         train.export_meta_graph)."""
-        return export_meta_graph(filename, saver_def=self.saver_def, collection_list=collection_list,
-                                 as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
-                                 clear_extraneous_savers=clear_extraneous_savers,
-                                 strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info)
+        return export_meta_graph(
+            filename,
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+            save_debug_info=save_debug_info,
+        )
 
     # ---- Which checkpoints there are
 
@@ -140,8 +189,11 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths) -> None:
         """Counts these paths as written by it, as far as they are there: after a restart."""
-        self._paths = [(path, os.path.getmtime(os.fspath(path) + ".index"))
-                       for path in checkpoint_paths if bundle_exists(path)]
+        self._paths = [
+            (path, os.path.getmtime(os.fspath(path) + ".index"))
+            for path in checkpoint_paths
+            if bundle_exists(path)
+        ]
 
     def _record(self, path: str) -> list[str]:
         """Counts a checkpoint in; returns those that are to be removed for it."""
@@ -157,15 +209,27 @@ class Saver:
 
     # ---- Saving and restoring
 
-    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
-             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False) -> str | None:
+    def save(
+        self,
+        sess,
+        save_path,
+        global_step=None,
+        latest_filename=None,
+        meta_graph_suffix="meta",
+        write_meta_graph=True,
+        write_state=True,
+        strip_default_attrs=False,
+        save_debug_info=False,
+    ) -> str | None:
         """Writes the variables of a session, and returns the path to give to restore: `save_path`, with
         "-" and global_step (a number, variable or tensor) if that is given. Of the folder, which is made if need
         be, the file "checkpoint" says which paths there are. write_meta_graph: the graph is written beside it.
         None if there is nothing to save, and allow_empty."""
         prefix = os.fspath(save_path)
         if os.path.basename(latest_filename or "checkpoint") != (latest_filename or "checkpoint"):
-            raise ValueError(f"'latest_filename' must not contain path components: {latest_filename}")
+            raise ValueError(
+                f"'latest_filename' must not contain path components: {latest_filename}"
+            )
         if global_step is not None:
             prefix += f"-{_number_of(global_step, sess):0{8 if self._pad else 1}d}"
         if self._is_empty():
@@ -178,19 +242,30 @@ class Saver:
             sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: prefix})
         # Whatever stops the process: what "checkpoint" names is complete, and there.
         if write_meta_graph and self._variables is None:
-            self._write_graph(sess.graph, f"{prefix}.{meta_graph_suffix}", strip_default_attrs, save_debug_info)
+            self._write_graph(
+                sess.graph, f"{prefix}.{meta_graph_suffix}", strip_default_attrs, save_debug_info
+            )
         outdated = self._record(prefix)
         if write_state:
-            update_checkpoint_state(folder, prefix, self.last_checkpoints, latest_filename,
-                                    save_relative_paths=self._relative)
+            update_checkpoint_state(
+                folder,
+                prefix,
+                self.last_checkpoints,
+                latest_filename,
+                save_relative_paths=self._relative,
+            )
         for path in outdated:
             remove_checkpoint(path, meta_graph_suffix=meta_graph_suffix)
         return prefix
 
-    def _write_graph(self, graph, path: str, strip_default_attrs: bool, save_debug_info: bool) -> None:
+    def _write_graph(
+        self, graph, path: str, strip_default_attrs: bool, save_debug_info: bool
+    ) -> None:
         if strip_default_attrs or save_debug_info:
             with graph.as_default():
-                self.export_meta_graph(path, strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info)
+                self.export_meta_graph(
+                    path, strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info
+                )
         else:
             write_meta_graph(path, graph, self.saver_def)
 
@@ -216,7 +291,9 @@ class Saver:
 
 def _number(name: str, value, kind=numbers.Real):
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {'a number' if kind is numbers.Real else 'an integer'}, not {value!r}")
+        raise TypeError(
+            f"{name} must be {'a number' if kind is numbers.Real else 'an integer'}, not {value!r}"
+        )
     return value
 
 
@@ -243,11 +320,16 @@ def _number_of(global_step, sess) -> int:
 def _with_shapes(error, shapes: dict, prefix: str):
     """An error of restoring: the same, with the variables whose shapes are others in the checkpoint."""
     found = load_checkpoint(prefix).get_variable_to_shape_map()
-    wrong = [f"{name!r} has shape {found[name]} there, but the variable has {shape.as_list()}"
-             for name, shape in shapes.items() if name in found and not shape.is_compatible_with(found[name])]
+    wrong = [
+        f"{name!r} has shape {found[name]} there, but the variable has {shape.as_list()}"
+        for name, shape in shapes.items()
+        if name in found and not shape.is_compatible_with(found[name])
+    ]
     if not wrong:
         return error
-    return errors.InvalidArgumentError(error.node_def, error.op, f"{prefix} does not fit: {'; '.join(wrong)}")
+    return errors.InvalidArgumentError(
+        error.node_def, error.op, f"{prefix} does not fit: {'; '.join(wrong)}"
+    )
 
 
 _NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")

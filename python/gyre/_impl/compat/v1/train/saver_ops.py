@@ -22,7 +22,9 @@ def _keys(variables: dict) -> tuple[list[str], list[str]]:
     return keys, slices
 
 
-def add_saver_ops(variables: dict, reshape: bool, name: str | None, filename: str | None) -> dict[str, str]:
+def add_saver_ops(
+    variables: dict, reshape: bool, name: str | None, filename: str | None
+) -> dict[str, str]:
     """Adds them for {name: variable} to the default graph, under the names that TensorFlow gives them. Returns
     the fields of a SaverDef that name them."""
     graph = current()
@@ -33,19 +35,31 @@ def add_saver_ops(variables: dict, reshape: bool, name: str | None, filename: st
         prefix = placeholder_with_default(default, (), "filename")
         prefix = placeholder_with_default(prefix, (), "Const")
         read = [variable.read_value() for variable in values]
-        _gyre.execute("SaveV2", [prefix, *_named_strings("SaveV2", keys, slices), read], {}, "SaveV2")
+        _gyre.execute(
+            "SaveV2", [prefix, *_named_strings("SaveV2", keys, slices), read], {}, "SaveV2"
+        )
         with graph.control_dependencies([graph.last_operation()]):
             saved = call("Identity", prefix, name="control_dependency")
-        restored = _gyre.execute("RestoreV2", [prefix, *_named_strings("RestoreV2", keys, slices)],
-                                 {"dtypes": [variable.dtype for variable in values]}, "RestoreV2")
+        restored = _gyre.execute(
+            "RestoreV2",
+            [prefix, *_named_strings("RestoreV2", keys, slices)],
+            {"dtypes": [variable.dtype for variable in values]},
+            "RestoreV2",
+        )
         assigned = [_assign(variable, value, reshape) for variable, value in zip(values, restored)]
         restore = group(*assigned, name="restore_all")
-    return {"filename_tensor_name": prefix.name, "save_tensor_name": saved.name, "restore_op_name": restore.name}
+    return {
+        "filename_tensor_name": prefix.name,
+        "save_tensor_name": saved.name,
+        "restore_op_name": restore.name,
+    }
 
 
 def _named_strings(op: str, keys: list[str], slices: list[str]) -> list:
-    return [constant(keys, "string", name=f"{op}/tensor_names"),
-            constant(slices, "string", name=f"{op}/shape_and_slices")]
+    return [
+        constant(keys, "string", name=f"{op}/tensor_names"),
+        constant(slices, "string", name=f"{op}/shape_and_slices"),
+    ]
 
 
 def _assign(variable, value, reshape: bool):
@@ -58,29 +72,46 @@ def _assign(variable, value, reshape: bool):
             value = call("EnsureShape", value, shape=dims, name="EnsureShape")
     if isinstance(variable, RefVariable):
         return variable.assign(value, name="Assign", read_value=False)
-    _gyre.execute("AssignVariableOp", [variable.handle, value], {"dtype": variable.dtype}, "AssignVariableOp")
+    _gyre.execute(
+        "AssignVariableOp", [variable.handle, value], {"dtype": variable.dtype}, "AssignVariableOp"
+    )
     return current().last_operation()
 
 
 def save_eagerly(variables: dict, prefix: str) -> None:
     """Writes the values that variables have now."""
     keys, slices = _keys(variables)
-    _gyre.execute("SaveV2", [_gyre.convert(prefix), _strings(keys), _strings(slices),
-                             [variable.read_value() for variable in variables.values()]], {})
+    _gyre.execute(
+        "SaveV2",
+        [
+            _gyre.convert(prefix),
+            _strings(keys),
+            _strings(slices),
+            [variable.read_value() for variable in variables.values()],
+        ],
+        {},
+    )
 
 
 def restore_eagerly(variables: dict, prefix: str, reshape: bool) -> None:
     """Gives variables the values of a checkpoint. ValueError for one of another shape; then, as for a value that
     is missing, none has changed."""
     keys, slices = _keys(variables)
-    values = _gyre.execute("RestoreV2", [_gyre.convert(prefix), _strings(keys), _strings(slices)],
-                           {"dtypes": [variable.dtype for variable in variables.values()]})
+    values = _gyre.execute(
+        "RestoreV2",
+        [_gyre.convert(prefix), _strings(keys), _strings(slices)],
+        {"dtypes": [variable.dtype for variable in variables.values()]},
+    )
     if reshape:
-        values = [call("Reshape", value, _gyre.convert(variable.shape.as_list()))
-                  for variable, value in zip(variables.values(), values)]
+        values = [
+            call("Reshape", value, _gyre.convert(variable.shape.as_list()))
+            for variable, value in zip(variables.values(), values)
+        ]
     for (name, variable), value in zip(variables.items(), values):
         if not TensorShape(variable.shape).is_compatible_with(value.shape):
-            raise ValueError(f"{prefix} has '{name}' of shape {value.shape}, but the variable has {variable.shape}")
+            raise ValueError(
+                f"{prefix} has '{name}' of shape {value.shape}, but the variable has {variable.shape}"
+            )
     for variable, value in zip(variables.values(), values):
         variable.assign(value)
 

@@ -21,10 +21,16 @@ def create_global_step(graph=None):
     """Makes the variable that counts steps. ValueError if there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
-        raise ValueError("\"global_step\" already exists.")
+        raise ValueError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
-        return get_variable("global_step", [], "int64", zeros_initializer(), trainable=False,
-                            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
+        return get_variable(
+            "global_step",
+            [],
+            "int64",
+            zeros_initializer(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
 
 
 def get_or_create_global_step(graph=None):
@@ -50,7 +56,9 @@ def _as(value, dtype):
     return _gyre.convert(float(value), dtype)
 
 
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def exponential_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate · decay_rate ^ (step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
@@ -58,25 +66,40 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
         return call("Mul", rate, call("Pow", _as(decay_rate, rate.dtype), ratio))
 
 
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def natural_exp_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate · exp(-decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
         ratio = _ratio(global_step, decay_steps, rate.dtype, staircase)
-        return call("Mul", rate, call("Exp", call("Neg", call("Mul", _as(decay_rate, rate.dtype), ratio))))
+        return call(
+            "Mul", rate, call("Exp", call("Neg", call("Mul", _as(decay_rate, rate.dtype), ratio)))
+        )
 
 
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def inverse_time_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate / (1 + decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "InverseTimeDecay"):
         rate = convert_to_tensor(learning_rate)
         ratio = _ratio(global_step, decay_steps, rate.dtype, staircase)
-        slower = call("AddV2", _gyre.convert(1, rate.dtype), call("Mul", _as(decay_rate, rate.dtype), ratio))
+        slower = call(
+            "AddV2", _gyre.convert(1, rate.dtype), call("Mul", _as(decay_rate, rate.dtype), ratio)
+        )
         return call("RealDiv", rate, slower)
 
 
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0,
-                     cycle=False, name=None):
+def polynomial_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    end_learning_rate=0.0001,
+    power=1.0,
+    cycle=False,
+    name=None,
+):
     """From learning_rate to end_learning_rate within decay_steps, as (1 - step / decay_steps) ^ power; with
     `cycle`, over and over."""
     with name_scope(name, "PolynomialDecay"):
@@ -90,8 +113,11 @@ def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=
         else:
             step = call("Minimum", step, steps)
         left = call("Sub", _gyre.convert(1, rate.dtype), call("RealDiv", step, steps))
-        return call("AddV2", call("Mul", call("Sub", rate, end), call("Pow", left, _as(power, rate.dtype))),
-                    end)
+        return call(
+            "AddV2",
+            call("Mul", call("Sub", rate, end), call("Pow", left, _as(power, rate.dtype))),
+            end,
+        )
 
 
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
@@ -101,9 +127,16 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
         steps = _as(decay_steps, rate.dtype)
         done = call("RealDiv", call("Minimum", _as(global_step, rate.dtype), steps), steps)
         cosine = call("Cos", call("Mul", done, _gyre.convert(math.pi, rate.dtype)))
-        half = call("Mul", call("AddV2", cosine, _gyre.convert(1, rate.dtype)), _gyre.convert(0.5, rate.dtype))
-        share = call("AddV2", call("Mul", half, _gyre.convert(1 - alpha, rate.dtype)),
-                     _gyre.convert(alpha, rate.dtype))
+        half = call(
+            "Mul",
+            call("AddV2", cosine, _gyre.convert(1, rate.dtype)),
+            _gyre.convert(0.5, rate.dtype),
+        )
+        share = call(
+            "AddV2",
+            call("Mul", half, _gyre.convert(1 - alpha, rate.dtype)),
+            _gyre.convert(alpha, rate.dtype),
+        )
         return call("Mul", rate, share)
 
 
@@ -116,7 +149,12 @@ def piecewise_constant(x, boundaries, values, name=None):
         x = convert_to_tensor(x)
         result = convert_to_tensor(values[-1])
         for boundary, value in reversed(list(zip(boundaries, values))):
-            below = call("LessEqual", x, _gyre.convert(boundary, x.dtype)
-                         if not isinstance(boundary, _gyre.Tensor) else boundary)
+            below = call(
+                "LessEqual",
+                x,
+                _gyre.convert(boundary, x.dtype)
+                if not isinstance(boundary, _gyre.Tensor)
+                else boundary,
+            )
             result = call("SelectV2", below, convert_to_tensor(value), result)
         return result
