@@ -124,6 +124,21 @@ def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     return call("Reshape", tensor, dims_tensor(dims))
 
 
+def rank_of(tensor, function: str, argument: str, least: int = 0) -> int:
+    """The rank of an argument of a function. ValueError: it is not known here, or less than `least`."""
+    if tensor._dims is None:
+        raise ValueError(
+            f"{function} needs to know the rank of {argument!r}: give it a shape, say with "
+            f"gyre.ensure_shape({argument}, [None, None]), set_shape, or a TensorSpec"
+        )
+    if len(tensor._dims) < least:
+        raise ValueError(
+            f"{function} takes {argument!r} of rank {least} or more, not of shape "
+            f"{TensorShape(tensor._dims)}"
+        )
+    return len(tensor._dims)
+
+
 def shape_as_list(shape: TensorShape) -> list[int]:
     """The sizes of a shape that must be known. ValueError if it is not."""
     if not shape.is_fully_defined():

@@ -2,7 +2,15 @@
 
 from gyre import _gyre
 from gyre._impl import random
-from gyre._impl.convert import call, calls, convert_to_tensor, dims_tensor, is_value, same_dtype
+from gyre._impl.convert import (
+    call,
+    calls,
+    convert_to_tensor,
+    dims_tensor,
+    is_value,
+    rank_of,
+    same_dtype,
+)
 from gyre._impl.ops import table
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.linalg import clip_by_norm
@@ -74,9 +82,7 @@ def _last(op: str):
         axis = -1 if axis is None else int(axis)
         if axis == -1 or x._dims is not None and axis == len(x._dims) - 1:
             return call(op, x, name=name)
-        if x._dims is None:
-            raise ValueError(f"{op} along another axis than the last needs a known rank.")
-        rank = len(x._dims)
+        rank = rank_of(x, f"{op} along another axis than the last", "logits", least=1)
         perm = list(range(rank))
         perm[axis], perm[-1] = perm[-1], perm[axis]
         return call("Transpose", call(op, call("Transpose", x, perm), name=name), perm)
@@ -149,7 +155,10 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     """-Σ labels · log softmax(logits) along `axis`, for each of the other dimensions."""
     labels, logits = same_dtype([labels, logits])
-    if axis not in (-1, len(logits._dims or ()) - 1):
+    if (
+        axis != -1
+        and axis != rank_of(logits, "softmax_cross_entropy_with_logits", "logits", least=1) - 1
+    ):
         perm = list(range(len(logits._dims)))
         perm[axis], perm[-1] = perm[-1], perm[axis]
         labels, logits = call("Transpose", labels, perm), call("Transpose", logits, perm)
@@ -203,7 +212,11 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     rows = gather(params, ids, name=name)
     if max_norm is None:
         return rows
-    return clip_by_norm(rows, max_norm, axes=list(range(len(ids._dims), len(rows._dims))))
+    inner = range(
+        rank_of(convert_to_tensor(ids), "embedding_lookup", "ids"),
+        rank_of(rows, "embedding_lookup", "params"),
+    )
+    return clip_by_norm(rows, max_norm, axes=list(inner))
 
 
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):

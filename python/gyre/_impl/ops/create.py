@@ -8,6 +8,7 @@ from gyre._impl.convert import (
     convert_to_tensor,
     dims_tensor,
     is_value,
+    rank_of,
     same_dtype,
     static_value,
 )
@@ -101,7 +102,7 @@ def linspace(start, stop, num, name=None, axis=0):
         return call("LinSpace", start, stop, num, name=name)
     last = call("Maximum", call("Sub", num, 1), 1)
     part = call("RealDiv", cast(call("Range", 0, num, 1), start.dtype), cast(last, start.dtype))
-    rank = len(start._dims)
+    rank = rank_of(start, "linspace", "start")
     axis = axis + rank + 1 if axis < 0 else axis
     column = [1] * (rank + 1)
     column[axis] = -1

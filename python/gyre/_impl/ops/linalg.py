@@ -1,7 +1,7 @@
 """Products and forms of matrices."""
 
 from gyre import _gyre
-from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, same_dtype
+from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, rank_of, same_dtype
 from gyre._impl.ops import create, reshape
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.reductions import reduce_max, reduce_sum
@@ -102,15 +102,14 @@ def tensordot(a, b, axes, name=None):
     """The sum of products along axes: an int n (the last n of a with the first n of b), or a pair
     of lists of axes. Shape: the other dimensions of a, then those of b."""
     a, b = same_dtype([a, b])
-    if a._dims is None or b._dims is None:
-        raise ValueError("tensordot needs tensors of known rank.")
+    rank_a, rank_b = rank_of(a, "tensordot", "a"), rank_of(b, "tensordot", "b")
     if hasattr(axes, "__index__"):
         count = int(axes)
-        of_a, of_b = list(range(len(a._dims) - count, len(a._dims))), list(range(count))
+        of_a, of_b = list(range(rank_a - count, rank_a)), list(range(count))
     else:
         of_a, of_b = ([int(x)] if hasattr(x, "__index__") else [int(i) for i in x] for x in axes)
-    of_a = [i % len(a._dims) for i in of_a]
-    of_b = [i % len(b._dims) for i in of_b]
+    of_a = [i % rank_a for i in of_a]
+    of_b = [i % rank_b for i in of_b]
     if len(of_a) != len(of_b):
         raise ValueError("tensordot needs as many axes of a as of b.")
     letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -133,7 +132,8 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
     if ord in ("euclidean", "fro") or ord == 2 and not matrix:
         return call("Sqrt", reduce_sum(call("Square", size), axis, keep), name=name)
     if matrix:
-        rows, columns = (int(i) % len(x._dims) for i in axis)
+        rank = rank_of(x, "norm", "tensor", least=2)
+        rows, columns = (int(i) % rank for i in axis)
         if ord not in (1, float("inf")):
             raise NotImplementedError(f"norm of matrices: ord {ord!r} is not supported.")
         summed, largest = (rows, columns) if ord == 1 else (columns, rows)
@@ -165,35 +165,41 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
 def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
     """The diagonal k of matrices: [..., m, n] gives [..., length]. Bands of diagonals are not
-    supported (NotImplementedError)."""
+    supported (NotImplementedError). ValueError: no matrices."""
     del padding_value, align
     if not hasattr(k, "__index__"):
         raise NotImplementedError("diag_part of several diagonals is not supported.")
     x = convert_to_tensor(input)
-    rank = len(x._dims)
-    shape = call("Shape", x)
-    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    rows, columns = _sizes_of_matrices(x, "diag_part")
     down, right = max(-int(k), 0), max(int(k), 0)
     length = call("Minimum", call("Sub", rows, down), call("Sub", columns, right))
     steps = call("Range", 0, length, 1)
     flat = call(
         "Reshape",
         x,
-        call_list("ConcatV2", [reshape.slice_vector(shape, 0, rank - 2), dims_tensor([-1])], 0),
+        call_list(
+            "ConcatV2", [reshape.slice_vector(call("Shape", x), 0, -2), dims_tensor([-1])], 0
+        ),
     )
     places = call(
         "AddV2", call("Mul", call("AddV2", steps, down), columns), call("AddV2", steps, right)
     )
-    return call("GatherV2", flat, places, rank - 2, name=name)
+    return call("GatherV2", flat, places, -1, name=name)
+
+
+def _sizes_of_matrices(x, function: str):
+    """The numbers of rows and columns. ValueError: no matrices."""
+    if x._dims is not None:
+        rank_of(x, function, "input", least=2)
+    shape = call("Shape", x)
+    return [call("StridedSlice", shape, [i], [0], [1], shrink_axis_mask=1) for i in (-2, -1)]
 
 
 def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
     """Matrices with diagonal k replaced."""
     del align
     x, diagonal = same_dtype([input, diagonal])
-    shape = call("Shape", x)
-    rank = len(x._dims)
-    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    rows, columns = _sizes_of_matrices(x, "set_diag")
     values = call("MatrixDiagV3", diagonal, k, rows, columns, _gyre.convert(0, x.dtype))
     return call("SelectV2", _on_diagonal(rows, columns, int(k)), values, x, name=name)
 
@@ -214,7 +220,7 @@ def tensor_diag(diagonal, name=None):
 def tensor_diag_part(input, name=None):
     """The inverse of tensor_diag: input of shape s + s gives s."""
     x = convert_to_tensor(input)
-    half = len(x._dims) // 2
+    half = rank_of(x, "tensor_diag_part", "input") // 2
     shape = reshape.slice_vector(call("Shape", x), 0, half)
     size = call("Prod", shape, 0)
     matrix = call("Reshape", x, call("Pack", [size, size]))
@@ -229,9 +235,7 @@ def trace(x, name=None):
 def band_part(input, num_lower, num_upper, name=None):
     """Matrices of which only so many diagonals below and above the main one stay (-1: all)."""
     x = convert_to_tensor(input)
-    shape = call("Shape", x)
-    rank = len(x._dims)
-    rows, columns = (call("GatherV2", shape, rank - i, 0) for i in (2, 1))
+    rows, columns = _sizes_of_matrices(x, "band_part")
     distance = call(
         "Sub", call("ExpandDims", call("Range", 0, rows, 1), 1), call("Range", 0, columns, 1)
     )

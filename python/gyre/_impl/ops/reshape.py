@@ -8,6 +8,7 @@ from gyre._impl.convert import (
     convert_to_tensor,
     dims_tensor,
     is_value,
+    rank_of,
     same_dtype,
     static_value,
 )
@@ -95,8 +96,13 @@ def matrix_transpose(a, name=None, conjugate=False):
     """The last two dimensions swapped."""
     a = convert_to_tensor(a)
     if a._dims is None:
-        raise ValueError("matrix_transpose needs a tensor of known rank.")
-    rank = len(a._dims)
+        rank = call("Rank", a)
+        outer = call("Sub", rank, 2)
+        swapped = call("Pack", [call("Sub", rank, 1), outer])
+        return transpose(
+            a, call_list("ConcatV2", [call("Range", 0, outer, 1), swapped], 0), conjugate, name
+        )
+    rank = rank_of(a, "matrix_transpose", "a", least=2)
     return transpose(a, [*range(rank - 2), rank - 1, rank - 2], conjugate, name)
 
 

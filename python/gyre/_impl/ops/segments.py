@@ -1,7 +1,7 @@
 """Reductions of rows by the segment that each belongs to."""
 
 from gyre import _gyre
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import call, call_list, convert_to_tensor
 
 _SORTED = {
     "sum": "SegmentSum",
@@ -55,8 +55,12 @@ def _counts(data, segment_ids, num_segments):
     count = call(
         "Maximum", call("UnsortedSegmentSum", ones, ids, num_segments), _gyre.convert(1, data.dtype)
     )
-    extra = len(data._dims) - len(ids._dims)
-    for _ in range(extra):
+    if data._dims is None or ids._dims is None:
+        ones = call(
+            "Fill", call("Reshape", call("Sub", call("Rank", data), call("Rank", ids)), [1]), 1
+        )
+        return call("Reshape", count, call_list("ConcatV2", [call("Shape", count), ones], 0))
+    for _ in range(len(data._dims) - len(ids._dims)):
         count = call("ExpandDims", count, -1)
     return count
 

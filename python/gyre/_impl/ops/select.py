@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gyre import _gyre
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, same_dtype
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, rank_of, same_dtype
 
 
 class TopK(NamedTuple):
@@ -57,7 +57,7 @@ def gather_nd(params, indices, batch_dims=0, name=None):
 def _with_positions(indices, axis):
     """Index vectors with their own position along `axis` in front."""
     shape = call("Shape", indices)
-    last = len(indices._dims) - 1
+    last = rank_of(indices, "gather_nd", "indices", least=1) - 1
     outer = call("StridedSlice", shape, [0], [last], [1])
     steps = call("Range", 0, call("GatherV2", shape, axis, 0), 1)
     column = [1] * (last + 1)
@@ -175,9 +175,7 @@ def _sorted(values, axis, direction, name) -> TopK:
     direction = direction.upper()
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"direction must be ASCENDING or DESCENDING, got {direction}.")
-    if values._dims is None:
-        raise ValueError("sort needs a tensor of known rank.")
-    rank = len(values._dims)
+    rank = rank_of(values, "sort", "values", least=1)
     axis = axis + rank if axis < 0 else axis
     perm = [*range(axis), rank - 1, *range(axis + 1, rank - 1), axis][:rank]
     swapped = axis != rank - 1

@@ -4,7 +4,7 @@ from gyre import _gyre
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
-from gyre._impl.convert import call, convert_to_tensor, is_value
+from gyre._impl.convert import call, convert_to_tensor, is_value, rank_of
 from gyre._impl.ops import create, elementwise, linalg, reductions, reshape, select, strings
 from gyre._impl.unsupported import refuse
 
@@ -332,9 +332,7 @@ def reduce_join(
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
     x = convert_to_tensor(inputs)
-    if x._dims is None:
-        raise ValueError("reduce_join needs a known rank")
-    rank = len(x._dims)
+    rank = rank_of(x, "reduce_join", "inputs")
     axes = (
         list(range(rank)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
     )

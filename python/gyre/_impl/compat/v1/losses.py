@@ -3,7 +3,7 @@
 from gyre import _gyre
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection, get_collection
 from gyre._impl.compat.v1.graph import name_scope
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.ops.reductions import reduce_sum
 from gyre.nn import functional
 
@@ -143,7 +143,13 @@ def softmax_cross_entropy(
     with name_scope(scope, "softmax_cross_entropy_loss"):
         labels, logits = _pair(onehot_labels, logits)
         if label_smoothing:
+            rank_of(labels, "softmax_cross_entropy with label_smoothing", "onehot_labels", least=2)
             classes = labels._dims[1]
+            if classes is None:
+                raise ValueError(
+                    "softmax_cross_entropy with label_smoothing needs to know the number of classes: the "
+                    "last size of 'onehot_labels'"
+                )
             labels = call(
                 "AddV2", call("Mul", labels, 1.0 - label_smoothing), label_smoothing / classes
             )

@@ -10,7 +10,7 @@ from gyre._impl.compat.v1.graph import name_scope
 from gyre._impl.compat.v1.initializers import zeros_initializer
 from gyre._impl.compat.v1.layer import Layer
 from gyre._impl.compat.v1.random import random_uniform
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.ops.linalg import tensordot
 from gyre.nn import functional
 
@@ -174,10 +174,11 @@ class Dense(Layer):
         """The outputs."""
         inputs = convert_to_tensor(inputs)
         kernel = self.kernel.read_value()
-        if len(inputs._dims) == 2:
+        rank = rank_of(inputs, "dense", "inputs", least=1)
+        if rank == 2:
             outputs = call("MatMul", inputs, kernel)
         else:
-            outputs = tensordot(inputs, kernel, [[len(inputs._dims) - 1], [0]])
+            outputs = tensordot(inputs, kernel, [[rank - 1], [0]])
         if self.bias is not None:
             outputs = call("BiasAdd", outputs, self.bias.read_value())
         if self._activation is not None:

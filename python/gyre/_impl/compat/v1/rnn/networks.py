@@ -6,7 +6,7 @@ from gyre._impl.compat.v1.constant import constant
 from gyre._impl.compat.v1.control import while_loop
 from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.control_flow.tensor_array import TensorArray
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.ops import create
 from gyre._impl.shape import TensorShape
 
@@ -21,11 +21,8 @@ def _require_cell(cell, name="cell") -> None:
 def _time_major(x):
     """[batch, time, …] as [time, batch, …], and back."""
     x = convert_to_tensor(x)
-    if x._dims is None or len(x._dims) < 2:
-        raise ValueError(
-            f"Expected input tensor {x!r} to have rank at least 2, but saw shape: {x.shape}"
-        )
-    return call("Transpose", x, constant([1, 0, *range(2, len(x._dims))], "int32"))
+    rank = rank_of(x, "dynamic_rnn", "inputs", least=2)
+    return call("Transpose", x, constant([1, 0, *range(2, rank)], "int32"))
 
 
 def _lengths(sequence_length, batch):
@@ -89,6 +86,8 @@ def dynamic_rnn(
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
             flat = [_time_major(x) for x in flat]
+        for x in flat:
+            rank_of(x, "dynamic_rnn", "inputs", least=2)
         static_batch = flat[0]._dims[1]
         lengths = _lengths(sequence_length, static_batch)
         batch_size = _size(flat[0], 1)
@@ -229,6 +228,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         steps = [nest.map_structure(convert_to_tensor, x) for x in inputs]
         first = nest.flatten(steps[0])[0]
         batch_size = _size(first, 0)
+        rank_of(first, "static_rnn", "inputs", least=1)
         lengths = _lengths(sequence_length, first._dims[0])
         state = _first_state(cell, initial_state, batch_size, dtype)
         sizes, kind = nest.flatten(cell.output_size), _output_dtype([first], state)
@@ -316,6 +316,7 @@ class _RawLoop:
         if not self._has_loop_state:
             self._loop_state = constant(0, "int32")
         batch = nest.flatten(self._input)[0]
+        rank_of(batch, "raw_rnn", "next_input of loop_fn", least=1)
         self._batch = _size(batch, 0)
         self._known_batch = batch._dims[0]
         self._emit = cell.output_size if emitted is None else emitted
