@@ -27,7 +27,7 @@ struct Activation;
 struct Frame;
 
 // Drops what `t` holds. Cheaper than assigning an empty Tensor.
-inline void Clear(Tensor& t) { const Tensor gone(std::move(t)); }
+inline void DropValue(Tensor& t) { const Tensor gone(std::move(t)); }
 
 // One block of memory: this header, then counts, children, inputs. Comes from a pool of its
 // FramePlan.

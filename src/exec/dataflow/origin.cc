@@ -1,10 +1,9 @@
-// Where a node runs, in terms of the program as it was before lowering: its tag, and the text that
-// goes with an error.
+#include "exec/dataflow/origin.h"
+
 #include <algorithm>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "exec/dataflow/run.h"
+#include "absl/strings/str_cat.h"
 #include "exec/where.h"
 
 namespace gyre::dataflow {

@@ -1,13 +1,15 @@
-#include "exec/dataflow/tokens.h"
+#include "exec/dataflow/token_router.h"
+
+#include "exec/dataflow/frame_control.h"
 
 namespace gyre::dataflow {
 
-int64_t Worker::DeliverToAll(Iteration& to, Range range, Tensor& value) {
+int64_t TokenRouter::DeliverToAll(Iteration& to, Range range, Tensor& value) {
   if (!value.has_value()) return DeliverDeaths(to, range);
   const Edge* edge = to.edges + range.first;
   const Edge* const end = to.edges + range.second;
   if (edge == end) {
-    Clear(value);
+    DropValue(value);
     return 0;
   }
   int64_t ready = 0;
@@ -15,11 +17,11 @@ int64_t Worker::DeliverToAll(Iteration& to, Range range, Tensor& value) {
   return ready + DeliverValue(to, *edge, std::move(value));  // the last reader may own the value
 }
 
-int64_t Worker::DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value) {
+int64_t TokenRouter::DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value) {
   PendingCounts::Word& word = to.counts[edge.count];
   const uint32_t position = edge.slot - to.nodes[edge.node].first_input;
   if (!PendingCounts::Claim(word, position, shared_)) {  // the first live input counts
-    Clear(value);
+    DropValue(value);
     return 0;
   }
   Put(to, edge.slot, std::move(value));
@@ -28,13 +30,13 @@ int64_t Worker::DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& value) 
 }
 
 // Instead of firing the node: its readers get the value at once.
-int64_t Worker::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value) {
+int64_t TokenRouter::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value) {
   const PlanNode& p = to.nodes[edge.node];
-  const bool passes = goes_through_ && !p.is_fetched;
+  const bool passes = passes_through_ && !p.is_fetched;
   switch (p.step) {
     case Step::kNextIteration:
       if (!passes) break;
-      HandOver(to, p, std::move(value));
+      frames_.HandOver(to, p, std::move(value));
       return 0;
     case Step::kMerge:
       if (!passes) return DeliverToMerge(to, edge, std::move(value));
@@ -59,7 +61,7 @@ int64_t Worker::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value) 
   return Push(to, edge.node, false);
 }
 
-int64_t Worker::DeliverDead(Iteration& to, const Edge& edge) {
+int64_t TokenRouter::DeliverDead(Iteration& to, const Edge& edge) {
   auto outcome = PendingCounts::Outcome::kWait;
   switch (edge.arrival) {
     case Arrival::kOnly:
@@ -93,12 +95,21 @@ int64_t Worker::DeliverDead(Iteration& to, const Edge& edge) {
   return Push(to, edge.node, outcome == PendingCounts::Outcome::kDie);
 }
 
-int64_t Worker::DeliverControl(Iteration& to, const Edge& edge, bool dead) {
+int64_t TokenRouter::DeliverControl(Iteration& to, const Edge& edge, bool dead) {
   if (dead || edge.arrival == Arrival::kMergeControl) return DeliverDead(to, edge);
   if (edge.arrival <= Arrival::kOnlyExit) return Push(to, edge.node, false);
   const auto outcome = PendingCounts::Arrive(to.counts[edge.count], false, shared_);
   if (outcome == PendingCounts::Outcome::kWait) return 0;
   return Push(to, edge.node, outcome == PendingCounts::Outcome::kDie);
+}
+
+int64_t TokenRouter::OpenGate(Iteration& iteration, bool alive) {
+  // A loop on a path not taken runs nothing, fed or not.
+  alive &= iteration.frame->entered.load(std::memory_order_relaxed);
+  int64_t ready = 0;
+  for (const uint32_t node : iteration.frame->plan->gated_roots)
+    ready += Push(iteration, node, !alive);
+  return ready;
 }
 
 }  // namespace gyre::dataflow

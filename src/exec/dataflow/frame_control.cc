@@ -1,8 +1,10 @@
-// Loops and calls, from birth to end: docs/executor.md draws one iteration's way through here.
+#include "exec/dataflow/frame_control.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "exec/dataflow/tokens.h"
+#include "absl/strings/str_cat.h"
+#include "exec/dataflow/origin.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -26,15 +28,39 @@ Ready EnterOf(const Frame& frame) {
 
 }  // namespace
 
-void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
+FrameControl::FrameControl(RunControl& run, std::atomic<int64_t>& queued, Pace& pace, int thread,
+                           std::mt19937_64* explore)
+    : router_(*this, queued),
+      reporter_(thread),
+      pools_(run.memory(), run.plan().num_pools()),
+      run_(run),
+      pace_(pace),
+      explore_(explore) {}
+
+void FrameControl::OutOfBudget(Ready where) {
+  Fail(absl::ResourceExhaustedError(
+           absl::StrCat("the run's memory budget of ", run_.env().budget->limit(),
+                        " bytes is used up by calls and iterations in flight: is a recursion or a "
+                        "loop without end?")),
+       where);
+}
+
+void FrameControl::FreeMemory(ThreadPool* later) {
+  pools_.FreeAll(later);
+  router_.queues().Clear();
+  ended_.clear();
+}
+
+void FrameControl::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
   Iteration& from = *ready.iteration;
   const bool dead = !value.has_value();
-  if (is_observed_ && !dead) {
-    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
+  if (reporter_.is_observed() && !dead) {
+    if (absl::Status status = reporter_.Report(ready, &value); !status.ok())
+      return Fail(status, ready);
   }
   Frame* child = nullptr;
   {
-    const auto lock = LockIfShared(from.frame->mutex);
+    const auto lock = router_.LockIfShared(from.frame->mutex);
     const FunctionPlan& plan = *from.frame->activation->plan;
     std::atomic<Frame*>& place = from.children[plan.frames[p.target_frame].child_index];
     child = place.load(std::memory_order_relaxed);
@@ -47,15 +73,15 @@ void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
   if (!dead) child->entered.store(true, std::memory_order_relaxed);
   Iteration& first = *child->first;
   if (p.is_constant) {
-    const auto lock = LockIfShared(child->mutex);
+    const auto lock = router_.LockIfShared(child->mutex);
     child->invariants.push_back({ready.node(), value});
     SettleInvariants(*child);
     for (Iteration* i = child->oldest; i != nullptr; i = i->next.load(std::memory_order_relaxed)) {
       Tensor copy = value;
-      Add(*i, dead ? DeliverDeath(*i, p) : DeliverOne(*i, p, copy));
+      Add(*i, dead ? router_.DeliverDeath(*i, p) : router_.DeliverOne(*i, p, copy));
     }
   } else {
-    Add(first, dead ? DeliverDeath(first, p) : DeliverOne(first, p, value));
+    Add(first, dead ? router_.DeliverDeath(first, p) : router_.DeliverOne(first, p, value));
   }
   Add(first, -1);  // one Enter fewer to come
   Settle(from, 0);
@@ -63,22 +89,22 @@ void Worker::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
 
 // Death leaves a loop only if no later iteration starts. (Most Exits have a bit in their iteration
 // instead: see Arrival::kOnlyExit.)
-void Worker::NoteDeadExit(Iteration& iteration, uint32_t exit) {
+void FrameControl::NoteDeadExit(Iteration& iteration, uint32_t exit) {
   Frame& frame = *iteration.frame;
-  const auto lock = LockIfShared(frame.mutex);
+  const auto lock = router_.LockIfShared(frame.mutex);
   if (&iteration == frame.newest) frame.dead_exits.push_back(exit);
 }
 
 // A loop hands out each value once. An Exit that is alive in two iterations would run its readers
 // again with what is left of the first time.
-void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
+void FrameControl::FireExit(Ready ready, const PlanNode& p, Tensor value) {
   Frame& frame = *ready.iteration->frame;
   if (!value.has_value()) {
     NoteDeadExit(*ready.iteration, ready.node());
     return Settle(*ready.iteration, 0);
   }
   {
-    const auto lock = LockIfShared(frame.mutex);
+    const auto lock = router_.LockIfShared(frame.mutex);
     if (frame.live_exits.empty()) frame.live_exits.resize(frame.plan->frame.exits.size());
     if (frame.live_exits[p.exit]) {
       return Fail(absl::InvalidArgumentError(
@@ -88,27 +114,28 @@ void Worker::FireExit(Ready ready, const PlanNode& p, Tensor value) {
     }
     frame.live_exits[p.exit] = true;
   }
-  if (p.is_fetched || is_observed_) {
-    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
+  if (p.is_fetched || reporter_.is_observed()) {
+    if (absl::Status status = reporter_.Report(ready, &value); !status.ok())
+      return Fail(status, ready);
   }
-  Add(*frame.parent_iteration, DeliverOne(*frame.parent_iteration, p, value));
+  Add(*frame.parent_iteration, router_.DeliverOne(*frame.parent_iteration, p, value));
   Settle(*ready.iteration, 0);
 }
 
-void Worker::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
-  if (is_observed_) {
-    if (absl::Status status = Show(ready, p, &value); !status.ok()) return Fail(status, ready);
+void FrameControl::FireNextIteration(Ready ready, const PlanNode& p, Tensor value) {
+  if (reporter_.is_observed()) {
+    if (absl::Status status = reporter_.Report(ready, &value); !status.ok())
+      return Fail(status, ready);
   }
   HandOver(*ready.iteration, p, std::move(value));
   Settle(*ready.iteration, 0);
 }
 
-// Gives what has come to a NextIteration to the next iteration, or keeps it until that may begin.
-void Worker::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) {
+void FrameControl::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) {
   Iteration* next = from.next.load(std::memory_order_acquire);
   if (next == nullptr) {
     Frame& frame = *from.frame;
-    const auto lock = LockIfShared(frame.mutex);
+    const auto lock = router_.LockIfShared(frame.mutex);
     next = from.next.load(std::memory_order_relaxed);
     if (next == nullptr) {
       if (frame.live >= frame.window) {
@@ -119,48 +146,35 @@ void Worker::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) {
       }
     }
   }
-  if (next != nullptr) Add(*next, DeliverOne(*next, p, value));
+  if (next != nullptr) Add(*next, router_.DeliverOne(*next, p, value));
 }
 
-// In a frame that other devices run, too: a variable that has died is dead in the iterations to
-// come, if there are any, rather than missing, since they wait for what comes of it.
-void Worker::HandDeathOver(Iteration& from, const PlanNode& p) {
+void FrameControl::HandDeathOver(Iteration& from, const PlanNode& p) {
   Frame& frame = *from.frame;
   Iteration* next = nullptr;
   {
-    const auto lock = LockIfShared(frame.mutex);
+    const auto lock = router_.LockIfShared(frame.mutex);
     next = from.next.load(std::memory_order_relaxed);
     if (next == nullptr) frame.dead_variables.push_back(static_cast<uint32_t>(&p - from.nodes));
   }
-  if (next != nullptr) Add(*next, DeliverDeath(*next, p));
-}
-
-// Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
-// the body runs.
-int64_t Worker::OpenGate(Iteration& iteration, bool alive) {
-  // A loop on a path not taken runs nothing, fed or not.
-  alive &= iteration.frame->entered.load(std::memory_order_relaxed);
-  int64_t ready = 0;
-  for (const uint32_t node : iteration.frame->plan->gated_roots)
-    ready += Push(iteration, node, !alive);
-  return ready;
+  if (next != nullptr) Add(*next, router_.DeliverDeath(*next, p));
 }
 
 // Requirement: the lock of parent's frame is held, if shared.
-Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
-  Frame* const frame = MakeFrame();
+Frame* FrameControl::OpenFrame(Iteration& parent, int frame_index) {
+  Frame* const frame = pools_.MakeFrame();
   if (frame == nullptr) return nullptr;
   const FramePlan& plan = parent.frame->activation->plan->frames[frame_index];
   frame->plan = &plan;
   frame->activation = parent.frame->activation;
   frame->parent = parent.frame;
   frame->parent_iteration = &parent;
-  const int64_t limit = Limit(plan, run_.settings_.window);
-  if (explore_ && run_.settings_.window == 0) {
+  const int64_t limit = Limit(plan, run_.settings().window);
+  if (explore_ && run_.settings().window == 0) {
     frame->window = 1 + static_cast<int64_t>((*explore_)() % static_cast<uint64_t>(limit));
   } else {
-    const bool wide =
-        run_.settings_.window > 0 || (may_share_ && plan.is_heavy.load(std::memory_order_relaxed));
+    const bool wide = run_.settings().window > 0 ||
+                      (run_.may_share() && plan.is_heavy.load(std::memory_order_relaxed));
     frame->window = wide ? limit : std::min<int64_t>(limit, kNarrow);
   }
   frame->first = NewIteration(*frame, plan.num_enters);
@@ -171,7 +185,7 @@ Frame* Worker::OpenFrame(Iteration& parent, int frame_index) {
 
 // Once every constant Enter has arrived alive, later iterations start with their values in place.
 // Requirement: as of NewIteration.
-void Worker::SettleInvariants(Frame& frame) {
+void FrameControl::SettleInvariants(Frame& frame) {
   const FramePlan& plan = *frame.plan;
   if (!plan.has_resident || frame.invariants.size() < static_cast<size_t>(plan.num_constant_enters))
     return;
@@ -185,42 +199,42 @@ void Worker::SettleInvariants(Frame& frame) {
   frame.is_resident = true;
 }
 
-int64_t Worker::DeliverInvariants(Frame& frame, Iteration& to) {
+int64_t FrameControl::DeliverInvariants(Frame& frame, Iteration& to) {
   int64_t ready = 0;
   if (frame.is_resident) {
-    for (const auto& [slot, value] : frame.resident) Put(to, slot, Tensor(value));
-    for (const uint32_t root : frame.plan->resident_roots) ready += Push(to, root, false);
+    for (const auto& [slot, value] : frame.resident) router_.Put(to, slot, Tensor(value));
+    for (const uint32_t root : frame.plan->resident_roots) ready += router_.Push(to, root, false);
     return ready;
   }
   for (const Token& token : frame.invariants) {
     const PlanNode& p = to.nodes[token.source];
     Tensor copy = token.value;
-    ready += copy.has_value() ? DeliverOne(to, p, copy) : DeliverDeath(to, p);
+    ready += copy.has_value() ? router_.DeliverOne(to, p, copy) : router_.DeliverDeath(to, p);
   }
   return ready;
 }
 
 // The iteration after the newest, with all that waits for it. `outstanding`: what it waits for
 // beside its nodes. Requirement: the frame's lock is held, if shared.
-Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
-  Iteration* const iteration = MakeIteration(frame);
+Iteration* FrameControl::NewIteration(Frame& frame, int64_t outstanding) {
+  Iteration* const iteration = pools_.MakeIteration(frame);
   if (iteration == nullptr) return nullptr;
   iteration->number = frame.newest == nullptr ? 0 : frame.newest->number + 1;
   frame.dead_exits.clear();
   int64_t ready = 0;
   for (const FedInput& fed : frame.plan->fed) {
     if (fed.edge.arrival == Arrival::kMergeValue) {
-      ready += DeliverValue(*iteration, fed.edge, Tensor(run_.feeds_[fed.feed]));
+      ready += router_.DeliverValue(*iteration, fed.edge, Tensor(run_.feed(fed.feed)));
     } else {
-      iteration->inputs[fed.edge.slot] = run_.feeds_[fed.feed];
+      iteration->inputs[fed.edge.slot] = run_.feed(fed.feed);
     }
   }
-  for (const uint32_t root : frame.plan->roots) ready += Push(*iteration, root, false);
+  for (const uint32_t root : frame.plan->roots) ready += router_.Push(*iteration, root, false);
   for (Token& token : frame.waiting)
-    ready += DeliverOne(*iteration, iteration->nodes[token.source], token.value);
+    ready += router_.DeliverOne(*iteration, iteration->nodes[token.source], token.value);
   frame.waiting.clear();
   for (const uint32_t variable : frame.dead_variables)
-    ready += DeliverDeath(*iteration, iteration->nodes[variable]);
+    ready += router_.DeliverDeath(*iteration, iteration->nodes[variable]);
   frame.dead_variables.clear();
   ready += DeliverInvariants(frame, *iteration);
   iteration->outstanding.store(outstanding + ready, std::memory_order_relaxed);
@@ -236,19 +250,19 @@ Iteration* Worker::NewIteration(Frame& frame, int64_t outstanding) {
 
 // Nothing else will happen in the iteration: who waits elsewhere for what was not sent is told.
 // They are transfers now that have died; returns how many.
-int64_t Worker::SendWhatIsLeft(Iteration& iteration) {
+int64_t FrameControl::SendWhatIsLeft(Iteration& iteration) {
   int64_t ready = 0;
   for (const auto& [node, count] : iteration.frame->plan->sends) {
     PendingCounts::Word& word = iteration.counts[count];
     if (PendingCounts::HasFired(word)) continue;
     PendingCounts::MarkFired(word);
-    ready += Push(iteration, node, /*dead=*/true);
+    ready += router_.Push(iteration, node, /*dead=*/true);
   }
   return ready;
 }
 
 // The iteration is done: so may be the next one, then the frame, then the iteration around it.
-void Worker::EndIteration(Iteration* iteration) {
+void FrameControl::EndIteration(Iteration* iteration) {
   while (true) {
     Frame& frame = *iteration->frame;
     if (const int64_t left = SendWhatIsLeft(*iteration); left > 0) {
@@ -261,7 +275,7 @@ void Worker::EndIteration(Iteration* iteration) {
     }
     Iteration* next = nullptr;
     {
-      const auto lock = LockIfShared(frame.mutex);
+      const auto lock = router_.LockIfShared(frame.mutex);
       --frame.live;
       // Values held back go on before the frame can look empty.
       if (!frame.waiting.empty() && frame.live < frame.window &&
@@ -272,7 +286,7 @@ void Worker::EndIteration(Iteration* iteration) {
       frame.oldest = next;
     }
     const uint64_t dead_exits = iteration->dead_exits.load(std::memory_order_relaxed);
-    Recycle(iteration);
+    pools_.Recycle(iteration);
     int64_t change = -1;
     iteration = next != nullptr ? next : EndFrame(&frame, dead_exits, &change);
     if (!Change(*iteration, change)) return;
@@ -281,23 +295,21 @@ void Worker::EndIteration(Iteration* iteration) {
 
 // Returns the iteration that the frame was entered from, which has `change` more to wait for.
 // `dead_exits`: of its last iteration.
-Iteration* Worker::EndFrame(Frame* frame, uint64_t dead_exits, int64_t* change) {
+Iteration* FrameControl::EndFrame(Frame* frame, uint64_t dead_exits, int64_t* change) {
   Iteration& outside = *frame->parent_iteration;
   for (; dead_exits != 0; dead_exits &= dead_exits - 1) {
     const NodeId exit = frame->plan->frame.exits[std::countr_zero(dead_exits)];
-    *change += DeliverDeath(outside, outside.nodes[exit]);
+    *change += router_.DeliverDeath(outside, outside.nodes[exit]);
   }
   for (const uint32_t exit : frame->dead_exits)
-    *change += DeliverDeath(outside, outside.nodes[exit]);
+    *change += router_.DeliverDeath(outside, outside.nodes[exit]);
   outside.children[frame->plan->child_index].store(nullptr, std::memory_order_relaxed);
-  Recycle(frame);
+  pools_.Recycle(frame);
   return &outside;
 }
 
-// A heavy node in `frame`: its loops, and those around it, need no longer hold back what could run
-// beside it.
-void Worker::Widen(Frame* frame) {
-  if (run_.settings_.window > 0) return;
+void FrameControl::Widen(Frame* frame) {
+  if (run_.settings().window > 0) return;
   for (int i = 0; i < kMaxWidened; ++i) {
     if (frame->parent == nullptr) {
       if (frame->activation->caller.iteration == nullptr) return;
@@ -307,7 +319,7 @@ void Worker::Widen(Frame* frame) {
     const int64_t limit = Limit(*frame->plan, 0);
     frame->plan->is_heavy.store(true, std::memory_order_relaxed);
     {
-      const auto lock = LockIfShared(frame->mutex);
+      const auto lock = router_.LockIfShared(frame->mutex);
       frame->window = limit;
       if (!frame->waiting.empty() && frame->live < limit && NewIteration(*frame, 1) == nullptr)
         return OutOfBudget(EnterOf(*frame));
@@ -316,22 +328,23 @@ void Worker::Widen(Frame* frame) {
   }
 }
 
-void Worker::StartCall(Ready ready, const PlanNode& p) {
+void FrameControl::StartCall(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   const NodeInfo& info = InfoOf(ready);
   Tensor* const inputs = iteration.inputs + p.first_input;
   std::vector<Tensor> args(p.num_inputs - info.first_arg);
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
     if (i >= info.first_arg) args[i - info.first_arg] = std::move(inputs[i]);
-    Clear(inputs[i]);
+    DropValue(inputs[i]);
   }
   StartActivation(*info.callee, std::move(args), ready);
 }
 
-void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args, Ready caller) {
+void FrameControl::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
+                                   Ready caller) {
   if (!plan.error.ok()) return Fail(plan.error, caller);
-  Activation* const activation = MakeActivation();
-  Frame* const frame = activation == nullptr ? nullptr : MakeFrame();
+  Activation* const activation = pools_.MakeActivation();
+  Frame* const frame = activation == nullptr ? nullptr : pools_.MakeFrame();
   if (frame == nullptr) return OutOfBudget(caller);
   activation->plan = &plan;
   activation->caller = caller;
@@ -339,22 +352,22 @@ void Worker::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
   activation->results.resize(plan.num_results);
   activation->root = frame;
   activation->tag = Tag();
-  activation->started = started_;
+  activation->started = reporter_.started();
   activation->depth = 0;
   if (caller.iteration != nullptr) {
     activation->depth = caller.iteration->frame->activation->depth + 1;
-    if (run_.plan_.uses_tags() || run_.is_watched()) activation->tag = CalleeTag(caller);
+    if (run_.plan().uses_tags() || run_.is_watched()) activation->tag = CalleeTag(caller);
   }
   frame->plan = &plan.frames[0];
   frame->activation = activation;
   for (const auto& [feed, position] : plan.fed_results)
-    activation->results[position] = run_.feeds_[feed];
+    activation->results[position] = run_.feed(feed);
   Iteration* const root = NewIteration(*frame, 1);
   if (root == nullptr) return OutOfBudget(caller);
   Add(*root, -1);
 }
 
-void Worker::EndActivation(Activation* activation) {
+void FrameControl::EndActivation(Activation* activation) {
   const Ready caller = activation->caller;
   std::vector<Tensor>& results = activation->results;
   const Function& function = *activation->plan->source;
@@ -372,9 +385,9 @@ void Worker::EndActivation(Activation* activation) {
                 caller);
   }
   if (caller.iteration == nullptr) {
-    run_.results_ = std::move(results);
-    Recycle(activation);
-    return run_.End();
+    std::vector<Tensor> made = std::move(results);
+    pools_.Recycle(activation);
+    return run_.Succeed(std::move(made));
   }
   const PlanNode& p = caller.plan();
   for (uint32_t i = 0; i < p.num_outputs; ++i) {
@@ -385,9 +398,9 @@ void Worker::EndActivation(Activation* activation) {
                               DTypeName(results[i].dtype()), ", not ", DTypeName(declared))),
         caller);
   }
-  started_ = activation->started;
+  reporter_.SetStarted(activation->started);
   Finish(caller, p, results.data());
-  Recycle(activation);
+  pools_.Recycle(activation);
 }
 
 }  // namespace gyre::dataflow

@@ -1,11 +1,9 @@
-// Pools of iterations, frames and activations. What a run once needed stays with its workers: an
-// iteration is a block that is filled in again, not memory that comes and goes.
+#include "exec/dataflow/state_pools.h"
+
 #include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
-
-#include "exec/dataflow/worker.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -37,7 +35,7 @@ void LayOut(Iteration* iteration, const FramePlan& plan) {
   std::uninitialized_default_construct_n(iteration->inputs, plan.num_inputs);
 }
 
-// All that a worker has made.
+// All that pools have made.
 struct Made {
   Iteration* iterations;
   Frame* frames;
@@ -72,21 +70,13 @@ void KeepSmall(std::vector<T>& v) {
 
 }  // namespace
 
-bool Worker::Charge(size_t bytes) {
-  if (!run_.Charge(bytes + kHeapBytes)) return false;
-  memory_ += bytes + kHeapBytes;
+bool StatePools::Charge(size_t bytes) {
+  if (!memory_.Charge(bytes + kHeapBytes)) return false;
+  bytes_ += bytes + kHeapBytes;
   return true;
 }
 
-void Worker::OutOfBudget(Ready where) {
-  Fail(absl::ResourceExhaustedError(
-           absl::StrCat("the run's memory budget of ", run_.env_->budget->limit(),
-                        " bytes is used up by calls and iterations in flight: is a recursion or a "
-                        "loop without end?")),
-       where);
-}
-
-Iteration* Worker::MakeIteration(Frame& frame) {
+Iteration* StatePools::MakeIteration(Frame& frame) {
   const FramePlan& plan = *frame.plan;
   Iteration*& free = free_iterations_[plan.pool];
   Iteration* iteration = free;
@@ -117,18 +107,18 @@ Iteration* Worker::MakeIteration(Frame& frame) {
 
 // Values may be left in nodes that never fired: those that still count arrivals, and those that a
 // feed has filled in.
-void Worker::Recycle(Iteration* iteration) {
+void StatePools::Recycle(Iteration* iteration) {
   const FramePlan& plan = *iteration->frame->plan;
   bool is_clean = plan.fed.empty();
   for (size_t i = 0; i < plan.initial_counts.size(); ++i)
     is_clean &= PendingCounts::HasFired(iteration->counts[i]);
-  for (uint32_t i = 0; !is_clean && i < iteration->num_inputs; ++i) Clear(iteration->inputs[i]);
+  for (uint32_t i = 0; !is_clean && i < iteration->num_inputs; ++i) DropValue(iteration->inputs[i]);
   Iteration*& free = free_iterations_[iteration->frame->plan->pool];
   iteration->next_free = free;
   free = iteration;
 }
 
-Frame* Worker::MakeFrame() {
+Frame* StatePools::MakeFrame() {
   Frame* frame = free_frames_;
   if (frame != nullptr) {
     free_frames_ = frame->next_free;
@@ -150,7 +140,7 @@ Frame* Worker::MakeFrame() {
   return frame;
 }
 
-void Worker::Recycle(Frame* frame) {
+void StatePools::Recycle(Frame* frame) {
   KeepSmall(frame->waiting);
   KeepSmall(frame->invariants);
   KeepSmall(frame->resident);
@@ -161,7 +151,7 @@ void Worker::Recycle(Frame* frame) {
   free_frames_ = frame;
 }
 
-Activation* Worker::MakeActivation() {
+Activation* StatePools::MakeActivation() {
   Activation* activation = free_activations_;
   if (activation != nullptr) {
     free_activations_ = activation->next_free;
@@ -175,7 +165,7 @@ Activation* Worker::MakeActivation() {
   return activation;
 }
 
-void Worker::Recycle(Activation* activation) {
+void StatePools::Recycle(Activation* activation) {
   if (activation->root->oldest != nullptr) Recycle(activation->root->oldest);
   Recycle(activation->root);
   KeepSmall(activation->args);
@@ -185,12 +175,20 @@ void Worker::Recycle(Activation* activation) {
   free_activations_ = activation;
 }
 
-void Worker::FreeMemory(bool may_be_later) {
+Activation* StatePools::InnermostOpen() const {
+  Activation* innermost = nullptr;
+  for (Activation* a = made_activations_; a != nullptr; a = a->next_made) {
+    if (a->in_use && (innermost == nullptr || a->depth > innermost->depth)) innermost = a;
+  }
+  return innermost;
+}
+
+void StatePools::FreeAll(ThreadPool* later) {
   const Made made{std::exchange(made_iterations_, nullptr), std::exchange(made_frames_, nullptr),
                   std::exchange(made_activations_, nullptr)};
-  if (may_be_later && memory_ > kFreedAtOnce) {
+  if (later != nullptr && bytes_ > kFreedAtOnce) {
     try {
-      run_.settings_.pool->Submit([made] { Free(made); }, 1);
+      later->Submit([made] { Free(made); }, 1);
     } catch (const std::bad_alloc&) {
       Free(made);
     }
@@ -200,13 +198,7 @@ void Worker::FreeMemory(bool may_be_later) {
   std::fill(free_iterations_.begin(), free_iterations_.end(), nullptr);
   free_frames_ = nullptr;
   free_activations_ = nullptr;
-  memory_ = 0;
-  stack_ = ReadyStack();
-  fresh_.clear();
-  ended_.clear();
-  queue_.clear();
-  queue_cost_.store(0, std::memory_order_relaxed);
-  for (Tensor& output : outputs_) Clear(output);
+  bytes_ = 0;
 }
 
 }  // namespace gyre::dataflow
