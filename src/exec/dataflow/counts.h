@@ -76,15 +76,15 @@ class PendingCounts {
   // Its value has gone past it. Nobody else touches the word: no other arrival is to come.
   static void MarkFired(Word& word) { word.store(kFired, std::memory_order_relaxed); }
   static Outcome Store(Word& word, bool shared) {
-    return Step(word, shared, [](uint64_t w) { return w | kStored; });
+    return Change(word, shared, [](uint64_t w) { return w | kStored; });
   }
   static Outcome ArriveDead(Word& word, bool shared) {
-    return Step(word, shared, [](uint64_t w) {
+    return Change(word, shared, [](uint64_t w) {
       return (w & kDeathMask) == 0 ? w : w - (uint64_t{1} << kDeathShift);
     });
   }
   static Outcome ArriveControl(Word& word, bool shared) {
-    return Step(word, shared, [](uint64_t w) { return w - 1; });
+    return Change(word, shared, [](uint64_t w) { return w - 1; });
   }
   // The position of the input that claimed the Merge.
   static uint32_t ClaimedBy(const Word& word) {
@@ -103,12 +103,12 @@ class PendingCounts {
   static constexpr uint64_t kFired = uint64_t{1} << 62;
   static constexpr uint64_t kMortal = uint64_t{1} << 63;
 
-  // Applies `change`, and marks the Merge as fired where that makes it ready.
-  template <typename Change>
-  static Outcome Step(Word& word, bool shared, const Change& change) {
+  // Makes the word `next` of what it was, and marks the Merge as fired where that makes it ready.
+  template <typename Next>
+  static Outcome Change(Word& word, bool shared, const Next& next) {
     uint64_t old = word.load(std::memory_order_relaxed);
     while (true) {
-      uint64_t now = change(old);
+      uint64_t now = next(old);
       Outcome outcome = Outcome::kWait;
       if ((now & (kFired | kControlMask)) == 0) {
         if ((now & kStored) != 0) {

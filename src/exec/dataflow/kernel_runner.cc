@@ -17,7 +17,7 @@ absl::Status ReadRefs(const PlanNode& p, Tensor* inputs) {
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
     const bool wants_ref = p.node->signature.inputs[i].is_ref;
     if (inputs[i].is_ref() == wants_ref || !inputs[i].has_value()) continue;
-    if (p.node->op->traits.forwards && (i == 0 || p.step == Step::kMerge)) continue;
+    if (p.node->op->traits.forwards && (i == 0 || p.opcode == Opcode::kMerge)) continue;
     if (wants_ref) {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", i, " must be a reference to a variable, but it is a value"));
@@ -110,11 +110,11 @@ void KernelRunner::Finish(Ready ready, const PlanNode& p, Tensor* outputs) {
     for (uint32_t i = 0; i < p.num_outputs; ++i) DropValue(outputs[i]);
     return frames_.Settle(iteration, frames_.router().DeliverDeath(iteration, p));
   }
-  switch (p.step) {
-    case Step::kSwitch:
-    case Step::kSwitchN:
+  switch (p.opcode) {
+    case Opcode::kSwitch:
+    case Opcode::kSwitchN:
       return frames_.Finish(ready, p, outputs);
-    case Step::kLoopCond:
+    case Opcode::kLoopCond:
       if (p.opens_gate)
         frames_.Add(iteration, frames_.router().OpenGate(iteration, outputs[0].scalar<bool>()));
       return frames_.Finish(ready, p, outputs);

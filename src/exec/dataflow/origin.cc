@@ -49,7 +49,7 @@ int ScopeOutsideOfLoops(const FunctionPlan& plan, const Iteration* iteration, in
 Place PlaceOf(Ready where) {
   const FunctionPlan& plan = *where.iteration->frame->activation->plan;
   int scope = plan.infos[where.node()].origin.scope;
-  if (plan.nodes[where.node()].step == Step::kConst)
+  if (plan.nodes[where.node()].opcode == Opcode::kConst)
     scope = ScopeOutsideOfLoops(plan, where.iteration, scope);
   return {&plan, where.iteration, scope};
 }

@@ -43,7 +43,7 @@ absl::Status OutputReporter::Observe(Ready ready, const Tensor* outputs) const {
   firing.node = p.node->name;
   firing.op = p.node->op_name;
   firing.is_plumbing = origin.is_plumbing;
-  firing.is_call = p.step == Step::kCall;
+  firing.is_call = p.opcode == Opcode::kCall;
   firing.around = around;
   firing.thread = thread_;
   firing.was_taken = was_taken_;

@@ -17,50 +17,50 @@ namespace {
 // Exits that an iteration has a bit for.
 constexpr uint32_t kExitBits = 64;
 
-Step StepOf(OpKind kind) {
+Opcode OpcodeOf(OpKind kind) {
   switch (kind) {
     case OpKind::kSwitch:
-      return Step::kSwitch;
+      return Opcode::kSwitch;
     case OpKind::kSwitchN:
-      return Step::kSwitchN;
+      return Opcode::kSwitchN;
     case OpKind::kMerge:
-      return Step::kMerge;
+      return Opcode::kMerge;
     case OpKind::kEnter:
-      return Step::kEnter;
+      return Opcode::kEnter;
     case OpKind::kExit:
-      return Step::kExit;
+      return Opcode::kExit;
     case OpKind::kNextIteration:
-      return Step::kNextIteration;
+      return Opcode::kNextIteration;
     case OpKind::kLoopCond:
-      return Step::kLoopCond;
+      return Opcode::kLoopCond;
     case OpKind::kCall:
-      return Step::kCall;
+      return Opcode::kCall;
     case OpKind::kArg:
-      return Step::kArg;
+      return Opcode::kArg;
     case OpKind::kRetval:
-      return Step::kRetval;
+      return Opcode::kRetval;
     case OpKind::kControlTrigger:
-      return Step::kNoOp;
+      return Opcode::kNoOp;
     case OpKind::kIf:
     case OpKind::kCase:
     case OpKind::kWhile:
     case OpKind::kFor:
     case OpKind::kSymbolicGradient:
-      return Step::kUnavailable;
+      return Opcode::kUnavailable;
     case OpKind::kConst:
-      return Step::kConst;
+      return Opcode::kConst;
     case OpKind::kNoOp:
-      return Step::kNoOp;
+      return Opcode::kNoOp;
     case OpKind::kToBool:
-      return Step::kToBool;
+      return Opcode::kToBool;
     case OpKind::kIdentity:
-      return Step::kIdentity;
+      return Opcode::kIdentity;
     case OpKind::kPlain:
     case OpKind::kPlaceholder:
     case OpKind::kTransfer:
-      return Step::kKernel;
+      return Opcode::kKernel;
   }
-  return Step::kUnavailable;
+  return Opcode::kUnavailable;
 }
 
 // Fills in one function's plan, step by step.
@@ -139,18 +139,18 @@ class Builder {
     info.origin = plan_.lowered.origins[node.id];
     p.node = info.origin.is_plumbing ? &node : info.origin.node;
     info.frame = table_.frame_of_node[node.id];
-    p.step = StepOf(node.kind());
+    p.opcode = OpcodeOf(node.kind());
     p.num_inputs = static_cast<uint32_t>(node.inputs.size());
     p.num_outputs = static_cast<uint32_t>(node.num_outputs());
     p.runs_dead = node.kind() == OpKind::kTransfer;
     p.needs_tag = p.runs_dead || node.op->traits.effect != Effect::kNone;
     p.is_constant = node.kind() == OpKind::kEnter && NodeAttr<bool>(node, "is_constant");
-    if (p.step == Step::kEnter) p.target_frame = table_.output_frame_of_node[node.id];
+    if (p.opcode == Opcode::kEnter) p.target_frame = table_.output_frame_of_node[node.id];
     FramePlan& frame = plan_.frames[info.frame];
     p.opens_gate = node.kind() == OpKind::kLoopCond && frame.frame.loop_cond == node.id;
     p.first_input = frame.num_inputs;
     frame.num_inputs += p.num_inputs;
-    if (p.step == Step::kArg) {
+    if (p.opcode == Opcode::kArg) {
       info.arg_index = static_cast<int>(NodeAttr<int64_t>(node, "index"));
       const auto& args = function_.arg_nodes;
       info.owns_arg = info.arg_index >= 0 && info.arg_index < static_cast<int>(args.size()) &&
@@ -163,7 +163,7 @@ class Builder {
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
     if (node.kind() == OpKind::kWhile) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
-        p.step = Step::kKernel;
+        p.opcode = Opcode::kKernel;
         p.run = &sequential::RunLoop;
         p.attrs = loop->second.get();
         return;
@@ -172,23 +172,23 @@ class Builder {
     if (node.kind() == OpKind::kSymbolicGradient) {
       info.unavailable = BugError("a SymbolicGradient was not expanded");
     }
-    if (p.step == Step::kUnavailable && info.unavailable.ok())
+    if (p.opcode == Opcode::kUnavailable && info.unavailable.ok())
       info.unavailable = BugError(absl::StrCat(node.op_name, " was not lowered"));
-    if (p.step == Step::kCall || p.step == Step::kArg || p.step == Step::kRetval ||
-        p.step == Step::kUnavailable)
+    if (p.opcode == Opcode::kCall || p.opcode == Opcode::kArg || p.opcode == Opcode::kRetval ||
+        p.opcode == Opcode::kUnavailable)
       return;
     absl::StatusOr<Kernel> kernel = MakeKernel(node, *p.node, info.origin.is_plumbing);
     if (!kernel.ok()) {
-      p.step = Step::kUnavailable;
+      p.opcode = Opcode::kUnavailable;
       info.unavailable = kernel.status();
       return;
     }
     info.kernel = *std::move(kernel);
     p.attrs = info.kernel.attrs.get();
-    if (p.step == Step::kConst) {
+    if (p.opcode == Opcode::kConst) {
       p.constant = &NodeAttr<Tensor>(*p.node, "value");
     } else if (info.kernel.run_async != nullptr) {
-      p.step = Step::kAsyncKernel;
+      p.opcode = Opcode::kAsyncKernel;
       p.kernel = &info.kernel;
     } else {
       p.run = info.kernel.run;
@@ -491,9 +491,9 @@ absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
     for (PlanNode& node : plan.nodes) {
       uses_tags_ |= node.needs_tag;
       node.reads_refs = has_refs;
-      if (node.step == Step::kKernel && node.num_outputs == 1 && !has_refs && !node.needs_tag &&
+      if (node.opcode == Opcode::kKernel && node.num_outputs == 1 && !has_refs && !node.needs_tag &&
           !node.runs_dead) {
-        node.step = Step::kPlainKernel;
+        node.opcode = Opcode::kPlainKernel;
       }
     }
     for (const PlanNode& node : plan.nodes) max_outputs_ = std::max(max_outputs_, node.num_outputs);
@@ -516,12 +516,12 @@ absl::Status Plan::Build(const Function& source, Lowered lowered, FunctionPlan& 
   plan.lowered = std::move(lowered);
   GYRE_RETURN_IF_ERROR(Builder(plan, loops_, kernels_, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
-    if (plan.nodes[i].step != Step::kCall || plan.nodes[i].node == nullptr) continue;
+    if (plan.nodes[i].opcode != Opcode::kCall || plan.nodes[i].node == nullptr) continue;
     NodeInfo& info = plan.infos[i];
     info.unavailable = BindCallee(plan.lowered.function.node(static_cast<NodeId>(i)), info);
     if (info.unavailable.ok()) continue;
     if (info.origin.scope == 0) return info.unavailable;
-    plan.nodes[i].step = Step::kUnavailable;  // in a branch that need not be taken
+    plan.nodes[i].opcode = Opcode::kUnavailable;  // in a branch that need not be taken
   }
   return absl::OkStatus();
 }

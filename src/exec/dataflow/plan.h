@@ -30,7 +30,7 @@ using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::Loop>>;
 
 // What firing a node means. Those above kKernel are done in place where their inputs are as usual,
 // and by the op's kernel where they are not.
-enum class Step : uint8_t {
+enum class Opcode : uint8_t {
   kIdentity,
   kConst,
   kNoOp,
@@ -73,7 +73,7 @@ struct Edge {
 
 // What firing a node touches: a cache line.
 struct alignas(64) PlanNode {
-  Step step = Step::kUnavailable;
+  Opcode opcode = Opcode::kUnavailable;
   bool runs_dead : 1 = false;      // a transfer: its kernel runs even when dead
   bool needs_tag : 1 = false;      // its kernel asks where it runs
   bool is_fetched : 1 = false;     // NodeInfo::fetched is not empty

@@ -33,19 +33,19 @@ int64_t TokenRouter::DeliverToMerge(Iteration& to, const Edge& edge, Tensor&& va
 int64_t TokenRouter::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& value) {
   const PlanNode& p = to.nodes[edge.node];
   const bool passes = passes_through_ && !p.is_fetched;
-  switch (p.step) {
-    case Step::kNextIteration:
+  switch (p.opcode) {
+    case Opcode::kNextIteration:
       if (!passes) break;
       frames_.HandOver(to, p, std::move(value));
       return 0;
-    case Step::kMerge:
+    case Opcode::kMerge:
       if (!passes) return DeliverToMerge(to, edge, std::move(value));
       PendingCounts::MarkFired(to.counts[edge.count]);
       return DeliverMerged(to, p, value, edge.slot - p.first_input);
-    case Step::kLoopCond:
+    case Opcode::kLoopCond:
       if (!passes || !value.is_inline()) break;
       return (p.opens_gate ? OpenGate(to, value.scalar<bool>()) : 0) + DeliverOne(to, p, value);
-    case Step::kSwitch: {
+    case Opcode::kSwitch: {
       Put(to, edge.slot, std::move(value));
       const auto outcome = PendingCounts::Arrive(to.counts[edge.count], false, shared_);
       if (outcome == PendingCounts::Outcome::kWait) return 0;
@@ -76,11 +76,11 @@ int64_t TokenRouter::DeliverDead(Iteration& to, const Edge& edge) {
       outcome = PendingCounts::ArriveDead(to.counts[edge.count], shared_);
       break;
     case Arrival::kThrough:
-      switch (to.nodes[edge.node].step) {
-        case Step::kMerge:
+      switch (to.nodes[edge.node].opcode) {
+        case Opcode::kMerge:
           outcome = PendingCounts::ArriveDead(to.counts[edge.count], shared_);
           break;
-        case Step::kSwitch:
+        case Opcode::kSwitch:
           outcome = PendingCounts::Arrive(to.counts[edge.count], edge.kills, shared_);
           break;
         default:

@@ -92,20 +92,20 @@ void Worker::FailIfOutOfMemory(const Work& work) {
     frames_.reporter().SetStarted(Now());
   TokenRouter& router = frames_.router();
   Tensor* const inputs = iteration.inputs + p.first_input;
-  switch (p.step) {
-    case Step::kIdentity:
+  switch (p.opcode) {
+    case Opcode::kIdentity:
       return frames_.FinishOne(ready, p, inputs[0]);
-    case Step::kConst: {
+    case Opcode::kConst: {
       Tensor value = *p.constant;
       return frames_.FinishOne(ready, p, value);
     }
-    case Step::kNoOp:
+    case Opcode::kNoOp:
       return frames_.Finish(ready, p, nullptr);
-    case Step::kSwitch: {
+    case Opcode::kSwitch: {
       if (!inputs[1].is_inline() || p.is_fetched || reporter.is_observed()) break;
       return frames_.Settle(iteration, router.DeliverSwitched(iteration, p, inputs));
     }
-    case Step::kMerge: {
+    case Opcode::kMerge: {
       const uint32_t position = PendingCounts::ClaimedBy(iteration.counts[p.count]);
       if (p.is_fetched || reporter.is_observed()) {
         Tensor outputs[2] = {std::move(inputs[position]),
@@ -115,39 +115,39 @@ void Worker::FailIfOutOfMemory(const Work& work) {
       return frames_.Settle(iteration,
                             router.DeliverMerged(iteration, p, inputs[position], position));
     }
-    case Step::kToBool:
+    case Opcode::kToBool:
       if (!inputs[0].is_inline() || inputs[0].dtype() != DType::kBool) break;
       return frames_.FinishOne(ready, p, inputs[0]);
-    case Step::kPlainKernel:
+    case Opcode::kPlainKernel:
       if (may_share_ && KernelRunner::NeedsTiming(p)) break;
       // Handed on here: what this worker itself owns is found without going through a pointer.
       if (!kernels_.RunPlain(ready, p, inputs)) return;
       return frames_.FinishOne(ready, p, kernels_.plain_output());
-    case Step::kEnter:
+    case Opcode::kEnter:
       return frames_.FireEnter(ready, p, std::move(inputs[0]));
-    case Step::kExit:
+    case Opcode::kExit:
       return frames_.FireExit(ready, p, std::move(inputs[0]));
-    case Step::kNextIteration:
+    case Opcode::kNextIteration:
       return frames_.FireNextIteration(ready, p, std::move(inputs[0]));
-    case Step::kLoopCond: {
+    case Opcode::kLoopCond: {
       if (!inputs[0].is_inline()) break;
       const int64_t gated = p.opens_gate ? router.OpenGate(iteration, inputs[0].scalar<bool>()) : 0;
       if (gated > 0) frames_.Add(iteration, gated);
       return frames_.FinishOne(ready, p, inputs[0]);
     }
-    case Step::kCall:
+    case Opcode::kCall:
       return frames_.StartCall(ready, p);
-    case Step::kArg:
+    case Opcode::kArg:
       return FireArg(ready, p);
-    case Step::kRetval:
+    case Opcode::kRetval:
       DropValue(inputs[0]);
       return frames_.Finish(ready, p, nullptr);
-    case Step::kAsyncKernel:
+    case Opcode::kAsyncKernel:
       return kernels_.RunAsync(ready, p);
-    case Step::kUnavailable:
+    case Opcode::kUnavailable:
       return frames_.Fail(InfoOf(ready).unavailable, ready);
-    case Step::kSwitchN:
-    case Step::kKernel:
+    case Opcode::kSwitchN:
+    case Opcode::kKernel:
       break;
   }
   kernels_.Run(ready, p, may_share_ && KernelRunner::NeedsTiming(p));
@@ -190,7 +190,7 @@ void Worker::FireStack() {
       if (!may_share_ || --until_timed_ > 0) return Fire(ready);
       until_timed_ = kTimedEvery;
       const PlanNode& p = ready.plan();
-      const bool is_timed = (p.step == Step::kPlainKernel || p.step == Step::kKernel) &&
+      const bool is_timed = (p.opcode == Opcode::kPlainKernel || p.opcode == Opcode::kKernel) &&
                             !ready.dead() && !frames_.reporter().is_observed();
       return is_timed ? kernels_.Run(ready, p, true) : Fire(ready);
     }
@@ -241,15 +241,15 @@ void Worker::FireDead(Ready ready, const PlanNode& p) {
   Tensor* const inputs = iteration.inputs + p.first_input;
   for (uint32_t i = 0; i < p.num_inputs; ++i) DropValue(inputs[i]);
   TokenRouter& router = frames_.router();
-  switch (p.step) {
-    case Step::kEnter:
+  switch (p.opcode) {
+    case Opcode::kEnter:
       return frames_.FireEnter(ready, p, Tensor());
-    case Step::kExit:
+    case Opcode::kExit:
       return frames_.FireExit(ready, p, Tensor());
-    case Step::kNextIteration:
+    case Opcode::kNextIteration:
       if (p.carries_death) frames_.HandDeathOver(iteration, p);
       return frames_.Settle(iteration, 0);
-    case Step::kLoopCond:
+    case Opcode::kLoopCond:
       if (p.opens_gate) frames_.Add(iteration, router.OpenGate(iteration, false));
       break;
     default:
