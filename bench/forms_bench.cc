@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/env.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "gyre/observer.h"
 #include "gyre/session.h"
 
@@ -34,7 +34,7 @@ class Counter : public RunObserver {
 // One form of one case.
 class Subject {
  public:
-  static absl::StatusOr<Subject> Make(const cli::GoldenCase& golden, const std::string& form) {
+  static absl::StatusOr<Subject> Make(const golden::Case& golden, const std::string& form) {
     SessionOptions options;
     options.form = form;
     options.threads = 1;
@@ -45,7 +45,7 @@ class Subject {
       const absl::Status status = (*session)->Run({}, {}, {op}).status();
       if (!status.ok()) return status;
     }
-    const cli::GoldenStep& step = golden.steps.front();
+    const golden::Step& step = golden.steps.front();
     std::vector<std::string> names;
     std::vector<Tensor> values;
     for (const auto& [name, value] : step.feeds) {
@@ -98,7 +98,7 @@ double GeometricMean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
 }
 
-void Measure(const cli::GoldenCase& golden, Ratios& ratios) {
+void Measure(const golden::Case& golden, Ratios& ratios) {
   auto imported = Subject::Make(golden, "imported");
   auto optimized = Subject::Make(golden, "optimized");
   if (!imported.ok() || !optimized.ok()) {
@@ -123,14 +123,14 @@ void Print(const std::string& what, const std::vector<double>& values) {
 
 int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    const auto folders = cli::FindGoldenCases(argv[i]);
+    const auto folders = golden::FindCases(argv[i]);
     if (!folders.ok()) {
       std::cerr << folders.status() << "\n";
       return 1;
     }
     Ratios ratios;
     for (const std::string& folder : *folders) {
-      const auto golden = cli::ReadGoldenCase(folder);
+      const auto golden = golden::ReadCase(folder);
       if (!golden.ok() || golden->steps.empty() || golden->steps.front().error) continue;
       Measure(*golden, ratios);
     }

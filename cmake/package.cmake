@@ -1,5 +1,5 @@
 # What ships, and how it is installed:
-#   libgyre.so            all layers below the command line                gyre_library()
+#   libgyre.so            all layers but golden and the command line      gyre_library()
 #   bin/gyre              the command line, which uses it                   gyre_program()
 #   include/gyre/         the public headers, with ops.h; in internal/ those of src/ that they include
 #   lib/cmake/Gyre/       find_package(Gyre) -> Gyre::gyre

@@ -144,9 +144,10 @@ function(gyre_all_layers result)
   set(${result} ${layers} PARENT_SCOPE)
 endfunction()
 
-# An executable: its main file and one layer, over libgyre.so.
-function(gyre_program name main layer)
-  add_executable(${name} ${main} $<TARGET_OBJECTS:gyre_${layer}>)
+# An executable: its main file and the layers that libgyre.so does not hold, over it.
+function(gyre_program name main)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:gyre_\\1>" OUTPUT_VARIABLE objects)
+  add_executable(${name} ${main} ${objects})
   target_link_libraries(${name} PRIVATE gyre_library)
   gyre_precompile(${name})
 endfunction()

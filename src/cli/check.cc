@@ -12,14 +12,14 @@
 #include "absl/strings/str_format.h"
 #include "base/env.h"
 #include "base/status.h"
-#include "cli/check/case.h"
-#include "cli/check/runner.h"
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
 #include "cli/shared_options.h"
 #include "cli/suggest.h"
 #include "devices/device_set.h"
+#include "golden/case.h"
+#include "golden/runner.h"
 #include "session/form.h"
 
 namespace gyre::cli {
@@ -68,12 +68,12 @@ constexpr Option kOptions[] = {
 // A case folder and what was read from it.
 struct Found {
   std::string folder;
-  absl::StatusOr<GoldenCase> golden;
+  absl::StatusOr<golden::Case> golden;
 };
 
 struct Settings {
   std::vector<std::string> folders;
-  CheckOptions check;
+  golden::CheckOptions check;
   std::unique_ptr<LocalWorkers> workers;  // of check.session.cluster
   std::vector<std::string> only;          // without `gradients`
   int jobs = 1;
@@ -159,7 +159,7 @@ bool IsSelected(const Found& found, const std::vector<std::string>& only) {
 absl::StatusOr<std::vector<Found>> SelectCases(const Settings& settings) {
   std::vector<std::string> folders;
   for (const std::string& root : settings.folders) {
-    GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> found, FindGoldenCases(root));
+    GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> found, golden::FindCases(root));
     if (found.empty())
       return absl::NotFoundError(absl::StrCat("there is no case.json below ", root));
     folders.insert(folders.end(), found.begin(), found.end());
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<Found>> SelectCases(const Settings& settings) {
   std::vector<Found> selected;
   std::set<std::string> labels;
   for (const std::string& folder : folders) {
-    Found found{folder, ReadGoldenCase(folder)};
+    Found found{folder, golden::ReadCase(folder)};
     for (std::string& label : Labels(found)) labels.insert(std::move(label));
     if (IsSelected(found, settings.only)) selected.push_back(std::move(found));
   }
@@ -188,12 +188,12 @@ class Report {
   Report(const Settings& settings, const Streams& streams, size_t cases)
       : verbose_(settings.verbose), streams_(streams), cases_(cases) {}
 
-  void Finish(size_t index, std::vector<CheckResult> results) {
+  void Finish(size_t index, std::vector<golden::CheckResult> results) {
     std::lock_guard lock(mutex_);
     cases_[index] = {true, std::move(results)};
     ++count_;
     for (; next_ < cases_.size() && cases_[next_].ended; ++next_) {
-      for (const CheckResult& result : cases_[next_].results) Print(result);
+      for (const golden::CheckResult& result : cases_[next_].results) Print(result);
     }
     if (streams_.interactive) ShowProgress();
   }
@@ -211,19 +211,19 @@ class Report {
  private:
   struct Case {
     bool ended = false;
-    std::vector<CheckResult> results;
+    std::vector<golden::CheckResult> results;
   };
 
-  void Print(const CheckResult& result) {
-    const bool passed = result.outcome == Outcome::kPassed;
-    ++(passed ? passed_ : result.outcome == Outcome::kFailed ? failed_ : skipped_);
+  void Print(const golden::CheckResult& result) {
+    const bool passed = result.outcome == golden::Outcome::kPassed;
+    ++(passed ? passed_ : result.outcome == golden::Outcome::kFailed ? failed_ : skipped_);
     if (result.cuts)
       ++(result.cuts->edges == 0 ? without_edges_ : result.cuts->cut > 0 ? cut_ : uncut_);
     if (passed && !verbose_) return;
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
-    streams_.out << (passed                               ? "ok    "
-                     : result.outcome == Outcome::kFailed ? "FAIL  "
-                                                          : "skip  ")
+    streams_.out << (passed                                       ? "ok    "
+                     : result.outcome == golden::Outcome::kFailed ? "FAIL  "
+                                                                  : "skip  ")
                  << result.what;
     if (passed) {
       streams_.out << absl::StrFormat(" (%.1f ms)", result.nanos / 1e6);
@@ -251,14 +251,15 @@ class Report {
   }
 
   void PrintSlowest() {
-    std::vector<const CheckResult*> slowest;
+    std::vector<const golden::CheckResult*> slowest;
     for (const Case& one : cases_) {
-      for (const CheckResult& result : one.results) slowest.push_back(&result);
+      for (const golden::CheckResult& result : one.results) slowest.push_back(&result);
     }
     const size_t shown = std::min(kSlowest, slowest.size());
-    std::partial_sort(
-        slowest.begin(), slowest.begin() + shown, slowest.end(),
-        [](const CheckResult* a, const CheckResult* b) { return a->nanos > b->nanos; });
+    std::partial_sort(slowest.begin(), slowest.begin() + shown, slowest.end(),
+                      [](const golden::CheckResult* a, const golden::CheckResult* b) {
+                        return a->nanos > b->nanos;
+                      });
     streams_.out << "slowest:\n";
     for (size_t i = 0; i < shown; ++i) {
       streams_.out << absl::StrFormat("  %8.1f ms  %s\n", slowest[i]->nanos / 1e6,
@@ -281,9 +282,9 @@ class Report {
   size_t without_edges_ = 0;  // that have none to cut
 };
 
-std::vector<CheckResult> Check(const Found& found, const CheckOptions& options) {
-  if (found.golden.ok()) return RunGoldenCase(*found.golden, options);
-  return {{found.folder, Outcome::kFailed, std::string(found.golden.status().message())}};
+std::vector<golden::CheckResult> Check(const Found& found, const golden::CheckOptions& options) {
+  if (found.golden.ok()) return golden::RunCase(*found.golden, options);
+  return {{found.folder, golden::Outcome::kFailed, std::string(found.golden.status().message())}};
 }
 
 int CheckAll(const std::vector<Found>& cases, const Settings& settings, const Streams& streams) {

@@ -1,10 +1,12 @@
 #include "cli/command.h"
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "cli/model/loaded.h"
 #include "ops/plugin.h"
+#include "tensor/io/file.h"
 
 namespace gyre::cli {
 namespace {
@@ -63,6 +65,12 @@ int Failure(const Command& command, const Streams& streams, const absl::Status& 
   streams.err << "gyre " << command.name << ": " << absl::StatusCodeToString(status.code()) << ": "
               << status.message() << "\n";
   return kFailure;
+}
+
+absl::Status CheckIsThere(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return absl::OkStatus();
+  return InputFile::Open(path).status();
 }
 
 int NotLoaded(const Command& command, const Streams& streams, const std::string& path,

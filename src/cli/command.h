@@ -43,6 +43,10 @@ absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std:
 int Misuse(const Command& command, const Streams& streams, const absl::Status& status);
 int Failure(const Command& command, const Streams& streams, const absl::Status& status);
 
+// OK if there is something to be loaded at `path`, a file or a model's folder; what it holds is
+// another question.
+absl::Status CheckIsThere(const std::string& path);
+
 // Reports why the graph at `path` was not loaded: a Misuse if there is no such file, a Failure if
 // what it holds is no graph.
 int NotLoaded(const Command& command, const Streams& streams, const std::string& path,

@@ -10,7 +10,6 @@
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
-#include "cli/model/loaded.h"
 #include "cli/names.h"
 #include "cli/print_tensor.h"
 #include "cli/progress.h"
@@ -185,7 +184,14 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams
   return plan;
 }
 
-absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const Loaded& loaded) {
+absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan) {
+  const PreparationLimit limit(plan.run);
+  if (!plan.tags.empty() && !SavedModel::IsAt(plan.graph))
+    return absl::InvalidArgumentError("--tags is for models: a folder with saved_model.pb");
+  return LoadGraphOrModel(plan.graph, {.tags = plan.tags, .session = plan.session});
+}
+
+absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const GraphOrModel& loaded) {
   std::vector<Request> requests;
   for (const std::string& op : plan.init)
     GYRE_RETURN_IF_ERROR(FindOp(loaded.session().program(), op).status());
@@ -250,10 +256,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Plan> plan = ReadPlan(words, streams);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
-  const auto loaded = [&] {
-    const PreparationLimit limit(plan->run);
-    return Load(plan->graph, plan->session, plan->tags);
-  }();
+  const auto loaded = LoadProgram(*plan);
   if (!loaded.ok()) return NotLoaded(kRunCommand, streams, plan->graph, loaded.status());
   if (!plan->save.empty() && loaded->model == nullptr) {
     return Misuse(kRunCommand, streams,

@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/check/cuts.h"
 #include "cli/gyre.h"
+#include "golden/cuts.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
@@ -100,7 +100,7 @@ TEST_F(Check, SaysWhichEdgesAreCut) {
 
 // What `gyre check --spread` is worth: most programs are cut somewhere, whatever the seed.
 TEST(CheckSpread, CutsFourOfFiveGoldenCases) {
-  const auto folders = FindGoldenCases(test::SourcePath("tests/golden"));
+  const auto folders = golden::FindCases(test::SourcePath("tests/golden"));
   ASSERT_TRUE(folders.ok()) << folders.status();
   SessionOptions options;
   options.devices = "cpu:2";
@@ -108,14 +108,14 @@ TEST(CheckSpread, CutsFourOfFiveGoldenCases) {
   std::map<uint64_t, int> cut;
   int eligible = 0, without = 0;
   for (const std::string& folder : *folders) {
-    const auto golden = ReadGoldenCase(folder);
+    const auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     const auto session = Session::Load(golden->graph_path(), options);
     if (!session.ok() || golden->load_error || golden->steps.empty()) continue;
     bool has_edges = false;
     for (const uint64_t seed : {1, 2, 3}) {
       options.spread_seed = seed;
-      const CaseCuts cuts = CountCuts(*golden, **session, options);
+      const golden::CaseCuts cuts = golden::CountCuts(*golden, **session, options);
       EXPECT_EQ(cuts.why_not.empty(), cuts.edges > 0);
       has_edges = cuts.edges > 0;
       cut[seed] += cuts.cut > 0 ? 1 : 0;

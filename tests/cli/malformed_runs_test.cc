@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/memory.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "gyre/session.h"
@@ -29,7 +29,7 @@ constexpr int64_t kGraceNanos = int64_t{10} * 1'000'000'000;  // for a machine t
 class MalformedRuns : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
-    const auto folders = FindGoldenCases(test::SourcePath("tests/golden"));
+    const auto folders = golden::FindCases(test::SourcePath("tests/golden"));
     ASSERT_TRUE(folders.ok()) << folders.status();
     std::vector<std::string> graphs;
     for (const std::string& folder : *folders) {
@@ -44,9 +44,9 @@ class MalformedRuns : public ::testing::TestWithParam<int> {
     mutator_ = std::make_unique<test::GraphMutator>(seed_, std::move(graphs));
   }
 
-  const GoldenCase& Case(size_t i) {
+  const golden::Case& Case(size_t i) {
     auto& golden = cases_[i];
-    if (golden == nullptr) golden = std::make_unique<GoldenCase>(*ReadGoldenCase(folders_[i]));
+    if (golden == nullptr) golden = std::make_unique<golden::Case>(*golden::ReadCase(folders_[i]));
     return *golden;
   }
 
@@ -59,7 +59,7 @@ class MalformedRuns : public ::testing::TestWithParam<int> {
   }
 
   // Runs what the undamaged graph is run with.
-  void RunAll(const GoldenCase& golden, std::shared_ptr<const Program> program) {
+  void RunAll(const golden::Case& golden, std::shared_ptr<const Program> program) {
     SessionOptions quiet;
     quiet.seed = 1;
     quiet.print = [](absl::string_view, absl::string_view) {};
@@ -84,7 +84,7 @@ class MalformedRuns : public ::testing::TestWithParam<int> {
     for (const std::string& op : golden.init) {
       if (!run({}, {}, {op})) return;
     }
-    for (const GoldenStep& step : golden.steps) {
+    for (const golden::Step& step : golden.steps) {
       if (!run(step.feeds, step.fetches, step.targets)) return;
     }
   }
@@ -92,7 +92,7 @@ class MalformedRuns : public ::testing::TestWithParam<int> {
   uint64_t seed_ = 0;
   int succeeded_ = 0;
   std::vector<std::string> folders_;
-  std::map<size_t, std::unique_ptr<GoldenCase>> cases_;
+  std::map<size_t, std::unique_ptr<golden::Case>> cases_;
   std::unique_ptr<test::GraphMutator> mutator_;
 };
 

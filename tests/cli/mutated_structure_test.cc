@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/work.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "gyre/session.h"
@@ -84,7 +84,7 @@ size_t NumNodes(const Program& program) {
 // What each step came to, up to the first that failed.
 using Outcome = std::vector<absl::StatusOr<std::vector<Tensor>>>;
 
-Outcome RunCase(const GoldenCase& golden, std::shared_ptr<const Program> program,
+Outcome RunCase(const golden::Case& golden, std::shared_ptr<const Program> program,
                 SessionOptions options, RunObserver* observer) {
   const int64_t work = WorkSpent();
   const int64_t num_nodes = static_cast<int64_t>(NumNodes(*program));
@@ -105,7 +105,7 @@ Outcome RunCase(const GoldenCase& golden, std::shared_ptr<const Program> program
   const bool is_ready = std::all_of(golden.init.begin(), golden.init.end(),
                                     [&](const std::string& op) { return add({}, {}, {op}); });
   if (is_ready) {
-    std::all_of(golden.steps.begin(), golden.steps.end(), [&](const GoldenStep& step) {
+    std::all_of(golden.steps.begin(), golden.steps.end(), [&](const golden::Step& step) {
       return add(step.feeds, step.fetches, step.targets);
     });
   }
@@ -118,11 +118,11 @@ bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
                     [](const Tensor& x, const Tensor& y) { return AttrEquals(x, y); });
 }
 
-bool MayRace(const GoldenCase& golden, const Program& program) {
+bool MayRace(const golden::Case& golden, const Program& program) {
   for (const std::string& op : golden.init) {
     if (test::MayRace(program, {op}, {})) return true;
   }
-  return std::any_of(golden.steps.begin(), golden.steps.end(), [&](const GoldenStep& step) {
+  return std::any_of(golden.steps.begin(), golden.steps.end(), [&](const golden::Step& step) {
     std::vector<std::string> roots = step.fetches;
     roots.insert(roots.end(), step.targets.begin(), step.targets.end());
     std::vector<std::string> fed;
@@ -158,17 +158,17 @@ struct Group {
 class MutatedStructure : public ::testing::TestWithParam<Group> {
  protected:
   struct Original {
-    GoldenCase golden;
+    golden::Case golden;
     std::unique_ptr<test::StructureMutator> mutator;
     int64_t firings = 0;
   };
 
   void SetUp() override {
     const auto folders =
-        FindGoldenCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam().name)));
+        golden::FindCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam().name)));
     ASSERT_TRUE(folders.ok()) << folders.status();
     for (const std::string& folder : *folders) {
-      auto golden = ReadGoldenCase(folder);
+      auto golden = golden::ReadCase(folder);
       ASSERT_TRUE(golden.ok()) << golden.status();
       const absl::StatusOr<std::string> bytes = ReadFile(golden->graph_path());
       if (!bytes.ok() || golden->load_error || golden->steps.empty()) continue;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash_map.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "gyre/session.h"
@@ -34,7 +34,7 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
  protected:
   using Result = absl::StatusOr<std::vector<Tensor>>;
 
-  static Result Run(const GoldenCase& golden, const std::shared_ptr<const Program>& program,
+  static Result Run(const golden::Case& golden, const std::shared_ptr<const Program>& program,
                     const char* engine, const char* form, const Trial& trial,
                     RunObserver* observer = nullptr) {
     SessionOptions options;
@@ -60,7 +60,7 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
 
   // What the first step feeds; some other tensors, with values that they or others of their type
   // have in that step; fetches and targets, fed ones among them.
-  Trial Draw(const GoldenStep& step, const std::vector<std::pair<std::string, Tensor>>& values) {
+  Trial Draw(const golden::Step& step, const std::vector<std::pair<std::string, Tensor>>& values) {
     Trial trial;
     trial.feeds = step.feeds;
     for (size_t n = Below(4); n > 0; --n) {
@@ -80,7 +80,7 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
     return trial;
   }
 
-  void Compare(const GoldenCase& golden, const std::shared_ptr<const Program>& program,
+  void Compare(const golden::Case& golden, const std::shared_ptr<const Program>& program,
                const Trial& trial) {
     const auto named = [](std::string* out, const auto& feed) {
       absl::StrAppend(out, feed.first, "=", AttrToString(feed.second));
@@ -126,12 +126,12 @@ TEST_P(RandomSignatures, GiveTheSameInEveryForm) {
   SCOPED_TRACE(absl::StrCat("GYRE_TEST_SEED=", seed));
   random_.seed(seed);
   const bool is_long = testing::IsLongTest();
-  auto folders = FindGoldenCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
+  auto folders = golden::FindCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
   ASSERT_TRUE(folders.ok()) << folders.status();
   std::shuffle(folders->begin(), folders->end(), random_);
   if (!is_long && folders->size() > 12) folders->resize(12);
   for (const std::string& folder : *folders) {
-    const auto golden = ReadGoldenCase(folder);
+    const auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     const absl::StatusOr<std::string> bytes = ReadFile(golden->graph_path());
     if (!bytes.ok() || golden->load_error || golden->steps.empty()) continue;

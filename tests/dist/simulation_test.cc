@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/check/case.h"
-#include "cli/check/runner.h"
+#include "golden/case.h"
+#include "golden/runner.h"
 #include "support/paths.h"
 #include "support/simulation/cluster.h"
 
@@ -30,7 +30,7 @@ const std::vector<std::string>& Cases() {
     for (const char* group : {"cond_v1", "cond_v2", "while_v1", "while_v2", "arrays", "functions",
                               "primitives", "gradgraphs_v1", "gradgraphs_v2", "devices"}) {
       const auto of_group =
-          cli::FindGoldenCases(test::SourcePath(absl::StrCat("tests/golden/", group)));
+          golden::FindCases(test::SourcePath(absl::StrCat("tests/golden/", group)));
       if (of_group.ok()) found.insert(found.end(), of_group->begin(), of_group->end());
     }
     return found;
@@ -45,16 +45,16 @@ struct Outcome {
   uint64_t history = 0;
 };
 
-void RunOn(const std::shared_ptr<Engine>& engine, const cli::GoldenCase& golden, uint64_t seed,
+void RunOn(const std::shared_ptr<Engine>& engine, const golden::Case& golden, uint64_t seed,
            Outcome& outcome) {
-  cli::CheckOptions options;
+  golden::CheckOptions options;
   options.session.cluster = engine;
   options.session.soft_placement = true;
   options.session.spread_seed = seed + 1;
   options.session.print = [](absl::string_view, absl::string_view) {};
   if (seed % 2 == 0) options.session.window = 1;
-  for (const cli::CheckResult& result : cli::RunGoldenCase(golden, options)) {
-    if (result.outcome == cli::Outcome::kFailed) {
+  for (const golden::CheckResult& result : golden::RunCase(golden, options)) {
+    if (result.outcome == golden::Outcome::kFailed) {
       if (++outcome.failed == 1) outcome.why = absl::StrCat(result.what, ": ", result.why);
     } else {
       ++outcome.passed;
@@ -70,7 +70,7 @@ Outcome Simulate(uint64_t seed) {
   const Fault fault = kFaults[seed % std::size(kFaults)];
   const uint64_t drawn = seed * 0x9e3779b97f4a7c15;
   Outcome outcome;
-  const auto golden = cli::ReadGoldenCase(CaseOf(seed));
+  const auto golden = golden::ReadCase(CaseOf(seed));
   if (!golden.ok()) {
     outcome.why = golden.status().ToString();
     return outcome;
@@ -132,7 +132,7 @@ TEST(Simulation, ASecondClientIsServed) {
   for (uint64_t seed = FirstSeed(); seed < FirstSeed() + kSeeds; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     constexpr Fault kPassing[] = {Fault::kPause, Fault::kRestart, Fault::kReset, Fault::kDamage};
-    const auto golden = cli::ReadGoldenCase(CaseOf(seed));
+    const auto golden = golden::ReadCase(CaseOf(seed));
     ASSERT_TRUE(golden.ok()) << golden.status();
     SimulatedCluster cluster(seed, 2, kPassing[seed % std::size(kPassing)]);
     Outcome first, second;

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "cli/check/case.h"
-#include "cli/check/compare.h"
 #include "devices/device_name.h"
 #include "dist/workers.h"
+#include "golden/case.h"
+#include "golden/compare.h"
 #include "gtest/gtest.h"
 #include "gyre/trace.h"
 #include "ir/parse.h"
@@ -84,7 +84,7 @@ void Compare(const TraceRecorder& recorder, const Requests& requests, Seen* seen
 }
 
 // Runs all that the case runs; its results are as wanted, too.
-Seen RunCase(const cli::GoldenCase& golden, std::shared_ptr<const Program> program,
+Seen RunCase(const golden::Case& golden, std::shared_ptr<const Program> program,
              SessionOptions options) {
   Seen seen;
   const Requests requests = RequestsOf(*program);
@@ -104,7 +104,7 @@ Seen RunCase(const cli::GoldenCase& golden, std::shared_ptr<const Program> progr
     return results;
   };
   for (const std::string& op : golden.init) EXPECT_TRUE(run({}, {}, {op}).ok());
-  for (const cli::GoldenStep& step : golden.steps) {
+  for (const golden::Step& step : golden.steps) {
     const auto results = run(step.feeds, step.fetches, step.targets);
     if (step.error) {
       EXPECT_EQ(results.status().code(), step.error->code) << results.status();
@@ -113,7 +113,7 @@ Seen RunCase(const cli::GoldenCase& golden, std::shared_ptr<const Program> progr
     EXPECT_TRUE(results.ok()) << results.status();
     if (!results.ok()) continue;
     for (size_t i = 0; i < results->size(); ++i)
-      EXPECT_EQ(cli::Difference((*results)[i], step.expect[i], step.tolerance), std::nullopt);
+      EXPECT_EQ(golden::Difference((*results)[i], step.expect[i], step.tolerance), std::nullopt);
   }
   return seen;
 }
@@ -122,7 +122,7 @@ class DevicesGroup : public ::testing::TestWithParam<std::string> {
  protected:
   DevicesGroup() {
     const std::string folder = absl::StrCat(test::SourcePath("tests/golden/devices/"), GetParam());
-    const auto golden = cli::ReadGoldenCase(folder);
+    const auto golden = golden::ReadCase(folder);
     EXPECT_TRUE(golden.ok()) << golden.status();
     if (golden.ok()) golden_ = *golden;
     const auto program = LoadProgramFile(golden_.graph_path());
@@ -133,7 +133,7 @@ class DevicesGroup : public ::testing::TestWithParam<std::string> {
     const auto it = Contradictions().find(GetParam());
     return it == Contradictions().end() ? std::set<std::string>() : it->second;
   }
-  cli::GoldenCase golden_;
+  golden::Case golden_;
   std::shared_ptr<const Program> program_;
 };
 
@@ -167,7 +167,7 @@ TEST_P(DevicesGroup, RunsWhereItAsksOnTwoWorkers) {
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  const auto folders = cli::FindGoldenCases(test::SourcePath("tests/golden/devices"));
+  const auto folders = golden::FindCases(test::SourcePath("tests/golden/devices"));
   if (!folders.ok()) return names;
   for (const std::string& folder : *folders) names.push_back(folder.substr(folder.rfind('/') + 1));
   return names;

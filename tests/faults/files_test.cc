@@ -37,7 +37,7 @@ class AllocationFaultsOfFiles : public AllocationFaults {
     const std::string path = folder_.Path("timeline.json");
     const auto session = Session::Create(one.program, setting.options);
     ASSERT_TRUE(session.ok()) << session.status();
-    const cli::GoldenStep& step = one.golden.steps[0];
+    const golden::Step& step = one.golden.steps[0];
     std::optional<TraceRecorder> recorder;
     RunOptions watched;
     const auto begin = [&] {

@@ -48,7 +48,7 @@ TEST_F(AllocationFaultsOfPreparations, SessionsThatCompileAndRun) {
         results.push_back(ResultOf(session.status()));
         if (!session.ok()) return;
         for (const auto& targets : init) results.push_back((*session)->Run({}, {}, targets));
-        for (const cli::GoldenStep& step : one.golden.steps)
+        for (const golden::Step& step : one.golden.steps)
           results.push_back((*session)->Run(step.feeds, step.fetches, step.targets));
       };
       const std::string what = absl::StrCat("sessions of ", one.golden.id(), " on ", setting.name);
@@ -60,7 +60,7 @@ TEST_F(AllocationFaultsOfPreparations, SessionsThatCompileAndRun) {
 
 TEST_F(AllocationFaultsOfPreparations, Gradients) {
   for (const LoadedCase& one : cases_) {
-    for (const cli::GoldenGradient& gradient : one.golden.gradients) {
+    for (const golden::Gradient& gradient : one.golden.gradients) {
       NamedGradientRequest request{.ys = gradient.ys,
                                    .xs = gradient.xs,
                                    .grad_ys = gradient.grad_ys,

@@ -29,7 +29,7 @@ class AllocationFaultsOfRuns : public AllocationFaults {
     const auto session = Session::Create(one.program, setting.options);
     ASSERT_TRUE(session.ok()) << session.status();
     std::vector<std::pair<Session::Callable, std::vector<Tensor>>> callables;
-    for (const cli::GoldenStep& step : one.golden.steps) {
+    for (const golden::Step& step : one.golden.steps) {
       std::vector<std::string> names;
       std::vector<Tensor> values;
       for (const auto& [name, value] : step.feeds) {

@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "cli/check/case.h"
-#include "cli/check/runner.h"
+#include "golden/case.h"
+#include "golden/runner.h"
 #include "grad/check_gradient.h"
 #include "grad/gradients.h"
 #include "gtest/gtest.h"
@@ -399,15 +399,15 @@ TEST(Stacks, ThatNobodyPopsStayAsTheyAre) {
 
 // What a case's graph is wanted to have as second derivatives: its entries of order 2, or, if it
 // has none, what Gyre makes of the graph for those of order 1.
-std::vector<cli::GoldenGradient> SecondDerivatives(const cli::GoldenCase& golden) {
-  std::vector<cli::GoldenGradient> entries;
-  for (const cli::GoldenGradient& entry : golden.gradients) {
+std::vector<golden::Gradient> SecondDerivatives(const golden::Case& golden) {
+  std::vector<golden::Gradient> entries;
+  for (const golden::Gradient& entry : golden.gradients) {
     if (entry.order == 2) entries.push_back(entry);
   }
   if (!entries.empty()) return entries;
   const auto graph = LoadProgramFile(golden.graph_path());
   EXPECT_TRUE(graph.ok()) << graph.status();
-  for (cli::GoldenGradient entry : golden.gradients) {
+  for (golden::Gradient entry : golden.gradients) {
     if (!entry.grad_ys.empty()) continue;
     NamedGradientRequest request{.ys = entry.ys, .xs = entry.xs, .order = 2};
     for (const auto& [name, value] : entry.feeds) request.feeds.push_back(name);
@@ -441,19 +441,19 @@ std::vector<cli::GoldenGradient> SecondDerivatives(const cli::GoldenCase& golden
 // The gradients of a graph that TensorFlow has written with its gradients (gradgraphs_v1), whose
 // loops push and pop, are the second derivatives of the graph without them (autodiff).
 TEST(Stacks, OfImportedGradientGraphs) {
-  const auto folders = cli::FindGoldenCases(test::SourcePath("tests/golden/gradgraphs_v1"));
+  const auto folders = golden::FindCases(test::SourcePath("tests/golden/gradgraphs_v1"));
   ASSERT_TRUE(folders.ok()) << folders.status();
   int passed = 0, with_arrays = 0;
   for (const std::string& folder : *folders) {
-    auto golden = cli::ReadGoldenCase(folder);
+    auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
-    const auto plain = cli::ReadGoldenCase(
+    const auto plain = golden::ReadCase(
         test::SourcePath(absl::StrCat("tests/golden/autodiff/", golden->name, "_v1")));
     if (!plain.ok() || golden->steps.empty()) continue;
     golden->gradients = SecondDerivatives(*plain);
     const std::vector<std::string> fetches = golden->steps[0].fetches;
     golden->steps.clear();
-    for (cli::GoldenGradient& entry : golden->gradients) {
+    for (golden::Gradient& entry : golden->gradients) {
       entry.order = 1;
       entry.ys.clear();
       for (const std::string& fetch : fetches) {
@@ -461,10 +461,10 @@ TEST(Stacks, OfImportedGradientGraphs) {
       }
     }
     for (const std::string memory : {"save", "recompute(2)", "checkpoint(200)"}) {
-      for (const auto& result : cli::RunGoldenCase(*golden, {.memory = memory})) {
+      for (const auto& result : golden::RunCase(*golden, {.memory = memory})) {
         const bool has_arrays = absl::StrContains(result.why, "array of gradients");
         with_arrays += has_arrays ? 1 : 0;
-        passed += result.outcome == cli::Outcome::kPassed ? 1 : 0;
+        passed += result.outcome == golden::Outcome::kPassed ? 1 : 0;
         EXPECT_TRUE(has_arrays || result.why.empty())
             << result.what << " " << memory << ": " << result.why;
       }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "gtest/gtest.h"
 #include "ir/verifier.h"
 #include "lower/facts.h"
@@ -58,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const Program>> LowerFunctions(const Program& pro
 
 class Difference {
  public:
-  Difference(const cli::GoldenCase& golden, Mode mode) : golden_(golden), mode_(mode) {}
+  Difference(const golden::Case& golden, Mode mode) : golden_(golden), mode_(mode) {}
 
   // A complaint, or nothing.
   std::string Find() {
@@ -74,7 +74,7 @@ class Difference {
     }
     is_random_ = DrawsRandomNumbers(*program_);
     for (const std::string& op : golden_.init) Step({}, {}, {}, {op}, 0);
-    for (const cli::GoldenStep& step : golden_.steps) {
+    for (const golden::Step& step : golden_.steps) {
       std::vector<std::string> names;
       std::vector<Tensor> values;
       for (const auto& [name, value] : step.feeds) {
@@ -129,7 +129,7 @@ class Difference {
     return lowered_.Run(lowered->program, lowered->signature, values, timeout_ms);
   }
 
-  const cli::GoldenCase& golden_;
+  const golden::Case& golden_;
   const Mode mode_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Program> base_;  // what main graphs are lowered in
@@ -151,12 +151,12 @@ class GoldenGraphs
 
 TEST_P(GoldenGraphs, MeanTheSameWhenLowered) {
   const auto& [group, mode] = GetParam();
-  const auto folders = cli::FindGoldenCases(test::SourcePath(std::string("tests/golden/") + group));
+  const auto folders = golden::FindCases(test::SourcePath(std::string("tests/golden/") + group));
   ASSERT_TRUE(folders.ok()) << folders.status();
   int cases = 0;
   int steps = 0;
   for (const std::string& folder : *folders) {
-    const auto golden = cli::ReadGoldenCase(folder);
+    const auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     Difference difference(*golden, mode.first);
     EXPECT_EQ(difference.Find(), "") << golden->id();

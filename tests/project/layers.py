@@ -17,7 +17,7 @@ ROWS = [
     ("exec",),
     ("session",),
     ("saved_model",),
-    ("front", "dist", "compiled"),
+    ("front", "dist", "compiled", "golden"),
     ("cli",),
     ("python",),
 ]

@@ -49,9 +49,7 @@ def source_files(root):
     return [
         name
         for name in tracked_files(root)
-        if name.startswith(tuple(top + "/" for top in ROOTS))
-        and name.endswith(SUFFIXES)
-        and not name.startswith(GOLDEN)
+        if name.startswith(tuple(top + "/" for top in ROOTS)) and name.endswith(SUFFIXES)
     ]
 
 

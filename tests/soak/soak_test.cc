@@ -74,7 +74,7 @@ std::vector<Subject> Subjects(std::mt19937_64& random) {
       subject.keeps_nothing = session.ok();
       for (int repeat = 0; repeat < 2 && subject.keeps_nothing; ++repeat) {
         for (size_t i = 0; i < subject.want.size(); ++i) {
-          const cli::GoldenStep& step = subject.loaded.golden.steps[i];
+          const golden::Step& step = subject.loaded.golden.steps[i];
           const RunResult got = (*session)->Run(step.feeds, step.fetches, step.targets);
           subject.keeps_nothing &= !BitDifference(got, subject.want[i]);
         }
@@ -96,7 +96,7 @@ std::shared_ptr<const Ready> MakeReady(const Subject& subject, const Setting& se
   auto session = Session::Create(subject.loaded.program, setting.options);
   if (!session.ok()) return nullptr;
   ready->session = *std::move(session);
-  for (const cli::GoldenStep& step : subject.loaded.golden.steps) {
+  for (const golden::Step& step : subject.loaded.golden.steps) {
     auto callable = ready->session->Prepare(NamesOf(step.feeds), step.fetches, step.targets);
     if (!callable.ok()) return nullptr;
     ready->callables.push_back(*std::move(callable));
@@ -220,7 +220,7 @@ class Soak {
     const std::shared_ptr<const Ready> ready = Find(number, setting, random() % 100 == 0);
     if (ready == nullptr) return;
     for (size_t i = 0; i < ready->callables.size(); ++i) {
-      const cli::GoldenStep& step = subject.loaded.golden.steps[i];
+      const golden::Step& step = subject.loaded.golden.steps[i];
       const RunResult& want = subject.want[i];
       RunOptions options;
       std::vector<Tensor> values = ValuesOf(step.feeds);

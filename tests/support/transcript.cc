@@ -37,16 +37,16 @@ std::string Show(const RunResult& result) {
 std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups) {
   std::vector<LoadedCase> cases;
   for (const std::string& group : groups) {
-    const auto folders = cli::FindGoldenCases(test::SourcePath("tests/golden/" + group));
+    const auto folders = golden::FindCases(test::SourcePath("tests/golden/" + group));
     EXPECT_TRUE(folders.ok()) << folders.status();
     if (!folders.ok()) continue;
     for (const std::string& folder : *folders) {
-      absl::StatusOr<cli::GoldenCase> golden = cli::ReadGoldenCase(folder);
+      absl::StatusOr<golden::Case> golden = golden::ReadCase(folder);
       EXPECT_TRUE(golden.ok()) << golden.status();
       if (!golden.ok() || golden->load_error || golden->steps.empty()) continue;
       if (golden->HasTag("symbolic-gradient")) continue;
       bool has_deadline = false;
-      for (const cli::GoldenStep& step : golden->steps) has_deadline |= step.timeout_ms > 0;
+      for (const golden::Step& step : golden->steps) has_deadline |= step.timeout_ms > 0;
       if (has_deadline) continue;
       auto program = LoadProgramFile(golden->graph_path());
       EXPECT_TRUE(program.ok()) << program.status();
@@ -94,7 +94,7 @@ std::vector<RunResult> RunCase(const LoadedCase& one, const SessionOptions& opti
   if (!session.ok()) return {session.status()};
   std::vector<RunResult> results;
   for (const std::string& op : one.golden.init) results.push_back((*session)->Run({}, {}, {op}));
-  for (const cli::GoldenStep& step : one.golden.steps)
+  for (const golden::Step& step : one.golden.steps)
     results.push_back((*session)->Run(step.feeds, step.fetches, step.targets));
   return results;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "gyre/session.h"
 
 namespace gyre::testing {
@@ -18,7 +18,7 @@ using RunResult = absl::StatusOr<std::vector<Tensor>>;
 
 // A golden case with its program, which is read once.
 struct LoadedCase {
-  cli::GoldenCase golden;
+  golden::Case golden;
   std::shared_ptr<const Program> program;
 };
 

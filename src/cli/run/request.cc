@@ -26,7 +26,7 @@ std::string Listed(std::vector<std::string> items) {
 }
 
 // What to type when nothing was asked for.
-absl::Status NothingAsked(const Loaded& loaded) {
+absl::Status NothingAsked(const GraphOrModel& loaded) {
   if (loaded.model != nullptr && !loaded.model->signatures().empty()) {
     std::vector<std::string> names;
     for (const auto& [name, signature] : loaded.model->signatures()) names.push_back(name);
@@ -115,7 +115,7 @@ absl::Status AddInputs(const SavedModel::Signature& signature, const std::string
   return absl::OkStatus();
 }
 
-absl::StatusOr<Request> MakeSignatureRequest(const Loaded& loaded, const std::string& name,
+absl::StatusOr<Request> MakeSignatureRequest(const GraphOrModel& loaded, const std::string& name,
                                              const Arguments& arguments) {
   if (loaded.model == nullptr) {
     return absl::InvalidArgumentError(
@@ -144,7 +144,7 @@ absl::StatusOr<Request> MakeSignatureRequest(const Loaded& loaded, const std::st
 
 }  // namespace
 
-absl::StatusOr<Request> MakeRequest(const Loaded& loaded, const Arguments& arguments) {
+absl::StatusOr<Request> MakeRequest(const GraphOrModel& loaded, const Arguments& arguments) {
   if (const std::optional<std::string> name = arguments.Get("--signature"))
     return MakeSignatureRequest(loaded, *name, arguments);
   const Program& program = loaded.session().program();

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
-#include "cli/model/loaded.h"
 #include "gyre/session.h"
+#include "saved_model/graph_or_model.h"
 
 namespace gyre::cli {
 
@@ -23,6 +23,6 @@ struct Request {
 
 // The run that --feed, --fetch, --target, --signature and --out describe. Errors name the option
 // and what is close to a name that leads nowhere.
-absl::StatusOr<Request> MakeRequest(const Loaded& loaded, const Arguments& arguments);
+absl::StatusOr<Request> MakeRequest(const GraphOrModel& loaded, const Arguments& arguments);
 
 }  // namespace gyre::cli

@@ -7,8 +7,7 @@
 
 namespace gyre::testing {
 
-absl::StatusOr<Staged> StagedFor(std::shared_ptr<const Program> program,
-                                 const cli::GoldenStep& step) {
+absl::StatusOr<Staged> StagedFor(std::shared_ptr<const Program> program, const golden::Step& step) {
   std::vector<std::string> feeds;
   for (const auto& [name, value] : step.feeds) feeds.push_back(name);
   GYRE_ASSIGN_OR_RETURN(RunSignature signature,

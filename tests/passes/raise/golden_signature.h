@@ -2,14 +2,13 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "passes/staged.h"
 
 namespace gyre::testing {
 
 // `program`, a golden case's graph, with what one of its steps feeds, fetches and runs. Every
 // tensor is its own value.
-absl::StatusOr<Staged> StagedFor(std::shared_ptr<const Program> program,
-                                 const cli::GoldenStep& step);
+absl::StatusOr<Staged> StagedFor(std::shared_ptr<const Program> program, const golden::Step& step);
 
 }  // namespace gyre::testing

@@ -37,17 +37,17 @@ class RaiseGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RaiseGolden, GraphsAreRaisedButForTheListedOnes) {
   const auto folders =
-      cli::FindGoldenCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
+      golden::FindCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
   ASSERT_TRUE(folders.ok()) << folders.status();
   int raised_graphs = 0;
   for (const std::string& folder : *folders) {
-    const auto golden = cli::ReadGoldenCase(folder);
+    const auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     if (golden->load_error) continue;  // a graph that must be refused has no form at all
     const auto program = LoadProgramFile(golden->graph_path());
     ASSERT_TRUE(program.ok()) << program.status();
     const auto refusal = Refusals().find(golden->id());
-    for (const cli::GoldenStep& step : golden->steps) {
+    for (const golden::Step& step : golden->steps) {
       if (step.error) continue;
       const auto staged = StagedFor(*program, step);
       ASSERT_TRUE(staged.ok()) << golden->id() << ": " << staged.status();

@@ -26,12 +26,12 @@ class RaiseHostile : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RaiseHostile, DamagedGraphsEndInAProgramOrAStatus) {
   const auto folders =
-      cli::FindGoldenCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
+      golden::FindCases(test::SourcePath(absl::StrCat("tests/golden/", GetParam())));
   ASSERT_TRUE(folders.ok()) << folders.status();
-  std::vector<cli::GoldenCase> cases;
+  std::vector<golden::Case> cases;
   std::vector<std::string> graphs;
   for (const std::string& folder : *folders) {
-    auto golden = cli::ReadGoldenCase(folder);
+    auto golden = golden::ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     if (golden->steps.empty()) continue;
     auto bytes = ReadFile(golden->graph_path());
@@ -49,7 +49,7 @@ TEST_P(RaiseHostile, DamagedGraphsEndInAProgramOrAStatus) {
     const test::GraphMutator::Mutant mutant = mutator.Next();
     const auto program = ImportGraphDef(mutant.bytes, Ops(), import);
     if (!program.ok() || !Verify(**program, Dialect::kAny).ok()) continue;
-    const cli::GoldenCase& golden = cases[mutant.original];
+    const golden::Case& golden = cases[mutant.original];
     const auto staged = StagedFor(*program, golden.steps.front());
     if (!staged.ok()) continue;  // what was fetched is gone
     SCOPED_TRACE(absl::StrCat(golden.id(), ", seed ", seed, ", graph ", i));

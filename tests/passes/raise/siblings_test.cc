@@ -47,7 +47,7 @@ std::vector<Pair> Siblings() {
 
 // The structure of what the first step runs; what is wrong, in place of it.
 std::string StructureOfCase(const std::string& folder, bool with_bounds) {
-  const auto golden = cli::ReadGoldenCase(Golden(folder));
+  const auto golden = golden::ReadCase(Golden(folder));
   if (!golden.ok()) return golden.status().ToString();
   const auto program = LoadProgramFile(golden->graph_path());
   if (!program.ok()) return program.status().ToString();

@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // OK when the file holds a graph of known ops that every check of a program accepts: the import
 // itself, the verifier, the frames of its loops, and shape inference.
 absl::Status LoadStrictly(const std::string& path);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

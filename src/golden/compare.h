@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "gyre/tensor.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // Nullopt when `got` is what was wanted: equal in dtype and shape, and element by element equal
 // (integers, bools, strings) or within the tolerance (floats; complex by absolute value; nan equals
@@ -18,4 +18,4 @@ std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tol
 // Equal in dtype, shape and every bit of the elements.
 bool SameBits(const Tensor& a, const Tensor& b);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,12 +1,12 @@
 // What counts as the expected value, and what a difference is told as.
-#include "cli/check/compare.h"
+#include "golden/compare.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -93,4 +93,4 @@ TEST(Compare, EmptyTensorsAreEqual) {
 }
 
 }  // namespace
-}  // namespace gyre::cli
+}  // namespace gyre::golden

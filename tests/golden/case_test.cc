@@ -1,26 +1,27 @@
 // Reading case.json: what it may say, and what is said of one that is broken.
+#include "golden/case.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "cli/check/case.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
 #include "tensor/io/safetensors.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 using test::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<GoldenCase> Read(const std::string& json) {
+absl::StatusOr<Case> Read(const std::string& json) {
   const TempFolder folder;
   folder.Write("case.json", json);
-  return ReadGoldenCase(folder.path());
+  return ReadCase(folder.path());
 }
 
 // A case whose one step feeds x:0 this value.
@@ -127,7 +128,7 @@ TEST(GoldenCase, LargeTensorsStandInTheDataFile) {
         "case.json",
         R"({"group":"g","name":"n","steps":[{"fetches":["y"],"expect":[{"dtype":"float64","shape":)" +
             shape + R"(,"ref":")" + key + "\"}]}]}");
-    return ReadGoldenCase(folder.path());
+    return ReadCase(folder.path());
   };
   EXPECT_THAT(read("[3]", "big")->steps[0].expect[0].values<double>(), ElementsAre(1, 2, 3));
   EXPECT_THAT(std::string(read("[2]", "big").status().message()), HasSubstr("float64[3]"));
@@ -205,21 +206,21 @@ TEST(GoldenCase, MalformedByRandomEditsItNeverCrashes) {
 }
 
 TEST(GoldenCase, AllOfTheProjectsCasesCanBeRead) {
-  const auto folders = FindGoldenCases(test::SourcePath("tests/golden"));
+  const auto folders = FindCases(test::SourcePath("tests/golden"));
   ASSERT_TRUE(folders.ok()) << folders.status();
   EXPECT_GT(folders->size(), 1000u);
   EXPECT_TRUE(std::is_sorted(folders->begin(), folders->end()));
   for (const std::string& folder : *folders) {
-    const auto golden = ReadGoldenCase(folder);
+    const auto golden = ReadCase(folder);
     ASSERT_TRUE(golden.ok()) << golden.status();
     EXPECT_THAT(folder, testing::EndsWith(golden->id()));
   }
 }
 
 TEST(GoldenCase, FoldersThatAreNotThere) {
-  EXPECT_EQ(FindGoldenCases("no/such/folder").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(ReadGoldenCase("no/such/folder").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FindCases("no/such/folder").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadCase("no/such/folder").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace
-}  // namespace gyre::cli
+}  // namespace gyre::golden

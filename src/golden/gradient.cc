@@ -1,15 +1,15 @@
-#include "cli/check/gradient.h"
+#include "golden/gradient.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "cli/check/compare.h"
+#include "golden/compare.h"
 #include "gyre/session.h"
 #include "session/gradient_program.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 bool IsZero(const Tensor& value) {
@@ -28,7 +28,7 @@ std::optional<std::string> Compare(const std::optional<Tensor>& got,
 
 using Gradients = std::vector<std::optional<Tensor>>;
 
-absl::StatusOr<Gradients> Run(const GoldenCase& golden, const GoldenGradient& gradient,
+absl::StatusOr<Gradients> Run(const Case& golden, const Gradient& gradient,
                               const CheckOptions& options, const std::string& memory) {
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> forward,
                         Session::Load(golden.graph_path(), options.session));
@@ -62,7 +62,7 @@ absl::StatusOr<Gradients> Run(const GoldenCase& golden, const GoldenGradient& gr
 }
 
 // What a memory policy has changed: of first derivatives, it may not change a bit.
-std::vector<std::string> Compare(const GoldenGradient& gradient, const Gradients& got,
+std::vector<std::string> Compare(const Gradient& gradient, const Gradients& got,
                                  const Gradients& saved) {
   std::vector<std::string> complaints;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -74,7 +74,7 @@ std::vector<std::string> Compare(const GoldenGradient& gradient, const Gradients
 
 }  // namespace
 
-std::optional<std::string> CheckGradient(const GoldenCase& golden, const GoldenGradient& gradient,
+std::optional<std::string> CheckGradient(const Case& golden, const Gradient& gradient,
                                          const CheckOptions& options) {
   const auto got = Run(golden, gradient, options, options.memory);
   if (!got.ok()) {
@@ -96,4 +96,4 @@ std::optional<std::string> CheckGradient(const GoldenCase& golden, const GoldenG
   return absl::StrJoin(complaints, "; ");
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

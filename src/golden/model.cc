@@ -1,4 +1,4 @@
-#include "cli/check/model.h"
+#include "golden/model.h"
 
 #include <cmath>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "bundle/reader.h"
 #include "graphdef/meta_graph.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 using Complaint = std::optional<std::string>;
@@ -98,7 +98,7 @@ Complaint CompareArguments(const std::map<std::string, SavedModel::Argument>& go
   return absl::StrCat(title, "s: got ", got.size(), ", want ", want.size());
 }
 
-Complaint CompareSignatures(const GoldenCase& golden, const SavedModel& model) {
+Complaint CompareSignatures(const Case& golden, const SavedModel& model) {
   for (const auto& [name, want] : golden.signatures) {
     const auto found = model.signatures().find(name);
     if (found == model.signatures().end()) return absl::StrCat("signature ", name, " is missing");
@@ -168,7 +168,7 @@ Complaint CompareVariable(const Tensor& got, const ExpectedVariable& want) {
   return absl::StrCat("its elements come to ", summary.sum.real(), ", want ", want.sum.real());
 }
 
-Complaint CompareCheckpoint(const GoldenCase& golden, const std::string& prefix) {
+Complaint CompareCheckpoint(const Case& golden, const std::string& prefix) {
   if (prefix.empty())
     return golden.variables.empty() ? std::nullopt : Complaint("there is no checkpoint");
   const absl::StatusOr<BundleReader> bundle = BundleReader::Open(prefix);
@@ -191,7 +191,7 @@ Complaint CompareCheckpoint(const GoldenCase& golden, const std::string& prefix)
 
 }  // namespace
 
-absl::Status ReadModel(const Json& json, GoldenCase& result) {
+absl::Status ReadModel(const Json& json, Case& result) {
   GYRE_ASSIGN_OR_RETURN(result.group, Text(json, "kind", ""));
   result.model = result.group == kMetaGraphKind ? "v1/model.meta" : "model";
   for (const auto& [name, signature] : Member(json, "signatures").items()) {
@@ -209,8 +209,8 @@ absl::Status ReadModel(const Json& json, GoldenCase& result) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Tensor>> RunSignature(const GoldenStep& step, const SavedModel& model,
-                                                 const RunOptions& options) {
+absl::StatusOr<std::vector<Tensor>> RunBySignature(const Step& step, const SavedModel& model,
+                                                   const RunOptions& options) {
   const SavedModel::Values inputs(step.feeds.begin(), step.feeds.end());
   GYRE_ASSIGN_OR_RETURN(SavedModel::Values outputs, model.Run(step.signature, inputs, options));
   std::vector<Tensor> results;
@@ -225,9 +225,9 @@ absl::StatusOr<std::vector<Tensor>> RunSignature(const GoldenStep& step, const S
   return results;
 }
 
-Complaint CheckModel(const GoldenCase& golden, const SavedModel& model) {
+Complaint CheckModel(const Case& golden, const SavedModel& model) {
   if (Complaint complaint = CompareSignatures(golden, model)) return complaint;
   return CompareCheckpoint(golden, model.checkpoint());
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

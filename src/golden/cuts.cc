@@ -1,4 +1,4 @@
-#include "cli/check/cuts.h"
+#include "golden/cuts.h"
 
 #include <set>
 #include <tuple>
@@ -14,7 +14,7 @@
 #include "session/form.h"
 #include "session/names.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -56,14 +56,13 @@ std::string CaseCuts::ToString() const {
                          : absl::StrCat("no edge to cut: ", why_not);
 }
 
-CaseCuts CountCuts(const GoldenCase& golden, const Session& session,
-                   const SessionOptions& options) {
+CaseCuts CountCuts(const Case& golden, const Session& session, const SessionOptions& options) {
   if (golden.is_model()) return {.why_not = "models are run by signature"};
   const absl::StatusOr<std::vector<DeviceName>> devices = DevicesOf(options);
   if (!devices.ok() || devices->size() < 2) return {.why_not = "there is but one device"};
   std::set<std::tuple<Names, Names, Names>> runs;
   for (const std::string& op : golden.init) runs.emplace(Names(), Names(), Names{op});
-  for (const GoldenStep& step : golden.steps) {
+  for (const Step& step : golden.steps) {
     Names feeds;
     for (const auto& [name, value] : step.feeds) feeds.push_back(name);
     runs.emplace(std::move(feeds), step.fetches, step.targets);
@@ -94,4 +93,4 @@ CaseCuts CountCuts(const GoldenCase& golden, const Session& session,
   return cuts;
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

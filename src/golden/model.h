@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/check/case.h"
-#include "cli/check/json.h"
+#include "golden/case.h"
+#include "golden/json.h"
 #include "gyre/saved_model.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // Reads what only cases of models have: kind, signatures, variables. INVALID_ARGUMENT says where in
 // the file the mistake is.
-absl::Status ReadModel(const Json& json, GoldenCase& result);
+absl::Status ReadModel(const Json& json, Case& result);
 
 // What a step fetches, by a signature.
-absl::StatusOr<std::vector<Tensor>> RunSignature(const GoldenStep& step, const SavedModel& model,
-                                                 const RunOptions& options);
+absl::StatusOr<std::vector<Tensor>> RunBySignature(const Step& step, const SavedModel& model,
+                                                   const RunOptions& options);
 
 // How signatures and checkpoint differ from what is expected; nullopt when they do not.
-std::optional<std::string> CheckModel(const GoldenCase& golden, const SavedModel& model);
+std::optional<std::string> CheckModel(const Case& golden, const SavedModel& model);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 using Json = nlohmann::json;
 
@@ -30,4 +30,4 @@ absl::StatusOr<int64_t> Whole(const Json& object, const char* key, int64_t fallb
                               const std::string& where);
 absl::StatusOr<double> Number(const Json& object, const char* key, const std::string& where);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,4 +1,4 @@
-#include "cli/check/runner.h"
+#include "golden/runner.h"
 
 #include <memory>
 #include <optional>
@@ -9,13 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/env.h"
-#include "cli/check/compare.h"
-#include "cli/check/gradient.h"
-#include "cli/check/model.h"
-#include "cli/check/strict_load.h"
-#include "cli/model/loaded.h"
+#include "golden/compare.h"
+#include "golden/gradient.h"
+#include "golden/model.h"
+#include "golden/strict_load.h"
+#include "saved_model/graph_or_model.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 // How much later than its deadline a run may end.
@@ -44,7 +44,7 @@ Complaint CheckError(const absl::Status& got, const ExpectedError& want) {
   return absl::StrCat(Show(got), ", want a message with '", want.message_contains, "'");
 }
 
-Complaint CheckValues(const GoldenStep& step, const std::vector<Tensor>& got) {
+Complaint CheckValues(const Step& step, const std::vector<Tensor>& got) {
   if (got.size() != step.expect.size()) {
     return absl::StrCat("got ", got.size(), " values for ", step.expect.size(), " fetches");
   }
@@ -58,14 +58,14 @@ Complaint CheckValues(const GoldenStep& step, const std::vector<Tensor>& got) {
   return absl::StrJoin(complaints, "; ");
 }
 
-absl::StatusOr<std::vector<Tensor>> RunStep(const GoldenStep& step, const Loaded& loaded,
+absl::StatusOr<std::vector<Tensor>> RunStep(const Step& step, const GraphOrModel& loaded,
                                             const RunOptions& options) {
   if (step.signature.empty())
     return loaded.session().Run(step.feeds, step.fetches, step.targets, options);
-  return RunSignature(step, *loaded.model, options);
+  return RunBySignature(step, *loaded.model, options);
 }
 
-Complaint CheckStep(const GoldenStep& step, const CheckOptions& options, const Loaded& loaded) {
+Complaint CheckStep(const Step& step, const CheckOptions& options, const GraphOrModel& loaded) {
   RunOptions run;
   run.timeout_ms = step.timeout_ms > 0 ? step.timeout_ms : options.timeout_ms;
   const int64_t start = SystemClock().NowNanos();
@@ -87,9 +87,9 @@ bool IsCut(const SessionOptions& session) {
 }
 
 // Loads the graph and runs init and steps in one session, up to the first complaint.
-Complaint CheckRuns(const GoldenCase& golden, const CheckOptions& options,
+Complaint CheckRuns(const Case& golden, const CheckOptions& options,
                     std::optional<CaseCuts>* cuts) {
-  const auto loaded = Load(golden.graph_path(), options.session);
+  const auto loaded = LoadGraphOrModel(golden.graph_path(), {.session = options.session});
   if (!loaded.ok()) {
     if (golden.load_error) return CheckError(loaded.status(), *golden.load_error);
     return absl::StrCat("loading: ", Show(loaded.status()));
@@ -120,7 +120,7 @@ CheckResult Judge(const std::string& what, const Complaint& complaint) {
   return {what, Outcome::kFailed, *complaint};
 }
 
-CheckResult CheckSteps(const GoldenCase& golden, const CheckOptions& options) {
+CheckResult CheckSteps(const Case& golden, const CheckOptions& options) {
   std::optional<CaseCuts> cuts;
   CheckResult result = Judge(golden.id(), CheckRuns(golden, options, &cuts));
   result.cuts = std::move(cuts);
@@ -128,7 +128,7 @@ CheckResult CheckSteps(const GoldenCase& golden, const CheckOptions& options) {
 }
 
 // A graph that must be refused: when it is loaded or, where the case has steps, by each of these.
-CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) {
+CheckResult CheckRefusal(const Case& golden, const CheckOptions& options) {
   const ExpectedError& want = *golden.load_error;
   const absl::Status status = LoadStrictly(golden.graph_path());
   if (!status.ok()) return Judge(golden.id(), CheckError(status, want));
@@ -140,14 +140,14 @@ CheckResult CheckRefusal(const GoldenCase& golden, const CheckOptions& options) 
                                          absl::StatusCodeToString(want.code)));
 }
 
-CheckResult CheckForward(const GoldenCase& golden, const CheckOptions& options) {
+CheckResult CheckForward(const Case& golden, const CheckOptions& options) {
   if (golden.load_error) return CheckRefusal(golden, options);
   return CheckSteps(golden, options);
 }
 
 }  // namespace
 
-std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOptions& options) {
+std::vector<CheckResult> RunCase(const Case& golden, const CheckOptions& options) {
   std::vector<CheckResult> results;
   const bool has_forward = !golden.steps.empty() || golden.load_error;
   if (has_forward && !options.gradients_only) {
@@ -164,4 +164,4 @@ std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOpti
   return results;
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

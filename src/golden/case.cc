@@ -1,4 +1,4 @@
-#include "cli/check/case.h"
+#include "golden/case.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cli/check/json.h"
-#include "cli/check/model.h"
-#include "cli/check/value.h"
+#include "golden/json.h"
+#include "golden/model.h"
+#include "golden/value.h"
 #include "tensor/io/file.h"
 #include "tensor/io/safetensors.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 absl::StatusOr<absl::StatusCode> Code(const Json& object, const char* key,
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<std::optional<Tensor>>> ReadOptionalValues(const Json
 
 // What must come out: a list along the fetches or, of a model, an object.
 absl::Status ReadExpect(const Json& json, const std::string& where, const RefLookup& find_ref,
-                        GoldenStep& step) {
+                        Step& step) {
   const Json& expect = Member(json, "expect");
   if (expect.is_object()) {
     GYRE_ASSIGN_OR_RETURN(Feeds values, ReadFeeds(json, "expect", where, find_ref));
@@ -98,9 +98,9 @@ absl::Status ReadExpect(const Json& json, const std::string& where, const RefLoo
   return absl::OkStatus();
 }
 
-absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
-                                    const RefLookup& find_ref) {
-  GoldenStep step;
+absl::StatusOr<Step> ReadStep(const Json& json, const std::string& where,
+                              const RefLookup& find_ref) {
+  Step step;
   if (!json.is_object()) return Mistake(where, "not an object");
   GYRE_ASSIGN_OR_RETURN(step.signature, Text(json, "signature", where));
   GYRE_ASSIGN_OR_RETURN(
@@ -118,9 +118,9 @@ absl::StatusOr<GoldenStep> ReadStep(const Json& json, const std::string& where,
   return step;
 }
 
-absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string& where,
-                                            const RefLookup& find_ref) {
-  GoldenGradient gradient;
+absl::StatusOr<Gradient> ReadGradient(const Json& json, const std::string& where,
+                                      const RefLookup& find_ref) {
+  Gradient gradient;
   if (!json.is_object()) return Mistake(where, "not an object");
   GYRE_ASSIGN_OR_RETURN(gradient.ys, Texts(json, "ys", where));
   GYRE_ASSIGN_OR_RETURN(gradient.xs, Texts(json, "xs", where));
@@ -137,7 +137,7 @@ absl::StatusOr<GoldenGradient> ReadGradient(const Json& json, const std::string&
   return gradient;
 }
 
-absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& result) {
+absl::Status ReadCase(const Json& json, const RefLookup& find_ref, Case& result) {
   if (!json.is_object()) return absl::InvalidArgumentError("not a JSON object");
   GYRE_ASSIGN_OR_RETURN(result.group, Text(json, "group", ""));
   GYRE_ASSIGN_OR_RETURN(result.name, Text(json, "name", ""));
@@ -151,8 +151,7 @@ absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& r
   const Json& steps = Member(json, "steps");
   if (!steps.is_array()) return absl::InvalidArgumentError("steps is not a list");
   for (size_t i = 0; i < steps.size(); ++i) {
-    GYRE_ASSIGN_OR_RETURN(GoldenStep step,
-                          ReadStep(steps[i], absl::StrCat("steps[", i, "]"), find_ref));
+    GYRE_ASSIGN_OR_RETURN(Step step, ReadStep(steps[i], absl::StrCat("steps[", i, "]"), find_ref));
     result.steps.push_back(std::move(step));
   }
   const Json& gradients = Member(json, "gradients");
@@ -160,7 +159,7 @@ absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& r
     return absl::InvalidArgumentError("gradients is not a list");
   }
   for (size_t i = 0; i < gradients.size(); ++i) {
-    GYRE_ASSIGN_OR_RETURN(GoldenGradient gradient,
+    GYRE_ASSIGN_OR_RETURN(Gradient gradient,
                           ReadGradient(gradients[i], absl::StrCat("gradients[", i, "]"), find_ref));
     result.gradients.push_back(std::move(gradient));
   }
@@ -175,11 +174,11 @@ absl::Status ReadCase(const Json& json, const RefLookup& find_ref, GoldenCase& r
 
 }  // namespace
 
-bool GoldenCase::HasTag(absl::string_view tag) const {
+bool Case::HasTag(absl::string_view tag) const {
   return std::find(tags.begin(), tags.end(), tag) != tags.end();
 }
 
-absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder) {
+absl::StatusOr<Case> ReadCase(const std::string& folder) {
   const std::string path = folder + "/case.json";
   GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -194,7 +193,7 @@ absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder) {
     }
     return data->Read(key);
   };
-  GoldenCase result;
+  Case result;
   result.folder = folder;
   if (const absl::Status status = ReadCase(json, find_ref, result); !status.ok()) {
     return Annotate(status, path);
@@ -202,7 +201,7 @@ absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder) {
   return result;
 }
 
-absl::StatusOr<std::vector<std::string>> FindGoldenCases(const std::string& folder) {
+absl::StatusOr<std::vector<std::string>> FindCases(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -221,4 +220,4 @@ absl::StatusOr<std::vector<std::string>> FindGoldenCases(const std::string& fold
   return found;
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/check/case.h"
-#include "cli/check/cuts.h"
+#include "golden/case.h"
+#include "golden/cuts.h"
 #include "gyre/session.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 enum class Outcome { kPassed, kFailed, kSkipped };
 
@@ -32,6 +32,6 @@ struct CheckOptions {
 
 // One result for the case itself (none if all it holds are gradients), and one for each of its
 // gradient entries.
-std::vector<CheckResult> RunGoldenCase(const GoldenCase& golden, const CheckOptions& options);
+std::vector<CheckResult> RunCase(const Case& golden, const CheckOptions& options);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

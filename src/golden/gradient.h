@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "cli/check/case.h"
-#include "cli/check/runner.h"
+#include "golden/case.h"
+#include "golden/runner.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // Differentiates the graph in memory, runs what must run first, and the gradients; under a memory
 // policy, once more under `save`, whose bits first derivatives must have. What was wrong, in a
 // sentence; nullopt when all was as wanted.
-std::optional<std::string> CheckGradient(const GoldenCase& golden, const GoldenGradient& gradient,
+std::optional<std::string> CheckGradient(const Case& golden, const Gradient& gradient,
                                          const CheckOptions& options);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,5 +1,5 @@
 // Golden cases: a folder with a graph or a model, what to run on it, and what must come out
-// (tests/golden/README.md and tests/saved_models/README.md have the formats). A GoldenCase is a
+// (tests/golden/README.md and tests/saved_models/README.md have the formats). A Case is a
 // plain value; it holds its tensors and no open file.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "gyre/shape.h"
 #include "gyre/tensor.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // How far floating values may be from those expected: |got - want| <= atol + rtol * |want|.
 struct Tolerance {
@@ -35,7 +35,7 @@ struct ExpectedError {
 };
 
 // One run. Exactly one of `expect` and `error` is wanted: `error` when it is set.
-struct GoldenStep {
+struct Step {
   std::string signature;  // of a model: feeds and fetches are its inputs and outputs; empty: none
   Feeds feeds;
   std::vector<std::string> fetches;
@@ -48,7 +48,7 @@ struct GoldenStep {
 
 // Gradients that are wanted of the graph: of order k, the gradients of the sum of all that are
 // connected of order k - 1.
-struct GoldenGradient {
+struct Gradient {
   std::vector<std::string> ys;
   std::vector<std::string> xs;
   std::vector<std::optional<Tensor>> grad_ys;  // by y, nothing: ones; empty: all ones
@@ -77,15 +77,15 @@ struct ExpectedSignature {
   std::map<std::string, Argument> outputs;
 };
 
-struct GoldenCase {
+struct Case {
   std::string folder;
   std::string group;
   std::string name;
   std::string doc;
   std::vector<std::string> tags;
   std::vector<std::string> init;  // ops to run first, one run each
-  std::vector<GoldenStep> steps;  // runs in one session
-  std::vector<GoldenGradient> gradients;
+  std::vector<Step> steps;        // runs in one session
+  std::vector<Gradient> gradients;
   std::optional<ExpectedError> load_error;              // the graph must be refused
   std::string model;                                    // "model", "v1/model.meta"; empty: a graph
   std::map<std::string, ExpectedSignature> signatures;  // of a model
@@ -100,10 +100,10 @@ struct GoldenCase {
 
 // Reads folder/case.json and the tensors that it refers to. INVALID_ARGUMENT says where in the file
 // the mistake is: "…/case.json: steps[0].feeds[x:0].data[2]: …".
-absl::StatusOr<GoldenCase> ReadGoldenCase(const std::string& folder);
+absl::StatusOr<Case> ReadCase(const std::string& folder);
 
 // The folders that hold a case.json, at or below `folder`, in order of path. NOT_FOUND when there
 // is no such folder.
-absl::StatusOr<std::vector<std::string>> FindGoldenCases(const std::string& folder);
+absl::StatusOr<std::vector<std::string>> FindCases(const std::string& folder);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,8 +1,8 @@
-#include "cli/check/json.h"
+#include "golden/json.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 absl::Status Mistake(const std::string& where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
@@ -56,4 +56,4 @@ absl::StatusOr<double> Number(const Json& object, const char* key, const std::st
   return json.get<double>();
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

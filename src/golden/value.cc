@@ -1,4 +1,4 @@
-#include "cli/check/value.h"
+#include "golden/value.h"
 
 #include <cmath>
 #include <concepts>
@@ -9,15 +9,10 @@
 
 #include "absl/strings/escaping.h"
 #include "base/status.h"
+#include "golden/json.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
-
-using Json = nlohmann::json;
-
-absl::Status Mistake(const std::string& where, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
-}
 
 // Read(json, value): false when `json` is not a value of that type.
 bool Read(const Json& json, bool& value) {
@@ -167,35 +162,31 @@ absl::Status CheckRef(const Tensor& tensor, DType dtype, const Shape& shape,
 absl::StatusOr<Tensor> ReadValue(const Json& json, const std::string& where,
                                  const RefLookup& find_ref) {
   if (!json.is_object()) return Mistake(where, "a value is an object with dtype, shape and data");
-  const Json nothing;
-  const auto member = [&](const char* key) -> const Json& {
-    const auto found = json.find(key);
-    return found == json.end() ? nothing : *found;
-  };
   std::string dtype_name;
-  const bool has_dtype = Read(member("dtype"), dtype_name);
+  const bool has_dtype = Read(Member(json, "dtype"), dtype_name);
   const std::optional<DType> dtype = has_dtype ? ParseDType(dtype_name) : std::nullopt;
   if (!dtype) return Mistake(where, absl::StrCat("dtype '", dtype_name, "' is unknown"));
-  if (!member("shape").is_array()) return Mistake(where, "a shape is a list of whole numbers");
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, ReadShape(member("shape"), where));
+  if (!Member(json, "shape").is_array())
+    return Mistake(where, "a shape is a list of whole numbers");
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, ReadShape(Member(json, "shape"), where));
 
-  if (std::string key; Read(member("ref"), key)) {
+  if (std::string key; Read(Member(json, "ref"), key)) {
     absl::StatusOr<Tensor> tensor = find_ref(key);
     if (!tensor.ok()) return Annotate(tensor.status(), where);
     GYRE_RETURN_IF_ERROR(CheckRef(*tensor, *dtype, shape, where));
     return tensor;
   }
-  const Json& data = member("data");
+  const Json& data = Member(json, "data");
   if (!data.is_array()) return Mistake(where, "neither data nor ref is given");
   if (static_cast<int64_t>(data.size()) != shape.num_elements()) {
     return Mistake(where, absl::StrCat("shape ", shape.ToString(), " wants ", shape.num_elements(),
                                        " elements, data has ", data.size()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, ReadElements(*dtype, data, shape, where));
-  if (member("b64") == true && *dtype == DType::kString) {
+  if (Member(json, "b64") == true && *dtype == DType::kString) {
     GYRE_RETURN_IF_ERROR(DecodeBase64(tensor, where));
   }
   return tensor;
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "cli/check/case.h"
+#include "golden/case.h"
 #include "gyre/session.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 // Of all different runs of a case together.
 struct CaseCuts {
@@ -20,6 +20,6 @@ struct CaseCuts {
 };
 
 // `session` has loaded the case; `options` are its own, with devices or a cluster.
-CaseCuts CountCuts(const GoldenCase& golden, const Session& session, const SessionOptions& options);
+CaseCuts CountCuts(const Case& golden, const Session& session, const SessionOptions& options);
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,4 +1,4 @@
-#include "cli/check/compare.h"
+#include "golden/compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "tensor/format.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -180,4 +180,4 @@ bool SameBits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.raw_data(), b.raw_data(), a.bytes()) == 0;
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden

@@ -1,4 +1,4 @@
-#include "cli/check/strict_load.h"
+#include "golden/strict_load.h"
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 #include "ir/verifier.h"
 #include "session/program_file.h"
 
-namespace gyre::cli {
+namespace gyre::golden {
 
 absl::Status LoadStrictly(const std::string& path) {
   LoadOptions options;
@@ -18,4 +18,4 @@ absl::Status LoadStrictly(const std::string& path) {
   return InferShapes(*program).status();
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre::golden
