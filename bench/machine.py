@@ -71,7 +71,8 @@ def describe(folder, load_before, neighbours):
         ("memory", f"{gib:.0f} GiB"),
         (
             "system",
-            f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} {platform.libc_ver()[1]}",
+            f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} "
+            f"{platform.libc_ver()[1]}",
         ),
         ("compiler", compiler(folder)),
         ("load average before (1, 5, 15 minutes)", load_before),

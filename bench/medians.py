@@ -15,9 +15,11 @@ class Median:
 
 
 def median_of(samples, coverage=0.95):
-    """The median of `samples`, with the interval between the order statistics that a count of coin tosses gives.
+    """The median of `samples`, with the interval between the order statistics that a count of coin
+    tosses gives.
 
-    No shape of the distribution is assumed. Below six samples no such interval reaches 95 %: theirs is all they span.
+    No shape of the distribution is assumed. Below six samples no such interval reaches 95 %: theirs
+    is all they span.
     """
     ordered, n = sorted(samples), len(samples)
     middle = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
@@ -29,7 +31,8 @@ def median_of(samples, coverage=0.95):
 
 
 def verdict(median, at_most=None, at_least=None):
-    """A limit fails only where the whole interval is beyond it, and is kept for certain where none of it is."""
+    """A limit fails only where the whole interval is beyond it,
+    and is kept for certain where none of it is."""
     if at_most is not None:
         kept, broken = median.high <= at_most, median.low > at_most
     else:

@@ -1,4 +1,5 @@
-"""Tables out of samples: what is compared with which limit, how it came out, and the page docs/performance.md."""
+"""Tables out of samples: what is compared with which limit, how it came out,
+and the page docs/performance.md."""
 
 import dataclasses
 
@@ -6,44 +7,47 @@ import medians
 from workers import GYRE, GYRE_PYTHON, ONE_FREE
 
 HOW_TO_READ = """\
-Everything was measured in one run, interleaved: a round takes one short sample of every case from every party, every
-second round in reverse. A figure is the median over the `n` rounds that have a sample; the brackets hold its 95 %
-confidence interval, between order statistics. A ratio is the median of the ratios within the rounds. **Verdicts:** a
-limit FAILS only where the whole interval lies beyond it, is kept (ok) where none of it does, and is undecided in
-between. Where others kept cores busy (see above) figures are inflated, those of two threads most.
+Everything was measured in one run, interleaved: a round takes one short sample of every case from
+every party, every second round in reverse. A figure is the median over the `n` rounds that have a
+sample; the brackets hold its 95 % confidence interval, between order statistics. A ratio is the
+median of the ratios within the rounds. **Verdicts:** a limit FAILS only where the whole interval
+lies beyond it, is kept (ok) where none of it does, and is undecided in between. Where others kept
+cores busy (see above) figures are inflated, those of two threads most.
 
-- One thread: the process is pinned to one CPU. Two threads: to two CPUs. Where two threads are compared with one, the
-  process of one thread has both CPUs too.
+- One thread: the process is pinned to one CPU. Two threads: to two CPUs. Where two threads are
+  compared with one, the process of one thread has both CPUs too.
 - Every case's result is checked before it is timed.
-- Gyre is called from C++ through `Session::Callable`; the peers from Python, as their users do, with their arguments
-  made ready beforehand. The rows of the null step say how much of a peer's run that is. Where it says "from Python",
-  Gyre is, too.
-- From Python: traces and first runs begin with the Python function. Where it is new, so are its source and its code
-  each time: Gyre and TensorFlow have to convert it, while JAX has its control flow written out. JAX's trace ends with
-  the program that XLA is to compile. An import is a process that imports the package and ends, less one that imports
-  nothing, with what it imports compiled before. Memory: the most that such a process had.
-- TensorFlow: `tf.function`, called as a concrete function. *TensorFlow v1*: a callable of a `Session`, on a graph whose
-  loops are primitives. Grappler is on; inputs are fed, so that nothing can be computed ahead. The null step fetches an
-  Identity, here and in the other peers.
-- *TensorFlow XLA*: `tf.function(jit_compile=True)`, for gradients; the loops' most iterations are then known when it
-  is compiled, and so are their numbers in JAX.
-- JAX compiles a case, its loops included, to one native program: it has no ops, iterations or branches left to pay
-  for. It is here as the bound that a compiler reaches.
+- Gyre is called from C++ through `Session::Callable`; the peers from Python, as their users do,
+  with their arguments made ready beforehand. The rows of the null step say how much of a peer's run
+  that is. Where it says "from Python", Gyre is, too.
+- From Python: traces and first runs begin with the Python function. Where it is new, so are its
+  source and its code each time: Gyre and TensorFlow have to convert it, while JAX has its control
+  flow written out. JAX's trace ends with the program that XLA is to compile. An import is a process
+  that imports the package and ends, less one that imports nothing, with what it imports compiled
+  before. Memory: the most that such a process had.
+- TensorFlow: `tf.function`, called as a concrete function. *TensorFlow v1*: a callable of a
+  `Session`, on a graph whose loops are primitives. Grappler is on; inputs are fed, so that nothing
+  can be computed ahead. The null step fetches an Identity, here and in the other peers.
+- *TensorFlow XLA*: `tf.function(jit_compile=True)`, for gradients; the loops' most iterations are
+  then known when it is compiled, and so are their numbers in JAX.
+- JAX compiles a case, its loops included, to one native program: it has no ops, iterations or
+  branches left to pay for. It is here as the bound that a compiler reaches.
 - ONNX Runtime's loops use Loop's own trip count, not a counter in the body.
-- A dash: the peer has no such thing. Recursion: none of them has it. Iterations that overlap: TensorFlow alone. Lists:
-  JAX writes the rows of an array of known length, or collects what a scan yields;
-  ONNX Runtime collects a Loop's outputs.
-- Gradients: forward and backward in one run. What is "made" is the program of the gradients, of a program that is
-  there; a first run includes writing and compiling all of it.
+- A dash: the peer has no such thing. Recursion: none of them has it. Iterations that overlap:
+  TensorFlow alone. Lists: JAX writes the rows of an array of known length, or collects what a scan
+  yields; ONNX Runtime collects a Loop's outputs.
+- Gradients: forward and backward in one run. What is "made" is the program of the gradients, of a
+  program that is there; a first run includes writing and compiling all of it.
 - PyTorch is not here: its package for Linux needs several gigabytes of CUDA libraries.
 - A peer's samples that take more than a second are taken in every fifth round.
 """
 
 WHERE_IT_IS = """\
-The cases are programs in `bench/*_cases.h`, those from Python in `bench/peers/python_cases.py`; the limits are in
-`bench/limits.json`, the peers' programs in `bench/peers/`. One case alone: `./dev bench --case while_loop`. Under a
-profiler: `build/bench/bin/bench/loops_bench --benchmark_filter=while_loop`; `bench/register.h` says how to choose
-engine and threads."""
+The cases are programs in `bench/*_cases.h`, those from Python in `bench/peers/python_cases.py`; the
+limits are in `bench/limits.json`, the peers' programs in `bench/peers/`. One case alone:
+`./dev bench --case while_loop`. Under a profiler:
+`build/bench/bin/bench/loops_bench --benchmark_filter=while_loop`; `bench/register.h` says how to
+choose engine and threads."""
 
 
 MEMORY = "MB, at most"  # the unit of figures that are no times
@@ -51,7 +55,8 @@ MEMORY = "MB, at most"  # the unit of figures that are no times
 
 @dataclasses.dataclass
 class Row:
-    """One line of the limits: a case, perhaps less or over another one, or how much longer peers take (limits.json)."""
+    """One line of the limits: a case, perhaps less or over another one,
+    or how much longer peers take (limits.json)."""
 
     what: str
     case: str
@@ -118,8 +123,8 @@ class Row:
 
 
 def rows_of(limits, cpus):
-    """The rows of limits.json, those that compare two threads with one, those that compare with peers, and those of
-    Gyre's Python; only such as `cpus` CPUs can measure."""
+    """The rows of limits.json, those that compare two threads with one, those that compare with
+    peers, and those of Gyre's Python; only such as `cpus` CPUs can measure."""
     rows = [Row(**entry) for entry in limits["rows"]]
     beside = [Row(**entry) for entry in limits["times_of_peers"]]
     rule = limits["no_slower_on_two_threads"]

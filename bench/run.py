@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures Gyre against its limits and, with --peers, beside TensorFlow, JAX and ONNX Runtime, interleaved in one run.
+"""Measures Gyre against its limits and, with --peers, beside TensorFlow, JAX and ONNX Runtime,
+interleaved in one run.
 
     ./dev bench [--peers] [--quick] [--case NAME]... [--rounds N] [--engine NAME] [--write FILE]
 
-Needs the build of the preset `bench`, the Python module in build/venv, and for --peers the virtual environment
-build/bench-venv; ./dev bench makes them.
+Needs the build of the preset `bench`, the Python module in build/venv, and for --peers the virtual
+environment build/bench-venv; ./dev bench makes them.
 Ends with 1 where a limit is not met (by 30 rounds or more) or a case fails.
 """
 
@@ -77,8 +78,8 @@ def chosen_rows(options):
 
 
 def plan(tables):
-    """The (case, threads) to measure, neighbours where a row compares them, each with the party of Gyre's that has it;
-    those in which the peers take part."""
+    """The (case, threads) to measure, neighbours where a row compares them, each with the party of
+    Gyre's that has it; those in which the peers take part."""
     order = list(dict.fromkeys(key for table in tables for row in table for key in row.keys()))
     position = {case: number for number, (case, _) in reversed(list(enumerate(order)))}
     order.sort(key=lambda key: (position[key[0]], key[1]))
@@ -111,7 +112,8 @@ def start_workers(options, peers):
     }
     if missing:
         sys.exit(
-            f"there is no {' nor '.join(sorted(missing))}; ./dev bench {'--peers ' if peers else ''}makes it"
+            f"there is no {' nor '.join(sorted(missing))}; ./dev bench "
+            f"{'--peers ' if peers else ''}makes it"
         )
     return parties
 
@@ -161,7 +163,8 @@ def conclude(tables, samples, parties):
     verdicts = [report.judge(row, samples)[1] for table in tables for row in table if row.bounds()]
     broken = verdicts.count("FAILS") + verdicts.count("no result")
     print(
-        f"\n{verdicts.count('ok')} within their limits, {broken} not, {verdicts.count('undecided')} undecided"
+        f"\n{verdicts.count('ok')} within their limits, {broken} not, "
+        f"{verdicts.count('undecided')} undecided"
     )
     if samples.rounds < JUDGED_ROUNDS:
         print(f"(of {samples.rounds} rounds; limits are judged on {JUDGED_ROUNDS} and more)")

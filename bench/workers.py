@@ -1,4 +1,5 @@
-"""The processes that measure, one for each party (Gyre, a peer) and number of threads; how their samples interleave."""
+"""The processes that measure, one for each party (Gyre, a peer) and number of threads;
+how their samples interleave."""
 
 import os
 import select
@@ -17,11 +18,11 @@ PEERS = {
 }
 # A sample of a peer that takes longer than this is taken in every fifth round only.
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 5
-# Gyre's processes are begun anew so often: where its data happens to lie makes one process some percent faster than
-# the next, which is not to be mistaken for a difference.
+# Gyre's processes are begun anew so often: where its data happens to lie makes one process some
+# percent faster than the next, which is not to be mistaken for a difference.
 FRESH_ROUNDS = 5
-# In place of a number of threads: one thread, on the CPUs that two threads have. What two are compared with: alone on a
-# CPU, a process is spared moves that the same process on two CPUs is not.
+# In place of a number of threads: one thread, on the CPUs that two threads have. What two are
+# compared with: alone on a CPU, a process is spared moves that the same process on two CPUs is not.
 ONE_FREE = -1
 # Whoever gives no answer for so long has hung.
 PATIENCE_SECONDS = 120
@@ -33,7 +34,8 @@ def cpus_for(threads):
 
 
 class Worker:
-    """A process that answers names of cases with nanoseconds (bench/worker_bench.cc). Started when first asked."""
+    """A process that answers names of cases with nanoseconds (bench/worker_bench.cc).
+    Started when first asked."""
 
     def __init__(self, command, cpus):
         self.command, self.cpus = command, cpus_for(cpus)
@@ -67,7 +69,8 @@ class Worker:
         return self.process.stdout.readline().split()
 
     def sample(self, case):
-        """Nanoseconds per unit, or another figure; None where the party has no such case or fails at it (then `failures` says why)."""
+        """Nanoseconds per unit, or another figure; None where the party has no such case or fails
+        at it (then `failures` says why)."""
         if self.process is None and not self.is_broken:
             self.start()
         if self.is_broken or case in self.missing or case in self.failures:
@@ -136,7 +139,8 @@ def python_command(root, party, threads, sample_ms):
 
 
 class Samples:
-    """What was measured: (party, case, threads) → nanoseconds per unit (or another figure) by round, None where there was no sample."""
+    """What was measured: (party, case, threads) → nanoseconds per unit (or another figure) by
+    round, None where there was no sample."""
 
     def __init__(self, workers, rounds):
         self.workers, self.rounds, self.taken = workers, rounds, {}
@@ -145,9 +149,11 @@ class Samples:
         return self.taken.get((party, case, threads), [None] * self.rounds)
 
     def take(self, order, parties_of):
-        """`order`: (case, threads), neighbours where they are compared; parties_of(case, threads): who takes part.
+        """`order`: (case, threads), neighbours where they are compared; parties_of(case, threads):
+        who takes part.
 
-        Every second round runs backwards, so that neither a drift of the machine nor what ran before favours anyone."""
+        Every second round runs backwards, so that neither a drift of the machine nor what ran
+        before favours anyone."""
         begin = time.monotonic()
         for number in range(self.rounds):
             if number % FRESH_ROUNDS == 0:
@@ -183,7 +189,8 @@ class Samples:
         )
         if sys.stderr.isatty():
             show(
-                f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {abs(key[2])} thread{'s' * (key[2] > 1)}"
+                f"{text}, load {load:.1f}: {key[0]}, {key[1]}, {abs(key[2])} "
+                f"thread{'s' * (key[2] > 1)}"
             )
         elif part == 0 and number % 5 in (0, 1):
             show(f"{text}, load {load:.1f}", end="\n")

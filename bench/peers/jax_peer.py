@@ -1,4 +1,5 @@
-"""JAX: jitted functions with lax.while_loop, lax.cond, lax.scan; XLA makes one program of each case, loops included."""
+"""JAX: jitted functions with lax.while_loop, lax.cond, lax.scan;
+XLA makes one program of each case, loops included."""
 
 import math
 import os
@@ -106,7 +107,8 @@ def sine_loop(trips, x, w):
 
 
 def sine_gradient(function, steps):
-    """Of a function of x and w whose loops run a number of times that is known when it is compiled, as JAX demands."""
+    """Of a function of x and w whose loops run a number of times that is known when it is compiled,
+    as JAX demands."""
     run = jitted(jax.grad(function, argnums=1), jnp.float32(v.SINE_X), jnp.float32(v.SINE_W))
     return Case(run, v.sine_gradient(steps), steps, 1e-4)
 

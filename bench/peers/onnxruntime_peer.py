@@ -1,6 +1,7 @@
 """ONNX Runtime: models with Loop and If, run by InferenceSession.run on numpy arrays.
 
-The loops count by Loop's own trip count: that is how exporters write them, and twice as fast as a counter in the body.
+The loops count by Loop's own trip count: that is how exporters write them, and twice as fast as a
+counter in the body.
 """
 
 import math
@@ -87,7 +88,8 @@ def independent():
 def loop(trips, carried, results, step, outputs=(), prefix=""):
     """A Loop of `trips` over the values named in `carried`, {name: (its first value, shape)}.
 
-    `step`: the nodes of the body, from these names to those in `outputs`; from x to x_out where none are given."""
+    `step`: the nodes of the body, from these names to those in `outputs`; from x to x_out where
+    none are given."""
     trip, go = f"{prefix}trip", f"{prefix}go"
     outputs = outputs or [(f"{name}_out", FLOAT, shape) for name, (_, shape) in carried.items()]
     body = helper.make_graph(

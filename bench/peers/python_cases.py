@@ -1,5 +1,5 @@
-"""What users of a Python package wait for: ops that run at once, calls, traces, the import. For packages whose names and
-meanings are TensorFlow's; jax_peer.py says the same in JAX's terms."""
+"""What users of a Python package wait for: ops that run at once, calls, traces, the import. For
+packages whose names and meanings are TensorFlow's; jax_peer.py says the same in JAX's terms."""
 
 import itertools
 import linecache
@@ -63,7 +63,8 @@ def thousand_ops(x, c):
 
 
 def run_python(code):
-    """What a process of this Python prints that runs `code`; it keeps what it has compiled, as users' processes do."""
+    """What a process of this Python prints that runs `code`; it keeps what it has compiled,
+    as users' processes do."""
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }

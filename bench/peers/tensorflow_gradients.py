@@ -1,5 +1,5 @@
-"""The gradients that TensorFlow's peers compute: functions on tensors, for tf.function, compiled or not,
-and for graphs of primitives, where tf.while_loop writes these."""
+"""The gradients that TensorFlow's peers compute: functions on tensors, for tf.function, compiled or
+not, and for graphs of primitives, where tf.while_loop writes these."""
 
 import tensorflow as tf
 
@@ -51,7 +51,8 @@ def of_row(trips, x, w):
 
 
 def of_nest(trips, x, w):
-    """Of many loops, each in the body of the one around it; a trip computes a sine and then runs the next loop."""
+    """Of many loops, each in the body of the one around it;
+    a trip computes a sine and then runs the next loop."""
 
     def nest(level, x):
         def step(i, x):

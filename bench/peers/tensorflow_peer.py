@@ -1,4 +1,5 @@
-"""TensorFlow as it is written now: tf.function, tf.while_loop, tf.cond, TensorArray; called as concrete functions."""
+"""TensorFlow as it is written now: tf.function, tf.while_loop, tf.cond, TensorArray;
+called as concrete functions."""
 
 import math
 from functools import partial

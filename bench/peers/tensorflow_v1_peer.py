@@ -1,4 +1,5 @@
-"""TensorFlow's older interface: a graph of primitives in a Session, run through callables made ready once."""
+"""TensorFlow's older interface: a graph of primitives in a Session,
+run through callables made ready once."""
 
 import os
 from functools import partial
@@ -31,9 +32,11 @@ def session(graph):
 
 
 def prepared(build, args, count_ops=None, shaped=False):
-    """A call that runs what `build` makes of placeholders, with these arguments; `shaped`: of shapes that are known.
+    """A call that runs what `build` makes of placeholders, with these arguments; `shaped`: of
+    shapes that are known.
 
-    `count_ops` = (op, how many): what must be left when Grappler is done, or the case would measure something else."""
+    `count_ops` = (op, how many): what must be left when Grappler is done, or the case would measure
+    something else."""
     with tf1.Graph().as_default() as graph:
         fed = [
             tf1.placeholder(

@@ -1,6 +1,8 @@
-"""TensorFlow compiled: the cases of gradients as tf.function(jit_compile=True), each one program of XLA's.
+"""TensorFlow compiled: the cases of gradients as tf.function(jit_compile=True), each one program of
+XLA's.
 
-XLA must know how often a loop runs at most whose gradient it is to compile: it saves values in arrays of that length.
+XLA must know how often a loop runs at most whose gradient it is to compile: it saves values in
+arrays of that length.
 """
 
 from functools import partial

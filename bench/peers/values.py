@@ -24,11 +24,12 @@ MLP_STEPS, MLP_BATCH, MLP_INPUTS, MLP_HIDDEN, MLP_CLASSES, MLP_RATE = 1000, 64, 
 
 @dataclasses.dataclass
 class Case:
-    """A prepared case: run() does the work and returns its result; `clients` threads call it at the same time.
+    """A prepared case: run() does the work and returns its result; `clients` threads call it at the
+    same time.
 
     `want`: of the first result, or a tuple, one for each; single numbers are those of all elements.
-    `results_of`: what is compared with it, of what run() returns.  `is_figure`: what run() returns is measured, not how
-    long it takes."""
+    `results_of`: what is compared with it, of what run() returns.  `is_figure`: what run() returns
+    is measured, not how long it takes."""
 
     run: Callable[[], Any]
     want: Any
@@ -118,7 +119,8 @@ def lstm_x(step):
 
 
 def lstm_arrays(size=LSTM):
-    """(xs, W, U, b, h0); the columns of W, U, b belong to the gates input, forget, output, candidate."""
+    """(xs, W, U, b, h0); the columns of W, U, b belong to the gates input, forget, output,
+    candidate."""
 
     def weights(by_gate, rows):
         row = np.repeat(np.array(by_gate, np.float32), size.hidden)
@@ -135,7 +137,8 @@ def lstm_arrays(size=LSTM):
 
 
 def lstm_trips(steps):
-    """The LSTM on scalars, an element of every tensor: (h, c, gates) by step, then the last h and c."""
+    """The LSTM on scalars, an element of every tensor:
+    (h, c, gates) by step, then the last h and c."""
 
     def sigmoid(v):
         return 1 / (1 + math.exp(-v))
@@ -177,7 +180,8 @@ def lstm_gradients(size):
 
 
 def mlp_arrays():
-    """(x, labels, rate, W1, b1, W2, b2); bench/mlp.h has the same numbers, from C's linear congruential generator."""
+    """(x, labels, rate, W1, b1, W2, b2); bench/mlp.h has the same numbers,
+    from C's linear congruential generator."""
     state = 1
 
     def numbers(most, *shape):

@@ -1,10 +1,12 @@
 """Measures a peer's cases one at a time, as it is told: what bench/run.py interleaves with Gyre.
 
-    worker.py PEER [--threads N] [--sample-ms N]    PEER: gyre, tensorflow[_v1|_xla], jax, onnxruntime
-    worker.py PEER --run-saved PATH                 loads a saved graph, runs it once, checks what comes out
+    worker.py PEER [--threads N] [--sample-ms N]
+        PEER: gyre, tensorflow[_v1|_xla], jax, onnxruntime
+    worker.py PEER --run-saved PATH
+        loads a saved graph, runs it once, checks what comes out
 
-Speaks as bench/worker_bench.cc does: reads names of cases, one a line, and answers `ok NANOSECONDS` per unit, or `none`.
-Before the first it says `version X`.
+Speaks as bench/worker_bench.cc does: reads names of cases, one a line, and answers `ok NANOSECONDS`
+per unit, or `none`. Before the first it says `version X`.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The pages of the documentation site: those of docs/, and the reference, made from the program itself.
+"""The pages of the documentation site: those of docs/, and the reference, made from the program
+itself.
 
     build/venv/bin/python docs/site/pages.py
 
-build/site-pages becomes the pages, build/mkdocs.yml says how they become a site. Operations and commands come from build/release/bin/gyre, names of
-Python from the module that it imports, C++ from the public headers.
+build/site-pages becomes the pages, build/mkdocs.yml says how they become a site. Operations and
+commands come from build/release/bin/gyre, names of Python from the module that it imports, C++ from
+the public headers.
 """
 
 import inspect
@@ -35,7 +37,8 @@ def site_path(path: Path) -> Path | None:
 
 
 def relinked(text: str, source: Path) -> str:
-    """`text` of the page `source`, with links that lead where pages are on the site; others become plain words."""
+    """`text` of the page `source`, with links that lead where pages are on the site;
+    others become plain words."""
     here = site_path(source).parent
 
     def link(match: re.Match) -> str:
@@ -158,7 +161,8 @@ def described(name: str, value) -> list[str]:
         for member, function in sorted(vars(value).items()):
             doc = inspect.getdoc(function)
             if not member.startswith("_") and callable(function) and doc:
-                parts.append(f"- `{member}{signature_of(function)}`: {doc.splitlines()[0]}")
+                first = " ".join(doc.partition("\n\n")[0].split())
+                parts.append(f"- `{member}{signature_of(function)}`: {first}")
         parts.append("")
     return parts
 

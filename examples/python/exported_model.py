@@ -1,10 +1,11 @@
-"""A model that TensorFlow exported, trained further: a Keras LSTM learns to sum up what it has seen.
+"""A model that TensorFlow exported, trained further: a Keras LSTM learns to sum up what it has
+seen.
 
     python examples/python/exported_model.py [MODEL_FOLDER]
 
-The model is a folder as `model.export(path)` or `tf.saved_model.save` writes it. Loading it gives its
-signatures, which are functions, and its variables, which tapes watch: gradients go back through the
-loop that the file holds, for sequences of any length. TensorFlow is not needed, nor is Keras.
+The model is a folder as `model.export(path)` or `tf.saved_model.save` writes it. Loading it gives
+its signatures, which are functions, and its variables, which tapes watch: gradients go back through
+the loop that the file holds, for sequences of any length. TensorFlow is not needed, nor is Keras.
 """
 
 import sys
@@ -26,7 +27,8 @@ def sequences(rng, length):
 
 
 def main(folder=MODEL):
-    """Trains; returns the errors before and after, on sequences longer than those of the training."""
+    """Trains; returns the errors before and after, on sequences longer than those of the
+    training."""
     model = gyre.saved_model.load(folder)
     predict = model.signatures["serving_default"]
     print(predict)

@@ -1,8 +1,9 @@
 """Training with a parameter server: variables on one worker, the training loop itself on another.
 
-A recurrent network learns to add up numbers. Its variables live on the job `ps`, and so does the product of
-inputs and weights, within the loop over the steps of a sequence: the loop runs on both workers. Its gradient
-runs where it does. All steps of training are one loop of the graph: the client says "train", once.
+A recurrent network learns to add up numbers. Its variables live on the job `ps`, and so does the
+product of inputs and weights, within the loop over the steps of a sequence: the loop runs on both
+workers. Its gradient runs where it does. All steps of training are one loop of the graph: the
+client says "train", once.
 
     python examples/python/parameter_server.py
 """
@@ -72,7 +73,8 @@ def main(steps=300, report=print):
             session.run(tf.global_variables_initializer())
             found = session.run(losses)
         report(
-            f"variables on {parameters[0].device}; {steps} steps of training in one run of the session"
+            f"variables on {parameters[0].device}; {steps} steps of training in one run of the "
+            "session"
         )
         for i in range(0, steps, max(1, steps // 6)):
             report(f"step {i:4}: loss {found[i]:.4f}")

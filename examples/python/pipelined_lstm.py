@@ -1,7 +1,9 @@
-"""Eight LSTM layers on two devices: while one computes its layers for a step, the other is a step behind.
+"""Eight LSTM layers on two devices: while one computes its layers for a step, the other is a step
+behind.
 
-The loop over the steps of a sequence is one loop of the graph. Nothing but the devices of its nodes says
-where it is cut: the two halves send each other values, and iterations overlap up to the loop's window.
+The loop over the steps of a sequence is one loop of the graph. Nothing but the devices of its nodes
+says where it is cut: the two halves send each other values, and iterations overlap up to the loop's
+window.
 
     python examples/python/pipelined_lstm.py             # two devices of this process
     python examples/python/pipelined_lstm.py --cluster   # two worker processes
@@ -27,7 +29,8 @@ def cell(x, c, h, weights):
 
 
 def build(devices):
-    """(the sequence, what the last layer says at each step), with the layers spread over the devices."""
+    """(the sequence, what the last layer says at each step),
+    with the layers spread over the devices."""
     rng = np.random.RandomState(0)
     places = [devices[k * len(devices) // LAYERS] for k in range(LAYERS)]
     weights, states = [], []
@@ -91,15 +94,16 @@ def two_devices(of_processes):
 
 
 def main(cluster=False, report=print):
-    """The seconds that a sequence takes on one device and on two, and by how much the results differ."""
+    """The seconds that a sequence takes on one device and on two,
+    and by how much the results differ."""
     sequence = np.random.RandomState(1).normal(size=(STEPS, BATCH, UNITS)).astype(np.float32)
     with two_devices(cluster) as (target, devices):
         expected, on_one = run(target, devices[:1], sequence)
         found, on_two = run(target, devices, sequence)
     difference = float(np.abs(found - expected).max())
     report(
-        f"{LAYERS} layers, {STEPS} steps: {on_one * 1e3:.1f} ms on one device, {on_two * 1e3:.1f} ms on "
-        f"two{' processes' if cluster else ''} ({on_one / on_two:.2f} times as fast); "
+        f"{LAYERS} layers, {STEPS} steps: {on_one * 1e3:.1f} ms on one device, {on_two * 1e3:.1f} "
+        f"ms on two{' processes' if cluster else ''} ({on_one / on_two:.2f} times as fast); "
         f"the results differ by {difference}"
     )
     return {"one": on_one, "two": on_two, "difference": difference}

@@ -2,10 +2,10 @@
 
     python examples/python/train_char_lstm.py [--seconds 60] [--out out]
 
-The loop over time is a plain Python loop. `gyre.function` traces it once; how often it goes round is
-that of the longest piece of text in the batch, different from step to step, and GradientTape takes
-the gradient through it. Writing is a plain loop, too, that stops when the text is long enough and a
-sentence has ended.
+The loop over time is a plain Python loop. `gyre.function` traces it once; how often it goes round
+is that of the longest piece of text in the batch, different from step to step, and GradientTape
+takes the gradient through it. Writing is a plain loop, too, that stops when the text is long enough
+and a sentence has ended.
 
 Leaves in --out: generated.txt, loss.png, program.html (open it in a browser: the program as nested
 boxes, with what each loop and op has cost in one step), generate.html, step.trace.json (for
@@ -132,7 +132,8 @@ def main():
     data = batches(codes, code_of["\n"])
 
     print(
-        f"{len(text)} characters, {len(alphabet)} different ones; training for {arguments.seconds:g} s"
+        f"{len(text)} characters, {len(alphabet)} different ones; training for "
+        f"{arguments.seconds:g} s"
     )
     began = told = now = time.monotonic()
     recent, curve, letters, steps = [], [], 0, 0

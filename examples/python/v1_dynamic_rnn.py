@@ -1,7 +1,8 @@
 """A program of graphs and sessions: a GRU learns to add the two marked numbers of a sequence.
 
-Each sequence has its own length; at each step there is a number and a mark, 1 at two of the steps. The
-answer is the sum of the marked numbers: to give it, the network must keep the first until the second comes.
+Each sequence has its own length; at each step there is a number and a mark, 1 at two of the steps.
+The answer is the sum of the marked numbers: to give it, the network must keep the first until the
+second comes.
 
     python examples/python/v1_dynamic_rnn.py
 """

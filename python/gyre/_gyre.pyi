@@ -47,7 +47,8 @@ def all_dtypes() -> dict[str, DType]: ...
 # ---- Tensors
 
 class Tensor:
-    """Immutable, but for set_shape. `==` and `!=` work element by element; hash by identity is left to `.ref()`."""
+    """Immutable, but for set_shape. `==` and `!=` work element by element;
+    hash by identity is left to `.ref()`."""
 
     dtype: DType
     _dims: Dims
@@ -56,8 +57,8 @@ class Tensor:
     name: str  # symbolic only
     device: str
     graph: Graph | None
-    # In graphs with session_rules: name "node:slot"; == and != compare, and hash() is, by identity of
-    # the output, save while a function is traced.
+    # In graphs with session_rules: name "node:slot"; == and != compare, and hash() is, by identity
+    # of the output, save while a function is traced.
     def numpy(self) -> Any: ...  # shares memory, read-only, where the layout allows it
     def _become(self, other: Tensor) -> None:
         """Stands for another tensor of the same graph from now on: see Tensor.set_shape."""
@@ -71,8 +72,8 @@ class Tensor:
 def tensor(value: Any, dtype: DType | None = None, dims: Dims = None) -> Tensor:
     """An eager tensor of anything: Python scalars and nested lists (float -> float32, int -> int32,
     or int64 where it does not fit, bool, complex -> complex128, str/bytes -> string), numpy arrays,
-    objects with __dlpack__ or __array__, Tensors (returned as they are). ValueError / TypeError with
-    the place ("element [2][0]") where lists are ragged or types do not fit."""
+    objects with __dlpack__ or __array__, Tensors (returned as they are). ValueError / TypeError
+    with the place ("element [2][0]") where lists are ragged or types do not fit."""
 
 def from_dlpack(exporter: Any) -> Tensor: ...
 def convert(value: Any, dtype: DType | None = None) -> Tensor:
@@ -84,8 +85,8 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
 def execute(
     op: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, name: str | None = None
 ) -> list[Tensor]:
-    """One item of `inputs` per formal input of the op's schema: a Tensor or what converts to one, or
-    a list of them where the schema says so. Python scalars take the dtype of the other operands.
+    """One item of `inputs` per formal input of the op's schema: a Tensor or what converts to one,
+    or a list of them where the schema says so. Python scalars take the dtype of the other operands.
     Attributes that the inputs tell may be left out; values are Python objects (int, float, bool,
     str/bytes, DType, Dims, Tensor for tensor attributes, lists of these; a function's name as
     FunctionRef). Runs at once, or adds a node to the current graph. Returns the outputs, flat."""
@@ -132,12 +133,14 @@ def record(op: Any, inputs: list[Tensor], outputs: list[Tensor]) -> None:
 
 class Graph:
     """A program while it is traced. `with graph:` makes it current on this thread. Nesting works.
-    session_rules: effects have no order of their own, nodes TensorFlow's names; may be subclassed."""
+    session_rules: effects have no order of their own, nodes TensorFlow's names; may be
+    subclassed."""
     def __init__(self, name: str = "graph", session_rules: bool = False): ...
     def placeholder(self, dtype: DType, dims: Dims, name: str = "") -> Tensor: ...
     size: int  # how many operations Python has added, to bodies, too
-    # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and complex
-    # ones, resources and variants become placeholders, so that tapes can see them; others constants.
+    # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and
+    # complex ones, resources and variants become placeholders, so that tapes can see them; others
+    # constants.
     captures: list[tuple[Tensor, Tensor]]
     def variable(self, handle: Tensor, dtype: DType, dims: Dims) -> Tensor:
         """The resource of an eager variable, in this graph (the same each time)."""
@@ -183,9 +186,9 @@ class Executable:
         progress_ms: int = 200,
         timeline: str | None = None,
     ) -> tuple[list[Tensor], dict]:
-        """The dict: what `trace` saw, {"nodes", "loops", "saved", "peak_bytes"}. `progress` is called
-        about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops": [{"name",
-        "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
+        """The dict: what `trace` saw, {"nodes", "loops", "saved", "peak_bytes"}. `progress` is
+        called about every progress_ms, on any thread, with {"node", "waiting", "nanos", "loops":
+        [{"name", "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
 
 class Cluster:
     """A connection to workers (gyre/session.h: ConnectCluster)."""
@@ -210,8 +213,8 @@ class Worker:
     def close(self) -> None: ...
 
 class SessionState:
-    """Variables and queues of executables that are prepared with it: in this process, or on workers.
-    `soft_placement`: requests for devices that are not there are dropped."""
+    """Variables and queues of executables that are prepared with it: in this process, or on
+    workers. `soft_placement`: requests for devices that are not there are dropped."""
     def __init__(self, cluster: Cluster | None = None, soft_placement: bool = False): ...
 
 class Node:
@@ -360,7 +363,8 @@ def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 # ---- Variables, host functions, settings
 
 def signature(args: tuple) -> bytes | None:
-    """A key for the dtypes and dims of eager tensors; None if one is none, or a graph is current."""
+    """A key for the dtypes and dims of eager tensors; None if one is none, or a graph is
+    current."""
 
 def create_variable(initial: Tensor, dims: Dims = None, name: str = "Variable") -> Tensor:
     """An eager handle: a scalar of dtype resource with a name of its own in the one store that all
@@ -416,13 +420,14 @@ def load_model(path: str, tags: Sequence[str]) -> Model: ...
 def import_graph(path: str, outputs: list[str], inputs: dict[str, Any]) -> list[Tensor]: ...
 def version() -> str: ...
 
-# ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding asks
-# this function once, which the package sets: code name ("INVALID_ARGUMENT"), message -> exception.
+# ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding
+# asks this function once, which the package sets: code name ("INVALID_ARGUMENT"), message ->
+# exception.
 def set_error_factory(factory: Callable[[str, str], Exception] | None) -> Any: ...  # the one before
 
 class QuietCallable:
-    """A base of callable classes: calls run their method `_call(args, kwargs or None)`; what it raises
-    goes through the traceback filter, so that no frame of the package need stay."""
+    """A base of callable classes: calls run their method `_call(args, kwargs or None)`; what it
+    raises goes through the traceback filter, so that no frame of the package need stay."""
 
 def set_traceback_filter(filter: Callable[[BaseException], None] | None) -> None: ...
 

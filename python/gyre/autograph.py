@@ -1,7 +1,9 @@
-"""Plain Python control flow as part of graphs: what `gyre.function` does to the functions it is given.
+"""Plain Python control flow as part of graphs: what `gyre.function` does to the functions it is
+given.
 
-`if`, `while`, `for`, `break`, `continue`, `return`, `and`, `or`, `not`, `assert`, `print` and appended
-lists become parts of the graph where they depend on tensors, and stay Python where they do not.
+`if`, `while`, `for`, `break`, `continue`, `return`, `and`, `or`, `not`, `assert`, `print` and
+appended lists become parts of the graph where they depend on tensors, and stay Python where they do
+not.
 """
 
 import types as _types

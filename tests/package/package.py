@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What `cmake --install` leaves can be used from elsewhere: installed into a temporary folder, moved, then used by a
-program and a plug-in that know nothing of this checkout, with CMake and with pkg-config. Plug-ins that are none, or
-do not fit, are refused in words.
+"""What `cmake --install` leaves can be used from elsewhere: installed into a temporary folder,
+moved, then used by a program and a plug-in that know nothing of this checkout, with CMake and with
+pkg-config. Plug-ins that are none, or do not fit, are refused in words.
 
     package.py BUILD      BUILD: a build folder of this checkout
 
@@ -33,11 +33,13 @@ INTERFACE = re.search(
 STRANGERS = {
     "no_entry": ("int unrelated;", "it is no plug-in: it exports no 'gyre_plugin'"),
     "interface": (
-        'extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; }',
+        'extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; '
+        "}",
         f"it was built for version 99 of the interface of plug-ins, and this is {INTERFACE}",
     ),
     "layout": (
-        f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {{{INTERFACE}, 0, 7}}; }}',
+        f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = '
+        f"{{{INTERFACE}, 0, 7}}; }}",
         "its types are laid out in another way than Gyre's",
     ),
 }
@@ -91,7 +93,8 @@ class Package:
         (self.folder / "first").rename(self.prefix)
 
     def names_no_folder_of_this_machine(self):
-        """No installed file holds the path of the checkout, of the build or of where it was installed first."""
+        """No installed file holds the path of the checkout,
+        of the build or of where it was installed first."""
         for path in self.prefix.rglob("*"):
             for folder in (ROOT, self.build, self.folder):
                 if path.is_file() and str(folder).encode() in path.read_bytes():
@@ -269,7 +272,8 @@ class Package:
         old.write_bytes(content.replace(linked, re.sub(rb"\d", b"9", linked)))
         refused(
             old,
-            f"it is linked with {re.sub(r'[0-9]', '9', linked.decode())}, and this is {linked.decode()}",
+            f"it is linked with {re.sub(r'[0-9]', '9', linked.decode())}, and this is "
+            f"{linked.decode()}",
         )
 
     def checks(self):

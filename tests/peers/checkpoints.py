@@ -1,9 +1,10 @@
-"""Checkpoints that models save of themselves under Gyre hold, for TensorFlow, what they were restored from.
+"""Checkpoints that models save of themselves under Gyre hold, for TensorFlow, what they were
+restored from.
 
 Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
-For each case of tests/saved_models: `gyre run MODEL` runs the save op of the model's SaverDef, and TensorFlow reads
-what it wrote.
+For each case of tests/saved_models: `gyre run MODEL` runs the save op of the model's SaverDef, and
+TensorFlow reads what it wrote.
 """
 
 import os

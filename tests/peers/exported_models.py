@@ -1,10 +1,12 @@
-"""Models that Gyre loads and saves again give, in TensorFlow, what TensorFlow recorded of the originals.
+"""Models that Gyre loads and saves again give, in TensorFlow, what TensorFlow recorded of the
+originals.
 
 Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
-For each case of tests/saved_models build/venv's Python loads the model and saves it again; TensorFlow loads that, and
-the case's steps run. Each model is written as it was; once more with variables that have changed, where TensorFlow
-must give what Gyre gives; and those of version 2 also from their signatures, as programs of Gyre are.
+For each case of tests/saved_models build/venv's Python loads the model and saves it again;
+TensorFlow loads that, and the case's steps run. Each model is written as it was; once more with
+variables that have changed, where TensorFlow must give what Gyre gives; and those of version 2 also
+from their signatures, as programs of Gyre are.
 """
 
 import base64
@@ -37,8 +39,8 @@ if way == "changed":
     inputs = {name: gyre.reshape(gyre.constant(v["data"], v["dtype"]), v["shape"])
               for name, v in step["inputs"].items()}
     outputs = model.signatures[step["signature"]](**inputs)
-    print(json.dumps({name: np.asarray(v.numpy(), float).ravel().tolist() for name, v in outputs.items()
-                      if v.dtype.is_floating}))
+    print(json.dumps({name: np.asarray(v.numpy(), float).ravel().tolist()
+                      for name, v in outputs.items() if v.dtype.is_floating}))
 """
 NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 

@@ -2,10 +2,12 @@
 
 Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
-- A program that trains a loop is built and saved in one, imported, restored and trained further in the other.
+- A program that trains a loop is built and saved in one, imported, restored and trained further in
+  the other.
 - Each restores into a graph of its own what the other's Saver wrote.
 - Gyre restores what TensorFlow's Checkpoint of objects wrote.
-- MetaGraphs of tests/saved_models, which Gyre imports, restores and saves again, run their steps in TensorFlow.
+- MetaGraphs of tests/saved_models, which Gyre imports, restores and saves again, run their steps in
+  TensorFlow.
 """
 
 import base64

@@ -3,8 +3,9 @@
     python tests/peers/programs.py [NAME...]           both sides, as `./dev test --peers` does
     python tests/peers/programs.py --write [NAME...]   records what TensorFlow gives
 
-NAME is as in "v2/collatz"; none: all. Each program runs in a process of its own. Gyre's side runs in
-the Python that GYRE_PYTHON names (build/venv/bin/python). The last line is "N passed, N failed, N skipped".
+NAME is as in "v2/collatz"; none: all. Each program runs in a process of its own. Gyre's side runs
+in the Python that GYRE_PYTHON names (build/venv/bin/python). The last line is "N passed, N failed,
+N skipped".
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
 Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
-For each case: `gyre convert GRAPH OUT` writes what Gyre read, TensorFlow imports that file and runs the case's steps.
-What TensorFlow cannot run even as it was exported (tag not-run-by-tf) and what must be refused is left out and counted.
+For each case: `gyre convert GRAPH OUT` writes what Gyre read, TensorFlow imports that file and runs
+the case's steps. What TensorFlow cannot run even as it was exported (tag not-run-by-tf) and what
+must be refused is left out and counted.
 """
 
 import base64

@@ -2,8 +2,8 @@
 
     python tests/programs/runner.py v2/collatz --library gyre
 
-prints the results as JSON. A program names its library in one line; here that line, and nothing else,
-is replaced. See tests/programs/README.md for the format.
+prints the results as JSON. A program names its library in one line; here that line, and nothing
+else, is replaced. See tests/programs/README.md for the format.
 """
 
 import argparse
@@ -32,7 +32,8 @@ def programs(kind: str) -> list[str]:
 
 
 def load(name: str, library: str) -> types.ModuleType:
-    """The program as a module, with its one line of import changed. ValueError if it has not one."""
+    """The program as a module, with its one line of import changed.
+    ValueError if it has not one."""
     kind = name.split("/")[0]
     path = FOLDER / f"{name}.py"
     source = path.read_text()

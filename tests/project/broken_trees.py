@@ -1,6 +1,7 @@
 """The self-test of budgets.py: a small tree that all checks accept, and ways to break it.
 
-Each way names the check that must notice it; a check that nothing here can fail is itself a failure.
+Each way names the check that must notice it; a check that nothing here can fail is itself a
+failure.
 """
 
 import tempfile
@@ -14,7 +15,9 @@ GOOD = {
     "src/base/README.md": "# Base\n",
     "src/base/check.h": "// Checks.\n#pragma once\n",
     "src/tensor/README.md": "# Tensors\n",
-    "src/tensor/tensor.cc": '#include "gyre/tensor.h"\n#include "base/check.h"\nint F(int x) {\n  return x;\n}\n',
+    "src/tensor/tensor.cc": (
+        '#include "gyre/tensor.h"\n#include "base/check.h"\nint F(int x) {\n  return x;\n}\n'
+    ),
     "src/ops/README.md": "# Ops\n",
     "src/ops/registry.h": "// All ops.\n#pragma once\n",
     "src/ops/registry.cc": '#include "ops/math/family.h"\n',
@@ -28,7 +31,8 @@ def long_function(lines):
     return "void Long() {\n" + "  Step();\n" * (lines - 2) + "}\n"
 
 
-# (what is broken, the check that must notice, files added to the good tree or put in place of its own)
+# (what is broken, the check that must notice, files added to the good tree or put in place of its
+# own)
 BROKEN = [
     ("a file of 1,001 lines", "check_file_length", {"src/base/long.cc": "int x;\n" * 1001}),
     (
@@ -232,7 +236,8 @@ def complaints_of(check, files):
 
 
 def self_test(checks):
-    """[(title, complaints)]: the good tree passes, each break is noticed, lengths are counted right."""
+    """[(title, complaints)]: the good tree passes, each break is noticed,
+    lengths are counted right."""
     by_name = {check.__name__: check for check in checks}
     results = [
         (f"the good tree passes {name}", complaints_of(check, GOOD))

@@ -94,7 +94,8 @@ def check_function_length(root):
 
 
 def layer_of(path):
-    """The layer that an include path or a source file belongs to, or None for what is not Gyre's."""
+    """The layer that an include path or a source file belongs to,
+    or None for what is not Gyre's."""
     if path.startswith("gyre/"):
         return layers.PUBLIC_HEADERS.get(path.removeprefix("gyre/"))
     top = path.partition("/")[0]
@@ -144,7 +145,8 @@ def check_protobuf_stays_in_graphdef(root):
 
 
 def check_no_include_cycles(root):
-    """No cycle of includes between folders, subfolders too (a folder and its parent are one family)."""
+    """No cycle of includes between folders, subfolders too (a folder and its parent are one
+    family)."""
     arrows = defaultdict(dict)
     for name, line, _, path, theirs in layered_includes(root):
         here = name.partition("/")[2].rpartition("/")[0]
@@ -182,7 +184,8 @@ def find_cycles(arrows):
 
 
 def check_public_headers(root):
-    """include/gyre: at most 20 headers, each with its layer, standing alone, free of foreign types."""
+    """include/gyre: at most 20 headers, each with its layer, standing alone,
+    free of foreign types."""
     headers = [
         name
         for name in sources.tracked_files(root)
@@ -241,7 +244,8 @@ def check_pages(root):
         text = sources.read(root, name)
         if name == "README.md" and text.count("\n") > README_MAX:
             complaints.append(
-                f"{name}: {text.count(chr(10))} lines, at most {README_MAX}: the guides are in docs/guide"
+                f"{name}: {text.count(chr(10))} lines, at most {README_MAX}: the guides are in "
+                "docs/guide"
             )
         for target in LINK.findall(CODE.sub("", text)):
             if not (Path(root) / name).parent.joinpath(target).exists():
@@ -270,8 +274,8 @@ def check_nothing_local(root):
     return complaints
 
 
-# What opens or changes files, and where it may: the calls themselves, what the system shows as files, the
-# generator of the build, and tokens, which may come by pipe.
+# What opens or changes files, and where it may: the calls themselves, what the system shows as
+# files, the generator of the build, and tokens, which may come by pipe.
 FILE_CALLS = re.compile(
     r"\b[io]?fstream\b|\bfopen\(|\b(?:fs|filesystem)::(?:rename|remove\w*|copy\w*|create_\w+)\("
     r"|(?<![\w>])::(?:open|creat|rename|unlink|mkdir|rmdir|link|symlink|fsync|flock)\("
@@ -311,8 +315,9 @@ def check_file_access(root):
     return complaints
 
 
-# Ops describe themselves, in their registrations (src/ops). Where a layer still asks for an op by its name, and how
-# often: may fall, not rise. Importers' conventions are what src/graphdef and src/passes/raise are about.
+# Ops describe themselves, in their registrations (src/ops). Where a layer still asks for an op by
+# its name, and how often: may fall, not rise. Importers' conventions are what src/graphdef and
+# src/passes/raise are about.
 OP_NAMES = re.compile(
     r'\bop_name [!=]= "|(?:StartsWith|c_linear_search|contains|find)\([^;]*\bop_name\b'
 )
@@ -327,8 +332,8 @@ OP_NAME_PLACES = {
     "src/passes/prune.cc": 1,
     "src/saved_model/checkpoint_keys.cc": 2,
 }
-# What structured nodes have in common the ops say too (OpDef::structure, src/ir/calls.h). Who treats one kind of loop
-# otherwise than the other, and in how many lines: may fall, not rise.
+# What structured nodes have in common the ops say too (OpDef::structure, src/ir/calls.h). Who
+# treats one kind of loop otherwise than the other, and in how many lines: may fall, not rise.
 LOOP_KINDS = re.compile(r"\bOpKind::k(?:While|For)\b")
 LOOP_KIND_PLACES = {
     "src/exec/dataflow/plan.cc": 3,
@@ -372,7 +377,8 @@ def falling(root, pattern, places, what, instead):
 
 
 def check_op_names(root):
-    """Ops describe themselves: no more comparisons with an op's name outside of src/ops than there were."""
+    """Ops describe themselves: no more comparisons with an op's name outside of src/ops than there
+    were."""
     return falling(
         root,
         OP_NAMES,
@@ -383,19 +389,22 @@ def check_op_names(root):
 
 
 def check_loop_kinds(root):
-    """Structured nodes are described once: no more lines that tell While and For apart than there were."""
+    """Structured nodes are described once: no more lines that tell While and For apart than there
+    were."""
     return falling(
         root, LOOP_KINDS, LOOP_KIND_PLACES, "name a kind of loop", "ask IsLoop, or src/ir/calls.h"
     )
 
 
-# Imports inside functions of the Python package, and its modules that import each other: may fall, not rise.
+# Imports inside functions of the Python package, and its modules that import each other: may fall,
+# not rise.
 INNER_IMPORTS = 3
 MODULES_IN_CIRCLES = 0
 
 
 def check_python_imports(root):
-    """The Python package has no more imports inside functions, nor modules in circles, than it had."""
+    """The Python package has no more imports inside functions, nor modules in circles,
+    than it had."""
     found = python_imports.imports(root)
     inner = sum(one.inside_function for one in found)
     in_circles = sum(map(len, python_imports.circles(found)))
@@ -422,7 +431,8 @@ def check_python_imports(root):
 
 
 def check_python_layers(root):
-    """Every import of the Python package points to the same folder of _impl or to a lower row (tests/project/layers.py)."""
+    """Every import of the Python package points to the same folder of _impl or to a lower row
+    (tests/project/layers.py)."""
     complaints = []
     for one in python_imports.imports(root):
         if not (one.source.startswith("gyre._impl.") and one.target.startswith("gyre._impl.")):
@@ -442,8 +452,8 @@ def check_python_layers(root):
     return complaints
 
 
-# What of libraries ends the process, or cannot be destroyed, once an allocation has failed in it, and where it may be:
-# in what prints for people, and in what is filled when the process starts.
+# What of libraries ends the process, or cannot be destroyed, once an allocation has failed in it,
+# and where it may be: in what prints for people, and in what is filled when the process starts.
 UNSAFE_WITHOUT_MEMORY = re.compile(
     r"\babsl::(?:flat|node)_hash_(?:map|set)<|\babsl::(?:StrFormat|StrAppendFormat)\("
 )

@@ -3,9 +3,9 @@
     build/venv/bin/python tests/project/compatibility.py [--write]
 
 Without --write: says what differs from the page that is there; exits with 1 if something does.
-tests/python/names/surface.txt says how many of a body of public control-flow programs use each name.
-A name is counted if it resolves and a test or a program of the tests uses it; every other has a reason
-below.
+tests/python/names/surface.txt says how many of a body of public control-flow programs use each
+name. A name is counted if it resolves and a test or a program of the tests uses it; every other has
+a reason below.
 """
 
 import re
@@ -28,15 +28,16 @@ REASONS = {
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,
     "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
-    "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; `TensorArrayConcatV3` is here",
+    "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; "
+    "`TensorArrayConcatV3` is here",
     "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/op.h`); functions have "
     "`custom_gradient`",
-    "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of functions, state of "
-    "loops, results",
+    "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of "
+    "functions, state of loops, results",
     "tf.experimental.StructuredTensor": "structures of ragged tensors (dicts, dataclasses) serve",
     "tf.nondifferentiable_batch_function": "there is no server that would batch requests",
-    "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where it is; the "
-    "dataset itself can be handed over",
+    "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where "
+    "it is; the dataset itself can be handed over",
 }
 # By what names begin with.
 NAMESPACES = {
@@ -200,8 +201,10 @@ def page(table: list[Row]) -> str:
     lines = [
         "# Compatibility",
         "",
-        "How many of 1,856 public control-flow programs use each name of TensorFlow, and whether it is",
-        "here: `import gyre as tf`. A name that is here means the same; the test named with it says so.",
+        "How many of 1,856 public control-flow programs use each name of TensorFlow, and whether "
+        "it is",
+        "here: `import gyre as tf`. A name that is here means the same; the test named with it "
+        "says so.",
         "Made by `./dev docs` from tests/project/compatibility.py; a test compares.",
         "",
         "| | here and tested |",

@@ -48,8 +48,8 @@ PUBLIC_HEADERS = {
     "ops.h": "front",  # written by the build
 }
 
-# Public headers for ops of one's own, which hand on what Gyre's own ops are made of: an installation
-# holds those headers, too (cmake/install_headers.cmake).
+# Public headers for ops of one's own, which hand on what Gyre's own ops are made of: an
+# installation holds those headers, too (cmake/install_headers.cmake).
 MAY_INCLUDE_INTERNALS = {"op.h"}
 
 LAYERS = [layer for row in ROWS for layer in row]
@@ -67,8 +67,8 @@ def may_include(layer):
     raise KeyError(layer)
 
 
-# The layers of the Python package: the folders and modules of python/gyre/_impl. Each row is one step up; those of one
-# row do not see each other. The public modules of python/gyre stand above.
+# The layers of the Python package: the folders and modules of python/gyre/_impl. Each row is one
+# step up; those of one row do not see each other. The public modules of python/gyre stand above.
 PYTHON_ROWS = [
     (
         "config",

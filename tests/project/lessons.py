@@ -6,8 +6,9 @@
     lessons.py BUILD --write    makes the pages
     lessons.py --self-test      a lesson that is wrong, and a page that is old, must be noticed
 
-In NN_name.cc, comments that stand after an empty line are prose, everything else is code. A line of prose
-"    $ build/release/…" is how the lesson is run; it must exit with 0. NN_name_plugin.cc belongs to the same page.
+In NN_name.cc, comments that stand after an empty line are prose, everything else is code. A line of
+prose "    $ build/release/…" is how the lesson is run; it must exit with 0. NN_name_plugin.cc
+belongs to the same page.
 """
 
 import re
@@ -21,10 +22,19 @@ LESSONS, PAGES = ROOT / "examples/lessons", ROOT / "docs/lessons"
 COMMAND = re.compile(r"^// {5}\$ (?P<words>build/release/.+)$", re.MULTILINE)
 BUILT = "build/release/"
 TIMEOUT_SECONDS = 120
+INDEX = """\
+# Lessons
+
+One program per construct, small enough to be read in a few minutes. Each computes its results in
+another way, too, and says so if they differ. `./dev docs` makes these pages from
+`examples/lessons`, and the tests run what they show.
+
+"""
 
 
 def blocks(source):
-    """[(is_prose, lines)] of a program: comments after empty lines, and what stands between them."""
+    """[(is_prose, lines)] of a program: comments after empty lines,
+    and what stands between them."""
     result, is_after_gap = [], True
     for line in source.splitlines():
         comment = re.match(r"\s*// ?(.*)$", line)
@@ -65,20 +75,8 @@ def page(source, plugin, output):
 
 def index(titles):
     """What docs/lessons/README.md holds."""
-    return (
-        "\n".join(
-            [
-                "# Lessons",
-                "",
-                "One program per construct, small enough to be read in a few minutes. Each computes its results in",
-                "another way, too, and says so if they differ. `./dev docs` makes these pages from `examples/lessons`,",
-                "and the tests run what they show.",
-                "",
-            ]
-            + [f"- [{title}]({name}.md)" for name, title in titles]
-        )
-        + "\n"
-    )
+    rows = [f"- [{title}]({name}.md)\n" for name, title in titles]
+    return INDEX + "".join(rows)
 
 
 def run(source, build):
@@ -119,13 +117,17 @@ def made_pages(build):
 
 
 def stale(pages, kept):
-    """The names of pages that are not what they should be: `kept` is {path: text} of those that are there."""
+    """The names of pages that are not what they should be;
+    `kept` is {path: text} of those that are there."""
     return sorted(path.name for path in {*pages, *kept} if pages.get(path) != kept.get(path))
 
 
 def self_test():
     """Whether what must be noticed is noticed, and nothing else."""
-    source = "// # Lesson 1: x\n//\n//     $ build/release/bin/x y\nint x;  // y\n// z\n\n  // Prose.\n  int y;\n"
+    source = (
+        "// # Lesson 1: x\n//\n//     $ build/release/bin/x y\n"
+        "int x;  // y\n// z\n\n  // Prose.\n  int y;\n"
+    )
     checks = [
         [is_prose for is_prose, _ in blocks(source)] == [True, False, True, False],
         "```cpp\nint x;  // y\n// z\n```\n\nProse.\n\n```cpp\nint y;\n```" in markdown(source),

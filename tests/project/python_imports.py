@@ -26,7 +26,8 @@ def module_name(file):
 
 
 def imports(root):
-    """All imports of the package's own modules by each other. Its binary module counts as none of them."""
+    """All imports of the package's own modules by each other.
+    Its binary module counts as none of them."""
     modules = {
         module_name(name): name
         for name in sources.tracked_files(root)

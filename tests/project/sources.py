@@ -1,4 +1,5 @@
-"""Reading the tree for the budget checks: which files there are, how long functions are, what is included."""
+"""Reading the tree for the budget checks: which files there are, how long functions are,
+what is included."""
 
 import ast
 import re
@@ -11,7 +12,8 @@ GOLDEN = "tests/golden/"
 
 
 def tracked_files(root):
-    """Paths below `root`, as strings, of what belongs to the project: git's list, or all but build/."""
+    """Paths below `root`, as strings, of what belongs to the project:
+    git's list, or all but build/."""
     git = (
         subprocess.run(
             ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
@@ -119,7 +121,8 @@ def cpp_functions(text):
 
 
 def brace_kind(head, in_call):
-    """What a `{` after `head` opens, outside of functions: a function, a scope or an initialiser."""
+    """What a `{` after `head` opens, outside of functions:
+    a function, a scope or an initialiser."""
     if in_call:
         return "function" if LAMBDA_END.search(head) else "initialiser"
     if PARAMETERS_END.search(head) or LAMBDA_END.search(head):

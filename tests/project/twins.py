@@ -1,8 +1,9 @@
 """No two object files define one weak symbol from within anonymous namespaces.
 
-A template that takes a class template of an anonymous namespace as its argument gets, from GCC, a name that does not
-tell two such classes in two files apart. The linker then keeps one definition for both, and one of the two files runs
-the other's code. Run by ctest as project.twins on the libraries of its build folder.
+A template that takes a class template of an anonymous namespace as its argument gets, from GCC, a
+name that does not tell two such classes in two files apart. The linker then keeps one definition
+for both, and one of the two files runs the other's code. Run by ctest as project.twins on the
+libraries of its build folder.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The signals of a child process: those of a program that a shell starts in the foreground.
 
-A child inherits what its parent ignores and blocks. Tests may run in the background, where SIGINT is
-ignored: Python then does not make KeyboardInterrupt of it."""
+A child inherits what its parent ignores and blocks. Tests may run in the background, where SIGINT
+is ignored: Python then does not make KeyboardInterrupt of it."""
 
 import signal
 

@@ -1,8 +1,9 @@
-"""Options of the public API: each does something, or says that it does not, or has nothing to do here.
+"""Options of the public API: each does something, or says that it does not, or has nothing to do
+here.
 
-Here are programs in which options have their effect, and options that are refused, wrong or warned of. What
-has nothing to do here stands in docs/options.md, with the reason: the last test finds each parameter of a public
-function that no code reads, and wants it there.
+Here are programs in which options have their effect, and options that are refused, wrong or warned
+of. What has nothing to do here stands in docs/options.md, with the reason: the last test finds each
+parameter of a public function that no code reads, and wants it there.
 """
 
 import ast
@@ -525,8 +526,8 @@ def test_options_of_runs_that_tell_nothing_warn(name):
 
 
 def unread_parameters() -> set[tuple[str, str]]:
-    """(function, parameter) of public functions, and of public methods of public classes, that their code
-    does not read; `name` names nodes alone."""
+    """(function, parameter) of public functions, and of public methods of public classes, that
+    their code does not read; `name` names nodes alone."""
     public = set()
     for place in facade.names().values():
         module, _, path = place.partition(":")
@@ -585,7 +586,8 @@ def test_parameters_that_no_code_reads_are_documented():
     for function, parameter in sorted(unread_parameters()):
         rows = {parameter, f"{function}({parameter})"} & documented
         assert rows, (
-            f"{function}({parameter}) is read nowhere: honour it, refuse it, or say why in docs/options.md"
+            f"{function}({parameter}) is read nowhere: honour it, refuse it, or say why in "
+            "docs/options.md"
         )
         used |= rows
     assert documented - used == set()

@@ -50,8 +50,8 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def set_logical_device_configuration(device: PhysicalDevice, logical_devices) -> None:
-    """Parts a physical device into several that programs can name: from now on nodes of functions and
-    graphs run where gyre.device says, others on the first. They share the machine's threads."""
+    """Parts a physical device into several that programs can name: from now on nodes of functions
+    and graphs run where gyre.device says, others on the first. They share the machine's threads."""
     _known(device)
     if not logical_devices:
         raise ValueError("at least one logical device is needed")
@@ -122,8 +122,9 @@ class Switches:
 
 
 def set_graph_size_limit(operations: int) -> None:
-    """How many operations Python may add to one graph, bodies and all; 1,000,000 at first. A loop of Python that
-    has no end (over itertools.count(), over an iterator of a dataset) is an error then, not all of the memory."""
+    """How many operations Python may add to one graph, bodies and all; 1,000,000 at first. A loop
+    of Python that has no end (over itertools.count(), over an iterator of a dataset) is an error
+    then, not all of the memory."""
     _gyre.set_graph_size_limit(operations)
 
 
@@ -144,8 +145,9 @@ def functions_run_eagerly() -> bool:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Whether ops that ask for a device that is not there run elsewhere, from now on. Otherwise they are an
-    InvalidArgumentError: eagerly where gyre.device names it, of functions and graphs when they run."""
+    """Whether ops that ask for a device that is not there run elsewhere, from now on. Otherwise
+    they are an InvalidArgumentError: eagerly where gyre.device names it, of functions and graphs
+    when they run."""
     _use_devices(len(_logical), bool(enabled))
     Switches.soft_placement = bool(enabled)
 
@@ -161,6 +163,7 @@ def enable_op_determinism() -> None:
 
 @contextlib.contextmanager
 def function_executor_type(executor_type):
-    """A context without effect: there is one executor, which runs ops in parallel where that pays."""
+    """A context without effect: there is one executor, which runs ops in parallel where that
+    pays."""
     del executor_type
     yield

@@ -15,9 +15,9 @@ _scopes = _Scopes()
 
 
 def device(device_name):
-    """A context: nodes of a graph made within it ask for this device. What runs at once runs on the CPU, whatever
-    it asks for. InvalidArgumentError for what is no name of a device, and eagerly for a device that is not there, if
-    config.set_soft_device_placement says so."""
+    """A context: nodes of a graph made within it ask for this device. What runs at once runs on the
+    CPU, whatever it asks for. InvalidArgumentError for what is no name of a device, and eagerly for
+    a device that is not there, if config.set_soft_device_placement says so."""
     graph = _gyre.current_graph()
     if device_name is None:
         return contextlib.nullcontext()
@@ -30,8 +30,8 @@ def device(device_name):
 
 @contextlib.contextmanager
 def name_scope(name):
-    """A context: names of nodes and variables made within it begin with this one. It gives the whole
-    path, "outer/inner/"."""
+    """A context: names of nodes and variables made within it begin with this one. It gives the
+    whole path, "outer/inner/"."""
     if not isinstance(name, (str, type(None))):
         raise TypeError(f"the name of a scope must be a str, not {type(name).__name__}")
     before = _scopes.path

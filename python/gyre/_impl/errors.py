@@ -111,20 +111,22 @@ class ResourceExhaustedError(OpError, MemoryError):
 
 
 class GraphSizeError(ResourceExhaustedError):
-    """A graph has grown beyond gyre.config.set_graph_size_limit: Python that does not end, mostly."""
+    """A graph has grown beyond gyre.config.set_graph_size_limit:
+    Python that does not end, mostly."""
 
     def __init__(self, where: str, loop: str | None = None):
         what = (
             f"The {loop} runs over Python values, and adds its body to the graph each time"
             if loop
-            else "A loop, a comprehension or a generator of Python adds its body to the graph each time"
+            else "A loop, a comprehension or a generator of Python adds its body to the graph each "
+            "time"
         )
         super().__init__(
             None,
             None,
             f"{where}. {what}: run over the dataset itself, over gyre.range or over a "
-            f"tensor, or make the test a tensor, and the body is traced once. If the graph is meant to be so "
-            f"large, gyre.config.set_graph_size_limit(operations) raises the limit",
+            "tensor, or make the test a tensor, and the body is traced once. If the graph is "
+            f"meant to be so large, gyre.config.set_graph_size_limit(operations) raises the limit",
         )
         self._where, self.loop = where, loop
 
@@ -200,7 +202,8 @@ _BY_CODE = {cls.code: cls for cls in OpError.__subclasses__()}
 
 
 def from_status(code: str, message: str) -> OpError:
-    """The exception of a status of the core, by the name of its code; or of an index, or a graph's size."""
+    """The exception of a status of the core, by the name of its code;
+    or of an index, or a graph's size."""
     if code == "INDEX_ERROR":
         return IndexOutOfRangeError(None, None, message)
     if code == "GRAPH_SIZE_ERROR":

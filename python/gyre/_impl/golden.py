@@ -24,8 +24,8 @@ class CheckReport(NamedTuple):
 def check(folder, **options) -> CheckReport:
     """Runs every golden case at or below a folder, and says what differs from what must come out.
 
-    Options are those of the command line (`gyre help check`): engine="reference", only="while_v1" or
-    a list of groups, tags and names, jobs=2, form="optimized", timeout=1000, ….
+    Options are those of the command line (`gyre help check`): engine="reference", only="while_v1"
+    or a list of groups, tags and names, jobs=2, form="optimized", timeout=1000, ….
     ValueError, in the command line's words, for a folder or an option that there is not."""
     words = []
     for name, value in options.items():

@@ -6,8 +6,8 @@ import types
 
 
 def raised(error: BaseException) -> bool:
-    """Whether a handler of a signal raised it: TimeoutError when a timer runs out, and so on. It is meant for
-    who set the handler, and no answer of the code that it interrupted."""
+    """Whether a handler of a signal raised it: TimeoutError when a timer runs out, and so on. It is
+    meant for who set the handler, and no answer of the code that it interrupted."""
     import signal  # not before there is a need: importing gyre is to be quick
 
     if threading.current_thread() is not threading.main_thread():

@@ -1,11 +1,11 @@
 """Modules of the package are imported whole: handlers of signals wait until a module is there.
 
-Python runs handlers between any two instructions, so also in the middle of a module that a function imports when it
-is first called. A handler that uses Gyre would find the module half imported.
+Python runs handlers between any two instructions, so also in the middle of a module that a function
+imports when it is first called. A handler that uses Gyre would find the module half imported.
 
-What loads a module therefore does so when it makes it, as extension modules do, and holds handlers meanwhile: what
-other code finds in sys.modules is complete. What a handler raises once it runs ends the import statement, and the module
-stays.
+What loads a module therefore does so when it makes it, as extension modules do, and holds handlers
+meanwhile: what other code finds in sys.modules is complete. What a handler raises once it runs ends
+the import statement, and the module stays.
 """
 
 import sys
@@ -15,7 +15,8 @@ from gyre import _gyre
 
 
 class _Loader:
-    """The loader of one module. Whatever else loaders are asked is answered by the one that it stands before."""
+    """The loader of one module. Whatever else loaders are asked is answered by the one that it
+    stands before."""
 
     def __init__(self, loader):
         self._loader, self._made = loader, None

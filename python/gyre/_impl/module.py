@@ -10,8 +10,8 @@ from gyre._impl.variable import Variable
 
 
 def _items(value):
-    """[(name, what a walk finds below it)], in order; None of what is not walked. An object that is no Module says by
-    `_tracked_items()` what it holds."""
+    """[(name, what a walk finds below it)], in order; None of what is not walked. An object that is
+    no Module says by `_tracked_items()` what it holds."""
     if isinstance(value, Module):
         return sorted((k, v) for k, v in vars(value).items() if k not in value._untracked)
     if isinstance(value, dict):
@@ -47,9 +47,10 @@ def is_tracked(value) -> bool:
 
 
 def untracked_state(root) -> list[tuple[str, object]]:
-    """(path, value) of what is below `root` as if it were kept with the variables, and is not: values that a user put
-    into dicts and lists beside them, and objects that hold variables where no walk finds them. Attributes of Modules
-    may be anything else: that is how layers are told their sizes."""
+    """(path, value) of what is below `root` as if it were kept with the variables, and is not:
+    values that a user put into dicts and lists beside them, and objects that hold variables where
+    no walk finds them. Attributes of Modules may be anything else: that is how layers are told
+    their sizes."""
     found: list = []
     _find_state(root, set(), (), found, in_module=False)
     return [("/".join(path), value) for path, value in found]
@@ -69,7 +70,8 @@ def _find_state(value, seen: set[int], path: tuple[str, ...], found: list, in_mo
 
 
 def _has_state(value) -> bool:
-    """Whether a value that is not walked has state for certain: its class says so, or it holds variables."""
+    """Whether a value that is not walked has state for certain:
+    its class says so, or it holds variables."""
     if isinstance(value, (set, frozenset, collections.deque)):
         inside = list(value)
     else:

@@ -1,8 +1,9 @@
 """Nested structures: what functions and bodies of loops take and return.
 
-A structure is a tuple, list, dict (keys in sorted order), named tuple, dataclass, or a registered type,
-whose parts are structures; None, which has no leaves; or a leaf, which is anything else. Composite
-tensors (ragged, sparse, slices) are leaves, unless `expand_composites` asks for what they are made of.
+A structure is a tuple, list, dict (keys in sorted order), named tuple, dataclass, or a registered
+type, whose parts are structures; None, which has no leaves; or a leaf, which is anything else.
+Composite tensors (ragged, sparse, slices) are leaves, unless `expand_composites` asks for what they
+are made of.
 """
 
 import dataclasses
@@ -238,8 +239,8 @@ def _compare(a, b, path_a, path_b, check_types, expand):
 
 
 def assert_same_structure(a, b, check_types=True, expand_composites=False):
-    """Says nothing if a and b differ in their leaves only. TypeError or ValueError otherwise, naming
-    the place in each. Without `check_types` a list is like a tuple of the same length."""
+    """Says nothing if a and b differ in their leaves only. TypeError or ValueError otherwise,
+    naming the place in each. Without `check_types` a list is like a tuple of the same length."""
     found = _compare(a, b, "", "", check_types, expand_composites)
     if found:
         message = (

@@ -1,5 +1,5 @@
-"""What notebooks show of tensors, variables and functions. How is said by a layer above (show), which is loaded when
-the first is shown."""
+"""What notebooks show of tensors, variables and functions. How is said by a layer above (show),
+which is loaded when the first is shown."""
 
 _load = None
 

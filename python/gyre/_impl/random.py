@@ -14,8 +14,8 @@ _INSTEAD_OF_ZERO = 2**31 - 1
 
 
 def set_seed(seed) -> None:
-    """The seed of random ops that have none of their own, whose numbers start anew: from now on they are the same
-    each time the program runs. None: others each time."""
+    """The seed of random ops that have none of their own, whose numbers start anew: from now on
+    they are the same each time the program runs. None: others each time."""
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"set_seed needs a whole number, not {seed!r}")
     _gyre.set_seed(0 if seed is None else operator.index(seed) % 2**63 or _INSTEAD_OF_ZERO)

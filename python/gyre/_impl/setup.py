@@ -1,5 +1,5 @@
-"""What the layers below must know of those above before the first use, and the binding of the package. What is not
-needed by every program is loaded when it is asked for."""
+"""What the layers below must know of those above before the first use, and the binding of the
+package. What is not needed by every program is loaded when it is asked for."""
 
 from gyre import _gyre
 from gyre._impl import notebooks, tensor

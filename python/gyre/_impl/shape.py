@@ -28,7 +28,8 @@ _sizes = {"class": None}  # what items of shapes are made of; None: they are num
 
 
 def show_sizes_as(cls) -> None:
-    """From now on, items of shapes are objects of a class that takes a size; None: plain numbers."""
+    """From now on, items of shapes are objects of a class that takes a size;
+    None: plain numbers."""
     _sizes["class"] = cls
 
 

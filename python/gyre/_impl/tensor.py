@@ -64,8 +64,8 @@ def _format(self, spec):
 
 
 def _set_shape(self, shape) -> None:
-    """States more of the shape than is known. ValueError if that contradicts it; what is found to be
-    wrong when the program runs is an InvalidArgumentError of the run."""
+    """States more of the shape than is known. ValueError if that contradicts it; what is found to
+    be wrong when the program runs is an InvalidArgumentError of the run."""
     stated = TensorShape(shape)
     merged = TensorShape(self._dims).merge_with(stated)
     if self.is_symbolic and merged._dims != self._dims:

@@ -151,7 +151,8 @@ class Variable(metaclass=_Creating):
 
     @property
     def trainable(self) -> bool:
-        """Whether Modules list it as trainable, and tapes watch it, if its numbers are differentiable."""
+        """Whether Modules list it as trainable, and tapes watch it,
+        if its numbers are differentiable."""
         return self._trainable
 
     @property

@@ -36,7 +36,8 @@ def _check_images(x, kernel, data_format):
     """Refuses images that the filters cannot be laid on, as far as shapes are known."""
     if x.dtype != kernel.dtype:
         raise ValueError(
-            f"input of conv2d is {x.dtype.name}, but filters are {kernel.dtype.name}; gyre.cast converts"
+            f"input of conv2d is {x.dtype.name}, but filters are {kernel.dtype.name}; gyre.cast "
+            "converts"
         )
     dims, axis = x._dims, data_format.index("C")
     if dims is None:
@@ -47,8 +48,9 @@ def _check_images(x, kernel, data_format):
         )
     if dims[axis] is not None and dims[axis] != kernel._dims[2]:
         raise ValueError(
-            f"input of conv2d has {dims[axis]} channels (axis {axis} of {x.shape}, {data_format}), but filters of "
-            f"shape {kernel.shape} are for {kernel._dims[2]}: they must be [rows, columns, channels, n]"
+            f"input of conv2d has {dims[axis]} channels (axis {axis} of {x.shape}, {data_format}), "
+            f"but filters of shape {kernel.shape} are for {kernel._dims[2]}: they must be [rows, "
+            "columns, channels, n]"
         )
 
 

@@ -12,8 +12,8 @@ from gyre.nn.layers import Layer, find_activation
 
 
 class Cell(Layer):
-    """One step: `cell(x, states)` gives (output, new states). Sizes of states in `state_sizes`. A cell
-    of one state also takes it without a list, and then gives it so."""
+    """One step: `cell(x, states)` gives (output, new states). Sizes of states in `state_sizes`. A
+    cell of one state also takes it without a list, and then gives it so."""
 
     state_sizes: tuple[int, ...] = ()
 

@@ -9,7 +9,10 @@ from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
 
 # What programs for other optimizers ask for, and what there is.
-_CLIP = "clip the gradients before apply_gradients, with gyre.clip_by_norm, clip_by_value or clip_by_global_norm"
+_CLIP = (
+    "clip the gradients before apply_gradients, with gyre.clip_by_norm, clip_by_value or "
+    "clip_by_global_norm"
+)
 _INSTEAD = {
     "lr": "it is called learning_rate",
     "decay": "give a schedule of gyre.optimizers as learning_rate",

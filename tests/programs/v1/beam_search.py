@@ -1,4 +1,5 @@
-"""Beam search over a small Markov model: top_k, gathers and a TensorArray of back pointers in a loop."""
+"""Beam search over a small Markov model: top_k, gathers and a TensorArray of back pointers in a
+loop."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf

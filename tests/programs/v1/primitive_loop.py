@@ -1,4 +1,5 @@
-"""A loop built by hand of Enter, Merge, Switch, NextIteration and Exit; a conditional of Switch and Merge."""
+"""A loop built by hand of Enter, Merge, Switch, NextIteration and Exit;
+a conditional of Switch and Merge."""
 
 import tensorflow.compat.v1 as tf
 

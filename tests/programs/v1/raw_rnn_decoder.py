@@ -1,4 +1,5 @@
-"""A decoder that feeds itself: raw_rnn gives each step's best symbol to the next, until it says stop."""
+"""A decoder that feeds itself: raw_rnn gives each step's best symbol to the next,
+until it says stop."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf

@@ -1,4 +1,5 @@
-"""A network for XOR with hidden units, regularisation in a collection, and accuracy counted in the graph."""
+"""A network for XOR with hidden units, regularisation in a collection,
+and accuracy counted in the graph."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf

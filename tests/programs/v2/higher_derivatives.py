@@ -1,4 +1,5 @@
-"""Derivatives of derivatives: nested tapes, jacobians, hessians, forward mode, unconnected sources."""
+"""Derivatives of derivatives: nested tapes, jacobians, hessians, forward mode,
+unconnected sources."""
 
 import tensorflow as tf
 

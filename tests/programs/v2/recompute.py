@@ -1,4 +1,5 @@
-"""Blocks whose values are computed again for their gradients; stopped gradients; memory of loops."""
+"""Blocks whose values are computed again for their gradients; stopped gradients;
+memory of loops."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,5 @@
-"""Random functions of two ints in plain Python: every statement in every other, all of whose runs end."""
+"""Random functions of two ints in plain Python: every statement in every other,
+all of whose runs end."""
 
 import random
 

@@ -10,8 +10,9 @@ import gyre
 
 
 def refused(fn, *args, error=TypeError):
-    """The message of what tracing fn raises. The traceback shows the line that calls it and lines of the
-    test's file, the last of these too; none of Gyre, and no other exception that came before."""
+    """The message of what tracing fn raises. The traceback shows the line that calls it and lines
+    of the test's file, the last of these too; none of Gyre, and no other exception that came
+    before."""
     __tracebackhide__ = True
     with pytest.raises(error) as caught:
         gyre.function(fn)(*(gyre.constant(arg) for arg in args))

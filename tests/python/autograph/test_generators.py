@@ -1,4 +1,5 @@
-"""Generators run as Python does while tracing; where they would decide by a tensor they are refused."""
+"""Generators run as Python does while tracing; where they would decide by a tensor they are
+refused."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Plain Python functions mean the same traced as they do run by Python, and have the same gradients."""
+"""Plain Python functions mean the same traced as they do run by Python,
+and have the same gradients."""
 
 import importlib
 

@@ -1,4 +1,5 @@
-"""What Python calls by itself of users' classes is converted, too: properties, operators, `with`, `for`."""
+"""What Python calls by itself of users' classes is converted, too: properties, operators, `with`,
+`for`."""
 
 import abc
 import contextlib

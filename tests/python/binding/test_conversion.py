@@ -257,7 +257,8 @@ def test_import_does_not_import_numpy():
 
     code = (
         "import sys,types,os;p=types.ModuleType('gyre');p.__path__=[os.path.dirname(sys.argv[1])];"
-        "sys.modules['gyre']=p;import gyre._gyre as g;g.tensor([1.,2.])+1;assert 'numpy' not in sys.modules"
+        "sys.modules['gyre']=p;import gyre._gyre as g;g.tensor([1.,2.])+1;assert 'numpy' not in "
+        "sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, _gyre.__file__], check=True)
 

@@ -1,4 +1,5 @@
-"""Two workers of two devices each, which the tests of a file share. (Each test's names are its own.)"""
+"""Two workers of two devices each, which the tests of a file share.
+(Each test's names are its own.)"""
 
 import pytest
 

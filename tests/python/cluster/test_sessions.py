@@ -14,7 +14,8 @@ FIRST, SECOND = "/job:worker/task:0", "/job:worker/task:1/device:CPU:1"
 
 
 def loop_on_both(x, w, steps=5):
-    """x ← tanh(x · w) + 0.3 x: the product on the second worker, the sum and the count on the first."""
+    """x ← tanh(x · w) + 0.3 x: the product on the second worker,
+    the sum and the count on the first."""
 
     def body(i, x):
         with tf.device(SECOND):

@@ -208,7 +208,8 @@ def test_disable_v2_behavior():
         print([d.value for d in x.shape], x.shape.as_list(), tf.zeros([x.shape[1], 2]).shape)
         tf.reset_default_graph()
         assert tf.get_default_graph().get_operations() == []
-        print(tf.Session().run(tf.cond(tf.constant(True), lambda: [tf.constant(7)], lambda: [tf.constant(8)])))
+        seven, eight = lambda: [tf.constant(7)], lambda: [tf.constant(8)]
+        print(tf.Session().run(tf.cond(tf.constant(True), seven, eight)))
         try:
             tf.enable_eager_execution()
         except ValueError:

@@ -1,4 +1,5 @@
-"""Graphs: names as the peer gives them, elements, scopes, devices, collections, the default graph."""
+"""Graphs: names as the peer gives them, elements, scopes, devices, collections,
+the default graph."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""MetaGraphs: graphs with their collections, out and in; variables as messages; reference variables."""
+"""MetaGraphs: graphs with their collections, out and in; variables as messages;
+reference variables."""
 
 from pathlib import Path
 
@@ -120,7 +121,8 @@ def test_import_behind_a_scope(saved):
         assert [v.name for v in tf.global_variables()] == [
             f"{scope}/{name}:0" for scope in ("a", "a_1", "b/c") for name in ("w", "count")
         ]
-        # Their variables keep the names under which sessions know them, and so are the same, as the peer's.
+        # Their variables keep the names under which sessions know them, and so are the same, as the
+        # peer's.
         sess.run("a_1/step", {"a_1/x:0": FEED["x:0"]})
         got = sess.run(["a/loss:0", "b/c/loss:0"], {f"{s}/x:0": FEED["x:0"] for s in ("a", "b/c")})
         np.testing.assert_allclose(got, [losses[0]] * 2, rtol=1e-6)

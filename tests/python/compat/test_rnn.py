@@ -1,4 +1,5 @@
-"""Recurrent networks: cells against numpy, loops over time, sequences of different lengths, gradients."""
+"""Recurrent networks: cells against numpy, loops over time, sequences of different lengths,
+gradients."""
 
 import numpy as np
 import pytest

@@ -183,7 +183,8 @@ def test_eagerly(tmp_path):
 def test_the_state_of_a_folder(tmp_path):
     (tmp_path / "checkpoint").write_text(
         'model_checkpoint_path: "m-2"\nall_model_checkpoint_paths: "m-1"\n'
-        'all_model_checkpoint_paths: "a \\303\\251\\"\\\\"\nall_model_checkpoint_timestamps: 1.5e9\n'
+        'all_model_checkpoint_paths: "a \\303\\251\\"\\\\"\nall_model_checkpoint_timestamps: '
+        "1.5e9\n"
         "last_preserved_timestamp: inf\n"
     )
     state = gyre.train.get_checkpoint_state(tmp_path)

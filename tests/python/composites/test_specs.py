@@ -1,4 +1,5 @@
-"""Ragged and sparse tensors and IndexedSlices in signatures; functions of sparse and ragged tensors."""
+"""Ragged and sparse tensors and IndexedSlices in signatures;
+functions of sparse and ragged tensors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Each program gives the same eagerly, traced, traced without conversion, unrolled, and in numpy."""
+"""Each program gives the same eagerly, traced, traced without conversion, unrolled,
+and in numpy."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""A trace without control flow: where a program decides, the graph so far is run with the arguments, and
-the trace goes the way that the run would go."""
+"""A trace without control flow: where a program decides, the graph so far is run with the
+arguments, and the trace goes the way that the run would go."""
 
 import contextlib
 import itertools

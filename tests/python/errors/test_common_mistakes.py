@@ -1,4 +1,5 @@
-"""What people get wrong, and what they are told: what it was, in their own words and lines, and what to do."""
+"""What people get wrong, and what they are told: what it was, in their own words and lines,
+and what to do."""
 
 import operator
 

@@ -1,5 +1,5 @@
-"""Files that are torn or changed: an error, or a warning, that names the file; never another exception, and never what
-was not saved."""
+"""Files that are torn or changed: an error, or a warning, that names the file; never another
+exception, and never what was not saved."""
 
 import random
 import warnings

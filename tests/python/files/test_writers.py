@@ -1,5 +1,5 @@
-"""What the package writes: whoever is killed or fails when, it is the old one or the new one, whole, and nothing else is
-left."""
+"""What the package writes: whoever is killed or fails when, it is the old one or the new one,
+whole, and nothing else is left."""
 
 import contextlib
 import os

@@ -1,4 +1,5 @@
-"""Handlers of signals that come while a function is traced: they run at once, and outside of the trace."""
+"""Handlers of signals that come while a function is traced:
+they run at once, and outside of the trace."""
 
 import contextlib
 import functools

@@ -1,5 +1,5 @@
-"""What a program uses is imported when it is first used. Handlers of signals that come in the middle find whole modules,
-and so do other threads."""
+"""What a program uses is imported when it is first used. Handlers of signals that come in the
+middle find whole modules, and so do other threads."""
 
 import importlib
 import subprocess
@@ -11,7 +11,8 @@ import pytest
 import gyre._impl
 from child_signals import set_default_signals
 
-# A signal at the begin of each module of the package that is imported. What the handler uses stands in `use`.
+# A signal at the begin of each module of the package that is imported. What the handler uses stands
+# in `use`.
 AT_EACH_MODULE = """
 import signal, sys
 import gyre
@@ -133,7 +134,8 @@ def test_another_thread_waits_for_the_end_of_a_module(module_of):
 
 def test_a_module_that_fails_is_not_there_and_is_read_again(module_of):
     name = module_of(
-        "from gyre._impl import tries_of_a_test as tries\ntries.append(1)\nvalue = 1 / (len(tries) - 1)\n"
+        "from gyre._impl import tries_of_a_test as tries\ntries.append(1)\nvalue = 1 / (len(tries) "
+        "- 1)\n"
     )
     gyre._impl.tries_of_a_test = []
     with pytest.raises(ZeroDivisionError):

@@ -1,6 +1,7 @@
 """Ctrl-C ends the run of a function within 100 ms, and what is there works on.
 
-Times are those that the process computes from the signal on: other processes may need the machine, too.
+Times are those that the process computes from the signal on: other processes may need the machine,
+too.
 """
 
 import signal
@@ -16,7 +17,8 @@ from child_signals import set_default_signals
 
 
 def computed_by(process):
-    """The time for which the threads of another process have run, in seconds, as its own time.process_time()."""
+    """The time for which the threads of another process have run, in seconds,
+    as its own time.process_time()."""
     return time.clock_gettime((~process.pid << 3) | 2)  # what clock_getcpuclockid gives
 
 

@@ -1,4 +1,5 @@
-"""What gradients of functions keep: policies of loops, recompute_grad; and that they change no value."""
+"""What gradients of functions keep: policies of loops, recompute_grad;
+and that they change no value."""
 
 import numpy as np
 import pytest

@@ -48,7 +48,8 @@ PRODUCTS = """
 
     def products(enough):
         sizes = [65, 96, 128, 200, 256, 300, 512]
-        matrices = [gyre.constant(np.random.default_rng(n).standard_normal((n, n)), gyre.float32) for n in sizes]
+        normal = [np.random.default_rng(n).standard_normal((n, n)) for n in sizes]
+        matrices = [gyre.constant(values, gyre.float32) for values in normal]
         before = signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
         expected = [(x @ x).numpy() for x in matrices]
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -161,7 +162,8 @@ ENDLESS = {
         """,
     "a loop within a loop, on several devices": """
         gyre.config.set_logical_device_configuration(
-            gyre.config.list_physical_devices("CPU")[0], [gyre.config.LogicalDeviceConfiguration()] * 2)
+            gyre.config.list_physical_devices("CPU")[0],
+            [gyre.config.LogicalDeviceConfiguration()] * 2)
         @gyre.function
         def forever(x):
             while x > 0.0:
@@ -232,7 +234,8 @@ def test_a_handler_that_returns_lets_the_run_go_on(name, output):
             if len(order) == 7:
                 raise InterruptedError
 
-        numbers = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD]
+        numbers = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGTERM, signal.SIGALRM,
+                   signal.SIGCHLD]
         for number in numbers:
             signal.signal(number, note)
 

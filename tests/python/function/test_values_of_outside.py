@@ -1,4 +1,5 @@
-"""What functions take from the call that traces them: first values of variables, shapes, host code."""
+"""What functions take from the call that traces them: first values of variables, shapes,
+host code."""
 
 import pytest
 

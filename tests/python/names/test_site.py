@@ -1,4 +1,5 @@
-"""The pages of the documentation site: they hold every public name, and the navigation leads to all."""
+"""The pages of the documentation site: they hold every public name, and the navigation leads to
+all."""
 
 import re
 import runpy

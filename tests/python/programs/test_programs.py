@@ -1,4 +1,5 @@
-"""Programs as TensorFlow's users write them give what TensorFlow gave, with only the import changed.
+"""Programs as TensorFlow's users write them give what TensorFlow gave, with only the import
+changed.
 
 What it gave is recorded in tests/programs/results; `./dev test --peers` runs it again.
 """

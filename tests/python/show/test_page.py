@@ -13,15 +13,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 COUNT = "document.querySelectorAll({!r}).length"
-SCALE = "Number(/scale\\(([\\d.]+)\\)/.exec(document.getElementById('all').getAttribute('transform'))[1])"
+SCALE = (
+    "Number(/scale\\(([\\d.]+)\\)/"
+    ".exec(document.getElementById('all').getAttribute('transform'))[1])"
+)
 CORNER = "(r => [r.x, r.y])(document.querySelector('.box.loop').getBoundingClientRect())"
 TRANSFORMS = (
     "[...document.querySelectorAll('#all g[transform]')].map(e => e.getAttribute('transform'))"
 )
 PATHS = "[...document.querySelectorAll('path.edge')].map(e => e.getAttribute('d'))"
 SHOWN = (
-    "[...document.querySelectorAll('#all .item, #all .box')].filter(e => e.getClientRects().length && "
-    "e.getBoundingClientRect().width).length"
+    "[...document.querySelectorAll('#all .item, #all .box')].filter(e => e.getClientRects().length "
+    "&& e.getBoundingClientRect().width).length"
 )
 HIT = "document.elementFromPoint({x}, {y}).closest('.item, .box').id"
 
@@ -169,11 +172,12 @@ def test_nothing_overlaps_when_boxes_are_closed(page):
             page.value("""(() => {
           const bad = [];
           for (const inside of document.querySelectorAll('.inside')) {
-            const boxes = [...inside.children].filter(e => e.matches('.item, .box') && e.getClientRects().length)
+            const boxes = [...inside.children]
+              .filter(e => e.matches('.item, .box') && e.getClientRects().length)
               .map(e => [e.id, e.querySelector(':scope > rect').getBoundingClientRect()]);
             boxes.forEach(([i, a], at) => boxes.slice(at + 1).forEach(([j, b]) => {
-              if (a.width && b.width && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 &&
-                  b.top < a.bottom - 1) bad.push([i, j]);
+              if (a.width && b.width && a.left < b.right - 1 && b.left < a.right - 1 &&
+                  a.top < b.bottom - 1 && b.top < a.bottom - 1) bad.push([i, j]);
             }));
           }
           return bad; })()""")

@@ -267,7 +267,7 @@ func @"a body"(%i: int32[], j: float32 = %k) -> (i: int32, r: float32) {
   %k = _Arg() index=1 : float32
   return %i, %k
 }
-""")
+""")  # noqa: E501 (a line of this form cannot be broken)
     main, body = functions[""], functions["a body"]
     assert main.nodes["x"].line == "a b.py:1" and main.nodes["x"].attrs == {"shape": "(2,?)"}
     assert main.nodes["odd name"].attrs["value"] == 'string[2]{"a, b", "}) \\" ]"}'

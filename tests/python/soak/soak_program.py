@@ -1,10 +1,10 @@
-"""Many calls of many functions, one after the other, with signals that raise, deadlines, budgets and mistakes in
-between; a second thread calls them at the same time.
+"""Many calls of many functions, one after the other, with signals that raise, deadlines, budgets
+and mistakes in between; a second thread calls them at the same time.
 
     python soak_program.py CALLS SEED
 
-Whatever was not disturbed gives the value that it gave at first: anything else ends the program. At the end a line
-of JSON says what the process held after a tenth, a half and all of the calls.
+Whatever was not disturbed gives the value that it gave at first: anything else ends the program. At
+the end a line of JSON says what the process held after a tenth, a half and all of the calls.
 """
 
 import ctypes

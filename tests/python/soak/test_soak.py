@@ -1,4 +1,5 @@
-"""Functions of Python, called again and again and disturbed: right values, and nothing that stays."""
+"""Functions of Python, called again and again and disturbed:
+right values, and nothing that stays."""
 
 import json
 import os

@@ -75,7 +75,8 @@ def per_op(cost, ops):
 
 
 def growth(cost, few, many):
-    """How many times the cost per op of few ops that of many is; tried again, for the noise of others."""
+    """How many times the cost per op of few ops that of many is;
+    tried again, for the noise of others."""
     ratios = []
     for _ in range(3):
         ratios.append(per_op(cost, many) / per_op(cost, few))

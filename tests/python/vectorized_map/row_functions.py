@@ -9,7 +9,8 @@ import gyre
 
 @dataclass
 class Case:
-    """fn: of a row. elems: its rows. loops: the ops that run row by row. exact: equal to map_fn's bits."""
+    """fn: of a row. elems: its rows. loops: the ops that run row by row.
+    exact: equal to map_fn's bits."""
 
     name: str
     fn: object

@@ -11,7 +11,8 @@ REDUCTIONS = [gyre.reduce_sum, gyre.reduce_max, gyre.reduce_mean]
 
 
 class Drawn:
-    """A function of rows, as steps over a growing list of values: drawn with known shapes, run with any."""
+    """A function of rows, as steps over a growing list of values:
+    drawn with known shapes, run with any."""
 
     def __init__(self, seed):
         self.draw = np.random.RandomState(seed)

@@ -1,4 +1,5 @@
-"""vectorized_map against map_fn: the same rows, in the same structure, without a loop where one is not needed."""
+"""vectorized_map against map_fn: the same rows, in the same structure,
+without a loop where one is not needed."""
 
 import warnings
 
@@ -71,7 +72,8 @@ def test_in_a_function(case, known):
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.loops != ("fn",)], ids=lambda c: c.name)
 def test_without_rows(case):
-    """No rows make no rows, of the same sizes. (A loop of no trips cannot know sizes that rows decide.)"""
+    """No rows make no rows, of the same sizes. (A loop of no trips cannot know sizes that rows
+    decide.)"""
     none = [e[:0] for e in case.elems]
     got, _ = quietly(of_tuple(case), none[0] if len(none) == 1 else tuple(none))
     want = gyre.map_fn(of_tuple(case), elems_of(case))

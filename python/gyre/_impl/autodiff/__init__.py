@@ -1,1 +1,2 @@
-"""Gradients of what ran: tapes, and the plans by which they go backwards; gradients that programs give themselves."""
+"""Gradients of what ran: tapes, and the plans by which they go backwards;
+gradients that programs give themselves."""

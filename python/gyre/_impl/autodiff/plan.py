@@ -25,7 +25,8 @@ def frozen(value):
 
 
 class Literal(collections.namedtuple("Literal", ["dtype", "value"])):
-    """An input that is a constant of the plan: the name of its dtype, its value as Python has it."""
+    """An input that is a constant of the plan: the name of its dtype, its value as Python has
+    it."""
 
     __slots__ = ()
 

@@ -1,4 +1,5 @@
-"""Calls in converted code: the function that is called is converted, too, where it is the user's."""
+"""Calls in converted code: the function that is called is converted, too,
+where it is the user's."""
 
 import contextlib
 import functools
@@ -102,7 +103,8 @@ def _call_function(fn, args, kwargs):
 
 
 def _is_gyres(fn):
-    """Whether a function is part of Gyre; decorators of Gyre's bear the module of what they decorate."""
+    """Whether a function is part of Gyre; decorators of Gyre's bear the module of what they
+    decorate."""
     module = getattr(fn, "__module__", None) or ""
     return module == "gyre" or module.startswith("gyre.") or is_ours(fn.__code__.co_filename)
 
@@ -160,9 +162,9 @@ def _explaining(function, why):
         except TypeError as error:
             if _asks_for_truth(error) and _raised_in(error, function.__code__):
                 raise TypeError(
-                    f"{function.__qualname__} is run as plain Python, since {why}. There the truth of a "
-                    f"tensor that is being traced is not known. Write if and while with gyre.cond and "
-                    f"gyre.while_loop, or move them to a function of their own"
+                    f"{function.__qualname__} is run as plain Python, since {why}. There the truth "
+                    "of a tensor that is being traced is not known. Write if and while with "
+                    f"gyre.cond and gyre.while_loop, or move them to a function of their own"
                 ).with_traceback(error.__traceback__) from None
             raise
 

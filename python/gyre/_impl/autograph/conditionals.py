@@ -101,8 +101,8 @@ def _first_that_does_not_recurse(before, set_state, *blocks):
 
 def _branches_of_if(name, at, then, otherwise, why):
     return (
-        f"{shown(name)} differs in the branches of the if at {at}: {why}. Where its condition is true "
-        f"it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
+        f"{shown(name)} differs in the branches of the if at {at}: {why}. Where its condition is "
+        f"true it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
         f"decide with a Python value"
     )
 
@@ -140,8 +140,8 @@ def _boolean(value):
 
 
 def and_(left, *others):
-    """`left and b and …`; others: functions of the operands that follow, which are computed only as far
-    as that goes."""
+    """`left and b and …`; others: functions of the operands that follow, which are computed only as
+    far as that goes."""
     left = condition(left)
     if not others:
         return left
@@ -210,8 +210,8 @@ def chain(signs, first, second, *rest):
 
 
 def assert_stmt(expression, message, parts=None):
-    """`assert expression, message()`. parts: a function of what an f-string is made of, so that a run can
-    say what its tensors are."""
+    """`assert expression, message()`. parts: a function of what an f-string is made of, so that a
+    run can say what its tensors are."""
     expression = truth(expression)
     if not is_symbolic(expression):
         assert expression, message()

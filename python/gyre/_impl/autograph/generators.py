@@ -10,8 +10,8 @@ def generator_test(value, name):
     value = condition(value)
     if is_symbolic(value):
         raise TypeError(
-            f"the generator {name} decides at {place()} by a tensor that is being traced: generators are "
-            f"run by Python, while tracing, when its value is not known. Make {name} a function that "
-            f"returns a list, or choose between values with gyre.where"
+            f"the generator {name} decides at {place()} by a tensor that is being traced: "
+            "generators are run by Python, while tracing, when its value is not known. Make "
+            f"{name} a function that returns a list, or choose between values with gyre.where"
         )
     return value

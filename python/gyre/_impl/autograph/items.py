@@ -1,11 +1,12 @@
-"""Items in converted code: `v[i]` and `v[i][j] = x`, where v may be a tensor or a list, and where indices may
-be known at run time only.
+"""Items in converted code: `v[i]` and `v[i][j] = x`, where v may be a tensor or a list, and where
+indices may be known at run time only.
 
-A tensor does not change: the name or the place that holds it gets another one. A list does, as in Python; at
-a traced index each item becomes `x` or what it was. In a traced loop such a list becomes one of the graph.
+A tensor does not change: the name or the place that holds it gets another one. A list does, as in
+Python; at a traced index each item becomes `x` or what it was. In a traced loop such a list becomes
+one of the graph.
 
-A place below a name is given by the name's value, by keys, and by the kinds of these: "." for the name of an
-attribute, "[" for an index.
+A place below a name is given by the name's value, by keys, and by the kinds of these: "." for the
+name of an attribute, "[" for an index.
 """
 
 from gyre import _gyre
@@ -62,9 +63,10 @@ def _common(values, how):
             _check_shapes(first, other)
         except Refusal as why:
             raise TypeError(
-                f"an item of a {type(values).__name__} is {how} at {place()}, at an index that only a run "
-                f"tells: then all items must be alike, and {why}: one is {first.describe()}, another "
-                f"{other.describe()}. Make them alike, or decide with gyre.switch_case"
+                f"an item of a {type(values).__name__} is {how} at {place()}, at an index that "
+                f"only a run tells: then all items must be alike, and {why}: one is "
+                f"{first.describe()}, another {other.describe()}. Make them alike, or decide with "
+                "gyre.switch_case"
             ) from None
     return common
 
@@ -83,13 +85,14 @@ def _check_shapes(a, b):
 
 
 def set_item(target, keys, kinds, value, written, unused=False):
-    """`target[…] = value` as a statement: what its name is then. written: the place, as it is; unused: whether
-    nothing reads the name afterwards."""
+    """`target[…] = value` as a statement: what its name is then. written: the place, as it is;
+    unused: whether nothing reads the name afterwards."""
     if unused and isinstance(target, _Tensor):
         name = written.partition("[")[0]
         raise TypeError(
-            f"{written} at {place()} has no effect: a tensor does not change, so that the name {name!r} alone "
-            f"gets another one, which nothing reads afterwards. Return {name} from the function"
+            f"{written} at {place()} has no effect: a tensor does not change, so that the name "
+            f"{name!r} alone gets another one, which nothing reads afterwards. Return {name} from "
+            "the function"
         )
     if kinds[0] == ".":
         old = None if len(keys) == 1 else objects.get_attr(target, keys[0])
@@ -105,8 +108,9 @@ def set_item(target, keys, kinds, value, written, unused=False):
         _set_where(target, keys, kinds, value, written, None)
     elif is_symbolic(key) and isinstance(target, (dict, tuple)):
         raise TypeError(
-            f"{written} at {place()} is assigned at a traced key: the keys of a {type(target).__name__} "
-            f"are Python's, and known while tracing. Use a list or a tensor, and a number as the index"
+            f"{written} at {place()} is assigned at a traced key: the keys of a "
+            f"{type(target).__name__} are Python's, and known while tracing. Use a list or a "
+            "tensor, and a number as the index"
         )
     elif len(keys) == 1:
         effects.check_item(target, value, written)
@@ -126,8 +130,9 @@ def set_item_of_outside(target, keys, kinds, value, written):
     """The same for a name of a scope around, which stays what it is."""
     if set_item(target, keys, kinds, value, written) is not target:
         raise TypeError(
-            f"{written} at {place()} would make a new tensor of one that a scope around the function owns: "
-            f"tensors do not change. Pass the tensor in and return it, or make it a gyre.Variable"
+            f"{written} at {place()} would make a new tensor of one that a scope around the "
+            "function owns: tensors do not change. Pass the tensor in and return it, or make it a "
+            "gyre.Variable"
         )
 
 
@@ -178,7 +183,8 @@ def _extent(tensor, axis):
 
 
 def _position(index, extent):
-    """An index, counted from the start, as an int32 tensor. One out of range is an error of the run."""
+    """An index, counted from the start, as an int32 tensor.
+    One out of range is an error of the run."""
     if isinstance(extent, int):
         places = _gyre.convert(list(range(extent)), _gyre.as_dtype("int32"))
     else:
@@ -211,15 +217,15 @@ def _as_dtype_of(tensor, value):
         return _gyre.convert(value, tensor.dtype)
     if value.dtype != tensor.dtype:
         raise TypeError(
-            f"an item of {with_article(tensor.dtype)} tensor is assigned {with_article(value.dtype)} tensor at {place()}. "
-            f"Cast it, with gyre.cast"
+            f"an item of {with_article(tensor.dtype)} tensor is assigned "
+            f"{with_article(value.dtype)} tensor at {place()}. Cast it, with gyre.cast"
         )
     return value
 
 
 def _set_where(target, keys, kinds, value, written, chosen):
-    """Gives an item of a list, or an attribute, another value: at a traced index, and where `chosen` is
-    true."""
+    """Gives an item of a list, or an attribute, another value: at a traced index, and where
+    `chosen` is true."""
     key = condition(keys[0])
     if kinds[0] == "[" and is_symbolic(key):
         if type(target) is not list:
@@ -280,13 +286,13 @@ def _select(common, chosen, new, old):
     return common.pack(iter(parts))[0]
 
 
-# ---- Items as state of blocks: where a tensor or a list of the graph holds an item, or where the index is
-# traced, what holds it is part of the state as a whole.
+# ---- Items as state of blocks: where a tensor or a list of the graph holds an item, or where the
+# index is traced, what holds it is part of the state as a whole.
 
 
 def _is_whole(root, firsts):
-    """Whether all that a name holds is part of the state. firsts: gives the indices below the name at which
-    items are part of it by themselves; False where there are others."""
+    """Whether all that a name holds is part of the state. firsts: gives the indices below the name
+    at which items are part of it by themselves; False where there are others."""
     if isinstance(root, (_Tensor, TracedList)):
         return True
     if type(root) not in CONTAINERS:
@@ -300,7 +306,8 @@ def whole(root, firsts):
 
 
 def whole_or(root, changed, resized):
-    """What a name holds after the block. resized: whether that may have more or less items than before."""
+    """What a name holds after the block. resized: whether that may have more or less items than
+    before."""
     if changed is None:
         return root
     if isinstance(changed, TracedList) and not resized:
@@ -327,7 +334,8 @@ def _reach(root, keys, kinds):
 
 
 def _is_covered(root, keys, kinds, above):
-    """Whether a shorter place, of one of these lengths, is part of the state, and holds this one."""
+    """Whether a shorter place, of one of these lengths, is part of the state,
+    and holds this one."""
     for length in above:
         found, depth = _reach(root, keys[:length], kinds)
         if depth == length and _is_holder(found):
@@ -336,9 +344,10 @@ def _is_covered(root, keys, kinds, above):
 
 
 def item_of_state(place_of, kinds, inside, above, firsts, name):
-    """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and the keys.
-    inside: items of it are changed, and so it is part of the state if it can be; above: the lengths of shorter
-    places of that kind."""
+    """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and
+    the keys.
+    inside: items of it are changed, and so it is part of the state if it can be; above: the lengths
+    of shorter places of that kind."""
     try:
         root, keys = place_of()
         root = ld(root)

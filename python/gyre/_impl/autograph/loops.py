@@ -1,8 +1,8 @@
 """`while` and `for`.
 
 A loop over Python values runs while tracing, and leaves its body in the graph once per iteration. A
-loop whose test or range is a tensor becomes one loop of the graph: the names that its body assigns, and
-that are used in later iterations or after it, are its state.
+loop whose test or range is a tensor becomes one loop of the graph: the names that its body assigns,
+and that are used in later iterations or after it, are its state.
 """
 
 import functools
@@ -29,8 +29,9 @@ _MANY = 3000  # iterations of a Python loop that are worth a word
 
 
 class _Unrolled:
-    """A loop of Python that runs while its function is traced: says when it has run very often. Where the graph
-    gets too large, the error names the loop, the innermost one of those that have added most of it."""
+    """A loop of Python that runs while its function is traced: says when it has run very often.
+    Where the graph gets too large, the error names the loop, the innermost one of those that have
+    added most of it."""
 
     def __init__(self, kind):
         self.kind, self.count, self.graph = kind, 0, _gyre.current_graph()
@@ -45,9 +46,9 @@ class _Unrolled:
         self.count += 1
         if self.count == _MANY and self.graph is not None:
             warnings.warn(
-                f"the loop at {self.at} runs over Python values and has made {_MANY} iterations while tracing: "
-                f"each of them adds its body to the graph. Make its test or its range a tensor "
-                f"(gyre.constant, gyre.range) to trace it once",
+                f"the loop at {self.at} runs over Python values and has made {_MANY} iterations "
+                "while tracing: each of them adds its body to the graph. Make its test or its "
+                f"range a tensor (gyre.constant, gyre.range) to trace it once",
                 stacklevel=stack_level(),
             )
 
@@ -62,7 +63,8 @@ class _Unrolled:
 
 
 class _Loop:
-    """Traces one loop: finds the layout of its state, tracing again where the first guess was wrong."""
+    """Traces one loop: finds the layout of its state, tracing again where the first guess was
+    wrong."""
 
     def __init__(self, kind, names, at, get_state, set_state, opts):
         self.kind, self.names, self.at = kind, [str(name) for name in names], at
@@ -109,8 +111,8 @@ class _Loop:
         """The tensors of the state at the end of the body."""
         tensors, wrong = [], False
         values = self.get_state()
-        # What the body leaves alone is after the loop what it was before: a number stays one of Python's, so
-        # that Python can decide by it, also if a loop around has made a tensor of it.
+        # What the body leaves alone is after the loop what it was before: a number stays one of
+        # Python's, so that Python can decide by it, also if a loop around has made a tensor of it.
         self.kept = [
             value is given and isinstance(value, _gyre.Tensor)
             for value, given in zip(values, self.given)
@@ -139,9 +141,9 @@ class _Loop:
 
     def refuse(self, i, after, why):
         raise TypeError(
-            f"{shown(self.names[i])} does not stay the same kind of value in the {self.kind} loop at "
-            f"{self.at}: {why}. Before the loop it is {self.taken[i].describe()}, after one iteration it is "
-            f"{after.describe()}. Give it its final kind before the loop"
+            f"{shown(self.names[i])} does not stay the same kind of value in the {self.kind} loop "
+            f"at {self.at}: {why}. Before the loop it is {self.taken[i].describe()}, after one "
+            f"iteration it is {after.describe()}. Give it its final kind before the loop"
         ) from None
 
     # ---- Tracing
@@ -196,8 +198,8 @@ class _Loop:
         return any([self._list_of_graph(i) for i in range(len(self.taken)) if i not in self.joined])
 
     def _list_of_graph(self, i, *new):
-        """Makes a Python list of the state a list of the graph, into which `new` fits. Whether that is one more
-        layout to try."""
+        """Makes a Python list of the state a list of the graph, into which `new` fits. Whether that
+        is one more layout to try."""
         values = self.taken[i].value
         if type(values) is not list or not values:
             return False
@@ -482,7 +484,8 @@ def _for_while(rows, step, loop, extra_test):
 
 
 def _for_dataset(dataset, extra_test, body, get_state, set_state, symbol_names, opts):
-    """Over a gyre.data.Dataset, whose own state (see gyre/_impl/data) goes round with the loop's."""
+    """Over a gyre.data.Dataset, whose own state (see gyre/_impl/data) goes round with the
+    loop's."""
     if state.probing:
         _run_once(lambda: body(dataset.pull(dataset.begin())[0]), get_state, set_state)
         return

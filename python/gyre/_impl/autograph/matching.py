@@ -1,5 +1,5 @@
-"""What patterns of `match` ask, as Python's own statement does: of Python's values, by Python; equality with
-a value is an operator's, and may be a tensor."""
+"""What patterns of `match` ask, as Python's own statement does: of Python's values, by Python;
+equality with a value is an operator's, and may be a tensor."""
 
 import collections.abc
 
@@ -7,7 +7,8 @@ _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, t
 
 
 def match_class(value, cls, count, names):
-    """Whether `value` is of this class, and has `count` positional attributes and those of these names."""
+    """Whether `value` is of this class, and has `count` positional attributes and those of these
+    names."""
     if not isinstance(value, cls):
         return False
     arguments = getattr(cls, "__match_args__", ())

@@ -51,8 +51,9 @@ def call(fn, args, kwargs):
     if fn in (math.radians, math.degrees):
         return _floats(values)[0] * fn(1.0)
     raise TypeError(
-        f"math.{fn.__name__} at {place()} is called with a tensor that is being traced, whose value is not known "
-        f"then, and has no counterpart in a graph. Compute it with functions of gyre, or of a Python number"
+        f"math.{fn.__name__} at {place()} is called with a tensor that is being traced, whose "
+        "value is not known then, and has no counterpart in a graph. Compute it with functions of "
+        "gyre, or of a Python number"
     )
 
 

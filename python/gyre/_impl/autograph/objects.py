@@ -1,4 +1,5 @@
-"""Code of users' classes that Python calls by itself: constructors, properties, truth, iteration, `with`. Where converted code asks for it, it is converted, as called functions are."""
+"""Code of users' classes that Python calls by itself: constructors, properties, truth, iteration,
+`with`. Where converted code asks for it, it is converted, as called functions are."""
 
 import functools
 import types

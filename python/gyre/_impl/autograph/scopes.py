@@ -15,8 +15,8 @@ class FunctionScope:
         self.function_name, self.name = function_name, name
 
     def ret(self, value, did_return, always):
-        """What the function returns. always: whether it cannot end without a return; else one that is
-        reached on some paths only is checked."""
+        """What the function returns. always: whether it cannot end without a return; else one that
+        is reached on some paths only is checked."""
         if isinstance(value, UndefinedReturnValue):
             return None
         if isinstance(value, PartlyDefined):
@@ -26,8 +26,8 @@ class FunctionScope:
                 return value.value
             if not value.run_time or not is_symbolic(did_return):
                 raise TypeError(
-                    f"{self.function_name} returns a value on some paths only: the if at {value.place} "
-                    f"decides. Return a value of the same kind on all paths"
+                    f"{self.function_name} returns a value on some paths only: the if at "
+                    f"{value.place} decides. Return a value of the same kind on all paths"
                 )
             _gyre.execute(
                 "Assert", [did_return, [f"{self.function_name} ended without a return: {place()}"]]

@@ -1,7 +1,7 @@
 """From a Python function to its converted form: control flow turned into calls of operators.
 
-Converted code is compiled under the user's file name, lines and columns, so that tracebacks, warnings and
-the lines that nodes carry are the user's own without any translation.
+Converted code is compiled under the user's file name, lines and columns, so that tracebacks,
+warnings and the lines that nodes carry are the user's own without any translation.
 """
 
 import inspect
@@ -27,8 +27,8 @@ _lock = threading.RLock()
 
 
 def convert(fn, operators):
-    """The converted form of a Python function: same signature, closure, globals and defaults. operators: what it
-    calls `ag__`. Raises Unconvertible."""
+    """The converted form of a Python function: same signature, closure, globals and defaults.
+    operators: what it calls `ag__`. Raises Unconvertible."""
     code = fn.__code__
     found = _known(code)
     if found is None:

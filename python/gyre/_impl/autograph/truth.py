@@ -7,8 +7,8 @@ from gyre._impl.tracing.state import condition, is_symbolic
 
 
 def truth(value):
-    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not empty; of an
-    object: what its class says."""
+    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not
+    empty; of an object: what its class says."""
     value = condition(objects.truth_asked(value))
     if not is_symbolic(value) or value.dtype.is_bool or value.dtype.name in ("variant", "resource"):
         return value
@@ -21,8 +21,8 @@ def python_test(value, what, way_out):
     value = truth(value)
     if is_symbolic(value):
         raise TypeError(
-            f"{what} at {place()} decides by a tensor that is being traced: Python runs it while tracing, when "
-            f"the value is not known. {way_out}"
+            f"{what} at {place()} decides by a tensor that is being traced: Python runs it while "
+            f"tracing, when the value is not known. {way_out}"
         )
     return value
 

@@ -1,4 +1,5 @@
-"""Checkpoints: variables in a file of the safetensors layout. TensorFlow's checkpoints are read as well."""
+"""Checkpoints: variables in a file of the safetensors layout.
+TensorFlow's checkpoints are read as well."""
 
 import os
 import re
@@ -25,8 +26,8 @@ def _named(source) -> dict:
         for value in source:
             if not isinstance(value, Variable):
                 raise TypeError(
-                    f"a list of variables holds {_described(value)}; give a dict, which names what is no "
-                    "variable"
+                    f"a list of variables holds {_described(value)}; give a dict, which names what "
+                    "is no variable"
                 )
         named = [(v._name, v) for v in source]
         if len({name for name, _ in named}) != len(named):
@@ -62,8 +63,8 @@ def _save(path, source, notes: dict[str, str]) -> str:
         raise ValueError("There are no variables to save.")
     for name, value in untracked_state(source):
         warnings.warn(
-            f"the checkpoint leaves out {name!r}, {_described(value)}: it holds variables only. Make it a "
-            "gyre.Variable, or hand over the variables that it holds",
+            f"the checkpoint leaves out {name!r}, {_described(value)}: it holds variables only. "
+            "Make it a gyre.Variable, or hand over the variables that it holds",
             stacklevel=3,
         )
     file = file_of(path)
@@ -72,11 +73,11 @@ def _save(path, source, notes: dict[str, str]) -> str:
 
 
 def load_arrays(path) -> dict:
-    """The values in a file by name, as numpy arrays. path: as save_variables takes it, or that of a checkpoint
-    of TensorFlow's, without endings.
+    """The values in a file by name, as numpy arrays. path: as save_variables takes it, or that of a
+    checkpoint of TensorFlow's, without endings.
 
-    NotFoundError: no such file. DataLossError: it is damaged, or not of this layout (InvalidArgumentError: a
-    damaged one of TensorFlow's).
+    NotFoundError: no such file. DataLossError: it is damaged, or not of this layout
+    (InvalidArgumentError: a damaged one of TensorFlow's).
     """
     return _load(path)[0]
 
@@ -93,7 +94,8 @@ def _load(path) -> tuple[dict, int | None]:
 
 
 def _load_bundle(path) -> tuple[dict, int | None]:
-    """Of a checkpoint of TensorFlow's: the values by name (of objects, their paths in these), and its number."""
+    """Of a checkpoint of TensorFlow's: the values by name (of objects, their paths in these),
+    and its number."""
     reader = CheckpointReader(path)
     keys = [key for key in reader.get_variable_to_shape_map() if key != _OBJECT_GRAPH]
     names = {key: key.removesuffix(_OF_OBJECTS) for key in keys}
@@ -116,9 +118,10 @@ def _unescaped(path: str) -> str:
 def restore_variables(path, target, partial: bool = False) -> list[str]:
     """Gives variables the values that were saved, and returns their names.
 
-    path: of a file that was saved, or of a checkpoint that TensorFlow wrote: a Saver's, or that of objects, whose
-    paths are the names. target: as save_variables takes it. partial: variables that are not in the file stay as they
-    are, and what no variable is called is passed over; else both are errors.
+    path: of a file that was saved, or of a checkpoint that TensorFlow wrote: a Saver's, or that of
+    objects, whose paths are the names. target: as save_variables takes it. partial: variables that
+    are not in the file stay as they are, and what no variable is called is passed over; else both
+    are errors.
     NotFoundError: no file, or other names. InvalidArgumentError: other dtypes or shapes.
     DataLossError: a damaged file. After an error no variable has changed.
     """
@@ -141,8 +144,8 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
         value, variable = _gyre.tensor(arrays[name]), named[name]
         if value.dtype != variable.dtype or not variable.shape.is_compatible_with(value._dims):
             wrong.append(
-                f"{name!r} is {value.dtype.name} of shape {TensorShape(value._dims)} there, but the "
-                f"variable is {variable.dtype.name} of shape {variable.shape}"
+                f"{name!r} is {value.dtype.name} of shape {TensorShape(value._dims)} there, but "
+                f"the variable is {variable.dtype.name} of shape {variable.shape}"
             )
         values[name] = value
     if wrong:
@@ -155,18 +158,18 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
 
 
 class Checkpoint:
-    """Objects that are saved together: `Checkpoint(model=model, optimizer=optimizer)`, or attributes that it is given
-    later.
+    """Objects that are saved together: `Checkpoint(model=model, optimizer=optimizer)`, or
+    attributes that it is given later.
 
-    `save(prefix)` writes prefix-1, prefix-2, …, and names the last in the folder's file "checkpoint", where
-    train.latest_checkpoint finds it; train.CheckpointManager keeps the last few. `write(path)` writes one file,
-    `restore(path)` reads one. The optimizer's slots must exist when it is restored
-    (`optimizer.build(variables)`).
+    `save(prefix)` writes prefix-1, prefix-2, …, and names the last in the folder's file
+    "checkpoint", where train.latest_checkpoint finds it; train.CheckpointManager keeps the last
+    few. `write(path)` writes one file, `restore(path)` reads one. The optimizer's slots must exist
+    when it is restored (`optimizer.build(variables)`).
 
-    What is saved are variables: those handed over, and those below modules, optimizers, random generators, other
-    checkpoints, and dicts, lists and tuples of these; a gyre.function may be named, and has nothing to be saved.
-    ValueError for anything else. What stands beside variables in dicts and lists and is none is warned of when a file
-    is written.
+    What is saved are variables: those handed over, and those below modules, optimizers, random
+    generators, other checkpoints, and dicts, lists and tuples of these; a gyre.function may be
+    named, and has nothing to be saved. ValueError for anything else. What stands beside variables
+    in dicts and lists and is none is warned of when a file is written.
     """
 
     def __init__(self, **objects):
@@ -178,8 +181,8 @@ class Checkpoint:
                 )
             if not is_tracked(value) and not isinstance(value, _gyre.QuietCallable):
                 raise ValueError(
-                    f"a Checkpoint cannot save {name!r}, {_described(value)}: hand over a gyre.Variable, a "
-                    "gyre.Module, an optimizer, or a dict, list or tuple of these"
+                    f"a Checkpoint cannot save {name!r}, {_described(value)}: hand over a "
+                    "gyre.Variable, a gyre.Module, an optimizer, or a dict, list or tuple of these"
                 )
             setattr(self, name, value)
 
@@ -200,8 +203,8 @@ class Checkpoint:
         return _save(path, self, {})
 
     def save(self, file_prefix) -> str:
-        """Writes the next file of a series, names it in the file "checkpoint" of its folder, and returns its path
-        without ending."""
+        """Writes the next file of a series, names it in the file "checkpoint" of its folder, and
+        returns its path without ending."""
         path = self._save_next(file_prefix, int(self.save_counter) + 1)
         update_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
         return path
@@ -215,9 +218,9 @@ class Checkpoint:
         return path
 
     def restore(self, path, partial: bool = False) -> list[str]:
-        """Gives all variables the values that were saved, here or by TensorFlow's Checkpoint of objects of the
-        same names, and returns their names; see restore_variables. Nothing happens for None, which
-        train.latest_checkpoint gives where there is no checkpoint yet."""
+        """Gives all variables the values that were saved, here or by TensorFlow's Checkpoint of
+        objects of the same names, and returns their names; see restore_variables. Nothing happens
+        for None, which train.latest_checkpoint gives where there is no checkpoint yet."""
         if path is None:
             return []
         arrays, number = _load(path)

@@ -16,14 +16,17 @@ from gyre._impl.checkpoints.state import (
 class CheckpointManager:
     """Saves a train.Checkpoint again and again, and removes what is outdated.
 
-    directory: of the files, made if need be; its file "checkpoint" says which there are, also to the manager of
-    the next process. max_to_keep: how many stay; None: all. keep_checkpoint_every_n_hours: of those that go, one in so
-    many hours stays for good. checkpoint_name: how paths begin: directory/ckpt-1, directory/ckpt-2, ….
-    step_counter, checkpoint_interval: a variable, and by how much it must have grown since the last checkpoint for
-    another one. init_fn: called by restore_or_initialize where there is nothing to restore.
-    ValueError, TypeError for numbers that are not positive, and an interval without a counter.
+    directory: of the files, made if need be; its file "checkpoint" says which there are, also to
+    the manager of the next process. max_to_keep: how many stay; None: all.
+    keep_checkpoint_every_n_hours: of those that go, one in so many hours stays for good.
+    checkpoint_name: how paths begin: directory/ckpt-1, directory/ckpt-2, ….
+    step_counter, checkpoint_interval: a variable, and by how much it must have grown since the last
+    checkpoint for another one. init_fn: called by restore_or_initialize where there is nothing to
+    restore. ValueError, TypeError for numbers that are not positive, and an interval without a
+    counter.
 
-    Whatever stops the process: what the file "checkpoint" names last is complete, and there. One manager per folder.
+    Whatever stops the process: what the file "checkpoint" names last is complete, and there. One
+    manager per folder.
     """
 
     def __init__(
@@ -107,8 +110,9 @@ class CheckpointManager:
         return list(self._times)
 
     def save(self, checkpoint_number=None, check_interval=True) -> str | None:
-        """Writes a checkpoint, and returns its path. None if checkpoint_interval says that it is too soon, unless
-        check_interval is False. checkpoint_number: what its path ends in; the number of saves else."""
+        """Writes a checkpoint, and returns its path. None if checkpoint_interval says that it is
+        too soon, unless check_interval is False. checkpoint_number: what its path ends in; the
+        number of saves else."""
         step = None if self._step_counter is None else int(self._step_counter)
         if (
             self._interval is not None
@@ -137,8 +141,8 @@ class CheckpointManager:
         return path
 
     def _outdated(self) -> list[str]:
-        """Forgets the paths that are too many; returns those of them that do not stay for good. Those that do are
-        not named any more, or the file "checkpoint" would grow without end."""
+        """Forgets the paths that are too many; returns those of them that do not stay for good.
+        Those that do are not named any more, or the file "checkpoint" would grow without end."""
         outdated = []
         while self._max_to_keep is not None and len(self._times) > self._max_to_keep:
             path, saved = next(iter(self._times.items()))
@@ -160,8 +164,8 @@ class CheckpointManager:
         )
 
     def restore_or_initialize(self) -> str | None:
-        """Restores the last checkpoint, and returns its path. Where there is none: calls init_fn, and returns
-        None."""
+        """Restores the last checkpoint, and returns its path. Where there is none: calls init_fn,
+        and returns None."""
         if self._latest is not None:
             self._checkpoint.restore(self._latest)
             self._last_step = None if self._step_counter is None else int(self._step_counter)
@@ -176,8 +180,8 @@ def _positive(name: str, value, kind):
         return None
     if isinstance(value, bool) or not isinstance(value, kind):
         raise TypeError(
-            f"{name} must be {'an integer' if kind is numbers.Integral else 'a number'} or None, not "
-            f"{value!r}"
+            f"{name} must be {'an integer' if kind is numbers.Integral else 'a number'} or None, "
+            f"not {value!r}"
         )
     if not value > 0:
         raise ValueError(f"{name} must be positive, or None, not {value}")

@@ -20,8 +20,8 @@ def text_of(path) -> str:
 
 
 def file_of(path) -> str:
-    """The file of a path: itself, one that is called so but for its ending, or, for a folder (or a path without an
-    ending), one in it."""
+    """The file of a path: itself, one that is called so but for its ending, or, for a folder (or a
+    path without an ending), one in it."""
     path = text_of(path)
     if path.endswith(SAFETENSORS):
         return path
@@ -49,10 +49,11 @@ def open_file(path) -> SafetensorsFile:
 
 
 class CheckpointReader:
-    """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, or of one that
-    train.Checkpoint wrote. The index is read once, values when they are asked for.
+    """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, or of one
+    that train.Checkpoint wrote. The index is read once, values when they are asked for.
 
-    filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError, DataLossError: damaged.
+    filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError,
+    DataLossError: damaged.
     """
 
     def __init__(self, filepattern):
@@ -90,7 +91,8 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
-    """A reader of a checkpoint, or of the last one of a folder. ValueError: a folder without any."""
+    """A reader of a checkpoint, or of the last one of a folder.
+    ValueError: a folder without any."""
     path = text_of(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
@@ -103,11 +105,12 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
 
 
 def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
-    """[(name, shape)] of what is in a checkpoint, or in the last one of a folder, in order of name."""
+    """[(name, shape)] of what is in a checkpoint, or in the last one of a folder,
+    in order of name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file, name: str):
-    """A value of a checkpoint, or of the last one of a folder, as numpy has it. NotFoundError: there is none
-    of this name."""
+    """A value of a checkpoint, or of the last one of a folder, as numpy has it. NotFoundError:
+    there is none of this name."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))

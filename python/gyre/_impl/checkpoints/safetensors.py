@@ -4,7 +4,8 @@
     n bytes     JSON: {name: {dtype, shape, data_offsets}, "__metadata__": {…}}, padded with spaces
     the rest    the values, row-major, little-endian
 
-The metadata holds a CRC-32 of each value. A file is replaced in one step: who has it open reads what it held then.
+The metadata holds a CRC-32 of each value. A file is replaced in one step: who has it open reads
+what it held then.
 Source: https://github.com/huggingface/safetensors
 """
 
@@ -41,10 +42,11 @@ _METADATA, _CHECKSUMS = "__metadata__", "gyre.crc32"
 
 
 def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
-    """Writes {name: (name of the dtype, numpy array)}, and makes the folder if need be. notes: what else is in the
-    metadata.
+    """Writes {name: (name of the dtype, numpy array)}, and makes the folder if need be. notes: what
+    else is in the metadata.
 
-    ValueError: a dtype that files cannot hold. OSError: the file system refused; the file is what it was."""
+    ValueError: a dtype that files cannot hold. OSError: the file system refused; the file is what
+    it was."""
     header: dict = {}
     blocks, checksums, at = [], {}, 0
     for name, (dtype, array) in arrays.items():
@@ -68,10 +70,11 @@ def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
 
 
 class SafetensorsFile:
-    """The tensors of a file, by name. The header is read when it is opened, values when they are asked for.
+    """The tensors of a file, by name. The header is read when it is opened, values when they are
+    asked for.
 
-    It stays open: what replaces it later is not seen. FileNotFoundError: there is none. DataLossError: it is damaged,
-    or not of this layout.
+    It stays open: what replaces it later is not seen. FileNotFoundError: there is none.
+    DataLossError: it is damaged, or not of this layout.
     """
 
     def __init__(self, path: str):
@@ -132,8 +135,9 @@ class SafetensorsFile:
         }
 
     def read(self, name: str):
-        """A value, as numpy has it. NotFoundError: there is none of this name. InvalidArgumentError: its dtype is one
-        that Gyre does not have. DataLossError: it is not what was saved."""
+        """A value, as numpy has it. NotFoundError: there is none of this name.
+        InvalidArgumentError: its dtype is one that Gyre does not have. DataLossError: it is not
+        what was saved."""
         import numpy
 
         if name not in self._parts:

@@ -16,8 +16,8 @@ SAFETENSORS = ".safetensors"  # how files of train.Checkpoint end
 
 
 class CheckpointState(Message):
-    """What the file "checkpoint" says: the last path that was saved to, and all that are still there,
-    oldest first, with the times of saving in seconds."""
+    """What the file "checkpoint" says: the last path that was saved to, and all that are still
+    there, oldest first, with the times of saving in seconds."""
 
     _fields = {
         "model_checkpoint_path": Field(1, "string"),
@@ -61,8 +61,8 @@ def _state_file(folder, latest_filename) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None) -> CheckpointState | None:
-    """What the file "checkpoint" of a folder says, with the folder before paths that are relative; None if
-    there is none, and, with a warning, if it is damaged."""
+    """What the file "checkpoint" of a folder says, with the folder before paths that are relative;
+    None if there is none, and, with a warning, if it is damaged."""
     path = _state_file(checkpoint_dir, latest_filename)
     try:
         with open(path, "rb") as source:
@@ -93,8 +93,8 @@ def update_checkpoint_state(
 ) -> None:
     """Writes the file "checkpoint" of a folder, in one step.
 
-    Paths are written as they are if the folder's is absolute, and relative to the folder otherwise, or if
-    save_relative_paths says so. ValueError: not as many timestamps as paths.
+    Paths are written as they are if the folder's is absolute, and relative to the folder otherwise,
+    or if save_relative_paths says so. ValueError: not as many timestamps as paths.
     """
     folder, paths = os.fspath(save_dir), [os.fspath(p) for p in all_model_checkpoint_paths or []]
     latest, times = os.fspath(model_checkpoint_path), list(all_model_checkpoint_timestamps or [])

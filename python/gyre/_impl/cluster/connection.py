@@ -52,19 +52,20 @@ def connect(
 ) -> Cluster:
     """Calls workers, and makes them call each other.
 
-    target: "gyre://HOST:PORT,HOST:PORT", or a list of "HOST:PORT". Worker I of the list has the devices of
-    /job:worker/task:I; "/job:ps/task:0=HOST:PORT" says otherwise. Nodes that ask for no device run on the
-    first one's first.
-    token: that the workers were started with; by default that of workers which this process has started,
-    or else what the environment has as GYRE_TOKEN.
-    transport: how values travel between workers: "memory" (shared, within a machine), "tcp", or "auto".
-    shared_state: variables and queues are those of all who give the same name, and last as long as the
-    workers; "": each session has its own.
+    target: "gyre://HOST:PORT,HOST:PORT", or a list of "HOST:PORT". Worker I of the list has the
+    devices of /job:worker/task:I; "/job:ps/task:0=HOST:PORT" says otherwise. Nodes that ask for no
+    device run on the first one's first.
+    token: that the workers were started with; by default that of workers which this process has
+    started, or else what the environment has as GYRE_TOKEN.
+    transport: how values travel between workers: "memory" (shared, within a machine), "tcp", or
+    "auto".
+    shared_state: variables and queues are those of all who give the same name, and last as long as
+    the workers; "": each session has its own.
     failure_timeout: a worker that says nothing for so many seconds is gone.
     spin: for how many seconds a worker that waits polls before it sleeps.
 
-    UnavailableError, naming the worker, for one that does not answer; UnauthenticatedError for another
-    token; FailedPreconditionError for workers of another version of Gyre; ValueError and
+    UnavailableError, naming the worker, for one that does not answer; UnauthenticatedError for
+    another token; FailedPreconditionError for workers of another version of Gyre; ValueError and
     InvalidArgumentError for what is no target.
     """
     addresses = parse_target(target) if isinstance(target, str) else list(target)

@@ -12,11 +12,12 @@ from gyre._impl.cluster.spec import ClusterSpec
 class Server:
     """A task of a cluster, in this process: runs the parts of programs that are placed on it.
 
-    server_or_cluster_def: a ClusterSpec, or what one is made of. job_name, task_index: which task this is; may
-    be left out where there is but one. protocol: "grpc", or None. config: a ConfigProto, of which
-    device_count["CPU"] and inter_op_parallelism_threads matter. start: False waits for start().
-    token: what clients must know; by default what the environment has as GYRE_TOKEN, or else one that only
-    sessions of this process know. Who knows it may run any program here.
+    server_or_cluster_def: a ClusterSpec, or what one is made of. job_name, task_index: which task
+    this is; may be left out where there is but one. protocol: "grpc", or None. config: a
+    ConfigProto, of which device_count["CPU"] and inter_op_parallelism_threads matter. start: False
+    waits for start().
+    token: what clients must know; by default what the environment has as GYRE_TOKEN, or else one
+    that only sessions of this process know. Who knows it may run any program here.
 
     ValueError for a task that the cluster lacks; UnavailableError where nobody can listen;
     PermissionDeniedError for an address that other machines reach, without a token.

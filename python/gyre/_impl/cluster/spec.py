@@ -4,10 +4,12 @@
 class ClusterSpec:
     """Jobs, and the addresses of their tasks.
 
-        gyre.train.ClusterSpec({"ps": ["10.0.0.1:2222"], "worker": ["10.0.0.2:2222", "10.0.0.3:2222"]})
+        gyre.train.ClusterSpec(
+            {"ps": ["10.0.0.1:2222"], "worker": ["10.0.0.2:2222", "10.0.0.3:2222"]}
+        )
 
-    cluster: {job: addresses}, where addresses are a list or {number of the task: address}; or another
-    ClusterSpec. TypeError for anything else.
+    cluster: {job: addresses}, where addresses are a list or {number of the task: address}; or
+    another ClusterSpec. TypeError for anything else.
     """
 
     def __init__(self, cluster):

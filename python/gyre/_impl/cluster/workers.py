@@ -15,7 +15,8 @@ from gyre._impl.cluster.connection import (
 )
 from gyre._impl.errors import UnavailableError
 
-# A worker ends with the thread that has started it: with this one, which lasts as long as the process.
+# A worker ends with the thread that has started it: with this one, which lasts as long as the
+# process.
 _starter = ThreadPoolExecutor(1, "gyre-workers")
 _SECONDS_TO_STOP = 5
 
@@ -23,7 +24,8 @@ _SECONDS_TO_STOP = 5
 class Workers:
     """Processes on this machine that run programs; as a context, they end with it.
 
-    Made by gyre.cluster.start_workers. They end with close(), or with this process, however that ends.
+    Made by gyre.cluster.start_workers. They end with close(), or with this process, however that
+    ends.
     """
 
     def __init__(self, processes: list[subprocess.Popen], token: str):
@@ -94,9 +96,9 @@ def start_workers(
 
         with gyre.cluster.start_workers(2) as workers, tf.Session(workers.target) as session: ...
 
-    threads: how many of each work on a run; 0: one per core. failure_timeout: another worker that says
-    nothing for so many seconds is gone. ValueError for less than one worker or device; UnavailableError
-    where one does not start.
+    threads: how many of each work on a run; 0: one per core. failure_timeout: another worker that
+    says nothing for so many seconds is gone. ValueError for less than one worker or device;
+    UnavailableError where one does not start.
     """
     if n < 1 or devices_per_worker < 1:
         raise ValueError(

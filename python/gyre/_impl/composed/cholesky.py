@@ -61,7 +61,8 @@ def _solve_lower(lower, right):
 
 
 def cholesky(input, name=None):
-    """The lower triangular matrices l with l l* = input, of positive definite matrices: [..., n, n].
+    """The lower triangular matrices l with l l* = input, of positive definite matrices: [..., n,
+    n].
 
     Only the lower halves are read. InvalidArgumentError if a matrix is not positive definite.
     """

@@ -1,5 +1,5 @@
-"""What values that are made of several tensors share. Structures take them apart where `expand_composites` is asked for,
-so that loops, branches and functions take and return them."""
+"""What values that are made of several tensors share. Structures take them apart where
+`expand_composites` is asked for, so that loops, branches and functions take and return them."""
 
 from gyre import _gyre
 from gyre._impl import nest
@@ -35,9 +35,10 @@ class ByValues:
 
 
 class CompositeSpec(TypeSpec):
-    """What the specs of composites share: parts of signatures, and shapes of loops' state. Subclasses say `_parts` and
-    `_build`: a structure that expands composites takes a spec apart into the TensorSpecs of its parts, and puts tensors
-    together to the value that the spec describes."""
+    """What the specs of composites share: parts of signatures, and shapes of loops' state.
+    Subclasses say `_parts` and `_build`: a structure that expands composites takes a spec apart
+    into the TensorSpecs of its parts, and puts tensors together to the value that the spec
+    describes."""
 
     __slots__ = ("_shape", "_dtype")
 
@@ -88,8 +89,8 @@ class CompositeSpec(TypeSpec):
 
 
 def dims_of_parts(shape, value) -> list:
-    """The dims of a composite's tensors, where a loop's shape invariant is `shape`: a spec, or what the composite
-    takes for one."""
+    """The dims of a composite's tensors, where a loop's shape invariant is `shape`: a spec, or what
+    the composite takes for one."""
     if isinstance(shape, TypeSpec):
         return [spec._dims for spec in nest.flatten(shape, expand_composites=True)]
     return value._dims_of_parts(TensorShape(shape))

@@ -8,7 +8,8 @@ from gyre._impl.spec import TensorSpec, TypeSpec
 
 
 class IndexedSlices(ByValues):
-    """`values` as rows `indices` of a tensor of shape `dense_shape`; rows that stand twice add up."""
+    """`values` as rows `indices` of a tensor of shape `dense_shape`;
+    rows that stand twice add up."""
 
     values: _gyre.Tensor
     indices: _gyre.Tensor
@@ -70,8 +71,8 @@ class IndexedSlices(ByValues):
 
 
 class IndexedSlicesSpec(CompositeSpec):
-    """IndexedSlices of a tensor of `shape`. dense_shape_dtype: of their dense_shape; None: they have
-    none. indices_shape: how many slices there are, if that is known."""
+    """IndexedSlices of a tensor of `shape`. dense_shape_dtype: of their dense_shape; None: they
+    have none. indices_shape: how many slices there are, if that is known."""
 
     __slots__ = ("_indices_dtype", "_dense_shape_dtype", "_indices_shape")
 

@@ -18,8 +18,8 @@ def _count_to(limit):
 
 
 class RaggedTensor:
-    """Rows of different lengths: `values`, cut at `row_splits` (int64, from 0 to the number of values).
-    The values may be ragged themselves."""
+    """Rows of different lengths: `values`, cut at `row_splits` (int64, from 0 to the number of
+    values). The values may be ragged themselves."""
 
     values: "_gyre.Tensor | RaggedTensor"
     row_splits: _gyre.Tensor
@@ -30,8 +30,9 @@ class RaggedTensor:
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
-        """Row i is values[row_splits[i]:row_splits[i + 1]]. validate: ValueError where row_splits, as far
-        as they are known, do not begin with 0, decrease, or do not end with the number of values."""
+        """Row i is values[row_splits[i]:row_splits[i + 1]]. validate: ValueError where row_splits,
+        as far as they are known, do not begin with 0, decrease, or do not end with the number of
+        values."""
         values = values if isinstance(values, RaggedTensor) else _gyre.convert(values)
         splits = to_int64(row_splits)
         if validate and not splits.is_symbolic:
@@ -367,8 +368,8 @@ def _flat(other):
 def ragged_constant(
     pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
 ):
-    """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for another
-    ragged_rank, an inner_shape, or splits that are not int64."""
+    """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for
+    another ragged_rank, an inner_shape, or splits that are not int64."""
     depth, level = 0, pylist
     refuse(inner_shape is not None, "inner_shape", "all dimensions of nested lists are ragged")
     refuse(

@@ -27,7 +27,8 @@ def _rank(sparse: SparseTensor) -> int:
 
 
 def _row_numbers(sparse: SparseTensor, axes: list[int]):
-    """(for each value its place among the cells of these axes, in row-major order; their number)."""
+    """(for each value its place among the cells of these axes, in row-major order;
+    their number)."""
     place = count = _gyre.convert(0, _INT64)
     count = _gyre.convert(1, _INT64)
     for axis in axes:
@@ -119,7 +120,8 @@ def expand_dims(sp_input, axis=None, name=None):
 
 
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """The product of a sparse matrix and a dense one: dense. ValueError unless both are matrices."""
+    """The product of a sparse matrix and a dense one: dense.
+    ValueError unless both are matrices."""
     sparse = _require(sp_a)
     values, b = same_dtype([sparse.values, b])
     if _rank(sparse) != 2:

@@ -8,7 +8,8 @@ from gyre._impl.spec import TensorSpec, TypeSpec
 
 
 class SparseTensor(ByValues):
-    """`values` at `indices` ([n, rank], int64) of a tensor of shape `dense_shape` ([rank], int64)."""
+    """`values` at `indices` ([n, rank], int64) of a tensor of shape `dense_shape` ([rank],
+    int64)."""
 
     indices: _gyre.Tensor
     values: _gyre.Tensor

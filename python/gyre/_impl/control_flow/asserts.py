@@ -1,4 +1,5 @@
-"""Assert, and assertions about values: checked at once in eager mode, when the graph runs otherwise."""
+"""Assert, and assertions about values: checked at once in eager mode,
+when the graph runs otherwise."""
 
 from gyre import _gyre
 from gyre._impl import errors, nest
@@ -157,8 +158,8 @@ def assert_non_positive(x, message=None, summarize=None, name=None):
 
 
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless |x - y| <= atol + rtol * |y| for all elements. The tolerances are ten
-    times the dtype's resolution, unless given."""
+    """InvalidArgumentError unless |x - y| <= atol + rtol * |y| for all elements. The tolerances are
+    ten times the dtype's resolution, unless given."""
     x, y = _pair(x, y)
     fine = {
         "float64": 2.220446e-15,
@@ -216,17 +217,20 @@ def _rank_check(x, allowed, holds, message, name):
 
 
 def assert_rank(x, rank, message=None, name=None):
-    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for another rank."""
+    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for another
+    rank."""
     return _rank_check(x, str(rank), lambda found: found == rank, message, name)
 
 
 def assert_rank_at_least(x, rank, message=None, name=None):
-    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for a lower rank."""
+    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for a lower
+    rank."""
     return _rank_check(x, f"{rank} or more", lambda found: found >= rank, message, name)
 
 
 def assert_rank_in(x, ranks, message=None, name=None):
-    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for other ranks."""
+    """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for other
+    ranks."""
 
     def holds(found):
         if isinstance(found, int):
@@ -254,8 +258,8 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 
 
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
-    """ValueError unless tensors have these shapes. shapes: {tensor: shape} or [(tensor, shape)]; sizes
-    are numbers, None, or symbols that stand for one size throughout."""
+    """ValueError unless tensors have these shapes. shapes: {tensor: shape} or [(tensor, shape)];
+    sizes are numbers, None, or symbols that stand for one size throughout."""
     pairs = shapes.items() if isinstance(shapes, dict) else shapes
     sizes = {}
     for tensor, shape in pairs:

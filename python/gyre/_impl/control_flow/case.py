@@ -100,8 +100,8 @@ def _branch_list(branch_fns):
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """branch_fns[branch_index](). Out of range: default() if given, else the last branch.
 
-    branch_index: an int32 scalar tensor. branch_fns: callables, or pairs (index, callable), or a dict.
-    All branches return equal structures with equal dtypes: TypeError."""
+    branch_index: an int32 scalar tensor. branch_fns: callables, or pairs (index, callable), or a
+    dict. All branches return equal structures with equal dtypes: TypeError."""
     if isinstance(branch_index, (bool, int)):
         raise TypeError("branch_index must not be a Python int: call the branch yourself")
     branches = [callable_of(fn, "a branch of switch_case") for fn in _branch_list(branch_fns)]
@@ -141,8 +141,8 @@ def _trace(index, branches, name, at):
                 why = nest.difference(seen[1].value, taken.value) or "dtypes differ"
                 raise TypeError(
                     f"the branches of {name} at {at} must return values of the same structure and "
-                    f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} returns "
-                    f"{taken.describe()}"
+                    f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} "
+                    f"returns {taken.describe()}"
                 ) from None
 
         return run

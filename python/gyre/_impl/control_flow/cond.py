@@ -8,8 +8,8 @@ from gyre._impl.tracing.state import Recursion, condition, state
 
 def _differ(name, at, then, otherwise, why):
     return (
-        f"the branches of {name} at {at} must return values of the same structure and dtypes: {why}. "
-        f"true_fn returns {then.describe()}, false_fn returns {otherwise.describe()}"
+        f"the branches of {name} at {at} must return values of the same structure and dtypes: "
+        f"{why}. true_fn returns {then.describe()}, false_fn returns {otherwise.describe()}"
     )
 
 

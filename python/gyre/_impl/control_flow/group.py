@@ -17,12 +17,14 @@ def _tensors(values):
 
 
 def no_op(name=None):
-    """Nothing. None in eager mode, and in functions, where effects keep their order by themselves."""
+    """Nothing. None in eager mode, and in functions, where effects keep their order by
+    themselves."""
     return None
 
 
 def group(*inputs, name=None):
-    """Something that is done when all inputs are: as effects keep the order of the program, nothing."""
+    """Something that is done when all inputs are: as effects keep the order of the program,
+    nothing."""
     for value in nest.flatten(inputs):
         if not (
             value is None

@@ -47,7 +47,8 @@ def _results(name, results, dtypes):
         )
         if tensor.dtype != dtype:
             raise TypeError(
-                f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises {dtype.name}"
+                f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises "
+                f"{dtype.name}"
             )
         tensors.append(tensor)
     return tensors
@@ -58,8 +59,8 @@ def _holds_tensors(results):
 
 
 def _raise_for(error):
-    """In an except clause: raises what a run raises where a host function raised `error`. What a handler of a
-    signal raised meanwhile is not the function's."""
+    """In an except clause: raises what a run raises where a host function raised `error`. What a
+    handler of a signal raised meanwhile is not the function's."""
     told = error if handlers.raised(error) else errors.of_host_function(error)
     if told is error:
         raise error
@@ -115,11 +116,11 @@ def _add_with_gradient(call, leaves, dtypes):
 def py_function(func=None, inp=None, Tout=None, name=None):
     """func(*inp), called by Python when the graph runs, with eager tensors.
 
-    inp: tensors (structures of them are handed over as such). Tout: dtypes (or specs) of the results,
-    structured as they are; None or [] for none. Effects keep their order. The function may be called
-    from another thread; gradients call it again. TypeError, ValueError if the results are not
-    what Tout promises; what func raises comes out of the run, as its own class and as the OpError
-    that fits (InvalidArgumentError for TypeError and ValueError)."""
+    inp: tensors (structures of them are handed over as such). Tout: dtypes (or specs) of the
+    results, structured as they are; None or [] for none. Effects keep their order. The function may
+    be called from another thread; gradients call it again. TypeError, ValueError if the results are
+    not what Tout promises; what func raises comes out of the run, as its own class and as the
+    OpError that fits (InvalidArgumentError for TypeError and ValueError)."""
     inp = [] if inp is None else inp
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "py_function")
@@ -141,8 +142,8 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     """func(*inp), called by Python when the graph runs, with numpy arrays; returns arrays.
 
-    Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so that it
-    is called where its results are needed alone."""
+    Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so
+    that it is called where its results are needed alone."""
     inp = [] if inp is None else list(inp)
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "numpy_function")

@@ -9,7 +9,8 @@ _WINDOW = 10
 
 
 def window_of(parallel_iterations) -> int:
-    """How many iterations may be in flight at once. ValueError, TypeError for what is no such number."""
+    """How many iterations may be in flight at once. ValueError, TypeError for what is no such
+    number."""
     if parallel_iterations is None:
         return _WINDOW
     window = _integer("parallel_iterations", parallel_iterations)
@@ -29,7 +30,8 @@ def checked_trips(maximum_iterations):
 
 
 def checked_memory(memory):
-    """What gradients keep, or None. InvalidArgumentError, TypeError for what says nothing of that."""
+    """What gradients keep, or None. InvalidArgumentError, TypeError for what says nothing of
+    that."""
     if memory is not None:
         _gyre.check_memory_policy(memory)
     return memory

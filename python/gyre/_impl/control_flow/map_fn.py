@@ -25,10 +25,10 @@ def map_fn(
 
     elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
     structure of rows, and returns any structure of tensors.
-    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns others.
-    back_prop=False: no gradient goes through.
-    swap_memory, infer_shape: for TensorFlow's sake. Values are where they are, and rows are stacked, so
-    that they have one shape in any case."""
+    fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns
+    others. back_prop=False: no gradient goes through.
+    swap_memory, infer_shape: for TensorFlow's sake. Values are where they are, and rows are
+    stacked, so that they have one shape in any case."""
     del swap_memory, infer_shape
     if not back_prop:
         results = map_fn(
@@ -74,7 +74,8 @@ class RowBody:
 
 
 def rows_of(elems):
-    """The tensors in `elems`. ValueError if it shows that they have no rows, or not equally many."""
+    """The tensors in `elems`. ValueError if it shows that they have no rows,
+    or not equally many."""
     rows = nest.flatten(elems, expand_composites=True)
     if not rows:
         raise ValueError("elems must hold at least one tensor")

@@ -89,8 +89,9 @@ class _Branches:
         return values
 
     def _decided_at_run_time(self, i):
-        """Whether a name that is not on all paths may be read: a loop may have given it a value before,
-        or it is there on one path and perhaps on the other. Else no run could read it in both cases."""
+        """Whether a name that is not on all paths may be read: a loop may have given it a value
+        before, or it is there on one path and perhaps on the other. Else no run could read it in
+        both cases."""
         if isinstance(self.before and self.before[i], PartlyDefined) and self.before[i].run_time:
             return True
         sides = self.then_taken[i], self.else_taken[i]
@@ -122,9 +123,9 @@ class _DEFINED(metaclass=_Defined):
 
 
 def merge(cond, then_fn, else_fn, names, at, refusal, before=None, name="cond"):
-    """The values that then_fn() or else_fn() return, by a symbolic condition. Both return equally many;
-    `names` are theirs. refusal(name, at, then, otherwise, why): how an error says that they cannot be one; `before`:
-    the values that the names had."""
+    """The values that then_fn() or else_fn() return, by a symbolic condition. Both return equally
+    many; `names` are theirs. refusal(name, at, then, otherwise, why): how an error says that they
+    cannot be one; `before`: the values that the names had."""
     attempt = _Branches(names, at, before, refusal)
     while True:
         watch = Watch(then_fn, else_fn, kind="if", at=at, names=names)

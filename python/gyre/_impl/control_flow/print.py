@@ -33,7 +33,8 @@ def _stream(output_stream):
 def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
     """Writes what is given, tensors in brackets, structures as Python shows them.
 
-    To stderr, unless output_stream says. In a traced function it happens when the graph runs, in the order of the program.
+    To stderr, unless output_stream says. In a traced function it happens when the graph runs, in
+    the order of the program.
     summarize: how many elements of each end of an axis are shown; -1 for all.
     ValueError for a stream that is neither stdout, stderr nor "file://…"."""
     if not inputs:

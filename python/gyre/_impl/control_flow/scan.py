@@ -25,9 +25,9 @@ def scan(
 ):
     """The values of `state = fn(state, row)` after each row of `elems`, stacked.
 
-    Starts with `initializer`; without one, with the first row, which then is the first result (elems
-    and what fn returns have one structure then).  reverse: from the last row to the first; each result
-    stays where its row is. ValueError where the tensors have unequal numbers of rows.
+    Starts with `initializer`; without one, with the first row, which then is the first result
+    (elems and what fn returns have one structure then).  reverse: from the last row to the first;
+    each result stays where its row is. ValueError where the tensors have unequal numbers of rows.
     back_prop=False: no gradient goes through. swap_memory, infer_shape: as of map_fn."""
     del swap_memory, infer_shape
     results = _fold(
@@ -46,7 +46,8 @@ def foldl(
     name="foldl",
     memory=None,
 ):
-    """`state = fn(state, row)` for the rows from first to last; the last state. Options as of scan."""
+    """`state = fn(state, row)` for the rows from first to last; the last state.
+    Options as of scan."""
     del swap_memory
     results = _fold(
         fn, elems, initializer, False, False, parallel_iterations, name or "foldl", memory
@@ -64,7 +65,8 @@ def foldr(
     name="foldr",
     memory=None,
 ):
-    """`state = fn(state, row)` for the rows from last to first; the last state. Options as of scan."""
+    """`state = fn(state, row)` for the rows from last to first; the last state.
+    Options as of scan."""
     del swap_memory
     results = _fold(
         fn, elems, initializer, False, True, parallel_iterations, name or "foldr", memory
@@ -133,8 +135,9 @@ def _check_stacked(first, value, name):
     for one, other in zip(nest.flatten(first, True), nest.flatten(value, True), strict=True):
         if one._dims != other._dims:
             raise StructureError(
-                f"fn of {name} returns a state of shape {list(other._dims)} after one of shape {list(one._dims)}: the "
-                f"states are stacked, so all have one shape. Where they grow, use foldl, or a TensorArray in a loop"
+                f"fn of {name} returns a state of shape {list(other._dims)} after one of shape "
+                f"{list(one._dims)}: the states are stacked, so all have one shape. Where they "
+                "grow, use foldl, or a TensorArray in a loop"
             )
 
 

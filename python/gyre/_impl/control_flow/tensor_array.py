@@ -17,8 +17,8 @@ def _int32(value):
 class TensorArray:
     """Holds `size` tensors of `dtype`, which may have different shapes.
 
-    In a function that is traced it is a value: use what write, scatter, unstack and split return. It
-    may be part of the state of loops, and of what functions take and return.
+    In a function that is traced it is a value: use what write, scatter, unstack and split return.
+    It may be part of the state of loops, and of what functions take and return.
 
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
@@ -107,7 +107,8 @@ class TensorArray:
         return made
 
     def learn_from(self, later):
-        """The same array, which knows what a loop that it went through found out of its elements."""
+        """The same array, which knows what a loop that it went through found out of its
+        elements."""
         if (
             self._values is not None
             or not isinstance(later, TensorArray)
@@ -143,7 +144,8 @@ class TensorArray:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"a TensorArray of {self._dtype.name} cannot hold {with_article(tensor.dtype)} tensor",
+                f"a TensorArray of {self._dtype.name} cannot hold {with_article(tensor.dtype)} "
+                "tensor",
             )
         return tensor
 
@@ -202,8 +204,8 @@ class TensorArray:
         self._cleared.discard(index)
 
     def read(self, index, name=None):
-        """The element at `index`. OutOfRangeError outside; in eager mode InvalidArgumentError for an
-        element that a read has cleared."""
+        """The element at `index`. OutOfRangeError outside; in eager mode InvalidArgumentError for
+        an element that a read has cleared."""
         self = self._staged()
         if self._gyre_eager:
             return self._read(int(index))
@@ -248,8 +250,9 @@ class TensorArray:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"index {index} of a TensorArray is read before it is written, and its element shape is not "
-                f"known: write it first, or give the array an element_shape, for zeros",
+                f"index {index} of a TensorArray is read before it is written, and its element "
+                "shape is not known: write it first, or give the array an element_shape, for "
+                "zeros",
             )
         zero = _gyre.convert(
             0 if self._dtype.is_numeric else ("" if self._dtype.name == "string" else False),
@@ -365,7 +368,8 @@ class TensorArray:
                 raise errors.InvalidArgumentError(
                     None,
                     None,
-                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} rows",
+                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} "
+                    "rows",
                 )
             starts = [sum(sizes[:i]) for i in range(len(sizes))]
             self._values = [tensor[start : start + size] for start, size in zip(starts, sizes)]

@@ -27,15 +27,15 @@ def while_loop(
 ):
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
-    loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a single
-    variable, it alone will do); dtypes stay, shapes may change.
+    loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a
+    single variable, it alone will do); dtypes stay, shapes may change.
     shape_invariants: shapes that hold in all iterations, structured as loop_vars. Else found out.
     parallel_iterations: how many iterations may be in flight at once; None: 10.
     maximum_iterations: the loop ends after this many.
     memory: what a gradient keeps of iterations: "save", "recompute(k)", "checkpoint(bytes)".
     back_prop=False: no gradient goes through.
-    swap_memory, return_same_structure: for TensorFlow's sake. Values are where they are; the structure is
-    always that of loop_vars.
+    swap_memory, return_same_structure: for TensorFlow's sake. Values are where they are; the
+    structure is always that of loop_vars.
     Returns the last loop_vars. TypeError if the body changes structure or dtypes."""
     del swap_memory, return_same_structure
     cond, body = callable_of(cond, "cond"), callable_of(body, "body")

@@ -52,9 +52,9 @@ class Dataset(Source):
         for x, y in data: ...
 
     Immutable. A `for` statement over it runs in Python, or becomes one loop of the graph in a
-    function that is traced; the functions given to `map` and the like become part of that graph, too.
-    Where random numbers, variables or Python functions take part, each run over it asks them anew.
-    Elements are computed one at a time, when they are asked for.
+    function that is traced; the functions given to `map` and the like become part of that graph,
+    too. Where random numbers, variables or Python functions take part, each run over it asks them
+    anew. Elements are computed one at a time, when they are asked for.
     """
 
     def __init__(self, source: Source):
@@ -78,7 +78,8 @@ class Dataset(Source):
 
     @staticmethod
     def from_tensor_slices(tensors, name=None) -> "Dataset":
-        """The rows of tensors (a structure of them) along axis 0. ValueError if their numbers differ."""
+        """The rows of tensors (a structure of them) along axis 0.
+        ValueError if their numbers differ."""
         return Dataset(Rows(tensors))
 
     @staticmethod
@@ -123,8 +124,8 @@ class Dataset(Source):
 
     @staticmethod
     def zip(*args, datasets=None, name=None) -> "Dataset":
-        """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError for none at
-        all, and for both ways of naming them."""
+        """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError
+        for none at all, and for both ways of naming them."""
         if args and datasets is not None:
             raise TypeError(
                 "zip takes datasets one by one, or a structure of them as `datasets`, not both"
@@ -140,8 +141,9 @@ class Dataset(Source):
     # ---- Others of this one
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None) -> "Dataset":
-        """map_func of each element; the parts of a tuple are its arguments. Elements are computed when they
-        are asked for, one after the other: num_parallel_calls and deterministic have nothing to do."""
+        """map_func of each element; the parts of a tuple are its arguments. Elements are computed
+        when they are asked for, one after the other: num_parallel_calls and deterministic have
+        nothing to do."""
         _check_calls(num_parallel_calls, "num_parallel_calls")
         return Dataset(Map(self, ElementFunction(map_func, self.element_spec, "map")))
 
@@ -215,8 +217,8 @@ class Dataset(Source):
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
         dataset, all orders are as likely. The orders are not TensorFlow's.
 
-        seed: then programs draw the same orders each time they are started; each run over the dataset
-        has another, unless reshuffle_each_iteration is False."""
+        seed: then programs draw the same orders each time they are started; each run over the
+        dataset has another, unless reshuffle_each_iteration is False."""
         return Dataset(
             Shuffle(
                 self,
@@ -227,8 +229,8 @@ class Dataset(Source):
         )
 
     def prefetch(self, buffer_size=None, name=None) -> "Dataset":
-        """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0, but for
-        AUTOTUNE."""
+        """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0,
+        but for AUTOTUNE."""
         if buffer_size is not None:
             size = whole(buffer_size, "buffer_size")
             if isinstance(size, int) and size < AUTOTUNE:
@@ -257,9 +259,10 @@ class Dataset(Source):
         """An iterator of Python. RuntimeError in a graph, but for loops of converted functions."""
         if _gyre.current_graph() is not None:
             raise RuntimeError(
-                "Python cannot take elements of a Dataset one by one while a function is traced: write a for "
-                "statement (`for element in dataset:`) in a gyre.function with autograph, which becomes a loop of "
-                "the graph, or dataset.reduce; or make the iterator outside"
+                "Python cannot take elements of a Dataset one by one while a function is traced: "
+                "write a for statement (`for element in dataset:`) in a gyre.function with "
+                "autograph, which becomes a loop of the graph, or dataset.reduce; or make the "
+                "iterator outside"
             )
         return iteration.Iterator(self)
 

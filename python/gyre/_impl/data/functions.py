@@ -58,7 +58,8 @@ def _stand_in(leaf):
 
 
 class DatasetFunction:
-    """`fn` of elements of a spec, which returns a dataset. `element_spec`: of that one's elements."""
+    """`fn` of elements of a spec, which returns a dataset.
+    `element_spec`: of that one's elements."""
 
     def __init__(self, fn, spec):
         self._python = concrete.converted(getattr(fn, "python_function", fn), True)

@@ -67,9 +67,10 @@ class Iterator:
         """Itself. RuntimeError in a graph, which would be traced without end."""
         if _gyre.current_graph() is not None:
             raise RuntimeError(
-                "Python cannot run over an iterator of a Dataset while a function is traced: nobody knows yet where "
-                "it ends. Run over the dataset itself (`for element in dataset:`), or take as many elements as you "
-                "want with next(iterator) in a for statement over gyre.range(n)"
+                "Python cannot run over an iterator of a Dataset while a function is traced: "
+                "nobody knows yet where it ends. Run over the dataset itself (`for element in "
+                "dataset:`), or take as many elements as you want with next(iterator) in a for "
+                "statement over gyre.range(n)"
             )
         return self
 

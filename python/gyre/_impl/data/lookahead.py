@@ -70,7 +70,8 @@ class Filter(Lookahead):
 
 
 class FlatMap(Lookahead):
-    """The elements of the datasets that a function makes of elements, one dataset after the other."""
+    """The elements of the datasets that a function makes of elements,
+    one dataset after the other."""
 
     def __init__(self, source, make):
         self._source, self._make = source, make

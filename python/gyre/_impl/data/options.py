@@ -27,8 +27,9 @@ _NAMES = (
 
 
 class Options:
-    """Options of datasets, under TensorFlow's names: AttributeError for others. They concern speed alone,
-    where elements are computed ahead. Here each is computed when it is asked for, in order."""
+    """Options of datasets, under TensorFlow's names: AttributeError for others. They concern speed
+    alone, where elements are computed ahead. Here each is computed when it is asked for, in
+    order."""
 
     def __setattr__(self, name, value):
         if name not in _NAMES:

@@ -305,7 +305,8 @@ class Function(_gyre.QuietCallable):
         return Method(self._of(instance), instance)
 
     def _of(self, instance):
-        """The function of one instance: it has traces of its own, and does not keep the instance."""
+        """The function of one instance: it has traces of its own, and does not keep the
+        instance."""
         try:
             return self._bound[instance]
         except KeyError:
@@ -335,8 +336,8 @@ class Function(_gyre.QuietCallable):
 
 
 def _wrap(function, python_function):
-    """As functools.update_wrapper: tools and decorators take the one for the other. Attributes of a function come
-    along, but for names that mean something of a Function."""
+    """As functools.update_wrapper: tools and decorators take the one for the other. Attributes of a
+    function come along, but for names that mean something of a Function."""
     functools.update_wrapper(function, python_function, updated=())
     if isinstance(python_function, types.FunctionType):
         vars(function).update(
@@ -350,7 +351,8 @@ def _wrap(function, python_function):
 
 class Method(_gyre.QuietCallable):
     """A function of an instance: what `instance.name` gives, as Python's bound methods. Keeps the
-    instance; everything else is the function's, traces and all, which are there as long as it is."""
+    instance; everything else is the function's, traces and all, which are there as long as it
+    is."""
 
     def __init__(self, function, instance):
         self.function, self.__self__ = function, instance
@@ -395,21 +397,23 @@ def function(
     experimental_autograph_options=None,
     experimental_relax_shapes=None,
 ):
-    """Makes a Python function run as a graph: traced when it is first called with arguments of a new
-    kind, run without Python from then on.
+    """Makes a Python function run as a graph: traced when it is first called with arguments of a
+    new kind, run without Python from then on.
 
-    Tensors (and numpy arrays) are arguments of the graph: there is one trace per dtype and rank, and
-    shape; the second shape that differs from an earlier one leaves the differing sizes open. Python
-    numbers, strings and so on are part of the signature by value, objects by identity. Variables may
-    be created by the first call only.
+    Tensors (and numpy arrays) are arguments of the graph: there is one trace per dtype and rank,
+    and shape; the second shape that differs from an earlier one leaves the differing sizes open.
+    Python numbers, strings and so on are part of the signature by value, objects by identity.
+    Variables may be created by the first call only.
 
     input_signature: TensorSpecs of the arguments: then there is one trace.
     autograph: whether plain Python `if`, `while`, `for` on tensors become part of the graph.
     memory: what gradients keep of loops that do not say themselves: "save", "recompute(k)", …
-    jit_compile, experimental_implements, experimental_autograph_options: for TensorFlow's sake. There is
-    one engine, which runs all programs; nothing replaces functions by their names; conversion is complete.
+    jit_compile, experimental_implements, experimental_autograph_options: for TensorFlow's sake.
+    There is one engine, which runs all programs; nothing replaces functions by their names;
+    conversion is complete.
 
-    As a decorator, with or without arguments, on functions and methods. TypeError for async ones."""
+    As a decorator, with or without arguments, on functions and methods. TypeError for async
+    ones."""
     del jit_compile, experimental_implements, experimental_autograph_options
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes

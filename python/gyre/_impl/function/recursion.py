@@ -1,9 +1,10 @@
-"""Calls of functions inside a trace: each is a call in the graph, so that a function may call itself.
+"""Calls of functions inside a trace: each is a call in the graph, so that a function may call
+itself.
 
-A function that calls itself needs the types of its results before they are traced. They are found by
-a trial that is thrown away: the function runs with every traced `if` taking a branch that does not call
-the function again. The function is then declared with these types and traced in full; sizes that turn
-out to differ are left open.
+A function that calls itself needs the types of its results before they are traced. They are found
+by a trial that is thrown away: the function runs with every traced `if` taking a branch that does
+not call the function again. The function is then declared with these types and traced in full;
+sizes that turn out to differ are left open.
 """
 
 import threading

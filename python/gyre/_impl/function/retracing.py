@@ -18,7 +18,8 @@ def note(function, leaves, traces):
         f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
         f"{_difference(function, leaves, made[-1])}."
         f" Each trace costs far more than a run. Hand over Python numbers that change as tensors "
-        f"(gyre.constant), keep structures and dtypes the same, and make functions once, not in loops",
+        "(gyre.constant), keep structures and dtypes the same, and make functions once, not in "
+        "loops",
         stacklevel=stack_level(),
     )
 

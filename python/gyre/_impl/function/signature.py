@@ -89,7 +89,8 @@ class Parameters:
 
 
 def _signature(fn):
-    """What a callable itself takes, whatever it wraps; of some built-in functions that is not known."""
+    """What a callable itself takes, whatever it wraps;
+    of some built-in functions that is not known."""
     try:
         return inspect.signature(fn, follow_wrapped=False)
     except ValueError:
@@ -97,8 +98,8 @@ def _signature(fn):
 
 
 class Leaves:
-    """The arguments of a call, flat. `tensors`: what is handed over; `rest`: all leaves, with a mark
-    for tensors."""
+    """The arguments of a call, flat. `tensors`: what is handed over; `rest`: all leaves, with a
+    mark for tensors."""
 
     __slots__ = ("structure", "rest", "tensors", "token", "dims")
 

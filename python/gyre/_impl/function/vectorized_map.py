@@ -11,16 +11,17 @@ from gyre._impl.tracing.lines import stack_level
 
 
 def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
-    """fn(row) for each row along axis 0 of the tensors in `elems`, as map_fn, for all rows at once: fn is
-    called with one symbolic row, and each op of it becomes an op of tensors with one more axis in front.
+    """fn(row) for each row along axis 0 of the tensors in `elems`, as map_fn, for all rows at once:
+    fn is called with one symbolic row, and each op of it becomes an op of tensors with one more
+    axis in front.
 
-    elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same structure
-    of rows, and returns any structure of tensors. Rows should not depend on each other: where ops have
-    effects, those of one op may happen for all rows before those of the next.
-    fallback_to_while_loop: ops that cannot take all rows together run in loops over rows, and, if their
-    results differ in size from row to row, all of fn does: ops without a rule, most effects, conditionals
-    and loops whose condition differs from row to row. False refuses them (UnimplementedError, with op and
-    reason).
+    elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
+    structure of rows, and returns any structure of tensors. Rows should not depend on each other:
+    where ops have effects, those of one op may happen for all rows before those of the next.
+    fallback_to_while_loop: ops that cannot take all rows together run in loops over rows, and, if
+    their results differ in size from row to row, all of fn does: ops without a rule, most effects,
+    conditionals and loops whose condition differs from row to row. False refuses them
+    (UnimplementedError, with op and reason).
     warn: whether a warning names them."""
     if not callable(fn):
         raise TypeError(f"fn must be callable, not {type(fn).__name__}")

@@ -1,1 +1,2 @@
-"""Functions of one op, or a few, by kinds: made, in another form, by index; elementwise, reductions, matrices."""
+"""Functions of one op, or a few, by kinds: made, in another form, by index;
+elementwise, reductions, matrices."""

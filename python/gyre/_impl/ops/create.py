@@ -59,8 +59,8 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
     """start, start + delta, … before limit: a vector. range(n) starts at 0.
 
     All three take one dtype: `dtype`, or that of the tensors among them, or float32 if one is a
-    Python float, else int32. InvalidArgumentError if delta is 0 or leads away from limit; a traced `for` over it has
-    no trips then, if that is known at run time only.
+    Python float, else int32. InvalidArgumentError if delta is 0 or leads away from limit; a traced
+    `for` over it has no trips then, if that is known at run time only.
     """
     if limit is None:
         start, limit = 0, start

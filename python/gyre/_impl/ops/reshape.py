@@ -286,7 +286,8 @@ def repeat(input, repeats, axis=None, name=None):
 
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     """The elements (or slices) where `mask` is true. Its rank must be known; its shape is that of
-    the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to be another."""
+    the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to
+    be another."""
     tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
     axis = 0 if axis is None else int(axis)
     if mask._dims is None or not mask._dims:
@@ -299,8 +300,8 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
             a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)
         ):
             raise ValueError(
-                f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the tensor "
-                f"from axis {axis} on are {list(masked)}"
+                f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the "
+                f"tensor from axis {axis} on are {list(masked)}"
             )
     # As many as the mask has: a tensor of another size cannot be reshaped.
     masked = call("Reshape", size(mask), [1])

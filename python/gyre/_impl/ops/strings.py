@@ -34,8 +34,8 @@ def regex_full_match(input, pattern, name=None):
 
 
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
-    r"""Each string with what a regular expression matches in it, everywhere or only where it matches
-    first, replaced by `rewrite`, in which \0 is the match and \1 to \9 are its groups."""
+    r"""Each string with what a regular expression matches in it, everywhere or only where it
+    matches first, replaced by `rewrite`, in which \0 is the match and \1 to \9 are its groups."""
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return call(
             "StaticRegexReplace",

@@ -1,6 +1,7 @@
 """The messages that graphs are written as: GraphDef and what it is made of.
 
-Sources of names and numbers: tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape,
+Sources of names and numbers:
+tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape,
 function,op_def,versions}.proto.
 """
 
@@ -202,9 +203,9 @@ def shape_proto(dims) -> TensorShapeProto:
 def make_tensor_proto(
     values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False
 ) -> TensorProto:
-    """The message of a value: a tensor, array, number or list. `shape`: its shape; where the value has too
-    few elements, the last one is repeated (allow_broadcast asks for that). verify_shape: a value of another
-    shape is a TypeError; ValueError with both."""
+    """The message of a value: a tensor, array, number or list. `shape`: its shape; where the value
+    has too few elements, the last one is repeated (allow_broadcast asks for that). verify_shape: a
+    value of another shape is a TypeError; ValueError with both."""
     if verify_shape and allow_broadcast:
         raise ValueError("allow_broadcast and verify_shape are not both allowed.")
     tensor = value_of(values, dtype, None if verify_shape else shape)
@@ -223,8 +224,8 @@ _SCALARS = {"int": "i", "float": "f", "bool": "b"}
 
 
 def attr_of(value, kind: str | None) -> AttrValue:
-    """An attribute's value as a message. `kind`: as the op's signature says; None for one that it does
-    not have, which is guessed from the value."""
+    """An attribute's value as a message. `kind`: as the op's signature says; None for one that it
+    does not have, which is guessed from the value."""
     if kind is None:
         inner = value[0] if isinstance(value, list) and value else value
         kind = (

@@ -1,4 +1,5 @@
-"""Ops of Gyre's own in graphs that are written to files: TensorFlow's instead, as far as there are some."""
+"""Ops of Gyre's own in graphs that are written to files:
+TensorFlow's instead, as far as there are some."""
 
 import warnings
 
@@ -11,8 +12,8 @@ _PLUMBING = ("_Arg", "_Retval")
 
 
 def replace_own_ops(graph_def) -> None:
-    """Writes products that are added to a sum as MatMul and AddV2, in the graph and in its functions. Warns of
-    other ops that TensorFlow does not have."""
+    """Writes products that are added to a sum as MatMul and AddV2, in the graph and in its
+    functions. Warns of other ops that TensorFlow does not have."""
     _replace(graph_def.node)
     for function in graph_def.library.function:
         sums = {f"{name}:output": f"{name}:z" for name in _replace(function.node_def, ":product:0")}
@@ -30,7 +31,8 @@ def replace_own_ops(graph_def) -> None:
     )
     if own:
         warnings.warn(
-            f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does not",
+            f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does "
+            "not",
             stacklevel=4,
         )
 

@@ -1,8 +1,8 @@
 """Messages in the wire format of protocol buffers: as much of them as graphs of programs need.
 
-A class says its fields, `_fields = {name: Field(number, kind, …)}`; reading, writing, comparing, copying
-and printing follow from that. Fields that a class does not know are kept, and written again.
-https://protobuf.dev/programming-guides/encoding/
+A class says its fields, `_fields = {name: Field(number, kind, …)}`; reading, writing, comparing,
+copying and printing follow from that. Fields that a class does not know are kept, and written
+again. https://protobuf.dev/programming-guides/encoding/
 """
 
 import functools
@@ -38,7 +38,8 @@ class DecodeError(ValueError):
 class Field(NamedTuple):
     """One field of a message: its number, what it holds, and whether there are many of it.
 
-    kind: "int", "uint", "bool", "float", "double", "string", "bytes", "message". type: the class of a message.
+    kind: "int", "uint", "bool", "float", "double", "string", "bytes", "message". type: the class of
+    a message.
     label: "one", "many", or "map" (of strings to messages). oneof: the group of which one is set.
     """
 
@@ -274,8 +275,8 @@ class Message:
 
     @classmethod
     def serialized_field(cls, name: str, data: bytes) -> bytes:
-        """A field with the bytes of its message, as it stands in the bytes of one of these: messages are joined by
-        joining their bytes."""
+        """A field with the bytes of its message, as it stands in the bytes of one of these:
+        messages are joined by joining their bytes."""
         out = bytearray()
         _write_varint(out, cls._fields[name].number << 3 | _BYTES)
         _write_value(out, "bytes", data)

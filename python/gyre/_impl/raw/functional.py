@@ -2,8 +2,8 @@
 
     gyre.raw_ops.While(input=[i, x], cond=holds, body=step)
 
-Inputs go to all of them, as in TensorFlow: what a function captured stands behind its arguments, and
-is handed over with them, or else left out altogether.
+Inputs go to all of them, as in TensorFlow: what a function captured stands behind its arguments,
+and is handed over with them, or else left out altogether.
 """
 
 import functools
@@ -25,7 +25,8 @@ def _replay(function, inputs) -> list:
 
 
 def _in_graph(build, inputs: list) -> list:
-    """build(inputs) in the graph that is current; eagerly: in one of its own, which runs at once."""
+    """build(inputs) in the graph that is current; eagerly: in one of its own, which runs at
+    once."""
     inputs = [_gyre.convert(x) for x in inputs]
     if _gyre.current_graph() is not None:
         return build(inputs)
@@ -39,7 +40,8 @@ def _truth(value):
 
 
 def if_(*, cond, input, Tout=None, then_branch, else_branch, output_shapes=(), name=None):
-    """The results of then_branch or else_branch, by `cond`: a bool, or a scalar that is not zero."""
+    """The results of then_branch or else_branch, by `cond`:
+    a bool, or a scalar that is not zero."""
 
     def build(tensors):
         pred, *rest = tensors

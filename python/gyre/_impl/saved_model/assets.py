@@ -8,8 +8,8 @@ from gyre._impl.variable import Variable
 
 
 class Asset(Module):
-    """A file that a model's functions read: when the model is saved, it is copied into its folder of assets,
-    and where the model is loaded, `asset_path` is the path there.
+    """A file that a model's functions read: when the model is saved, it is copied into its folder
+    of assets, and where the model is loaded, `asset_path` is the path there.
 
     path: of the file, which must be there when the model is saved.
     """

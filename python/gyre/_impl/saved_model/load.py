@@ -15,8 +15,8 @@ PREDICT = "serving_default"
 
 
 def load(export_dir, tags=None, options=None) -> "LoadedModel":
-    """Loads a SavedModel (a folder with saved_model.pb), or a MetaGraph (NAME.meta with its checkpoint
-    beside it). Nothing outside of its folder is read.
+    """Loads a SavedModel (a folder with saved_model.pb), or a MetaGraph (NAME.meta with its
+    checkpoint beside it). Nothing outside of its folder is read.
 
     tags: which of its graphs, by all of its tags; None: the only one there is.
     NotFoundError: no model there, or none of these tags. InvalidArgumentError: damaged files."""
@@ -32,8 +32,8 @@ def contains_saved_model(export_dir) -> bool:
 class LoadedModel(Module):
     """A model with the variables that it brought, which signatures share and tapes watch.
 
-    signatures: {name: Signature}. Models whose variables are references (TensorFlow 1's) run in a session
-    of their own, eagerly, and have no variables here."""
+    signatures: {name: Signature}. Models whose variables are references (TensorFlow 1's) run in a
+    session of their own, eagerly, and have no variables here."""
 
     def __init__(self, path: str, tags: list):
         super().__init__()
@@ -71,8 +71,9 @@ class LoadedModel(Module):
         return tuple(variable for variable in self._loaded if variable.trainable)
 
     def write(self, path) -> None:
-        """Writes the model again as it was read, objects and assets with it, but with the values that its
-        variables have now; what it was read from must still be there. What gyre.saved_model.save does."""
+        """Writes the model again as it was read, objects and assets with it, but with the values
+        that its variables have now; what it was read from must still be there. What
+        gyre.saved_model.save does."""
         self._model.assign_variables(
             {name: variable.read_value() for name, variable in zip(self._names, self._loaded)}
         )
@@ -114,8 +115,8 @@ class Signature:
             return self._run(values)
         if any(value.is_symbolic for value in values.values()):
             raise NotImplementedError(
-                f"signature '{self.name}' keeps its state in reference variables, as TensorFlow 1 made them: "
-                f"it runs eagerly only"
+                f"signature '{self.name}' keeps its state in reference variables, as TensorFlow 1 "
+                f"made them: it runs eagerly only"
             )
         return model._model.run(self.name, values)
 

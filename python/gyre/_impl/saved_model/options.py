@@ -1,4 +1,5 @@
-"""Options of saving and loading models: programs may name them; models are written and read in one way."""
+"""Options of saving and loading models: programs may name them;
+models are written and read in one way."""
 
 import enum
 
@@ -17,16 +18,16 @@ class _Options:
     """Keeps what it is given under its names. TypeError for other names."""
 
     _defaults: dict = {}
-    # Options that would change what comes of it, were they honoured; the rest concern devices, or files that
-    # TensorFlow's tools read.
+    # Options that would change what comes of it, were they honoured; the rest concern devices, or
+    # files that TensorFlow's tools read.
     _refused: dict = {}
 
     def __init__(self, **options):
         unknown = [name for name in options if name not in self._defaults]
         if unknown:
             raise TypeError(
-                f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}; it takes "
-                f"{', '.join(self._defaults)}"
+                f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}; it "
+                f"takes {', '.join(self._defaults)}"
             )
         for name, why in self._refused.items():
             refuse(bool(options.get(name)), f"{type(self).__name__}({name}=…)", why)

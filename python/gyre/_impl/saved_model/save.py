@@ -21,8 +21,8 @@ from gyre._impl.tracing.variables import variable_of
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
-# The collection in which loaders look for the operation that they run once. As a signature, which TensorFlow 2 also
-# knows, it would have to take the paths of assets.
+# The collection in which loaders look for the operation that they run once. As a signature, which
+# TensorFlow 2 also knows, it would have to take the paths of assets.
 _MAIN_OP = "saved_model_main_op"
 
 
@@ -31,17 +31,18 @@ def save(obj, export_dir, signatures=None, options=None) -> None:
     TensorFlow 1 and 2 load, and serving systems run).
 
     obj: what holds the variables: a Module or any object; their names in it become their keys. Or a
-    loaded model, which without signatures is written as it was, with the values that its variables have now.
-    signatures: a function, which becomes "serving_default", or {name: function}. Each is a gyre.function
-    with an input_signature of tensors, a ConcreteFunction, or a signature of a loaded model. None: the
-    attributes of obj that are such functions, by their names (`__call__`: "serving_default"). A result that is no
-    dict is called "output_0", those of a tuple "output_0", …
-    options: SaveOptions; those that can be made change nothing.
-    A model that is there is replaced as a whole: at any time the folder holds the old one or the new one. Files in it
-    that are no part of a model are kept.
-    ValueError: nothing to be written, or a function without input_signature. TypeError: arguments or
-    results that are no tensors. InvalidArgumentError: a function that calls Python. OSError: an asset that is
-    not there."""
+    loaded model, which without signatures is written as it was, with the values that its variables
+    have now.
+    signatures: a function, which becomes "serving_default", or {name: function}. Each is a
+    gyre.function with an input_signature of tensors, a ConcreteFunction, or a signature of a loaded
+    model. None: the attributes of obj that are such functions, by their names (`__call__`:
+    "serving_default"). A result that is no dict is called "output_0", those of a tuple "output_0",
+    … options: SaveOptions; those that can be made change nothing.
+    A model that is there is replaced as a whole: at any time the folder holds the old one or the
+    new one. Files in it that are no part of a model are kept.
+    ValueError: nothing to be written, or a function without input_signature. TypeError: arguments
+    or results that are no tensors. InvalidArgumentError: a function that calls Python. OSError: an
+    asset that is not there."""
     del options
     if isinstance(obj, LoadedModel) and signatures is None:
         obj.write(export_dir)
@@ -108,7 +109,8 @@ def _outputs_of(name: str, results) -> dict:
     for key, value in results.items():
         if not isinstance(key, str) or not isinstance(value, _gyre.Tensor):
             raise TypeError(
-                f"signature '{name}' gives {value!r} as {key!r}: only tensors have names in a SavedModel"
+                f"signature '{name}' gives {value!r} as {key!r}: only tensors have names in a "
+                "SavedModel"
             )
     return results
 

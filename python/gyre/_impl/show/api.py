@@ -13,9 +13,9 @@ def show(fn, *args, path=None, **kwargs) -> Page:
     """Draws a program as nested boxes: loops, branches and calls, with their bodies inside.
 
     fn: a gyre.function (its latest trace, or the one for the arguments), a concrete function, a
-    gyre.Graph, or a plain Python function, which is traced. With arguments it runs once, watched, and
-    how often each loop went round and what each op took is laid over the picture. Its effects happen
-    as in any run.
+    gyre.Graph, or a plain Python function, which is traced. With arguments it runs once, watched,
+    and how often each loop went round and what each op took is laid over the picture. Its effects
+    happen as in any run.
 
     Returns a Page: in a notebook it shows itself; `page.svg`, `page.html` and `page.save(path)` are
     for elsewhere. path: also saves it there, as SVG if the name ends so.

@@ -40,7 +40,8 @@ def constant(node):
 
 
 def is_inner(text):
-    """Whether an expression is about values that have the names of ops: those that no user named."""
+    """Whether an expression is about values that have the names of ops:
+    those that no user named."""
     return re.search(r"\b[A-Z]\w*[a-z]", text) is not None
 
 

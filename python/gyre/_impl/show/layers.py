@@ -1,7 +1,8 @@
 """Which row each child of a box stands in, and in which order.
 
-Layered drawing after Sugiyama: rows by longest path, rows that would be too wide broken, bends where
-edges pass rows, order by barycentres. In box.layers, numbers >= 0 are children, those below 0 bends.
+Layered drawing after Sugiyama: rows by longest path, rows that would be too wide broken, bends
+where edges pass rows, order by barycentres. In box.layers, numbers >= 0 are children, those below 0
+bends.
 """
 
 from collections import defaultdict

@@ -30,7 +30,8 @@ class Page:
 
     @functools.cached_property
     def html(self) -> str:
-        """A page of its own: no other files, no network. Of large programs deep boxes are closed."""
+        """A page of its own: no other files, no network.
+        Of large programs deep boxes are closed."""
         closed = model.deep_boxes(self.root)
         return _html(self.root, self.statistics, closed)
 
@@ -46,7 +47,8 @@ class Page:
     def _repr_html_(self):
         return (
             f'<iframe srcdoc="{html.escape(self.html, quote=True)}" width="100%" height="620" '
-            f'style="border:1px solid #8884;border-radius:8px" title="{svg.escape(self.root.title)}"></iframe>'
+            'style="border:1px solid #8884;border-radius:8px" '
+            f'title="{svg.escape(self.root.title)}"></iframe>'
         )
 
     def __repr__(self):
@@ -88,10 +90,13 @@ def _html(root, statistics, closed):
 <body>
 <header>
 <h1>{svg.escape(root.title)}</h1><span id="sum">{svg.escape(summary(root, statistics))}</span>
-<input id="search" type="search" placeholder="Search  ( / )" aria-label="Search"><span id="hits" role="status"></span>
+<input id="search" type="search" placeholder="Search  ( / )" aria-label="Search">
+<span id="hits" role="status"></span>
 <button id="open" title="Open all boxes (e)">Open all</button>
 <button id="close" title="Close all boxes (c)">Close all</button>
-<button id="out" title="Smaller (-)">−</button><span id="zoom"></span><button id="in" title="Larger (+)">+</button>
+<button id="out" title="Smaller (-)">−</button>
+<span id="zoom"></span>
+<button id="in" title="Larger (+)">+</button>
 <button id="fit" title="Fit (0)">Fit</button>
 </header>
 <main>{svg.draw(root, hints=False)}</main>

@@ -36,7 +36,8 @@ def own_size(item):
 
 
 def spread(wanted, widths, gap):
-    """Left edges in order, without overlaps, as near as can be (in squares) to what is wanted: middles."""
+    """Left edges in order, without overlaps, as near as can be (in squares) to what is wanted:
+    middles."""
     groups = []  # [sum of shifted places, how many, from which index]
     starts, offset = [], 0.0
     for middle, width in zip(wanted, widths):
@@ -149,6 +150,7 @@ def loop_path(box):
     """The arrow back of a loop: from the bottom to the top along its right edge."""
     right, top, bottom = box.width - 11, HEADER + 10, box.height - 12
     return (
-        f"M{right - 14:.1f} {bottom:.1f}H{right - 6:.1f}Q{right:.1f} {bottom:.1f} {right:.1f} {bottom - 6:.1f}"
-        f"V{top + 6:.1f}Q{right:.1f} {top:.1f} {right - 6:.1f} {top:.1f}H{right - 13:.1f}"
+        f"M{right - 14:.1f} {bottom:.1f}H{right - 6:.1f}Q{right:.1f} {bottom:.1f} {right:.1f} "
+        f"{bottom - 6:.1f}V{top + 6:.1f}Q{right:.1f} {top:.1f} {right - 6:.1f} "
+        f"{top:.1f}H{right - 13:.1f}"
     )

@@ -22,8 +22,8 @@ def escape(text):
 
 
 def draw(root, hints=True):
-    """The whole picture. hints: whether items say more when pointed at. Colours are the style's; for
-    viewers that do not know its variables, elements have plain ones, too."""
+    """The whole picture. hints: whether items say more when pointed at. Colours are the style's;
+    for viewers that do not know its variables, elements have plain ones, too."""
     width, height = f"{root.width:.0f}", f"{root.height:.0f}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gyre" width="{width}" height="{height}" '

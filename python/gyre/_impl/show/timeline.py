@@ -19,7 +19,8 @@ class _Recorder:
 def timeline(fn, *args, path, **kwargs):
     """Runs a function once and writes its timeline to `path`, for ui.perfetto.dev or
     chrome://tracing: a process per device, a track per thread, and tracks of loops, in which
-    iterations stand. Returns what the function returned. The file is written also where the run fails.
+    iterations stand. Returns what the function returned. The file is written also where the run
+    fails.
 
     fn: as for gyre.show, or `session.run` of gyre.compat.v1, also on workers. `python -m gyre trace
     PATH` sums such a file up."""

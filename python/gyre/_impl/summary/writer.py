@@ -110,7 +110,8 @@ def flush(writer=None, name=None) -> None:
 
 
 def should_record_summaries() -> bool:
-    """Whether there is a default writer, and record_if does not say no; a tensor where it says one."""
+    """Whether there is a default writer, and record_if does not say no;
+    a tensor where it says one."""
     if _defaults.writer is None:
         return False
     record = _defaults.record

@@ -1,9 +1,9 @@
-"""Python side effects in traced blocks: they would happen once, when the block is traced, instead of
-in each iteration or in the taken branch only. Those that involve traced values are refused.
+"""Python side effects in traced blocks: they would happen once, when the block is traced, instead
+of in each iteration or in the taken branch only. Those that involve traced values are refused.
 
-Assignments that the block itself states (`x = …`, `self.x = …`) are part of its state, and fine. What is
-refused is changing an older list, dict or set by a method, an attribute by a call, or a name of an
-enclosing function by a call.
+Assignments that the block itself states (`x = …`, `self.x = …`) are part of its state, and fine.
+What is refused is changing an older list, dict or set by a method, an attribute by a call, or a
+name of an enclosing function by a call.
 """
 
 import dis
@@ -110,16 +110,16 @@ class Watch:
         )
 
     def check(self, names):
-        """Refuses attributes, and names of functions around, that calls in the block gave traced values.
-        `names`: what it states."""
+        """Refuses attributes, and names of functions around, that calls in the block gave traced
+        values. `names`: what it states."""
         allowed = {str(name).rpartition(".")[2].partition("[")[0] for name in names}
         for key, (read, name, function) in self.assigned.items():
             value = read()
             if name not in allowed and value is not self.values[key] and _holds_traced(value):
                 raise TypeError(
-                    f"the traced {self.kind} at {self.at} calls {function}, which assigns {name!r} of the "
-                    f"code around it: that would happen once, while tracing. Return the value from "
-                    f"{function}, and assign {name} in the {self.kind} itself"
+                    f"the traced {self.kind} at {self.at} calls {function}, which assigns {name!r} "
+                    "of the code around it: that would happen once, while tracing. Return the "
+                    f"value from {function}, and assign {name} in the {self.kind} itself"
                 )
         for key, (obj, path) in self.objects.items():
             before = self.found[key]
@@ -130,9 +130,9 @@ class Watch:
                     and _holds_traced(value)
                 ):
                     raise TypeError(
-                        f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} by a "
-                        f"call: it would keep a value of the trace. Assign {path}.{name} in the "
-                        f"{self.kind} itself, or make it a gyre.Variable"
+                        f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} "
+                        f"by a call: it would keep a value of the trace. Assign {path}.{name} in "
+                        f"the {self.kind} itself, or make it a gyre.Variable"
                     )
 
 
@@ -145,7 +145,8 @@ def _contents(cell):
 
 @functools.lru_cache(maxsize=1000)
 def _assigned_outside(code):
-    """(kind of store, name) of what a function, or one inside of it, assigns of scopes around it."""
+    """(kind of store, name) of what a function, or one inside of it,
+    assigns of scopes around it."""
     found = {
         (step.opname, step.argval)
         for step in dis.get_instructions(code)
@@ -206,8 +207,8 @@ def _check(owner, value, what, written=None):
         if id(owner) in watch.older and not watch.holds(written):
             raise TypeError(
                 f"{what} at {place()} changes a Python {_kind(owner)} that is older "
-                f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, not "
-                f"when the {watch.kind} runs. Use a name of this function (lists that are appended to "
-                f"by name become part of the {watch.kind}'s state), a gyre.TensorArray or a "
-                f"gyre.Variable"
+                f"than the traced {watch.kind} at {watch.at}: it would happen once, while tracing, "
+                f"not when the {watch.kind} runs. Use a name of this function (lists that are "
+                f"appended to by name become part of the {watch.kind}'s state), a gyre.TensorArray "
+                f"or a gyre.Variable"
             )

@@ -90,7 +90,8 @@ def describe(value):
     if nest.is_nested(value):
         inner = [describe(leaf) for leaf in nest.flatten(value)]
         size = f" of {len(value)}" if isinstance(value, (list, tuple, dict)) else ""
-        return f"a {type(value).__name__}{size} ({', '.join(inner[:4])}{', …' if len(inner) > 4 else ''})"
+        shown = ", ".join(inner[:4] + ["…"] * (len(inner) > 4))
+        return f"a {type(value).__name__}{size} ({shown})"
     return f"a {type(value).__name__}"
 
 
@@ -101,8 +102,8 @@ def show_dims(dims):
 
 
 class Layout:
-    """template: a value of this structure; None leaves nothing to say. flagged: a bool travels along
-    that tells whether the name has a value."""
+    """template: a value of this structure; None leaves nothing to say. flagged: a bool travels
+    along that tells whether the name has a value."""
 
     __slots__ = ("template", "leaves", "flagged", "undefined")
 
@@ -153,7 +154,8 @@ class Layout:
         return tensors
 
     def pack(self, tensors):
-        """(value, flag or None) of the tensors that `emit` gave. They are taken from an iterator."""
+        """(value, flag or None) of the tensors that `emit` gave.
+        They are taken from an iterator."""
         leaves = [_own(leaf.value) if leaf.dtype is None else next(tensors) for leaf in self.leaves]
         flag = next(tensors) if self.flagged else None
         return nest.pack_sequence_as(self.template, leaves, expand_composites=True), flag
@@ -165,7 +167,8 @@ def _own(value):
 
 
 def with_element_shapes(template, after):
-    """The template, whose TensorArrays know of their elements what those of `after` have found out."""
+    """The template, whose TensorArrays know of their elements what those of `after` have found
+    out."""
 
     def learn(array, later):
         learn_from = getattr(array, "learn_from", None)

@@ -49,8 +49,8 @@ class TracedList:
     """A list of the graph. Elements are structures of one kind.
 
     count: how many, if that is known while tracing: where loops assigned items of a Python list.
-    makers: functions of an item of other dtypes, of the loops around: each traces its loop anew with a list
-    that it fits, or returns."""
+    makers: functions of an item of other dtypes, of the loops around: each traces its loop anew
+    with a list that it fits, or returns."""
 
     def __init__(self, handles, element, dtypes, dims, count=None, makers=()):
         self.handles, self.count, self.makers = list(handles), count, makers
@@ -110,9 +110,9 @@ class TracedList:
             tensors.append(_as_tensor(leaf, dtype))
             if tensors[-1].dtype != dtype:
                 raise TypeError(
-                    f"the elements of a list that a traced loop changes must be alike: they are of dtype "
-                    f"{dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with elements of that "
-                    f"dtype, or cast with gyre.cast"
+                    "the elements of a list that a traced loop changes must be alike: they are of "
+                    f"dtype {dtype.name}, but {tensors[-1].dtype.name} at {place()}. Begin with "
+                    f"elements of that dtype, or cast with gyre.cast"
                 )
         return tensors
 
@@ -305,8 +305,8 @@ CONTAINERS = (list, dict, set)  # which blocks change in place
 
 
 class _Owned(threading.local):
-    """Python lists that are state of loops that are being traced: id -> (the list, functions of these loops,
-    outermost first, that make it a list of the graph if they can)."""
+    """Python lists that are state of loops that are being traced: id -> (the list, functions of
+    these loops, outermost first, that make it a list of the graph if they can)."""
 
     def __init__(self):
         self.lists, self.loops = {}, 0
@@ -328,8 +328,9 @@ def owning():
 
 
 def own(value, maker, before):
-    """States that a loop gave this value to a name. maker: a function that starts the tracing anew with a list
-    of the graph, into which another value fits, or returns; before: what the name had before the loop."""
+    """States that a loop gave this value to a name. maker: a function that starts the tracing anew
+    with a list of the graph, into which another value fits, or returns; before: what the name had
+    before the loop."""
     outer = before.makers if isinstance(before, TracedList) else _makers(before)
     if type(value) is list:
         _owned.lists[id(value)] = value, (*outer, maker)
@@ -342,8 +343,8 @@ def _makers(value):
 
 
 def make_list_of_graph(values, *new):
-    """A list is used at a traced index: if it is state of a traced loop, that is traced anew with a list of the
-    graph, where its items allow it. new: what an item will be."""
+    """A list is used at a traced index: if it is state of a traced loop, that is traced anew with a
+    list of the graph, where its items allow it. new: what an item will be."""
     for maker in _makers(values):
         maker(*new)
 

@@ -11,26 +11,28 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def explain(error, kind, at):
-    """Adds a note to an error that the user's own `raise` raised in a traced block, where it happens whatever
-    the condition will be; once."""
+    """Adds a note to an error that the user's own `raise` raised in a traced block, where it
+    happens whatever the condition will be; once."""
     if getattr(error, "__notes__", None) or not _raised_by_statement(error):
         return
     error._gyre_block = f"{kind} at {at}"
     error.add_note(
-        f"raised while the {kind} at {at} was traced: a tensor decides there, so that all of its blocks are "
-        f"traced, whatever the value. To fail when it runs, write assert, or gyre.debugging.Assert"
+        f"raised while the {kind} at {at} was traced: a tensor decides there, so that all of its "
+        "blocks are traced, whatever the value. To fail when it runs, write assert, or "
+        "gyre.debugging.Assert"
     )
 
 
 def caught():
-    """At the beginning of a handler: refuses what a traced block raised, which is raised whatever its tensor
-    will be."""
+    """At the beginning of a handler: refuses what a traced block raised, which is raised whatever
+    its tensor will be."""
     block = getattr(sys.exception(), "_gyre_block", None)
     if block is not None:
         raise TypeError(
-            f"the except at {place()} handles what is raised in the traced {block}: a tensor decides there, so "
-            f"that all of its blocks are traced, and it would be handled whatever the value. Choose between "
-            f"values in the branches, or let it fail when it runs, with assert"
+            f"the except at {place()} handles what is raised in the traced {block}: a tensor "
+            "decides there, so that all of its blocks are traced, and it would be handled "
+            "whatever the value. Choose between values in the branches, or let it fail when it "
+            "runs, with assert"
         ) from None
 
 
@@ -56,7 +58,7 @@ def explain_recursion(error):
         if count > 5:
             place = f"{os.path.basename(file)}:{lines[file, function]}"
             error.args = (
-                f"{function.rpartition('.')[2]} at {place} calls itself without end while it is traced. "
-                f"Where a tensor decides whether it goes on, make it a gyre.function: then its calls are "
-                f"calls in the graph",
+                f"{function.rpartition('.')[2]} at {place} calls itself without end while it is "
+                "traced. Where a tensor decides whether it goes on, make it a gyre.function: then "
+                f"its calls are calls in the graph",
             )

@@ -1,8 +1,9 @@
 """Vectors that gyre.range has made in a graph: a `for` over one counts, and need not have it.
 
-What is counted is a range of int32 or int64 whose delta is known, and of its two ends the one nearer to zero, which is
-not negative: distances do not overflow then. All else is run over as a vector. Where delta leads away from limit the
-vector is an error, and the loop has no trips, as in Python and in TensorFlow.
+What is counted is a range of int32 or int64 whose delta is known, and of its two ends the one
+nearer to zero, which is not negative: distances do not overflow then. All else is run over as a
+vector. Where delta leads away from limit the vector is an error, and the loop has no trips, as in
+Python and in TensorFlow.
 """
 
 from gyre import _gyre

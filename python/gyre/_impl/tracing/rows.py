@@ -23,8 +23,9 @@ class _Symbolic:
         """By Python, which runs comprehensions and generators while tracing."""
         if self.count() is None:
             raise TypeError(
-                f"{self.what} cannot be iterated by Python, which runs comprehensions and generators while "
-                f"tracing: use a for statement, with append() for a list, or gyre.map_fn"
+                f"{self.what} cannot be iterated by Python, which runs comprehensions and "
+                "generators while tracing: use a for statement, with append() for a list, or "
+                "gyre.map_fn"
             )
         return iter([self.at(_gyre.convert(k)) for k in range(self.count())])
 

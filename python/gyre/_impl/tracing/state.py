@@ -19,8 +19,8 @@ state = _State()
 
 @contextlib.contextmanager
 def anew(memory):
-    """Around a trace of its own, whatever is being traced around it: an init_scope may stand between, or a
-    handler of a signal. memory: what gradients keep of its loops."""
+    """Around a trace of its own, whatever is being traced around it: an init_scope may stand
+    between, or a handler of a signal. memory: what gradients keep of its loops."""
     before = state.probing, state.memory
     state.probing, state.memory = 0, memory or ""
     try:
@@ -31,7 +31,8 @@ def anew(memory):
 
 @contextlib.contextmanager
 def keeping(memory):
-    """Loops that are traced meanwhile keep this for gradients, where they do not say; None: as around."""
+    """Loops that are traced meanwhile keep this for gradients, where they do not say;
+    None: as around."""
     before = state.memory
     state.memory = memory or before
     try:
@@ -48,7 +49,8 @@ class Restart(Exception):
 
 
 class Recursion(BaseException):
-    """A function called itself while its results are not known. `keys`: of the functions between."""
+    """A function called itself while its results are not known.
+    `keys`: of the functions between."""
 
     def __init__(self, entry):
         self.entry = entry

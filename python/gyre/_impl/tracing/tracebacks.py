@@ -11,8 +11,8 @@ _filtering = os.environ.get("GYRE_TRACEBACK", "") != "full"
 
 
 def enable_traceback_filtering():
-    """From now on, what gyre.function raises has no frames of Gyre in its traceback. It is so from the
-    start, unless the environment has GYRE_TRACEBACK=full."""
+    """From now on, what gyre.function raises has no frames of Gyre in its traceback. It is so from
+    the start, unless the environment has GYRE_TRACEBACK=full."""
     global _filtering
     _filtering = True
 

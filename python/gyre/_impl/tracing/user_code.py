@@ -1,7 +1,8 @@
-"""Functions of users, as Gyre's own code calls them: while a graph is traced, with their control flow converted.
+"""Functions of users, as Gyre's own code calls them: while a graph is traced, with their control
+flow converted.
 
-Conversion (autograph) stands above those who ask for it. It is loaded when the first of them does, as the package's
-setup says."""
+Conversion (autograph) stands above those who ask for it. It is loaded when the first of them does,
+as the package's setup says."""
 
 from gyre import _gyre
 
@@ -9,7 +10,8 @@ _loaded = _load = None
 
 
 def install(load):
-    """`load` returns the module that converts: it has `converted_form(fn)` and `converted_call(fn, args, kwargs)`."""
+    """`load` returns the module that converts: it has `converted_form(fn)` and `converted_call(fn,
+    args, kwargs)`."""
     global _load
     _load = load
 
@@ -23,5 +25,6 @@ def conversion():
 
 
 def user_code(fn):
-    """What Gyre's own code calls for the user: while a graph is traced, `fn` with its control flow converted."""
+    """What Gyre's own code calls for the user: while a graph is traced, `fn` with its control flow
+    converted."""
     return fn if _gyre.current_graph() is None else conversion().converted_form(fn)

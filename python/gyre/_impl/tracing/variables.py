@@ -1,5 +1,5 @@
-"""What tracing and tapes know of variables: which one a handle is of; which may be created while a function is traced
-(by its first call only); what is read in their stead."""
+"""What tracing and tapes know of variables: which one a handle is of; which may be created while a
+function is traced (by its first call only); what is read in their stead."""
 
 import threading
 import weakref
@@ -44,14 +44,16 @@ class Creation:
 
 
 def created(variable):
-    """Told of each variable that is created while a graph is current. ValueError if it may not be."""
+    """Told of each variable that is created while a graph is current.
+    ValueError if it may not be."""
     if not _open.creations:
         return
     creation = _open.creations[-1]
     if not creation.allowed:
         raise ValueError(
-            f"{creation.function.name} creates a variable each time it is traced: variables may be created "
-            f"by the first call only. Create it outside, or keep it: `if self.v is None: self.v = …`"
+            f"{creation.function.name} creates a variable each time it is traced: variables may be "
+            "created by the first call only. Create it outside, or keep it: `if self.v is None: "
+            "self.v = …`"
         )
     creation.variables.append(variable)
 

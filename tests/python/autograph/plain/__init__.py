@@ -4,7 +4,8 @@ CASES = []
 
 
 def case(*calls):
-    """Registers a function with the arguments that it is called with: tuples of ints, floats, lists."""
+    """Registers a function with the arguments that it is called with:
+    tuples of ints, floats, lists."""
 
     def register(fn):
         CASES.append((fn, calls))

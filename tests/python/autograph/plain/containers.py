@@ -1,4 +1,5 @@
-"""Lists, dicts and sets that change by their methods in branches and loops, and built-in functions."""
+"""Lists, dicts and sets that change by their methods in branches and loops,
+and built-in functions."""
 
 from . import case
 

@@ -1,4 +1,5 @@
-"""What models do, in plain Python on floats: recurrences, attention, search, returns, routing, losses."""
+"""What models do, in plain Python on floats: recurrences, attention, search, returns, routing,
+losses."""
 
 from . import case
 

@@ -1,4 +1,5 @@
-"""Names: shadowed, nonlocal, global, captured, default values, attributes, and values that change them."""
+"""Names: shadowed, nonlocal, global, captured, default values, attributes,
+and values that change them."""
 
 from . import case
 

@@ -7,7 +7,8 @@ PROGRAMS = []
 
 
 def program(expected, *sets):
-    """Registers a function of tensors; expected(*args) is what it must give, for each set of arguments."""
+    """Registers a function of tensors; expected(*args) is what it must give, for each set of
+    arguments."""
 
     def register(fn):
         for args in sets:

@@ -1,4 +1,5 @@
-"""From the syntax tree of a converted function to code, under the file name and lines of the user's."""
+"""From the syntax tree of a converted function to code,
+under the file name and lines of the user's."""
 
 import __future__
 
@@ -16,8 +17,8 @@ for _name in __future__.all_feature_names:
 
 
 def factory(node, fn):
-    """The code of a function that makes the converted one, given its operators; `node` is the def. The
-    names that are free in `fn` are free in it."""
+    """The code of a function that makes the converted one, given its operators; `node` is the def.
+    The names that are free in `fn` are free in it."""
     name = node.name = f"ag__{node.name}"
     inner = function(_FACTORY, parameters("ag__"), [node, ast.Return(load(name))])
     declared = [assign(free, ast.Constant(None)) for free in fn.__code__.co_freevars]

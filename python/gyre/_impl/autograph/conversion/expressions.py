@@ -1,5 +1,6 @@
-"""Expressions become calls of operators: calls, arithmetic, comparisons, conditional expressions, `and`, `or`,
-`not`, attributes, items, reads of names that may have no value. So do `assert` and `del`."""
+"""Expressions become calls of operators: calls, arithmetic, comparisons, conditional expressions,
+`and`, `or`, `not`, attributes, items, reads of names that may have no value. So do `assert` and
+`del`."""
 
 import ast
 import copy
@@ -245,8 +246,8 @@ def _python_test(test, what, way_out):
 
 
 def _is_attribute(node):
-    """Whether this is an attribute, and of a name that means the same as a string: in a class within the
-    function Python gives private names another form."""
+    """Whether this is an attribute, and of a name that means the same as a string: in a class
+    within the function Python gives private names another form."""
     return isinstance(node, ast.Attribute) and (
         not node.attr.startswith("__") or node.attr.endswith("__")
     )
@@ -274,8 +275,8 @@ def mark(node):
 
 
 def convert(node, uncertain, namespace):
-    """A tree in which expressions are calls. uncertain: names that may have no value; namespace: from a name
-    to what it is outside of the function."""
+    """A tree in which expressions are calls. uncertain: names that may have no value; namespace:
+    from a name to what it is outside of the function."""
     names = [part for part in ast.walk(node) if isinstance(part, (ast.Name, ast.arg))]
     own = {
         part.arg if isinstance(part, ast.arg) else part.id

@@ -1,5 +1,6 @@
-"""Functions get a scope: an object that stands for one call, by which operators find its frame. A function
-within the converted one is marked as converted. `scope_name` of a def: its scope's name."""
+"""Functions get a scope: an object that stands for one call, by which operators find its frame. A
+function within the converted one is marked as converted. `scope_name` of a def: its scope's
+name."""
 
 import ast
 
@@ -27,7 +28,8 @@ class _Functions(ast.NodeTransformer):
 
 
 def _tell_what_calls_assign(node):
-    """Gives calls of functions that are defined in `node` the names of it that these assign, as `assigned`."""
+    """Gives calls of functions that are defined in `node` the names of it that these assign,
+    as `assigned`."""
     parts = list(own_nodes(node))
     inner = [part for part in parts if isinstance(part, ast.FunctionDef)]
     assigned = {

@@ -14,7 +14,8 @@ def is_generator(node):
 
 
 class _Body(ast.NodeTransformer):
-    """Rewrites the statements of a generator: tests, calls, reads of names of the function around."""
+    """Rewrites the statements of a generator: tests, calls, reads of names of the function
+    around."""
 
     def __init__(self, name, free):
         self.name, self.free = name, free
@@ -54,7 +55,8 @@ class _Body(ast.NodeTransformer):
 
 
 def rewrite(node, around=()):
-    """The statements of a generator, rewritten in place. around: names of functions that it is in."""
+    """The statements of a generator, rewritten in place.
+    around: names of functions that it is in."""
     free = set(around) - bound_names(node)
     transformer = _Body(node.name, free)
     node.body = [transformer.visit(statement) for statement in node.body]

@@ -1,5 +1,5 @@
-"""`break`, `continue`, `return` in the middle and `else` of loops, written with flags: what follows a
-statement that may jump runs if the flag is not set, loops go on while it is not.
+"""`break`, `continue`, `return` in the middle and `else` of loops, written with flags: what follows
+a statement that may jump runs if the flag is not set, loops go on while it is not.
 
     while a:            done = False                    return x   →   value = x
         if b:           while not done and a:                          returned = True
@@ -7,8 +7,8 @@ statement that may jump runs if the flag is not set, loops go on while it is not
         c           →           done = True                        … at the end of the function:
                             if not done:                           return scope.ret(value, returned)
                                 c
-Where a branch of an if always returns, what follows goes into the other branch instead: then there is a
-value on both."""
+Where a branch of an if always returns, what follows goes into the other branch instead: then there
+is a value on both."""
 
 import ast
 
@@ -94,8 +94,8 @@ def _jumps(statement):
 
 
 def _fold(body):
-    """Moves what follows an if of which one branch returns into the other one, in place. Whether the
-    block always returns."""
+    """Moves what follows an if of which one branch returns into the other one, in place. Whether
+    the block always returns."""
     for i, statement in enumerate(body):
         if isinstance(statement, ast.Return):
             del body[i + 1 :]
@@ -124,8 +124,8 @@ def _fold(body):
 
 
 def _returns(body):
-    """Whether nothing follows a block: it returns, raises or goes on for ever on all paths. What a `with`
-    may suppress is not known."""
+    """Whether nothing follows a block: it returns, raises or goes on for ever on all paths. What a
+    `with` may suppress is not known."""
     return any(map(_statement_returns, body))
 
 
@@ -170,7 +170,8 @@ def _unless(flags, statements, place):
 
 
 class _Jumps:
-    """Of one function. Flags are ordered by when they were made, so that trees are always the same."""
+    """Of one function. Flags are ordered by when they were made,
+    so that trees are always the same."""
 
     def __init__(self, names):
         self.names = names
@@ -266,7 +267,8 @@ class _Jumps:
 
     @staticmethod
     def _test_inside(node):
-        """`while test:` -> `while True: if not test: break`: names that the test binds are the body's."""
+        """`while test:` -> `while True: if not test: break`: names that the test binds are the
+        body's."""
         leave = ast.If(test=no(node.test), body=[*node.orelse, ast.Break()], orelse=[])
         node.body.insert(0, at(leave, node.test))
         node.test, node.orelse = ast.copy_location(ast.Constant(True), node.test), []

@@ -1,5 +1,5 @@
-"""Statements that change lists and items: assignments, so that what a name holds is part of a block's state.
-Only for names that the function itself binds: others belong to someone else.
+"""Statements that change lists and items: assignments, so that what a name holds is part of a
+block's state. Only for names that the function itself binds: others belong to someone else.
 
     l.append(x)     l = ag__.list_append(l, x)
     y = l.pop()     l, y = ag__.list_pop(l)

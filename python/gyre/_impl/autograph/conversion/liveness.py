@@ -1,6 +1,6 @@
-"""Which names a block (an if or a loop) hands over: those that it changes, and that are used after it or in
-a later iteration. Trees have no jumps any more, so that names that are live are found by going through
-statements backwards, once more for each loop."""
+"""Which names a block (an if or a loop) hands over: those that it changes, and that are used after
+it or in a later iteration. Trees have no jumps any more, so that names that are live are found by
+going through statements backwards, once more for each loop."""
 
 import ast
 
@@ -26,11 +26,12 @@ from gyre._impl.autograph.conversion.tree import (
 class State:
     """Of a block.
 
-    symbols: names and places below names, as they are written; the first `outputs` are used after it.
+    symbols: names and places below names, as they are written; the first `outputs` are used after
+    it.
     places: symbols that are no names -> a node of each.
     inside: places of which items are changed that are no places of the state.
-    holders: names of which items are changed -> the indices below them of those that are places; None where
-    there are others, so that what the name holds is state as a whole.
+    holders: names of which items are changed -> the indices below them of those that are places;
+    None where there are others, so that what the name holds is state as a whole.
     resized: those of them that methods change.
     undefined: names that may have no value before it.  globals: those that are global."""
 
@@ -45,7 +46,8 @@ class State:
 
 
 class Function:
-    """Of one function: sets the attribute `state` of its blocks, and `undefined` of its try statements."""
+    """Of one function: sets the attribute `state` of its blocks,
+    and `undefined` of its try statements."""
 
     def __init__(self, node):
         self.globals, self.nonlocals = set(), set()
@@ -112,9 +114,9 @@ class Function:
         targets = activity(node.target) if isinstance(node, ast.For) else activity()
         read = header(node).read | targets.read
         before = read | live
-        # A name is live at the end of an iteration if it is at its beginning. Going once through the body
-        # says which are; once more, with these, what its blocks hand over. Only where that is asked for: else
-        # nests would take 2^depth.
+        # A name is live at the end of an iteration if it is at its beginning. Going once through
+        # the body says which are; once more, with these, what its blocks hand over. Only where that
+        # is asked for: else nests would take 2^depth.
         was_final, self.is_final = self.is_final, False
         before = before | (self._block(node.body, before, always, closures) - targets.modified)
         self.is_final = was_final
@@ -221,7 +223,8 @@ class Function:
 
     @staticmethod
     def _changes(node):
-        """What a block changes. The test of an if is computed outside of it, a while's is part of it."""
+        """What a block changes. The test of an if is computed outside of it,
+        a while's is part of it."""
         parts = [*node.body, *node.orelse]
         if isinstance(node, ast.While):
             parts.append(node.test)

@@ -1,10 +1,10 @@
-"""`match`: a chain of ifs. What a pattern asks becomes a test; names that it binds become assignments before
-the case's body, and stand for their values in its guard.
+"""`match`: a chain of ifs. What a pattern asks becomes a test; names that it binds become
+assignments before the case's body, and stand for their values in its guard.
 
-    match p:                        subject = p
-        case Point(x=0, y=a):   →   if ag__.match_class(subject, Point, 0, ('x', 'y')) and subject.x == 0:
-            b                           a = subject.y
-                                        b
+    match p:                  subject = p
+        case Point(x=0, y=a): if ag__.match_class(subject, Point, 0, ('x', 'y')) and subject.x == 0:
+            b                     a = subject.y
+                                  b
 """
 
 import ast
@@ -45,7 +45,8 @@ class _Matches(ast.NodeTransformer):
 
 
 class _Pattern:
-    """What a pattern asks of a value. tests: expressions that all hold, computed in order, if it matches.
+    """What a pattern asks of a value. tests: expressions that all hold, computed in order, if it
+    matches.
     bound: name -> the expression that it is bound to."""
 
     def __init__(self):

@@ -83,7 +83,8 @@ def _has_names(node, code):
 
 
 def _is_at(body, code):
-    """Whether a lambda's body ends where the code does: what it returns is the last to be computed."""
+    """Whether a lambda's body ends where the code does:
+    what it returns is the last to be computed."""
     places = [place for place in code.co_positions() if place[1] is not None and place[3]]
     return bool(places) and places[-1] == (
         body.lineno,

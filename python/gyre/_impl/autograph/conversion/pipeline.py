@@ -19,7 +19,8 @@ from gyre._impl.autograph.conversion import (
 
 
 def converted_tree(fn):
-    """The def of the converted function. Raises NotConverted, or OSError where there is no source."""
+    """The def of the converted function. Raises NotConverted, or OSError where there is no
+    source."""
     node = parsing.parse(fn)
     if generators.is_generator(node):
         return generators.rewrite(node)

@@ -1,5 +1,5 @@
-"""What a statement reads and changes. Symbols are names, and places below names: `self.x`, `d['k']`, `v[i]`;
-they are given as they are written."""
+"""What a statement reads and changes. Symbols are names, and places below names: `self.x`,
+`d['k']`, `v[i]`; they are given as they are written."""
 
 import ast
 
@@ -33,8 +33,8 @@ def key_symbol(node):
 
 
 def chain(node):
-    """(name, steps) of a place below a name: the attributes and subscripts, from the name on. None if it is
-    below something else."""
+    """(name, steps) of a place below a name: the attributes and subscripts, from the name on. None
+    if it is below something else."""
     steps = []
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         steps.insert(0, node)
@@ -45,7 +45,8 @@ def chain(node):
 class Activity:
     """Of a statement or an expression.
 
-    read, modified: names. places: attributes below names that it changes, as symbols -> a node of each.
+    read, modified: names. places: attributes below names that it changes, as symbols -> a node of
+    each.
     items: subscripts below names that it changes.  methods: those of them that a method changes.
     grown: names of lists that it makes longer or shorter, which may have other names, too.
     closures: names that functions defined there read whenever they are called."""

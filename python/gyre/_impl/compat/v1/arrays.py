@@ -66,7 +66,8 @@ def count_nonzero(
 
 
 def argmax(input, axis=None, name=None, dimension=None, output_type="int64"):
-    """The index of the largest element along an axis (`dimension`: its older name), 0 if none is given."""
+    """The index of the largest element along an axis (`dimension`: its older name), 0 if none is
+    given."""
     axis = _either(axis, dimension, "axis", "dimension")
     return call(
         "ArgMax",
@@ -78,7 +79,8 @@ def argmax(input, axis=None, name=None, dimension=None, output_type="int64"):
 
 
 def argmin(input, axis=None, name=None, dimension=None, output_type="int64"):
-    """The index of the smallest element along an axis (`dimension`: its older name), 0 if none is given."""
+    """The index of the smallest element along an axis (`dimension`: its older name), 0 if none is
+    given."""
     axis = _either(axis, dimension, "axis", "dimension")
     return call(
         "ArgMin",
@@ -129,8 +131,8 @@ def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
 
 
 def where(condition, x=None, y=None, name=None):
-    """The places where a condition holds, [n, rank]; with x and y: x where it holds, y elsewhere. x and y are
-    of one shape; a condition of one dimension chooses among their rows."""
+    """The places where a condition holds, [n, rank]; with x and y: x where it holds, y elsewhere. x
+    and y are of one shape; a condition of one dimension chooses among their rows."""
     if x is None and y is None:
         return select.where(condition, name=name)
     if x is None or y is None:
@@ -313,8 +315,8 @@ def clip_by_average_norm(t, clip_norm, name=None):
 
 
 def py_func(func, inp, Tout, stateful=True, name=None):
-    """func(*inp), called by Python when the graph runs, with numpy arrays: what returns is of the dtypes of
-    Tout (a dtype, or a list of them). What func raises comes out of the run."""
+    """func(*inp), called by Python when the graph runs, with numpy arrays: what returns is of the
+    dtypes of Tout (a dtype, or a list of them). What func raises comes out of the run."""
     return numpy_function(func, inp, Tout, stateful, name)
 
 
@@ -327,8 +329,8 @@ def reduce_join(
     reduction_indices=None,
     keepdims=None,
 ):
-    """The strings along an axis (or several, in their order; None: all), joined. Sizes of these axes must be
-    known (ValueError)."""
+    """The strings along an axis (or several, in their order; None: all), joined. Sizes of these
+    axes must be known (ValueError)."""
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
     x = convert_to_tensor(inputs)

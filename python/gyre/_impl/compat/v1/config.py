@@ -1,17 +1,19 @@
 """The messages that sessions are configured with, and what they tell of a run.
 
-Most options are about machinery that Gyre does not have (accelerators, rewritings, thread pools), and change
-no result; they are accepted, and kept. Those that act: ConfigProto.operation_timeout_in_ms,
-inter_op_parallelism_threads, intra_op_parallelism_threads (one pool serves both), and of sessions on workers
-isolate_session_state, allow_soft_placement; RunOptions.timeout_in_ms, trace_level. Those that ask for something
-to be told which is not told are warned of.
+Most options are about machinery that Gyre does not have (accelerators, rewritings, thread pools),
+and change no result; they are accepted, and kept. Those that act:
+ConfigProto.operation_timeout_in_ms, inter_op_parallelism_threads, intra_op_parallelism_threads (one
+pool serves both), and of sessions on workers isolate_session_state, allow_soft_placement;
+RunOptions.timeout_in_ms, trace_level. Those that ask for something to be told which is not told are
+warned of.
 """
 
 UNHEARD_OF_SESSIONS = {
     "log_device_placement": "gyre.show and `gyre place --explain` say where nodes run",
 }
 UNHEARD_OF_RUNS = {
-    "output_partition_graphs": "RunMetadata has no partition graphs; `gyre place --text` shows them",
+    "output_partition_graphs": "RunMetadata has no partition graphs; "
+    "`gyre place --text` shows them",
     "report_tensor_allocations_upon_oom": "a run that exceeds its budget names the node alone",
     "debug_options": "gyre.debugging and gyre.timeline watch runs",
 }
@@ -169,8 +171,8 @@ class ConfigProto(_Options):
 
 
 class RunOptions(_Options):
-    """How one run goes. timeout_in_ms: it fails with DeadlineExceededError after so long. trace_level:
-    anything but NO_TRACE has RunMetadata filled."""
+    """How one run goes. timeout_in_ms: it fails with DeadlineExceededError after so long.
+    trace_level: anything but NO_TRACE has RunMetadata filled."""
 
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
     Experimental = Experimental

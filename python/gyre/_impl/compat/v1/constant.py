@@ -12,8 +12,8 @@ from gyre._impl.shape import TensorShape, as_dims
 
 
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
-    """A constant of the graph. `shape`: its shape; where the value has too few elements, the last one is
-    repeated. verify_shape: a value of another shape is a TypeError.
+    """A constant of the graph. `shape`: its shape; where the value has too few elements, the last
+    one is repeated. verify_shape: a value of another shape is a TypeError.
     ValueError if there are too many elements; TypeError for what does not convert."""
     if not has_default_graph():
         return convert.constant(value, dtype, shape, name)
@@ -36,8 +36,8 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
 
 
 def placeholder(dtype, shape=None, name=None):
-    """A tensor that runs are fed a value for, of a dtype and, as far as it is given, a shape. Where it is
-    needed and not fed, a run is an InvalidArgumentError. RuntimeError in eager execution."""
+    """A tensor that runs are fed a value for, of a dtype and, as far as it is given, a shape. Where
+    it is needed and not fed, a run is an InvalidArgumentError. RuntimeError in eager execution."""
     if not has_default_graph():
         raise RuntimeError(
             "tf.placeholder() is not compatible with eager execution: call "

@@ -1,5 +1,5 @@
-"""cond, case and while_loop of graphs: their functions are taken as they are written, plain Python control
-flow in them is Python's."""
+"""cond, case and while_loop of graphs: their functions are taken as they are written, plain Python
+control flow in them is Python's."""
 
 from gyre import _gyre
 from gyre._impl import nest
@@ -84,13 +84,13 @@ def _branches(true_fn, false_fn, fn1, fn2):
 
 
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-    """true_fn() if `pred` is true, else false_fn(). Only that branch runs; what branches use of outside
-    runs before them.
+    """true_fn() if `pred` is true, else false_fn(). Only that branch runs; what branches use of
+    outside runs before them.
 
-    pred: a bool scalar tensor (TypeError for a Python bool). fn1, fn2: older names of the branches. Both
-    return the same structure of tensors of the same dtypes (TypeError); operations count as tensors that
-    are there when they have run. A list or tuple of one result becomes that result, unless `strict`, where
-    control flow is kept as primitives.
+    pred: a bool scalar tensor (TypeError for a Python bool). fn1, fn2: older names of the branches.
+    Both return the same structure of tensors of the same dtypes (TypeError); operations count as
+    tensors that are there when they have run. A list or tuple of one result becomes that result,
+    unless `strict`, where control flow is kept as primitives.
     """
     true_fn, false_fn = _branches(true_fn, false_fn, fn1, fn2)
     if not has_default_graph():
@@ -110,8 +110,9 @@ def _single(result):
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
     """The result of the first function whose predicate is true; of default() if there is none.
 
-    pred_fn_pairs: [(bool scalar, callable)], or a dict. exclusive: InvalidArgumentError if more than one is
-    true. Without a default one must be true: InvalidArgumentError. TypeError if the pairs are none.
+    pred_fn_pairs: [(bool scalar, callable)], or a dict. exclusive: InvalidArgumentError if more
+    than one is true. Without a default one must be true: InvalidArgumentError. TypeError if the
+    pairs are none.
     """
     if not has_default_graph():
         return cases.case(pred_fn_pairs, default, exclusive, strict, name)
@@ -171,7 +172,8 @@ def _checks(pairs, default, exclusive, name) -> list[Operation]:
             Assert(
                 count >= 1,
                 [
-                    f"{name}: None of conditions evaluated as True, and there is no default. Predicates:",
+                    f"{name}: None of conditions evaluated as True, and there is no default. "
+                    "Predicates:",
                     *predicates,
                 ],
             )
@@ -193,11 +195,12 @@ def while_loop(
 ):
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
-    loop_vars: a list or tuple of structures of tensors; the body returns the same (TypeError for others, and
-    for other dtypes). Shapes stay as they are, unless shape_invariants, structured as loop_vars, say
-    less of them (ValueError otherwise). maximum_iterations: the loop ends after this many.
-    parallel_iterations: how many iterations may be in flight at once. back_prop=False: no gradient goes
-    through. swap_memory has no effect.
+    loop_vars: a list or tuple of structures of tensors; the body returns the same (TypeError for
+    others, and for other dtypes). Shapes stay as they are, unless shape_invariants, structured as
+    loop_vars, say less of them (ValueError otherwise). maximum_iterations: the loop ends after this
+    many.
+    parallel_iterations: how many iterations may be in flight at once. back_prop=False: no gradient
+    goes through. swap_memory has no effect.
     Returns the last loop_vars; of a single one itself, unless return_same_structure.
     """
     if not callable(cond):
@@ -237,8 +240,8 @@ def while_loop(
 
 
 def _shapes(loop_vars):
-    """The shapes that loop variables start with, as invariants; None where some are composites, whose
-    parts may change."""
+    """The shapes that loop variables start with, as invariants; None where some are composites,
+    whose parts may change."""
     leaves = nest.flatten(loop_vars)
     if not all(isinstance(leaf, _gyre.Tensor) for leaf in leaves):
         return None

@@ -17,8 +17,8 @@ def get_default_session():
 
 
 def session_for(session, graph, what: str, kind: str):
-    """The session that is given, or the default one. ValueError if there is none, or if that runs another
-    graph."""
+    """The session that is given, or the default one. ValueError if there is none, or if that runs
+    another graph."""
     if session is None:
         session = get_default_session()
         if session is None:

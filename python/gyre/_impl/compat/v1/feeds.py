@@ -24,7 +24,8 @@ class Feed:
         self._numpy = self._dtype.as_numpy_dtype if numeric else None
 
     def convert(self, value):
-        """The value as an eager tensor. ValueError for another shape; TypeError for what it is not."""
+        """The value as an eager tensor. ValueError for another shape;
+        TypeError for what it is not."""
         if isinstance(value, _gyre.Tensor):
             value = self._of_tensor(value)
         elif type(value) in _NUMBERS and self._numpy is not None:

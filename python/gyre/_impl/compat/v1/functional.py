@@ -17,8 +17,8 @@ def map_fn(
     name=None,
     fn_output_signature=None,
 ):
-    """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked. `dtype` (or
-    fn_output_signature): what fn returns, where that is not of the dtypes of elems."""
+    """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked. `dtype`
+    (or fn_output_signature): what fn returns, where that is not of the dtypes of elems."""
     if not callable(fn):
         raise TypeError("fn must be callable.")
     with name_scope(name, "map"):

@@ -22,10 +22,12 @@ def gradients(
     stop_gradients=None,
     unconnected_gradients=UnconnectedGradients.NONE,
 ):
-    """The gradient of the sum of all elements of all ys by each x: a list of tensors, IndexedSlices (where
-    only rows of x are used), and None (where ys do not depend on x; zeros if unconnected_gradients says so).
+    """The gradient of the sum of all elements of all ys by each x: a list of tensors, IndexedSlices
+    (where only rows of x are used), and None (where ys do not depend on x; zeros if
+    unconnected_gradients says so).
 
-    grad_ys: one weight per y, of its shape; None: ones. stop_gradients: tensors that count as constants.
+    grad_ys: one weight per y, of its shape; None: ones. stop_gradients: tensors that count as
+    constants.
     gate_gradients: no gradient is there before all are. The others have no effect.
     ValueError if grad_ys are not as many as ys.
     """
@@ -101,7 +103,8 @@ def _gathered() -> set:
 
 
 def _slices(x, gradient: tuple, gathered: set):
-    """IndexedSlices, where the peer gives them: of what `gather` has looked up. Else as a tensor."""
+    """IndexedSlices, where the peer gives them: of what `gather` has looked up.
+    Else as a tensor."""
     slices = IndexedSlices(*gradient)
     if _source(x) in gathered:
         return slices
@@ -128,8 +131,8 @@ def hessians(
     gate_gradients=False,
     aggregation_method=None,
 ):
-    """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape + x.shape.
-    The number of elements of x must be known (ValueError)."""
+    """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape +
+    x.shape. The number of elements of x must be known (ValueError)."""
     del colocate_gradients_with_ops, gate_gradients, aggregation_method
     with name_scope(name, "hessians"):
         return [_hessian(ys, x) for x in others._listed(xs)]

@@ -1,4 +1,5 @@
-"""Graph: operations that are added one by one, and run by sessions; and which graph is the default."""
+"""Graph: operations that are added one by one, and run by sessions;
+and which graph is the default."""
 
 import contextlib
 import re
@@ -92,8 +93,8 @@ class Graph(_gyre.Graph):
     def as_graph_element(self, obj, allow_tensor: bool = True, allow_operation: bool = True):
         """The tensor or operation that a tensor, operation, variable or name stands for.
 
-        ValueError for those of other graphs and of bodies of loops and branches; KeyError for names that
-        nothing has; TypeError for all else.
+        ValueError for those of other graphs and of bodies of loops and branches; KeyError for names
+        that nothing has; TypeError for all else.
         """
         wanted = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
         convert = getattr(obj, "_as_graph_element", None)
@@ -189,9 +190,9 @@ class Graph(_gyre.Graph):
 
     @contextlib.contextmanager
     def name_scope(self, name: str | None):
-        """Names of operations made within it begin with `name`, made unique, and a slash: that is what
-        the context gives. With a slash at its end `name` is taken as it is; None or "": no scope.
-        ValueError for a name that cannot be one."""
+        """Names of operations made within it begin with `name`, made unique, and a slash: that is
+        what the context gives. With a slash at its end `name` is taken as it is; None or "": no
+        scope. ValueError for a name that cannot be one."""
         before = _gyre.scope_name(self)
         if name:
             allowed = _SCOPE_NAME if before else _ROOT_SCOPE_NAME
@@ -208,8 +209,8 @@ class Graph(_gyre.Graph):
 
     @contextlib.contextmanager
     def device(self, device_name_or_function):
-        """Operations made within it ask for this device: a name, a function of the operation (which is
-        asked once, for an operation without a type), or None for no device."""
+        """Operations made within it ask for this device: a name, a function of the operation (which
+        is asked once, for an operation without a type), or None for no device."""
         given = device_name_or_function
         if callable(given):
             given = given(_Unplaced())
@@ -228,8 +229,8 @@ class Graph(_gyre.Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing: bool = False):
-        """Operations made within it are recorded as to be in one place with `op` (a tensor, operation or
-        variable; None: with nothing). There is one place, so far."""
+        """Operations made within it are recorded as to be in one place with `op` (a tensor,
+        operation or variable; None: with nothing). There is one place, so far."""
         before = self._colocated
         group = None if op is None else "loc:@" + _name_of(op)
         self._colocated = ([] if ignore_existing or op is None else list(before)) + (
@@ -243,7 +244,8 @@ class Graph(_gyre.Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs):
-        """Operations made within it run after these. None: after nothing, whatever stands around."""
+        """Operations made within it run after these. None: after nothing, whatever stands
+        around."""
         if control_inputs is None:
             with self.no_control_scope():
                 yield
@@ -288,7 +290,8 @@ class Graph(_gyre.Graph):
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name, scope=None) -> list:
-        """A copy of a collection; `scope`: only of what has a name that it matches at its beginning."""
+        """A copy of a collection; `scope`: only of what has a name that it matches at its
+        beginning."""
         values = self._collections.get(name, [])
         if scope is None:
             return list(values)
@@ -302,9 +305,10 @@ class Graph(_gyre.Graph):
     # ---- As a message
 
     def as_graph_def(self, from_version=None, add_shapes: bool = False) -> messages.GraphDef:
-        """The graph as a GraphDef: with control flow in the form that control_flow_v2_enabled() says.
-        add_shapes: its nodes say the shapes of their outputs (`_output_shapes`). NotImplementedError for
-        from_version."""
+        """The graph as a GraphDef: with control flow in the form that control_flow_v2_enabled()
+        says.
+        add_shapes: its nodes say the shapes of their outputs (`_output_shapes`).
+        NotImplementedError for from_version."""
         refuse(from_version is not None, "from_version", "a graph is written as a whole")
         graph_def = messages.GraphDef.FromString(self.serialized())
         for node in graph_def.node if add_shapes else ():
@@ -409,7 +413,8 @@ def start_default_graph() -> None:
 
 
 def get_default_graph() -> Graph:
-    """The graph that operations are added to (in which tensors are made, if eager execution is off)."""
+    """The graph that operations are added to (in which tensors are made, if eager execution is
+    off)."""
     current = _gyre.current_graph()
     if isinstance(current, Graph):
         return current
@@ -481,8 +486,8 @@ def control_dependencies(control_inputs):
 
 @contextlib.contextmanager
 def init_scope():
-    """Within it, operations stand outside of loops, branches and functions that are being built, and
-    wait for nothing."""
+    """Within it, operations stand outside of loops, branches and functions that are being built,
+    and wait for nothing."""
     if _defaults.stack or not modes.eager:
         with get_default_graph() as graph, graph.main_scope():
             yield
@@ -492,8 +497,9 @@ def init_scope():
 
 
 class name_scope:  # noqa: N801 — a function, to users
-    """A context: names of operations made within it begin with `name`, made unique, and a slash; that
-    is what the context gives. default_name is taken if name is None. In eager execution without effect.
+    """A context: names of operations made within it begin with `name`, made unique, and a slash;
+    that is what the context gives. default_name is taken if name is None. In eager execution
+    without effect.
     """
 
     def __init__(self, name, default_name=None, values=None):

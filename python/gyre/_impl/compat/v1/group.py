@@ -15,8 +15,8 @@ def no_op(name=None):
 
 
 def group(*inputs, name=None, **kwargs):
-    """An operation that is done when all inputs are: tensors, operations, variables, structures of them.
-    TypeError for all else."""
+    """An operation that is done when all inputs are: tensors, operations, variables, structures of
+    them. TypeError for all else."""
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
     if not has_default_graph():
@@ -35,8 +35,8 @@ def group(*inputs, name=None, **kwargs):
 
 
 def tuple(tensors, name=None, control_inputs=None):
-    """The tensors, each of which is there only when all of them, and control_inputs, are. None stays.
-    ValueError if there is none."""
+    """The tensors, each of which is there only when all of them, and control_inputs, are. None
+    stays. ValueError if there is none."""
     if not has_default_graph():
         return others.tuple(tensors, name, control_inputs)
     given = list(tensors)

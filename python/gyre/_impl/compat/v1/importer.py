@@ -24,11 +24,11 @@ def _message(graph_def) -> GraphDef:
 def import_graph_def(
     graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None
 ):
-    """Adds the nodes of a GraphDef to the default graph, their names behind `name` ("import") and a slash;
-    "": as they are.
+    """Adds the nodes of a GraphDef to the default graph, their names behind `name` ("import") and a
+    slash; "": as they are.
 
-    input_map: {name in the GraphDef: tensor} to be used instead. return_elements: names of operations and
-    tensors of the GraphDef; returns what they have become, or None without.
+    input_map: {name in the GraphDef: tensor} to be used instead. return_elements: names of
+    operations and tensors of the GraphDef; returns what they have become, or None without.
     ValueError for names that the GraphDef does not have; TypeError for what is no GraphDef.
     """
     del op_dict, producer_op_list
@@ -99,8 +99,8 @@ def _node_name(name: str) -> str:
 
 
 def remove_training_nodes(input_graph, protected_nodes=None) -> GraphDef:
-    """A GraphDef without Identity and CheckNumerics nodes, save those that are protected or have control
-    edges: what reads them reads their input."""
+    """A GraphDef without Identity and CheckNumerics nodes, save those that are protected or have
+    control edges: what reads them reads their input."""
     graph_def = _message(input_graph)
     kept = set(protected_nodes or [])
     gone = {

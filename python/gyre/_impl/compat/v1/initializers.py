@@ -50,8 +50,8 @@ class ones_initializer(Initializer):  # noqa: N801
 
 
 class constant_initializer(Initializer):  # noqa: N801
-    """A number everywhere, or a list or array of values in order. verify_shape: values of another shape
-    are a TypeError."""
+    """A number everywhere, or a list or array of values in order. verify_shape: values of another
+    shape are a TypeError."""
 
     def __init__(self, value=0, dtype="float32", verify_shape=False):
         super().__init__(dtype)
@@ -97,8 +97,9 @@ class random_uniform_initializer(Initializer):  # noqa: N801
 
 
 class variance_scaling_initializer(Initializer):  # noqa: N801
-    """Of variance scale / n, n being the number of a unit's inputs ("fan_in"), outputs ("fan_out") or
-    their mean ("fan_avg"); distribution "uniform", "truncated_normal" ("normal") or "untruncated_normal".
+    """Of variance scale / n, n being the number of a unit's inputs ("fan_in"), outputs ("fan_out")
+    or their mean ("fan_avg"); distribution "uniform", "truncated_normal" ("normal") or
+    "untruncated_normal".
 
     Sources: Glorot and Bengio (2010); He et al. (2015).
     """
@@ -180,8 +181,9 @@ class identity_initializer(Initializer):  # noqa: N801
 
 
 class orthogonal_initializer(Initializer):  # noqa: N801
-    """A matrix with orthonormal rows or columns, whichever are fewer, times a number; the last dimension
-    against all others. Drawn when the graph is built. ValueError for fewer than two dimensions."""
+    """A matrix with orthonormal rows or columns, whichever are fewer, times a number; the last
+    dimension against all others. Drawn when the graph is built. ValueError for fewer than two
+    dimensions."""
 
     def __init__(self, gain=1.0, seed=None, dtype="float32"):
         super().__init__(dtype)

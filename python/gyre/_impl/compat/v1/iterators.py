@@ -84,8 +84,9 @@ class OneShotIterator:
 
 
 def make_one_shot_iterator(dataset):
-    """An iterator over `dataset` that needs no initialization: in a graph that sessions run, get_next() is
-    a step of it, and each session starts at the beginning; otherwise as iter(dataset)."""
+    """An iterator over `dataset` that needs no initialization: in a graph that sessions run,
+    get_next() is a step of it, and each session starts at the beginning; otherwise as
+    iter(dataset)."""
     return (
         OneShotIterator(dataset) if isinstance(_gyre.current_graph(), Graph) else Iterator(dataset)
     )

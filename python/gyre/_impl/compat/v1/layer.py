@@ -1,11 +1,12 @@
-"""Layer: a function with variables of its own, which it makes in the variable scope of its first call."""
+"""Layer: a function with variables of its own, which it makes in the variable scope of its first
+call."""
 
 from gyre._impl.compat.v1.variable_scope import get_variable, variable_scope
 
 
 class Layer:
-    """What layers have in common. A kind of layer makes its variables in `build(shape of the inputs)`, with
-    `add_variable`, and says what it computes in `call`."""
+    """What layers have in common. A kind of layer makes its variables in `build(shape of the
+    inputs)`, with `add_variable`, and says what it computes in `call`."""
 
     def __init__(
         self, name: str, default_name: str, reuse=None, dtype=None, trainable: bool = True

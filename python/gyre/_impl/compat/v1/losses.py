@@ -31,7 +31,8 @@ def compute_weighted_loss(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """losses · weights as one number (or as they are, with Reduction.NONE), added to a collection."""
+    """losses · weights as one number (or as they are, with Reduction.NONE),
+    added to a collection."""
     if reduction not in Reduction.all():
         raise ValueError(f"Invalid Reduction Key {reduction}.")
     with name_scope(scope, "weighted_loss"):
@@ -139,7 +140,8 @@ def softmax_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The mean of softmax_cross_entropy_with_logits. label_smoothing: labels are moved towards 1 / classes."""
+    """The mean of softmax_cross_entropy_with_logits. label_smoothing: labels are moved towards 1 /
+    classes."""
     with name_scope(scope, "softmax_cross_entropy_loss"):
         labels, logits = _pair(onehot_labels, logits)
         if label_smoothing:
@@ -181,7 +183,8 @@ def sigmoid_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The mean of sigmoid_cross_entropy_with_logits. label_smoothing: labels are moved towards 1/2."""
+    """The mean of sigmoid_cross_entropy_with_logits. label_smoothing: labels are moved towards
+    1/2."""
     with name_scope(scope, "sigmoid_cross_entropy_loss"):
         labels, logits = _pair(multi_class_labels, logits)
         if label_smoothing:

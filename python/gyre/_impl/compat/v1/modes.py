@@ -98,10 +98,11 @@ def enable_tensor_equality() -> None:
 
 
 def disable_tensor_equality() -> None:
-    """Tensors of graphs that sessions run compare by what they are, as they always do in Gyre; eager
-    ones element by element, all the same."""
+    """Tensors of graphs that sessions run compare by what they are, as they always do in Gyre;
+    eager ones element by element, all the same."""
 
 
 def output_all_intermediates(state) -> None:
-    """Accepted, without effect: what a gradient needs of a construct is saved where it is needed."""
+    """Accepted, without effect: what a gradient needs of a construct is saved where it is
+    needed."""
     del state

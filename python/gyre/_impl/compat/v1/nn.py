@@ -70,7 +70,8 @@ def log_softmax(logits, axis=None, name=None, dim=None):
 
 
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
-    """x with elements set to 0 with probability `rate` (1 - keep_prob), the others divided by 1 - rate."""
+    """x with elements set to 0 with probability `rate` (1 - keep_prob), the others divided by 1 -
+    rate."""
     if rate is None and keep_prob is None:
         raise ValueError("You must provide a rate to dropout.")
     if keep_prob is not None:
@@ -95,8 +96,8 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
 def embedding_lookup(
     params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None
 ):
-    """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and its
-    gradient is IndexedSlices."""
+    """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and
+    its gradient is IndexedSlices."""
     del partition_strategy, validate_indices
     with name_scope(name, "embedding_lookup"):
         return functional.embedding_lookup(params, ids, max_norm)
@@ -204,8 +205,8 @@ def dense(
     name=None,
     reuse=None,
 ):
-    """activation(inputs W + b) with variables of the variable scope: `name`/kernel and `name`/bias (of a new
-    name "dense", "dense_1", … if none is given)."""
+    """activation(inputs W + b) with variables of the variable scope: `name`/kernel and `name`/bias
+    (of a new name "dense", "dense_1", … if none is given)."""
     layer = Dense(
         units,
         activation,
@@ -225,8 +226,8 @@ def dense(
 
 
 def flatten(inputs, name=None, data_format="channels_last"):
-    """[batch, all other dimensions joined]. data_format "channels_first": dimension 1 comes last, so that
-    the result is that of "channels_last". ValueError for others."""
+    """[batch, all other dimensions joined]. data_format "channels_first": dimension 1 comes last,
+    so that the result is that of "channels_last". ValueError for others."""
     x = convert_to_tensor(inputs)
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(

@@ -15,8 +15,8 @@ _counter = itertools.count()
 class QueueBase:
     """What queues have in common: made by their kinds.
 
-    In graphs, its methods add operations that do what they say when they run; in eager execution and in
-    functions they do it there (what is an operation in graphs is None then).
+    In graphs, its methods add operations that do what they say when they run; in eager execution
+    and in functions they do it there (what is an operation in graphs is None then).
     """
 
     def __init__(self, dtypes, shapes, names, queue_ref, name):
@@ -68,8 +68,8 @@ class QueueBase:
         return current().last_operation() if has_default_graph() else None
 
     def enqueue(self, vals, name=None):
-        """An operation that puts a row in: a list of its components, or the only one. It waits while the queue
-        is full. Of a closed queue: CancelledError."""
+        """An operation that puts a row in: a list of its components, or the only one. It waits
+        while the queue is full. Of a closed queue: CancelledError."""
         row = self._row(vals)
         for value, dims in zip(row, self._shapes):
             TensorShape(dims).assert_is_compatible_with(value._dims)
@@ -92,8 +92,8 @@ class QueueBase:
         return values[0] if len(values) == 1 else values
 
     def dequeue(self, name=None):
-        """A row that is taken out: a tensor, or a list (or dict) of them; it waits for one. Of a closed and
-        empty queue: OutOfRangeError."""
+        """A row that is taken out: a tensor, or a list (or dict) of them; it waits for one. Of a
+        closed and empty queue: OutOfRangeError."""
         values = calls(
             "QueueDequeueV2",
             self._queue_ref,
@@ -140,8 +140,8 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose rows come out in the order in which they went in.
 
-    capacity: how many rows it holds. dtypes: of a row's components; shapes: of these, if they are all of one
-    shape. shared_name: queues of one name are one.
+    capacity: how many rows it holds. dtypes: of a row's components; shapes: of these, if they are
+    all of one shape. shared_name: queues of one name are one.
     """
 
     def __init__(

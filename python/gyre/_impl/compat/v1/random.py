@@ -1,5 +1,5 @@
-"""Random numbers of graphs. The seeds of an op are made of the graph's and its own: a program with seeds
-draws the same numbers each time it runs, but not those that TensorFlow draws."""
+"""Random numbers of graphs. The seeds of an op are made of the graph's and its own: a program with
+seeds draws the same numbers each time it runs, but not those that TensorFlow draws."""
 
 from gyre import _gyre
 from gyre._impl.compat.v1.graph import current, get_default_graph, has_default_graph
@@ -11,8 +11,8 @@ _LARGEST = 2**31 - 1
 
 
 def set_random_seed(seed) -> None:
-    """The seed of the default graph: random ops made from now on depend on it, and are the same each
-    time the program runs. In eager execution: that of the process."""
+    """The seed of the default graph: random ops made from now on depend on it, and are the same
+    each time the program runs. In eager execution: that of the process."""
     if not has_default_graph():
         _gyre.set_seed(seed)
     else:
@@ -20,7 +20,8 @@ def set_random_seed(seed) -> None:
 
 
 def get_seed(op_seed) -> tuple[int | None, int | None]:
-    """The two seeds of an op that asks for `op_seed` (None: for none); (None, None): unforeseeable."""
+    """The two seeds of an op that asks for `op_seed` (None: for none);
+    (None, None): unforeseeable."""
     graph = get_default_graph()
     if graph.seed is None:
         seeds = (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, op_seed % _LARGEST)

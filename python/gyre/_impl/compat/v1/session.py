@@ -22,7 +22,8 @@ _SHARED_STATE = "gyre.compat.v1.Session"
 
 
 class _Plan:
-    """A signature of a graph, compiled: feeds in order, then results in the structure of the fetches."""
+    """A signature of a graph, compiled: feeds in order, then results in the structure of the
+    fetches."""
 
     __slots__ = ("run", "executable", "feeds", "finish")
 
@@ -50,10 +51,10 @@ def _only(values):
 class BaseSession(watching.Watched):
     """What sessions have in common.
 
-    target: where it runs: "" (in this process), "gyre://HOST:PORT,HOST:PORT" (on these workers; "grpc://" is
-    the same), or a gyre.cluster.Cluster. Sessions with a text as target share the variables and queues that
-    are on the workers, if config does not isolate them. graph: the one that is run, by default the default
-    graph. config: a ConfigProto.
+    target: where it runs: "" (in this process), "gyre://HOST:PORT,HOST:PORT" (on these workers;
+    "grpc://" is the same), or a gyre.cluster.Cluster. Sessions with a text as target share the
+    variables and queues that are on the workers, if config does not isolate them. graph: the one
+    that is run, by default the default graph. config: a ConfigProto.
 
     Errors of gyre.cluster.connect for workers that cannot be reached.
     """
@@ -112,12 +113,13 @@ class BaseSession(watching.Watched):
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """Runs what `fetches` need, and returns their values in the same structure.
 
-        fetches: tensors, operations (whose value is None), variables, names, and structures of these:
-        lists, tuples, dicts, named tuples. feed_dict: values to use instead of what tensors (or names of
-        them) would be: numbers, arrays, lists.
+        fetches: tensors, operations (whose value is None), variables, names, and structures of
+        these: lists, tuples, dicts, named tuples. feed_dict: values to use instead of what tensors
+        (or names of them) would be: numbers, arrays, lists.
 
-        RuntimeError of a closed session; ValueError for fetches of another graph or of a body, and for
-        fed values of another shape; TypeError for what cannot be fetched or fed; errors of the run.
+        RuntimeError of a closed session; ValueError for fetches of another graph or of a body, and
+        for fed values of another shape; TypeError for what cannot be fetched or fed; errors of the
+        run.
         """
         try:
             key = (
@@ -203,13 +205,15 @@ class BaseSession(watching.Watched):
 
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         """A function of the values of `feed_list` that runs `fetches`: quicker than run.
-        With accept_options it also takes `options` and `run_metadata`; else these are a TypeError."""
+        With accept_options it also takes `options` and `run_metadata`; else these are a
+        TypeError."""
         fed = list(feed_list or [])
 
         def call(*values, options=None, run_metadata=None):
             if not accept_options and (options is not None or run_metadata is not None):
                 raise TypeError(
-                    "this callable takes no options and run_metadata: make it with accept_options=True"
+                    "this callable takes no options and run_metadata: make it with "
+                    "accept_options=True"
                 )
             if len(values) != len(fed):
                 raise ValueError(f"the callable takes {len(fed)} values, not {len(values)}")
@@ -218,11 +222,11 @@ class BaseSession(watching.Watched):
         return call
 
     def partial_run_setup(self, fetches, feeds=None):
-        """Refused: a run is one program, which is compiled as a whole. Fetch what is needed in steps with
-        several runs, and hand values on by feeding them. NotImplementedError."""
+        """Refused: a run is one program, which is compiled as a whole. Fetch what is needed in
+        steps with several runs, and hand values on by feeding them. NotImplementedError."""
         raise NotImplementedError(
-            "partial runs are not supported: fetch the first part with run(), and feed what it gave to the "
-            "next run()"
+            "partial runs are not supported: fetch the first part with run(), and feed what it "
+            "gave to the next run()"
         )
 
     def partial_run(self, handle, fetches, feed_dict=None):
@@ -232,8 +236,8 @@ class BaseSession(watching.Watched):
     # ---- The end
 
     def close(self) -> None:
-        """Forgets variables and queues, save those that it shares with other sessions. Running it is a
-        RuntimeError from now on."""
+        """Forgets variables and queues, save those that it shares with other sessions. Running it
+        is a RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
         self._compiled.clear()
@@ -241,8 +245,8 @@ class BaseSession(watching.Watched):
 
     @staticmethod
     def reset(target, containers=None, config=None) -> None:
-        """Nothing: in this process state belongs to sessions, and goes with them. NotImplementedError for
-        the target of a cluster, whose state goes with its workers."""
+        """Nothing: in this process state belongs to sessions, and goes with them.
+        NotImplementedError for the target of a cluster, whose state goes with its workers."""
         if target not in _HERE:
             raise NotImplementedError(
                 "what sessions share on workers lasts as long as the workers: start them "
@@ -286,7 +290,8 @@ class Session(BaseSession):
     __doc__ = (
         BaseSession.__doc__
         + """
-    As a context, it is the default session, and its graph the default graph; at the end it is closed.
+    As a context, it is the default session, and its graph the default graph; at the end it is
+    closed.
     """
     )
 
@@ -309,7 +314,8 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default from the start until it is closed: for notebooks and prompts."""
+    """A session that is the default from the start until it is closed:
+    for notebooks and prompts."""
 
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)

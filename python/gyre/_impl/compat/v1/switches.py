@@ -1,4 +1,5 @@
-"""What holds for the whole program: whether ops run at once, and in which form control flow is kept."""
+"""What holds for the whole program: whether ops run at once, and in which form control flow is
+kept."""
 
 
 class _Modes:

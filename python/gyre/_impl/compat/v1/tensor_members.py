@@ -1,4 +1,5 @@
-"""What tensors of graphs have beside what all tensors have: the operation, evaluation, consumers."""
+"""What tensors of graphs have beside what all tensors have:
+the operation, evaluation, consumers."""
 
 from gyre import _gyre
 from gyre._impl.compat.v1.default_session import session_for
@@ -31,8 +32,8 @@ def consumers(self) -> list:
 
 
 def evaluate(self, feed_dict=None, session=None):
-    """Its value as a numpy array: what a session computes (the default one if none is given; ValueError
-    if there is none), or simply what an eager tensor holds."""
+    """Its value as a numpy array: what a session computes (the default one if none is given;
+    ValueError if there is none), or simply what an eager tensor holds."""
     if not self.is_symbolic:
         return self.numpy()
     return session_for(session, self.graph, "eval()", "tensor").run(self, feed_dict)
@@ -47,7 +48,8 @@ def _set_shape(others):
     """Tensor.set_shape, which is `others` for tensors of functions, where there is one."""
 
     def set_shape(self, shape) -> None:
-        """Says what is known of its shape by other means. ValueError if that contradicts what is known."""
+        """Says what is known of its shape by other means.
+        ValueError if that contradicts what is known."""
         if self.is_symbolic and (others is None or isinstance(self.graph, Graph)):
             dims = as_dims(shape)
             if dims is not None:

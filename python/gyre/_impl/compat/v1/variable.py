@@ -60,12 +60,12 @@ _PARAMETERS = (
 class Variable(_Base, metaclass=_Making):
     """A tensor that each session keeps from run to run, once its `initializer` has run.
 
-    Wherever a tensor is wanted, it means a read: after what control_dependencies name there, and in no
-    order with other reads and writes. Comparison and hash are by identity.
+    Wherever a tensor is wanted, it means a read: after what control_dependencies name there, and in
+    no order with other reads and writes. Comparison and hash are by identity.
 
     initial_value: what converts to a tensor, or a function without arguments that returns it.
-    collections: of the graph, that it is added to; by default GraphKeys.GLOBAL_VARIABLES, and if it is
-    trainable TRAINABLE_VARIABLES. validate_shape=False: its shape may change.
+    collections: of the graph, that it is added to; by default GraphKeys.GLOBAL_VARIABLES, and if it
+    is trainable TRAINABLE_VARIABLES. validate_shape=False: its shape may change.
     use_resource: whether its operations are named as resource variables' are; references run alike.
     ValueError without an initial value, or if it is of an unknown shape that is to be validated.
     """
@@ -223,13 +223,14 @@ class Variable(_Base, metaclass=_Making):
 
     @staticmethod
     def from_proto(variable_def, import_scope=None) -> "Variable":
-        """The variable that a message (VariableDef) describes, whose operations are in the default graph
-        behind import_scope. KeyError if they are not."""
+        """The variable that a message (VariableDef) describes, whose operations are in the default
+        graph behind import_scope. KeyError if they are not."""
         kind = Variable if variable_def.is_resource else RefVariable
         return variable_proto.from_proto(kind.__new__(kind), variable_def, import_scope)
 
     def set_shape(self, shape) -> None:
-        """Says what is known of its shape by other means. ValueError if that contradicts what is known."""
+        """Says what is known of its shape by other means.
+        ValueError if that contradicts what is known."""
         self._dims = TensorShape(self._dims).merge_with(shape)._dims
 
     def _as_graph_element(self):
@@ -310,7 +311,8 @@ class Variable(_Base, metaclass=_Making):
         return self._assign("AssignVariableOp", value, name, read_value)
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        """Adds to its value: a tensor of the value afterwards (or, without read_value, the operation)."""
+        """Adds to its value: a tensor of the value afterwards (or, without read_value, the
+        operation)."""
         del use_locking
         return self._assign("AssignAddVariableOp", delta, name, read_value)
 
@@ -348,8 +350,8 @@ _AS_REFERENCE = {
 
 
 class RefVariable(Variable):
-    """A variable whose node (VariableV2) gives a reference, as TensorFlow 1 made them. It comes from a
-    MetaGraph (train.import_meta_graph); variables that programs make are resources.
+    """A variable whose node (VariableV2) gives a reference, as TensorFlow 1 made them. It comes
+    from a MetaGraph (train.import_meta_graph); variables that programs make are resources.
 
     Everything of a Variable, but for updates of single rows (NotImplementedError)."""
 

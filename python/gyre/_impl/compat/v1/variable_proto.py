@@ -7,8 +7,8 @@ from gyre._impl.proto.models import SaveSliceInfoDef, VariableDef
 
 
 class SaveSliceInfo:
-    """Which part of a tensor of a checkpoint a variable is: of `full_name`, which has `full_shape`, from
-    `var_offset` on, `var_shape` of it."""
+    """Which part of a tensor of a checkpoint a variable is: of `full_name`, which has `full_shape`,
+    from `var_offset` on, `var_shape` of it."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ def to_proto(variable, export_scope=None) -> VariableDef | None:
 
 
 def from_proto(variable, variable_def: VariableDef, import_scope=None):
-    """Makes an empty variable that whose nodes are in the default graph, behind import_scope. KeyError if they are
-    not."""
+    """Makes an empty variable that whose nodes are in the default graph, behind import_scope.
+    KeyError if they are not."""
     graph = current()
 
     def element(name: str):

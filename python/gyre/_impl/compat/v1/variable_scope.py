@@ -1,4 +1,5 @@
-"""variable_scope and get_variable: variables by name, made once and shared where that is asked for."""
+"""variable_scope and get_variable: variables by name, made once and shared where that is asked
+for."""
 
 import contextlib
 import enum
@@ -24,7 +25,8 @@ _UNSET = object()
 
 
 class VariableScope:
-    """What get_variable takes where it is not told: the prefix of names, reuse, initializer, dtype, …"""
+    """What get_variable takes where it is not told: the prefix of names, reuse, initializer, dtype,
+    …"""
 
     def __init__(
         self,
@@ -104,7 +106,8 @@ class VariableScope:
 
 
 class _Store:
-    """The variables of a graph by name, the scope that holds, and how often names of scopes were taken."""
+    """The variables of a graph by name, the scope that holds,
+    and how often names of scopes were taken."""
 
     def __init__(self):
         self.variables: dict[str, Variable] = {}
@@ -148,13 +151,14 @@ def _refuse_partitioner(partitioner) -> None:
 
 
 class variable_scope:  # noqa: N801 — a function, to users
-    """A context: names of variables that get_variable makes within it begin with its name and a slash;
-    other operations stand in a name scope of that name.
+    """A context: names of variables that get_variable makes within it begin with its name and a
+    slash; other operations stand in a name scope of that name.
 
-    name_or_scope: a name, or a VariableScope to enter again; None: a new name made from default_name.
-    reuse: True, variables must be there already; AUTO_REUSE, they are made where they are not; None, as
-    around. auxiliary_name_scope=False: no name scope. partitioner is refused (NotImplementedError).
-    ValueError without a name.
+    name_or_scope: a name, or a VariableScope to enter again; None: a new name made from
+    default_name.
+    reuse: True, variables must be there already; AUTO_REUSE, they are made where they are not;
+    None, as around. auxiliary_name_scope=False: no name scope. partitioner is refused
+    (NotImplementedError). ValueError without a name.
     """
 
     def __init__(
@@ -284,11 +288,11 @@ def get_variable(
 ):
     """The variable of a name within the variable scope that holds, made if it is not there.
 
-    initializer: a function of (shape, dtype), a tensor, or a value; by default glorot_uniform for floating
-    types, zeros for others. regularizer: a function of the variable whose result joins
+    initializer: a function of (shape, dtype), a tensor, or a value; by default glorot_uniform for
+    floating types, zeros for others. regularizer: a function of the variable whose result joins
     GraphKeys.REGULARIZATION_LOSSES.
-    ValueError if it is there and the scope does not reuse, if it is not there and the scope does, or if
-    its shape or dtype is another one.
+    ValueError if it is there and the scope does not reuse, if it is not there and the scope does,
+    or if its shape or dtype is another one.
     """
     del caching_device, synchronization, aggregation
     _refuse_partitioner(partitioner)

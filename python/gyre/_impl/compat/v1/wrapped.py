@@ -9,8 +9,8 @@ from gyre._impl.compat.v1.variable import global_variables, global_variables_ini
 
 
 class WrappedFunction:
-    """A function whose graph was built once, with its variables, which have their initial values at the
-    start. Calling it with one value per input runs the graph, and returns eager tensors.
+    """A function whose graph was built once, with its variables, which have their initial values at
+    the start. Calling it with one value per input runs the graph, and returns eager tensors.
 
     graph: what was built. inputs: its placeholders. structured_outputs: what the function returned.
     """
@@ -49,7 +49,8 @@ class WrappedFunction:
         )
 
     def prune(self, feeds, fetches, name=None, input_signature=None) -> "WrappedFunction":
-        """The part of it from some tensors (or names of them) to others, with the same variables."""
+        """The part of it from some tensors (or names of them) to others, with the same
+        variables."""
         del name, input_signature
         element = self.graph.as_graph_element
         feeds = [element(f) for f in nest.flatten(feeds)]
@@ -59,8 +60,9 @@ class WrappedFunction:
 
 
 def wrap_function(fn, signature, name=None) -> WrappedFunction:
-    """fn, built once in a graph of its own with placeholders for `signature`, a list of TensorSpecs: what
-    it does with variables, collections and operations means what it means in a session."""
+    """fn, built once in a graph of its own with placeholders for `signature`, a list of
+    TensorSpecs: what it does with variables, collections and operations means what it means in a
+    session."""
     del name
     graph, state = Graph(), _gyre.SessionState()
     with graph.as_default():

@@ -1,4 +1,5 @@
-"""nn.rnn_cell: one step of a recurrent network, from inputs and a state to outputs and the next state."""
+"""nn.rnn_cell: one step of a recurrent network, from inputs and a state to outputs and the next
+state."""
 
 from typing import Any, NamedTuple
 
@@ -29,8 +30,8 @@ class LSTMStateTuple(NamedTuple):
 
 
 class RNNCell(Layer):
-    """One step: `cell(inputs, state)` gives (output, next state). inputs: [batch, size]; sizes of states and
-    outputs, without the batch, in state_size and output_size, structured as these."""
+    """One step: `cell(inputs, state)` gives (output, next state). inputs: [batch, size]; sizes of
+    states and outputs, without the batch, in state_size and output_size, structured as these."""
 
     @property
     def state_size(self):
@@ -90,7 +91,8 @@ def _affine(parts: list, kernel, bias):
 
 
 class BasicRNNCell(RNNCell):
-    """output = state = activation([inputs, state] W + b). Source: Elman, Finding structure in time (1990)."""
+    """output = state = activation([inputs, state] W + b).
+    Source: Elman, Finding structure in time (1990)."""
 
     def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **kwargs):
         super().__init__(name, "basic_rnn_cell", reuse, dtype, **kwargs)
@@ -112,8 +114,8 @@ class BasicRNNCell(RNNCell):
 
 
 class GRUCell(RNNCell):
-    """r, u = σ([inputs, state] W + b); c = activation([inputs, r · state] W' + b'); state = u · state +
-    (1 - u) · c. Source: Cho et al., Learning phrase representations (2014)."""
+    """r, u = σ([inputs, state] W + b); c = activation([inputs, r · state] W' + b'); state = u ·
+    state + (1 - u) · c. Source: Cho et al., Learning phrase representations (2014)."""
 
     def __init__(
         self,
@@ -161,8 +163,8 @@ class GRUCell(RNNCell):
 
 
 class BasicLSTMCell(RNNCell):
-    """i, j, f, o = [inputs, h] W + b; c = σ(f + forget_bias) c + σ(i) activation(j); h = activation(c) σ(o).
-    Without state_is_tuple the state is c and h, joined.
+    """i, j, f, o = [inputs, h] W + b; c = σ(f + forget_bias) c + σ(i) activation(j); h =
+    activation(c) σ(o). Without state_is_tuple the state is c and h, joined.
 
     Source: Zaremba, Sutskever and Vinyals, Recurrent neural network regularization (2014).
     """
@@ -214,11 +216,11 @@ class BasicLSTMCell(RNNCell):
 
 
 class LSTMCell(RNNCell):
-    """As BasicLSTMCell; gates may look at c (use_peepholes), c may be kept within ±cell_clip, and h may be a
-    projection of num_proj units (within ±proj_clip).
+    """As BasicLSTMCell; gates may look at c (use_peepholes), c may be kept within ±cell_clip, and h
+    may be a projection of num_proj units (within ±proj_clip).
 
-    Sources: Hochreiter and Schmidhuber (1997); Sak, Senior and Beaufays, Long short-term memory recurrent
-    neural network architectures for large scale acoustic modeling (2014).
+    Sources: Hochreiter and Schmidhuber (1997); Sak, Senior and Beaufays, Long short-term memory
+    recurrent neural network architectures for large scale acoustic modeling (2014).
     """
 
     def __init__(
@@ -312,8 +314,8 @@ def _clipped(x, limit):
 
 
 class MultiRNNCell(RNNCell):
-    """Cells one above the other: each takes what the one below gives out. The state is a tuple of theirs
-    (without state_is_tuple: joined)."""
+    """Cells one above the other: each takes what the one below gives out. The state is a tuple of
+    theirs (without state_is_tuple: joined)."""
 
     def __init__(self, cells, state_is_tuple=True, name=None):
         super().__init__(name, "multi_rnn_cell")
@@ -391,9 +393,9 @@ class _Wrapper(RNNCell):
 
 
 class DropoutWrapper(_Wrapper):
-    """A cell whose inputs, outputs and states are set to 0 with probability 1 - keep_prob each, the others
-    divided by keep_prob. A keep_prob is a number or a tensor; 1.0 means no dropout. What an LSTM remembers
-    (c) is never dropped.
+    """A cell whose inputs, outputs and states are set to 0 with probability 1 - keep_prob each, the
+    others divided by keep_prob. A keep_prob is a number or a tensor; 1.0 means no dropout. What an
+    LSTM remembers (c) is never dropped.
 
     Source: Zaremba, Sutskever and Vinyals, Recurrent neural network regularization (2014).
     """

@@ -54,7 +54,8 @@ def _size(x, axis: int):
 
 
 def _where(rows, new, old):
-    """Rows of new where `rows`, a bool vector, is true, else of old. Values without rows are new."""
+    """Rows of new where `rows`, a bool vector, is true, else of old.
+    Values without rows are new."""
     if new._dims is not None and len(new._dims) == 0:
         return new
     mask = rows
@@ -76,8 +77,9 @@ def dynamic_rnn(
 ):
     """Runs a cell over time; the number of steps is that of the inputs when the graph runs.
 
-    inputs: [batch, time, …] (with time_major [time, batch, …]), or a structure of them. sequence_length:
-    [batch], how long each sequence is: beyond that, outputs are zeros, and states stay.
+    inputs: [batch, time, …] (with time_major [time, batch, …]), or a structure of them.
+    sequence_length: [batch], how long each sequence is: beyond that, outputs are zeros, and states
+    stay.
     initial_state: structured as the cell's; zeros of `dtype` otherwise (ValueError without either).
     Returns (outputs as inputs, with the cell's output_size last; the final state).
     """
@@ -217,8 +219,9 @@ def bidirectional_dynamic_rnn(
 
 
 def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-    """Runs a cell over a list of inputs, one a step, [batch, size] each: as many copies of it. Returns
-    (list of outputs, final state). sequence_length as dynamic_rnn. ValueError for no inputs."""
+    """Runs a cell over a list of inputs, one a step, [batch, size] each: as many copies of it.
+    Returns (list of outputs, final state). sequence_length as dynamic_rnn. ValueError for no
+    inputs."""
     _require_cell(cell)
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("inputs must be a sequence")
@@ -254,7 +257,8 @@ def static_bidirectional_rnn(
     sequence_length=None,
     scope=None,
 ):
-    """static_rnn forwards and backwards: (list of joined outputs, final state of one, of the other)."""
+    """static_rnn forwards and backwards: (list of joined outputs, final state of one,
+    of the other)."""
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as scope_fw:
             output_fw, state_fw = static_rnn(
@@ -287,11 +291,11 @@ def _turned(steps, sequence_length) -> list:
 def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
     """Runs a cell over time as `loop_fn` says.
 
-    loop_fn(time, cell output, cell state, loop state) gives (finished: a bool vector, or scalar; next
-    input; next cell state; what to give out; next loop state). First it is called with time 0 and None for
-    the others, and then gives the first input and state, and the shape and dtype of what is given out (None:
-    as the cell's output). Rows that are finished give out zeros, and their states stay.
-    Returns (TensorArray of what was given out; final cell state; final loop state).
+    loop_fn(time, cell output, cell state, loop state) gives (finished: a bool vector, or scalar;
+    next input; next cell state; what to give out; next loop state). First it is called with time 0
+    and None for the others, and then gives the first input and state, and the shape and dtype of
+    what is given out (None: as the cell's output). Rows that are finished give out zeros, and their
+    states stay. Returns (TensorArray of what was given out; final cell state; final loop state).
     """
     _require_cell(cell)
     if not callable(loop_fn):

@@ -38,14 +38,16 @@ def export_meta_graph(
     save_debug_info=False,
     **kwargs,
 ) -> MetaGraphDef:
-    """A graph (by default the default one) with its collections as a MetaGraphDef, written to a file if one is
-    named.
+    """A graph (by default the default one) with its collections as a MetaGraphDef, written to a
+    file if one is named.
 
-    collection_list: which collections; by default all whose names are strings. Items of kinds that cannot be
-    written leave their collection out, with a warning. export_scope: only what stands behind it, with names
-    without it. clear_devices: no devices. strip_default_attrs: no attributes that have their defaults.
+    collection_list: which collections; by default all whose names are strings. Items of kinds that
+    cannot be written leave their collection out, with a warning. export_scope: only what stands
+    behind it, with names without it. clear_devices: no devices. strip_default_attrs: no attributes
+    that have their defaults.
     ValueError: within export_scope something is used from outside of it.
-    RuntimeError in eager execution. NotImplementedError for clear_extraneous_savers and save_debug_info.
+    RuntimeError in eager execution. NotImplementedError for clear_extraneous_savers and
+    save_debug_info.
     """
     if kwargs:
         raise TypeError(
@@ -78,8 +80,8 @@ def export_meta_graph(
 
 
 def write_meta_graph(path: str, graph, saver_def) -> None:
-    """Writes a graph with its collections and a Saver to a file. The same file as export_meta_graph's, but
-    without taking the graph apart if that need not be."""
+    """Writes a graph with its collections and a Saver to a file. The same file as
+    export_meta_graph's, but without taking the graph apart if that need not be."""
     data = graph.serialized()
     if has_own_ops(data):
         export_meta_graph(path, graph=graph, saver_def=saver_def)
@@ -111,8 +113,8 @@ def cut(graph_def, scope, clear_devices: bool) -> None:
         }
         if outside:
             raise ValueError(
-                f"what stands behind '{scope}' uses {', '.join(sorted(outside))} from outside: export a "
-                f"scope that holds all that it needs, or the whole graph"
+                f"what stands behind '{scope}' uses {', '.join(sorted(outside))} from outside: "
+                f"export a scope that holds all that it needs, or the whole graph"
             )
         graph_def.node[:] = kept
     for node in graph_def.node:

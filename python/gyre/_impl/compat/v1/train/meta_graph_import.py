@@ -23,12 +23,13 @@ _UNBOUND = "unbound_inputs"
 def import_meta_graph(
     meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs
 ) -> Saver | None:
-    """Adds a graph with its collections to the default graph, from a MetaGraphDef or a file of one, and returns its
-    Saver; without one a new Saver, if it has brought variables; else None.
+    """Adds a graph with its collections to the default graph, from a MetaGraphDef or a file of one,
+    and returns its Saver; without one a new Saver, if it has brought variables; else None.
 
     import_scope: names of what is added stand behind it. Also import_graph_def's input_map and
-    return_elements (then the result is a pair (Saver, elements)), and restore_collections_predicate: of which
-    collections, by name. OSError: no such file. ValueError: no MetaGraph in it. RuntimeError in eager execution.
+    return_elements (then the result is a pair (Saver, elements)), and
+    restore_collections_predicate: of which collections, by name. OSError: no such file. ValueError:
+    no MetaGraph in it. RuntimeError in eager execution.
     """
     return _import(meta_graph_or_file, clear_devices, import_scope, **kwargs)
 
@@ -43,8 +44,8 @@ def _import(
 ):
     if not has_default_graph():
         raise RuntimeError(
-            "Exporting/importing meta graphs is not supported when eager execution is enabled. No graph "
-            "exists when eager execution is enabled."
+            "Exporting/importing meta graphs is not supported when eager execution is enabled. No "
+            "graph exists when eager execution is enabled."
         )
     meta_graph = _message(meta_graph_or_file)
     unbound = (
@@ -54,8 +55,8 @@ def _import(
     )
     if unbound:
         raise ValueError(
-            f"Graph contains unbound inputs: {b', '.join(unbound).decode()}: it is a part of a graph "
-            f"without what it needs. Export the whole graph."
+            f"Graph contains unbound inputs: {b', '.join(unbound).decode()}: it is a part of a "
+            f"graph without what it needs. Export the whole graph."
         )
     graph = current()
     scope = graph.unique_name(import_scope, False) if import_scope else graph.get_name_scope()
@@ -85,8 +86,8 @@ def _message(given) -> MetaGraphDef:
         return MetaGraphDef.FromString(data)
     except ValueError as error:
         raise ValueError(
-            f"{path} holds no MetaGraphDef in binary form (as_text=True writes one that only TensorFlow "
-            f"reads): {error}"
+            f"{path} holds no MetaGraphDef in binary form (as_text=True writes one that only "
+            f"TensorFlow reads): {error}"
         ) from None
 
 

@@ -46,8 +46,8 @@ class Optimizer:
         name=None,
         grad_loss=None,
     ):
-        """An operation that changes the variables once so that `loss` gets less. ValueError if no variable
-        has a gradient. Arguments as compute_gradients and apply_gradients."""
+        """An operation that changes the variables once so that `loss` gets less. ValueError if no
+        variable has a gradient. Arguments as compute_gradients and apply_gradients."""
         pairs = self.compute_gradients(
             loss,
             var_list,
@@ -73,8 +73,9 @@ class Optimizer:
         colocate_gradients_with_ops=False,
         grad_loss=None,
     ) -> list:
-        """[(gradient, variable)]: of var_list, or of all trainable variables. A gradient is a tensor,
-        IndexedSlices, or None where the loss does not depend on the variable. grad_loss: the loss's weight.
+        """[(gradient, variable)]: of var_list, or of all trainable variables. A gradient is a
+        tensor, IndexedSlices, or None where the loss does not depend on the variable. grad_loss:
+        the loss's weight.
         gate_gradients: GATE_GRAPH has all of them there before any is used."""
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
@@ -102,8 +103,8 @@ class Optimizer:
         return list(zip(found, variables))
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """An operation that changes each variable by its gradient; then `global_step`, a variable, is one
-        more. ValueError if there is no gradient."""
+        """An operation that changes each variable by its gradient; then `global_step`, a variable,
+        is one more. ValueError if there is no gradient."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise ValueError(
@@ -131,8 +132,9 @@ class Optimizer:
     def _update(self, gradient, variable):
         if isinstance(variable, RefVariable):
             raise NotImplementedError(
-                f"optimizers change resource variables, and '{variable.name}' is a reference variable of an imported "
-                f"graph: run that graph's own training step, or assign_sub its gradient yourself"
+                f"optimizers change resource variables, and '{variable.name}' is a reference "
+                "variable of an imported graph: run that graph's own training step, or assign_sub "
+                "its gradient yourself"
             )
         if isinstance(gradient, IndexedSlices):
             update = self._apply_sparse(_without_duplicates(gradient), variable)

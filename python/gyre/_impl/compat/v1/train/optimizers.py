@@ -26,7 +26,8 @@ def _subtract_rows(variable, indices, values):
 
 
 class GradientDescentOptimizer(Optimizer):
-    """variable -= learning_rate · gradient. The rate is a number, a tensor, or a function that gives one."""
+    """variable -= learning_rate · gradient. The rate is a number, a tensor,
+    or a function that gives one."""
 
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
         super().__init__(use_locking, name)
@@ -42,10 +43,11 @@ class GradientDescentOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """accumulation := momentum · accumulation + gradient; variable -= learning_rate · accumulation (with
-    use_nesterov, of the accumulation to come). Of IndexedSlices, only their rows change.
+    """accumulation := momentum · accumulation + gradient; variable -= learning_rate · accumulation
+    (with use_nesterov, of the accumulation to come). Of IndexedSlices, only their rows change.
 
-    Sources: Polyak (1964); Sutskever et al., On the importance of initialization and momentum (2013).
+    Sources: Polyak (1964); Sutskever et al., On the importance of initialization and momentum
+    (2013).
     """
 
     def __init__(
@@ -93,10 +95,11 @@ class MomentumOptimizer(Optimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """m := β₁ m + (1 - β₁) g; v := β₂ v + (1 - β₂) g²; variable -= learning_rate · √(1 - β₂ᵗ) / (1 - β₁ᵗ) ·
-    m / (√v + ε).
+    """m := β₁ m + (1 - β₁) g; v := β₂ v + (1 - β₂) g²; variable -= learning_rate · √(1 - β₂ᵗ) / (1
+    - β₁ᵗ) · m / (√v + ε).
 
-    Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), the form before its section 2.1.
+    Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), the form before its
+    section 2.1.
     """
 
     def __init__(
@@ -157,8 +160,8 @@ class AdamOptimizer(Optimizer):
 
 
 class AdagradOptimizer(Optimizer):
-    """accumulation += gradient²; variable -= learning_rate · gradient / √accumulation. Of IndexedSlices, only
-    their rows change.
+    """accumulation += gradient²; variable -= learning_rate · gradient / √accumulation. Of
+    IndexedSlices, only their rows change.
 
     Source: Duchi, Hazan and Singer, Adaptive subgradient methods (2011).
     """

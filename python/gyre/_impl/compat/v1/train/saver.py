@@ -23,12 +23,13 @@ from gyre._impl.unsupported import refuse
 class Saver:
     """Saves and restores variables: adds the operations that do so to the default graph.
 
-    var_list: variables, or {name in the checkpoint: variable}; by default all global variables when it is
-    made. max_to_keep: how many of the checkpoints that it wrote stay (None, 0: all); of those that go, one in
-    keep_checkpoint_every_n_hours stays. reshape: values of other shapes are reshaped, not refused.
-    filename: where the operations write and read when save() and restore() do not say. sharded: kept in the
-    saver_def; here one process writes all. saver_def: of a Saver whose operations are there already. In eager execution, var_list must be given.
-    ValueError if there are no variables.
+    var_list: variables, or {name in the checkpoint: variable}; by default all global variables when
+    it is made. max_to_keep: how many of the checkpoints that it wrote stay (None, 0: all); of those
+    that go, one in keep_checkpoint_every_n_hours stays. reshape: values of other shapes are
+    reshaped, not refused.
+    filename: where the operations write and read when save() and restore() do not say. sharded:
+    kept in the saver_def; here one process writes all. saver_def: of a Saver whose operations are
+    there already. In eager execution, var_list must be given. ValueError if there are no variables.
     """
 
     def __init__(
@@ -66,8 +67,8 @@ class Saver:
         hours = _number("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours)
         if defer_build and var_list:
             raise ValueError(
-                "If `var_list` is provided then build cannot be deferred. Either set defer_build=False "
-                "or var_list=None."
+                "If `var_list` is provided then build cannot be deferred. Either set "
+                "defer_build=False or var_list=None."
             )
         self._given, self._allow_empty, self._reshape = var_list, allow_empty, reshape
         self._pad, self._relative = pad_step_number, save_relative_paths
@@ -158,8 +159,8 @@ class Saver:
         strip_default_attrs=False,
         save_debug_info=False,
     ):
-        """The default graph with this Saver as a MetaGraphDef, written to a file if one is named (see
-        train.export_meta_graph)."""
+        """The default graph with this Saver as a MetaGraphDef, written to a file if one is named
+        (see train.export_meta_graph)."""
         return export_meta_graph(
             filename,
             saver_def=self.saver_def,
@@ -221,10 +222,11 @@ class Saver:
         strip_default_attrs=False,
         save_debug_info=False,
     ) -> str | None:
-        """Writes the variables of a session, and returns the path to give to restore: `save_path`, with
-        "-" and global_step (a number, variable or tensor) if that is given. Of the folder, which is made if need
-        be, the file "checkpoint" says which paths there are. write_meta_graph: the graph is written beside it.
-        None if there is nothing to save, and allow_empty."""
+        """Writes the variables of a session, and returns the path to give to restore: `save_path`,
+        with "-" and global_step (a number, variable or tensor) if that is given. Of the folder,
+        which is made if need be, the file "checkpoint" says which paths there are.
+        write_meta_graph: the graph is written beside it. None if there is nothing to save, and
+        allow_empty."""
         prefix = os.fspath(save_path)
         if os.path.basename(latest_filename or "checkpoint") != (latest_filename or "checkpoint"):
             raise ValueError(
@@ -270,9 +272,9 @@ class Saver:
             write_meta_graph(path, graph, self.saver_def)
 
     def restore(self, sess, save_path) -> None:
-        """Gives the variables of a session the values of a checkpoint. ValueError for a path that is none, or is
-        None; NotFoundError for a variable that the checkpoint lacks; InvalidArgumentError for one of another
-        dtype or shape."""
+        """Gives the variables of a session the values of a checkpoint. ValueError for a path that
+        is none, or is None; NotFoundError for a variable that the checkpoint lacks;
+        InvalidArgumentError for one of another dtype or shape."""
         if self._is_empty():
             return
         if save_path is None:
@@ -318,7 +320,8 @@ def _number_of(global_step, sess) -> int:
 
 
 def _with_shapes(error, shapes: dict, prefix: str):
-    """An error of restoring: the same, with the variables whose shapes are others in the checkpoint."""
+    """An error of restoring: the same, with the variables whose shapes are others in the
+    checkpoint."""
     found = load_checkpoint(prefix).get_variable_to_shape_map()
     wrong = [
         f"{name!r} has shape {found[name]} there, but the variable has {shape.as_list()}"

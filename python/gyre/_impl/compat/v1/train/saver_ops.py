@@ -11,7 +11,8 @@ from gyre._impl.variable import Variable
 
 
 def _keys(variables: dict) -> tuple[list[str], list[str]]:
-    """Names in the checkpoint, and which part of them each variable is. TypeError for what is no variable."""
+    """Names in the checkpoint, and which part of them each variable is.
+    TypeError for what is no variable."""
     keys, slices = [], []
     for name, variable in variables.items():
         if not isinstance(variable, Variable):
@@ -25,8 +26,8 @@ def _keys(variables: dict) -> tuple[list[str], list[str]]:
 def add_saver_ops(
     variables: dict, reshape: bool, name: str | None, filename: str | None
 ) -> dict[str, str]:
-    """Adds them for {name: variable} to the default graph, under the names that TensorFlow gives them. Returns
-    the fields of a SaverDef that name them."""
+    """Adds them for {name: variable} to the default graph, under the names that TensorFlow gives
+    them. Returns the fields of a SaverDef that name them."""
     graph = current()
     keys, slices = _keys(variables)
     values = list(variables.values())
@@ -94,8 +95,8 @@ def save_eagerly(variables: dict, prefix: str) -> None:
 
 
 def restore_eagerly(variables: dict, prefix: str, reshape: bool) -> None:
-    """Gives variables the values of a checkpoint. ValueError for one of another shape; then, as for a value that
-    is missing, none has changed."""
+    """Gives variables the values of a checkpoint. ValueError for one of another shape; then, as for
+    a value that is missing, none has changed."""
     keys, slices = _keys(variables)
     values = _gyre.execute(
         "RestoreV2",
@@ -110,7 +111,8 @@ def restore_eagerly(variables: dict, prefix: str, reshape: bool) -> None:
     for (name, variable), value in zip(variables.items(), values):
         if not TensorShape(variable.shape).is_compatible_with(value.shape):
             raise ValueError(
-                f"{prefix} has '{name}' of shape {value.shape}, but the variable has {variable.shape}"
+                f"{prefix} has '{name}' of shape {value.shape}, but the variable has "
+                f"{variable.shape}"
             )
     for variable, value in zip(variables.values(), values):
         variable.assign(value)

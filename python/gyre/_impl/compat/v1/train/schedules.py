@@ -100,8 +100,8 @@ def polynomial_decay(
     cycle=False,
     name=None,
 ):
-    """From learning_rate to end_learning_rate within decay_steps, as (1 - step / decay_steps) ^ power; with
-    `cycle`, over and over."""
+    """From learning_rate to end_learning_rate within decay_steps, as (1 - step / decay_steps) ^
+    power; with `cycle`, over and over."""
     with name_scope(name, "PolynomialDecay"):
         rate = convert_to_tensor(learning_rate)
         end, steps = _as(end_learning_rate, rate.dtype), _as(decay_steps, rate.dtype)
@@ -121,7 +121,8 @@ def polynomial_decay(
 
 
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
-    """learning_rate · ((1 - alpha) · (1 + cos(π · step / decay_steps)) / 2 + alpha), until decay_steps."""
+    """learning_rate · ((1 - alpha) · (1 + cos(π · step / decay_steps)) / 2 + alpha),
+    until decay_steps."""
     with name_scope(name, "CosineDecay"):
         rate = convert_to_tensor(learning_rate)
         steps = _as(decay_steps, rate.dtype)
@@ -141,8 +142,8 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 
 
 def piecewise_constant(x, boundaries, values, name=None):
-    """values[i] for the first i with x <= boundaries[i]; the last value beyond all. ValueError unless there
-    is one value more than boundaries."""
+    """values[i] for the first i with x <= boundaries[i]; the last value beyond all. ValueError
+    unless there is one value more than boundaries."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     with name_scope(name, "PiecewiseConstant"):
