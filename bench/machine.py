@@ -61,7 +61,7 @@ def describe(folder, load_before, neighbours):
     virtual = "hypervisor" in first_match("/proc/cpuinfo", r"^flags\s*:(.*)$").split()
     cores = len(os.sched_getaffinity(0))
     return [
-        ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
+        ("date", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
         (
             "processor",
             first_match("/proc/cpuinfo", r"^model name\s*:(.*)$")
@@ -71,8 +71,10 @@ def describe(folder, load_before, neighbours):
         ("memory", f"{gib:.0f} GiB"),
         (
             "system",
-            f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} "
-            f"{platform.libc_ver()[1]}",
+            (
+                f"{platform.system()} {platform.release()}, {platform.libc_ver()[0]} "
+                f"{platform.libc_ver()[1]}"
+            ),
         ),
         ("compiler", compiler(folder)),
         ("load average before (1, 5, 15 minutes)", load_before),

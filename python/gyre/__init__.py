@@ -12,7 +12,7 @@ from gyre._impl import importing as _importing
 
 _importing.install()
 
-from gyre._impl import facade as _facade
+from gyre._impl import facade as _facade  # noqa: E402 (modules are found by what stands above)
 
 _facade.install(_sys.modules[__name__])
 

@@ -33,13 +33,18 @@ INTERFACE = re.search(
 STRANGERS = {
     "no_entry": ("int unrelated;", "it is no plug-in: it exports no 'gyre_plugin'"),
     "interface": (
-        'extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = {99}; '
-        "}",
+        (
+            'extern "C" { extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = '
+            "{99}; "
+            "}"
+        ),
         f"it was built for version 99 of the interface of plug-ins, and this is {INTERFACE}",
     ),
     "layout": (
-        f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = '
-        f"{{{INTERFACE}, 0, 7}}; }}",
+        (
+            f'extern "C" {{ extern const unsigned gyre_plugin[6]; const unsigned gyre_plugin[6] = '
+            f"{{{INTERFACE}, 0, 7}}; }}"
+        ),
         "its types are laid out in another way than Gyre's",
     ),
 }

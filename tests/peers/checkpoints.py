@@ -14,9 +14,9 @@ import sys
 import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2  # noqa: E402
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Keras models hold another object graph as a constant to be saved than was saved with them.

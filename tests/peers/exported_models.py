@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import numpy as np
+import tensorflow as tf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build/venv/bin/python"

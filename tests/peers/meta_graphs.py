@@ -73,7 +73,7 @@ def start(tf, folder):
 
 def go_on(tf, folder):
     """Imports what was saved; trains it further; says what it has found."""
-    with tf.Graph().as_default() as graph, tf.Session() as sess:
+    with tf.Graph().as_default(), tf.Session() as sess:
         path = tf.train.latest_checkpoint(folder)
         saver = tf.train.import_meta_graph(path + ".meta")
         saver.restore(sess, path)
@@ -89,7 +89,7 @@ def go_on(tf, folder):
             "count": int(sess.run(tf.global_variables()[1])),
             "next": train_on(tf, sess, 3),
         }
-    with tf.Graph().as_default() as graph, tf.Session() as sess:
+    with tf.Graph().as_default(), tf.Session() as sess:
         # their variables keep the name under which sessions know them, and so are the same
         for _ in range(2):
             tf.train.import_meta_graph(path + ".meta", import_scope="a").restore(sess, path)
@@ -98,7 +98,7 @@ def go_on(tf, folder):
         found["shared"] = [
             float(sess.run(f"{scope}/loss:0", {f"{scope}/x:0": inputs()})) for scope in ("a", "a_1")
         ]
-    with tf.Graph().as_default() as graph, tf.Session() as sess:
+    with tf.Graph().as_default(), tf.Session() as sess:
         build(tf)
         tf.train.Saver().restore(sess, path)
         found["own"] = train_on(tf, sess, 3)
@@ -228,7 +228,7 @@ def checks(tf, folder):
             name = path.parent.name
             yield (
                 name,
-                lambda: steps_of(
+                lambda case=case, name=name: steps_of(
                     tf, case, under_gyre("save_again", name, os.path.join(folder, name))
                 ),
             )

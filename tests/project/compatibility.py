@@ -201,10 +201,14 @@ def page(table: list[Row]) -> str:
     lines = [
         "# Compatibility",
         "",
-        "How many of 1,856 public control-flow programs use each name of TensorFlow, and whether "
-        "it is",
-        "here: `import gyre as tf`. A name that is here means the same; the test named with it "
-        "says so.",
+        (
+            "How many of 1,856 public control-flow programs use each name of TensorFlow, and "
+            "whether it is"
+        ),
+        (
+            "here: `import gyre as tf`. A name that is here means the same; the test named with it "
+            "says so."
+        ),
         "Made by `./dev docs` from tests/project/compatibility.py; a test compares.",
         "",
         "| | here and tested |",

@@ -23,6 +23,9 @@ def endless_dataset():
     return gyre.data.Dataset.range(10).repeat()
 
 
+elements = ()  # endless while a test runs
+
+
 def over_a_generator(x):
     for v in elements:  # the loop
         x = x + v

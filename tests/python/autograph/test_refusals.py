@@ -271,7 +271,7 @@ def test_loop_over_a_function_object():
     def f(n):
         last = None
         for i in range(n):
-            last = lambda: i  # noqa: E731
+            last = lambda: i
         return last()
 
     message = refused(f, 3)

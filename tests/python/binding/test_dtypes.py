@@ -50,8 +50,8 @@ def test_compares_and_hashes():
     assert (
         types["float32"] != types["float64"]
         and types["float32"] != "x"
-        and types["float32"] != None
-    )  # noqa: E711
+        and types["float32"] != None  # noqa: E711 (its own operator is asked)
+    )
     assert len({types["float32"], types["float32"], types["int32"]}) == 2
 
 

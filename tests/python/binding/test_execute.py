@@ -61,11 +61,10 @@ def test_literals_take_the_dtype_of_the_others():
         ("Fill", [[1 << 40, 1 << 40], 0.0]),
     ],
 )
-def test_mistakes_are_exceptions(args):
-    with pytest.raises(Exception) as caught:
+def test_mistakes_are_exceptions(args, core_error):
+    with pytest.raises((TypeError, core_error)):
         _gyre.execute(*args)
-    assert isinstance(caught.value, TypeError) or hasattr(caught.value, "code")
-    with _gyre.Graph(), pytest.raises(Exception):
+    with _gyre.Graph(), pytest.raises((TypeError, ValueError, core_error)):
         outputs = _gyre.execute(*args)
         if args[0] in ("Placeholder", "Switch", "Fill", "ReadVariableOp", "GatherV2"):
             raise ValueError(outputs)
@@ -122,7 +121,7 @@ def test_random_numbers():
     _gyre.set_seed(0)
 
 
-def test_options():
+def test_options(core_error):
     graph = _gyre.Graph()
     with graph:
         x = graph.placeholder("float32", ())
@@ -137,7 +136,7 @@ def test_options():
     ):
         _gyre.set_options(**options)
         assert call([_gyre.tensor(1.0)])[0].numpy() == 2
-    with pytest.raises(Exception):
+    with pytest.raises(core_error):
         _gyre.set_options(engine="nonsense")
     with pytest.raises(ValueError):
         _gyre.set_options(threads=-1)

@@ -88,14 +88,14 @@ def test_exceptions_of_bodies_come_out_unchanged():
     assert graph.prepare([x], [y])([_gyre.tensor(4.0)])[0].numpy() == 8
 
 
-def test_wrong_bodies():
+def test_wrong_bodies(core_error):
     graph = _gyre.Graph()
     with graph:
         x = graph.placeholder("float32", ())
         for wrong in (lambda: None, lambda: x, lambda: 3):
             with pytest.raises(TypeError, match="list"):
                 _gyre.trace_cond(x > 0.0, wrong, lambda: [x])
-        with pytest.raises(Exception):
+        with pytest.raises(core_error):
             _gyre.trace_cond(x > 0.0, lambda: [x, x], lambda: [x])
         with pytest.raises(TypeError):
             _gyre.trace_while(3, 4, [x])
@@ -167,7 +167,7 @@ def test_init_scope_and_context():
         assert (_gyre.convert(1) + 1).is_symbolic
         with pytest.raises(ZeroDivisionError):
             with _gyre.init_scope():
-                1 / 0
+                raise ZeroDivisionError
         assert _gyre.current_graph() is graph
     assert _gyre.current_graph() is None
 
@@ -214,7 +214,7 @@ def test_variables():
         _gyre.create_variable(_gyre.tensor([1.0]), dims=(2,))
 
 
-def test_gradients():
+def test_gradients(core_error):
     def build(x):
         (y,) = _gyre.trace_while(lambda v: v[0] < 100.0, lambda v: [v[0] * x], [x])
         (c,) = _gyre.custom_gradient([x], lambda a: [a[0] * 5.0], lambda a, dy: [dy[0] * 100.0])
@@ -232,7 +232,7 @@ def test_gradients():
         x = graph.placeholder("float32", (3, 2))
         free = _gyre.convert(1.0)
         assert _gyre.gradients([x], [free]) == [None]
-        with pytest.raises(Exception):
+        with pytest.raises(core_error):
             _gyre.gradients([x], [free], unconnected="error")
         with pytest.raises(ValueError):
             _gyre.gradients([x], [x], unconnected="whatever")
@@ -345,7 +345,7 @@ def test_nothing_keeps_a_graph_alive():
     graph = _gyre.Graph()
     with graph:
         x = graph.placeholder("float32", ())
-        y = _gyre.trace_while(lambda v: v[0] < 3.0, lambda v: [v[0] + x], [x])
+        y = _gyre.trace_while(lambda v: v[0] < 3.0, lambda v: [v[0] + x], [x])  # noqa: F821 (it is deleted later)
     graph.notes = [x, y]
     gone = weakref.ref(graph), weakref.ref(x)
     call = graph.prepare([x], y)
@@ -370,7 +370,7 @@ def test_imported_graphs(tmp_path):
     graph = _gyre.Graph()
     with graph:
         x = graph.placeholder("float32", (), name="x")
-        y = _gyre.execute("Mul", [x, 3.0], name="y")[0]
+        _gyre.execute("Mul", [x, 3.0], name="y")
     path = tmp_path / "graph.pb"
     path.write_bytes(graph.graph_def())
 

@@ -182,7 +182,7 @@ def test_all_other_names_are_gyres():
     assert importlib.import_module("gyre.compat.v1.nn").rnn_cell.GRUCell.__name__ == "GRUCell"
     for name in ("no_such_name", "nn.no_such_name"):
         with pytest.raises(AttributeError, match="no_such_name"):
-            eval("tf." + name)  # noqa: S307
+            eval("tf." + name)
 
 
 # ---- Modes, each in a process of its own

@@ -33,7 +33,7 @@ def test_messages():
     with pytest.raises(ValueError, match="no field"):
         tf.NodeDef(nothing=1)
     with pytest.raises(AttributeError, match="no field"):
-        node.nothing
+        _ = node.nothing
     with pytest.raises(AttributeError, match="cannot be assigned"):
         node.input = []
     with pytest.raises(TypeError):

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "project"))
 
-import compatibility as table  # noqa: E402
+import compatibility as table
 
 ROWS = table.rows()
 

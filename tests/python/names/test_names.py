@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import gyre
 from gyre._impl import facade
 
 

@@ -23,7 +23,7 @@ import gyre
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "autograph"))
 
-from plain import CASES  # noqa: E402
+from plain import CASES
 
 FUNCTIONS = 100
 

@@ -94,8 +94,10 @@ def call_assert(fine) -> None:
     Assert(
         fine,
         [
-            "Cholesky decomposition was not successful. The input might not be valid: it must be "
-            "positive definite"
+            (
+                "Cholesky decomposition was not successful. The input might not be valid: it must "
+                "be positive definite"
+            )
         ],
     )
 

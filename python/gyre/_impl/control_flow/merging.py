@@ -129,19 +129,8 @@ def merge(cond, then_fn, else_fn, names, at, refusal, before=None, name="cond"):
     attempt = _Branches(names, at, before, refusal)
     while True:
         watch = Watch(then_fn, else_fn, kind="if", at=at, names=names)
-
-        def then():
-            with watch:
-                values = then_fn()
-                watch.check(names)
-                return attempt.then(values)
-
-        def otherwise():
-            with watch:
-                values = else_fn()
-                watch.check(names)
-                return attempt.otherwise(values)
-
+        then = _watched(watch, then_fn, attempt.then, names)
+        otherwise = _watched(watch, else_fn, attempt.otherwise, names)
         try:
             return attempt.results(_gyre.trace_cond(cond, then, otherwise, None, name))
         except Restart as restart:
@@ -151,3 +140,15 @@ def merge(cond, then_fn, else_fn, names, at, refusal, before=None, name="cond"):
             if not handlers.raised(error):
                 raising.explain(error, "if", at)
             raise
+
+
+def _watched(watch, fn, keep, names):
+    """A branch: what fn() returns, handed to `keep`, once it is known to have no side effects."""
+
+    def branch():
+        with watch:
+            values = fn()
+            watch.check(names)
+            return keep(values)
+
+    return branch

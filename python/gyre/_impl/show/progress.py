@@ -121,7 +121,8 @@ def _rate(told, last, depth):
     if last is None or len(last["loops"]) <= depth or told["nanos"] <= last["nanos"]:
         return 0.0
     before = last["loops"]
-    if [l["name"] for l in before[: depth + 1]] != [l["name"] for l in loops[: depth + 1]] or any(
+    names = [[loop["name"] for loop in seen[: depth + 1]] for seen in (before, loops)]
+    if names[0] != names[1] or any(
         a["iteration"] != b["iteration"] for a, b in zip(before[:depth], loops)
     ):
         return 0.0

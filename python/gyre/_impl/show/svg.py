@@ -26,10 +26,13 @@ def draw(root, hints=True):
     for viewers that do not know its variables, elements have plain ones, too."""
     width, height = f"{root.width:.0f}", f"{root.height:.0f}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="gyre" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" font-family="monospace" font-size="12">'
-        f"<title>{escape(root.title)}</title><style>{asset('picture.css')}</style>"
-        f'<g id="all">'
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="gyre" width="{width}" '
+            f'height="{height}" viewBox="0 0 {width} {height}" role="img" font-family="monospace" '
+            'font-size="12">'
+            f"<title>{escape(root.title)}</title><style>{asset('picture.css')}</style>"
+            f'<g id="all">'
+        )
     ]
     _box(root, parts, hints)
     parts.append("</g></svg>\n")

@@ -87,7 +87,7 @@ class EventFile:
             f"{next(_numbers)}{suffix}"
         )
         self.path = os.path.join(logdir, name)
-        self._file = open(self.path, "ab")  # noqa: SIM115
+        self._file = open(self.path, "ab")
         self._max_queue, self._seconds = max_queue, flush_millis / 1000
         self._waiting, self._flushed = 0, time.monotonic()
         self._lock = threading.Lock()

@@ -283,7 +283,7 @@ def _build(like, handles):
 
 
 nest.register_composite(
-    TracedList, lambda l: [(f".handle{i}", h) for i, h in enumerate(l.handles)], _build
+    TracedList, lambda traced: [(f".handle{i}", h) for i, h in enumerate(traced.handles)], _build
 )
 
 

@@ -58,7 +58,9 @@ def explain_recursion(error):
         if count > 5:
             place = f"{os.path.basename(file)}:{lines[file, function]}"
             error.args = (
-                f"{function.rpartition('.')[2]} at {place} calls itself without end while it is "
-                "traced. Where a tensor decides whether it goes on, make it a gyre.function: then "
-                f"its calls are calls in the graph",
+                (
+                    f"{function.rpartition('.')[2]} at {place} calls itself without end while it "
+                    "is traced. Where a tensor decides whether it goes on, make it a "
+                    f"gyre.function: then its calls are calls in the graph"
+                ),
             )

@@ -527,7 +527,7 @@ def lambdas_of_one_line(x):
 @case((3.0,), (-2.0,))
 def lambda_that_reads_a_name_later(x):
     scale = 1.0
-    scaled = lambda: x * scale  # noqa: E731
+    scaled = lambda: x * scale
     if x > 0:
         scale = 5.0
     return scaled()

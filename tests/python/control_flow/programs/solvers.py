@@ -166,7 +166,7 @@ def matrix_exponential(m):
 
 
 def rk4(y, rate):
-    f = lambda v: rate * v * (1 - v)  # noqa: E731
+    f = lambda v: rate * v * (1 - v)
     for _ in range(10):
         a = f(y)
         b = f(y + 0.05 * a)

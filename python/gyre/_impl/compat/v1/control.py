@@ -172,8 +172,10 @@ def _checks(pairs, default, exclusive, name) -> list[Operation]:
             Assert(
                 count >= 1,
                 [
-                    f"{name}: None of conditions evaluated as True, and there is no default. "
-                    "Predicates:",
+                    (
+                        f"{name}: None of conditions evaluated as True, and there is no default. "
+                        "Predicates:"
+                    ),
                     *predicates,
                 ],
             )

@@ -496,7 +496,7 @@ def init_scope():
             yield
 
 
-class name_scope:  # noqa: N801 — a function, to users
+class name_scope:
     """A context: names of operations made within it begin with `name`, made unique, and a slash;
     that is what the context gives. default_name is taken if name is None. In eager execution
     without effect.

@@ -35,21 +35,21 @@ class Initializer:
         return cls(**config)
 
 
-class zeros_initializer(Initializer):  # noqa: N801 — these are called as functions
+class zeros_initializer(Initializer):
     """Zeros."""
 
     def _make(self, dims, dtype):
         return zeros(dims, dtype)
 
 
-class ones_initializer(Initializer):  # noqa: N801
+class ones_initializer(Initializer):
     """Ones."""
 
     def _make(self, dims, dtype):
         return ones(dims, dtype)
 
 
-class constant_initializer(Initializer):  # noqa: N801
+class constant_initializer(Initializer):
     """A number everywhere, or a list or array of values in order. verify_shape: values of another
     shape are a TypeError."""
 
@@ -66,7 +66,7 @@ class constant_initializer(Initializer):  # noqa: N801
         return constant(self._value, dtype, dims, verify_shape=self._verify_shape)
 
 
-class random_normal_initializer(Initializer):  # noqa: N801
+class random_normal_initializer(Initializer):
     """Normally distributed numbers."""
 
     _draw = staticmethod(random.random_normal)
@@ -79,13 +79,13 @@ class random_normal_initializer(Initializer):  # noqa: N801
         return self._draw(dims, self._mean, self._stddev, dtype, self._seed)
 
 
-class truncated_normal_initializer(random_normal_initializer):  # noqa: N801
+class truncated_normal_initializer(random_normal_initializer):
     """Normally distributed numbers within two standard deviations of the mean."""
 
     _draw = staticmethod(random.truncated_normal)
 
 
-class random_uniform_initializer(Initializer):  # noqa: N801
+class random_uniform_initializer(Initializer):
     """Evenly distributed numbers of [minval, maxval)."""
 
     def __init__(self, minval=0.0, maxval=None, seed=None, dtype="float32"):
@@ -96,7 +96,7 @@ class random_uniform_initializer(Initializer):  # noqa: N801
         return random.random_uniform(dims, self._minval, self._maxval, dtype, self._seed)
 
 
-class variance_scaling_initializer(Initializer):  # noqa: N801
+class variance_scaling_initializer(Initializer):
     """Of variance scale / n, n being the number of a unit's inputs ("fan_in"), outputs ("fan_out")
     or their mean ("fan_avg"); distribution "uniform", "truncated_normal" ("normal") or
     "untruncated_normal".
@@ -140,7 +140,7 @@ class variance_scaling_initializer(Initializer):  # noqa: N801
         return random.truncated_normal(dims, 0.0, stddev, dtype, self._seed)
 
 
-class uniform_unit_scaling_initializer(Initializer):  # noqa: N801
+class uniform_unit_scaling_initializer(Initializer):
     """Evenly distributed in ±√(3 / inputs) · factor: keeps the variance of what goes through."""
 
     def __init__(self, factor=1.0, seed=None, dtype="float32"):
@@ -153,21 +153,21 @@ class uniform_unit_scaling_initializer(Initializer):  # noqa: N801
         return random.random_uniform(dims, -limit, limit, dtype, self._seed)
 
 
-class glorot_uniform_initializer(variance_scaling_initializer):  # noqa: N801
+class glorot_uniform_initializer(variance_scaling_initializer):
     """Evenly distributed in ±√(6 / (inputs + outputs))."""
 
     def __init__(self, seed=None, dtype="float32"):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
-class glorot_normal_initializer(variance_scaling_initializer):  # noqa: N801
+class glorot_normal_initializer(variance_scaling_initializer):
     """Truncated normal of variance 2 / (inputs + outputs)."""
 
     def __init__(self, seed=None, dtype="float32"):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
-class identity_initializer(Initializer):  # noqa: N801
+class identity_initializer(Initializer):
     """The identity matrix, times a number. ValueError for shapes of another rank than 2."""
 
     def __init__(self, gain=1.0, dtype="float32"):
@@ -180,7 +180,7 @@ class identity_initializer(Initializer):  # noqa: N801
         return constant(self._gain * np.eye(*dims), dtype)
 
 
-class orthogonal_initializer(Initializer):  # noqa: N801
+class orthogonal_initializer(Initializer):
     """A matrix with orthonormal rows or columns, whichever are fewer, times a number; the last
     dimension against all others. Drawn when the graph is built. ValueError for fewer than two
     dimensions."""

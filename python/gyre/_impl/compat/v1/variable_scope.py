@@ -150,7 +150,7 @@ def _refuse_partitioner(partitioner) -> None:
         )
 
 
-class variable_scope:  # noqa: N801 — a function, to users
+class variable_scope:
     """A context: names of variables that get_variable makes within it begin with its name and a
     slash; other operations stand in a name scope of that name.
 
@@ -378,7 +378,10 @@ def _made(name, shape, dtype, initializer, options) -> Variable:
             )
         maker = initializer() if isinstance(initializer, type) else initializer
         dims = shape.as_list()
-        initial = lambda: maker(dims, dtype=dtype)  # noqa: E731
+
+        def initial():
+            return maker(dims, dtype=dtype)
+
     else:
         if shape is not None and shape.rank is not None:
             if not is_value(initializer) and not hasattr(initializer, "shape"):
@@ -387,11 +390,10 @@ def _made(name, shape, dtype, initializer, options) -> Variable:
                 initial_shape = TensorShape(initializer.shape)
             if not shape.is_compatible_with(initial_shape):
                 raise ValueError("If initializer is a constant, do not specify shape: they differ.")
-        initial = lambda: (
-            initializer
-            if is_value(initializer)  # noqa: E731
-            else constant(initializer, dtype)
-        )
+
+        def initial():
+            return initializer if is_value(initializer) else constant(initializer, dtype)
+
     graph = current()
     scope = graph.get_name_scope()
     _gyre.set_scope_name(graph, "")
