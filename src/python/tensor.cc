@@ -120,8 +120,9 @@ nb::handle AsArray() {
 const Tensor& OnlyElement(const PyTensor& tensor, const char* what, const char* instead) {
   if (tensor.is_symbolic()) ThrowSymbolic(tensor, what, instead);
   if (tensor.eager.num_elements() != 1) {
-    ThrowTypeError(absl::StrCat(what, " of a tensor of shape ", tensor.eager.shape().ToString(),
-                                ": only tensors of one element have one"));
+    ThrowTypeError(absl::StrCat("a tensor of shape ", tensor.eager.shape().ToString(),
+                                " is not one number: take an element (x[0]), or reduce it "
+                                "(gyre.reduce_sum, gyre.reduce_all)"));
   }
   return tensor.eager;
 }

@@ -219,8 +219,15 @@ TEST(OutputFolder, PartsThatAreNotWrittenAgainGoAndOthersStay) {
                                                      "real/others/deep/file", "real/others/link"));
   EXPECT_EQ(fs::read_symlink(folder.Path("real/others/link")), "nowhere");
   folder.Write("file", "");
-  EXPECT_EQ(OutputFolder::Replacing(folder.Path("file"), {"main"}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  for (const absl::Status& status :
+       {OutputFolder::Replacing(folder.Path("file"), {"main"}).status(),
+        MakeFolder(folder.Path("file/below"))}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(SystemErrorOf(status), ENOTDIR);
+    EXPECT_EQ(status.message(), folder.Path("file") +
+                                    " is a file, not a folder that could be written to; write "
+                                    "elsewhere");
+  }
 }
 
 // Fails renames with two names, as file systems without them do.

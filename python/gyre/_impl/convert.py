@@ -125,7 +125,8 @@ def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
 
 
 def rank_of(tensor, function: str, argument: str, least: int = 0) -> int:
-    """The rank of an argument of a function. ValueError: it is not known here, or less than `least`."""
+    """The rank of an argument of a function. ValueError: it is not known here, or less than
+    `least`."""
     if tensor._dims is None:
         raise ValueError(
             f"{function} needs to know the rank of {argument!r}: give it a shape, say with "

@@ -1,6 +1,7 @@
 """Convolutions, as sums of products with shifted inputs."""
 
 from gyre import _gyre
+from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.convert import call, same_dtype
 
 _PLACES = {"NHWC": (1, 2), "NCHW": (2, 3)}
@@ -28,6 +29,8 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
         x = call("Transpose", x, [0, 2, 3, 1])
     reach = [(size - 1) * gap + 1 for size, gap in zip(kernel._dims[:2], gaps, strict=True)]
     x = _padded(x, padding, zeros, reach, steps)
+    if padding != "SAME":
+        _check_reach(x, kernel, reach, steps)
     result = _sum_of_shifts(x, kernel, reach, steps, gaps)
     return call("Transpose", result, [0, 3, 1, 2], name=name) if data_format == "NCHW" else result
 
@@ -86,20 +89,40 @@ def _padded(x, padding, zeros, reach, steps):
     return call("Pad", x, edges)
 
 
+def _check_reach(x, kernel, reach, steps):
+    """Refuses images that are smaller than the filters by more than a step, which leaves no room
+    for any result, even an empty one: when it is traced or, where sizes are not known then, when
+    it runs."""
+    for axis, (what, length, step) in enumerate(
+        zip(("height", "width"), reach, steps, strict=True), start=1
+    ):
+        text = (
+            f"filters of shape {kernel.shape} reach over {length} places of the {what} of the "
+            "images of conv2d"
+        )
+        size = None if x._dims is None else x._dims[axis]
+        if size is None:
+            known = call("Shape", x)[axis]
+            Assert(known >= length - step, [f"{text}, which is with its padding", known])
+        elif size < length - step:
+            raise ValueError(f"{text}, which is {size} with its padding: pad more, or take 'SAME'")
+
+
 def _sum_of_shifts(x, kernel, reach, steps, gaps):
     """Σ over places of the kernel: the inputs that it meets there, times its matrix."""
     rows, columns, channels, count = kernel._dims
     shape = call("Shape", x)
     high, wide = ((shape[1 + i] - reach[i]) // steps[i] + 1 for i in (0, 1))
+    # What the inputs that one place of the kernel meets span; nothing where there is no result.
+    down, right = (
+        call("Maximum", (places - 1) * step + 1, 0)
+        for places, step in zip((high, wide), steps, strict=True)
+    )
     total = None
     for r in range(rows):
         for c in range(columns):
             top, left = r * gaps[0], c * gaps[1]
-            met = x[
-                :,
-                top : top + (high - 1) * steps[0] + 1 : steps[0],
-                left : left + (wide - 1) * steps[1] + 1 : steps[1],
-            ]
+            met = x[:, top : top + down : steps[0], left : left + right : steps[1]]
             flat = call("Reshape", met, _gyre.convert([-1, channels]))
             product = call("MatMul", flat, kernel[r, c])
             total = product if total is None else total + product

@@ -21,10 +21,22 @@ std::string LabelName(EinsumLabel label) {
   return std::string(1, static_cast<char>(label));
 }
 
+// The character of UTF-8 that begins here; at least a byte.
+absl::string_view CharacterAt(absl::string_view text, size_t begin) {
+  size_t end = begin + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return text.substr(begin, end - begin);
+}
+
 absl::StatusOr<EinsumLabels> ParseOperand(absl::string_view text) {
   EinsumLabels labels;
   bool has_ellipsis = false;
   for (size_t i = 0; i < text.size(); ++i) {
+    if (const auto byte = static_cast<unsigned char>(text[i]); byte >= 0x80) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", CharacterAt(text, i), "' cannot name a dimension: take letters from a ",
+                       "to z or A to Z"));
+    }
     if (text[i] != '.') {
       labels.push_back(static_cast<unsigned char>(text[i]));
       continue;

@@ -79,6 +79,13 @@ absl::Status SystemError(int error, absl::string_view what, const std::string& p
   return status;
 }
 
+absl::Status NotAFolder(const std::string& path) {
+  absl::Status status = absl::InvalidArgumentError(
+      absl::StrCat(path, " is a file, not a folder that could be written to; write elsewhere"));
+  status.SetPayload(kErrno, absl::Cord(absl::StrCat(ENOTDIR)));
+  return status;
+}
+
 int SystemErrorOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kErrno);
   int error = 0;
@@ -169,8 +176,7 @@ absl::Status MakeFolder(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
   if (kind == PathKind::kFolder) return absl::OkStatus();
-  if (kind != PathKind::kNothing)
-    return absl::InvalidArgumentError(absl::StrCat(path, " is no folder"));
+  if (kind != PathKind::kNothing) return NotAFolder(path);
   const std::string parent = FolderOf(path);
   GYRE_RETURN_IF_ERROR(MakeFolder(parent));
   // Another may have made it meanwhile. "a/" is made by making "a".

@@ -82,7 +82,9 @@ std::string NameOf(const std::string& path);
 // RESOURCE_EXHAUSTED (of a disk, of descriptors), INVALID_ARGUMENT (a path that can be none),
 // UNAVAILABLE.
 absl::Status SystemError(int error, absl::string_view what, const std::string& path);
-// The errno that a status of SystemError is about, also where it was annotated; 0 for others.
+// INVALID_ARGUMENT: `path`, where a folder is to be, is something else.
+absl::Status NotAFolder(const std::string& path);
+// The errno that a status of these is about, also where it was annotated; 0 for others.
 int SystemErrorOf(const absl::Status& status);
 
 }  // namespace gyre

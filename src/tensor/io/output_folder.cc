@@ -120,7 +120,7 @@ absl::StatusOr<OutputFolder> OutputFolder::Replacing(const std::string& path,
     GYRE_ASSIGN_OR_RETURN(const OutputTarget target, FollowLinks(folder.target_));
     folder.target_ = target.path;
   } else {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is no folder"));
+    return NotAFolder(path);
   }
   folder.is_inside_ = folder.exists_ && (IsMounted(folder.target_) || IsCurrent(folder.target_));
   if (!folder.is_inside_) {

@@ -1,6 +1,7 @@
 """What cannot be traced is refused: with the line, the names, the reason, and a way out."""
 
 import math
+import sys
 import traceback
 
 import pytest
@@ -575,6 +576,26 @@ def test_recursion_of_a_function_that_is_none_of_the_graph():
         gyre.function(f)(gyre.constant(5))
     message = str(caught.value)
     assert line(factorial, "def factorial") in message and "make it a gyre.function" in message
+
+
+def test_conditionals_within_each_other_beyond_what_python_allows():
+    def nested(depth, x):
+        if not depth:
+            return x
+        return gyre.cond(x > depth, lambda: nested(depth - 1, x + 1), lambda: x)
+
+    before = sys.getrecursionlimit()
+    with pytest.raises(RecursionError) as caught:
+        gyre.function(lambda x: nested(before, x), autograph=False)(gyre.constant(1))
+    message = str(caught.value)
+    assert "nested at" in message and f"the {before} nested calls that Python allows" in message
+    assert "without end" not in message and "sys.setrecursionlimit" in message
+    try:
+        sys.setrecursionlimit(20 * before)
+        result = gyre.function(lambda x: nested(200, x), autograph=False)(gyre.constant(150))
+    finally:
+        sys.setrecursionlimit(before)
+    assert int(result) == 150
 
 
 def test_bare_return_beside_a_value():

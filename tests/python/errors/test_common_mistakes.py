@@ -28,6 +28,22 @@ def conv_of_other_dtypes():
     return gyre.nn.conv2d(gyre.ones([1, 5, 5, 3], gyre.float64), gyre.ones([3, 3, 3, 8]), 1, "SAME")
 
 
+def conv_of_small_images():
+    return gyre.nn.conv2d(gyre.ones([1, 3, 3, 1]), gyre.ones([5, 5, 1, 1]), 1, "VALID")
+
+
+def eye_of_less_than_nothing():
+    return gyre.eye(2, -1)
+
+
+def einsum_of_other_letters():
+    return gyre.einsum("éa,ab->éb", gyre.ones([2, 2]), gyre.ones([2, 2]))
+
+
+def einsum_without_an_equation():
+    return gyre.einsum(gyre.ones([2, 2]), gyre.ones([2, 2]))
+
+
 def indices_of_floats():
     return gyre.one_hot(gyre.constant([1.5]), 3)
 
@@ -60,6 +76,15 @@ MISTAKES = {
     conv_of_other_channels_first: ["3 channels", "axis 1", "NCHW"],
     conv_of_one_image: ["images of rank 4", "(5, 5, 3)"],
     conv_of_other_dtypes: ["float64", "filters are float32", "cast"],
+    conv_of_small_images: [
+        "filters of shape (5, 5, 1, 1) reach over 5",
+        "height",
+        "is 3",
+        "'SAME'",
+    ],
+    eye_of_less_than_nothing: ["eye takes sizes of 0 or more", "num_columns is -1"],
+    einsum_of_other_letters: ["'é' cannot name a dimension", "a to z or A to Z"],
+    einsum_without_an_equation: ["takes its equation first", "not a Tensor"],
     indices_of_floats: ["input 'indices' of OneHot", "int32", "float32", "cast"],
     softmax_of_ints: ["input 'logits' of Softmax", "float32", "is int32", "cast"],
     text_to_number: ["from string to int32", "StringToNumber"],
@@ -78,6 +103,35 @@ def test_the_error_speaks_of_what_the_user_wrote(mistake, in_function):
     for part in MISTAKES[mistake]:
         assert part in text, text
     assert "<locals>" not in text and "eshape is" not in text
+
+
+@pytest.mark.parametrize("kind", [int, float, complex, operator.index])
+def test_several_numbers_are_not_one(kind):
+    for value in (gyre.constant([1, 2]), gyre.Variable([1, 2])):
+        with pytest.raises(
+            TypeError, match=r"shape \[2\] is not one number: take an element \(x\[0\]\)"
+        ):
+            kind(value)
+    assert kind(gyre.constant(3)) == 3
+
+
+def test_filters_that_turn_out_to_be_larger_than_the_images():
+    @gyre.function(input_signature=[gyre.TensorSpec([None, None, None, 1], gyre.float32)] * 1)
+    def convolved(x):
+        return gyre.nn.conv2d(x, gyre.ones([2, 5, 1, 1]), [1, 2], "VALID")
+
+    for width in (1, 2):
+        with pytest.raises(
+            gyre.errors.InvalidArgumentError,
+            match=r"filters of shape \(2, 5, 1, 1\) reach over 5 places of the width(.|\n)*"
+            rf"padding\W+{width}",
+        ):
+            convolved(gyre.ones([1, 3, width, 1]))
+    # Smaller by a step at most: there is a result, without anything in it.
+    assert convolved(gyre.ones([1, 3, 3, 1])).shape == (1, 2, 0, 1)
+    assert convolved(gyre.ones([1, 1, 5, 1])).shape == (1, 0, 1, 1)
+    images = gyre.ones([1, 3, 3, 1])
+    assert gyre.nn.conv2d(images, gyre.ones([5, 5, 1, 1]), 2, "VALID").shape == (1, 0, 0, 1)
 
 
 @pytest.mark.parametrize(

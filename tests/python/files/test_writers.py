@@ -243,6 +243,24 @@ def test_a_full_disk_leaves_what_was_there(folder, size):
     assert float(result["graph"]) == 3
 
 
+def test_a_file_is_no_folder(folder):
+    file = os.path.join(folder, "file")
+    write_file(file, b"x")
+    module = Scaled()
+    for path in (file, os.path.join(file, "below", "model")):
+        for write in (gyre.save_variables, gyre.train.Checkpoint(module=module).write):
+            with pytest.raises(NotADirectoryError, match=f"{file} is a file, not a folder"):
+                write(path, module) if write is gyre.save_variables else write(path)
+        with pytest.raises(NotADirectoryError, match=f"{file} is a file, not a folder"):
+            save_scaled(module, path, 3)
+    link = os.path.join(folder, "full.safetensors")
+    os.symlink("/dev/full", link)
+    with pytest.raises(
+        OSError, match="cannot write .*full.safetensors: No space left.*; make room"
+    ):
+        gyre.save_variables(link, module)
+
+
 def test_errors_are_those_of_python(folder):
     with pytest.raises(FileNotFoundError, match=f"there is no folder {folder}/no"):
         write_file(os.path.join(folder, "no", "file"), b"x")

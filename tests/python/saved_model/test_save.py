@@ -1,5 +1,6 @@
 """Saving models: what comes back, what is refused."""
 
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import gyre
+from gyre._impl.proto import models as messages
 
 MODELS = Path(__file__).parents[2] / "saved_models"
 X = gyre.constant([[1.0, 0.5], [-0.25, 2.0]])
@@ -88,6 +90,23 @@ def test_one_function_is_the_default_signature(tmp_path):
     gyre.saved_model.save(gyre.Module(), tmp_path, signatures=square)
     got = gyre.saved_model.load(tmp_path).signatures["serving_default"](gyre.constant([2.0, 3.0]))
     assert got["output_0"].numpy().tolist() == [4.0, 9.0]
+
+
+def test_names_beyond_ascii(tmp_path):
+    @gyre.function(input_signature=[gyre.TensorSpec([], gyre.float32)] * 2)
+    def scaled(größe, größa):
+        return {"été": größe * 2, "étà": größa * 3}
+
+    gyre.saved_model.save(
+        gyre.Module(), tmp_path / "m", signatures={"größer": scaled, "_x y": scaled}
+    )
+    loaded = gyre.saved_model.load(tmp_path / "m").signatures
+    for name in ("größer", "_x y"):
+        result = loaded[name](größe=gyre.constant(1.0), größa=gyre.constant(2.0))
+        assert {key: float(value) for key, value in result.items()} == {"été": 2, "étà": 6}
+    model = messages.SavedModel.FromString((tmp_path / "m" / "saved_model.pb").read_bytes())
+    names = [node.name for node in model.meta_graphs[0].graph_def.node]
+    assert names and all(re.fullmatch(r"[A-Za-z0-9.][A-Za-z0-9_.\\/-]*", name) for name in names)
 
 
 def test_what_is_refused(tmp_path):

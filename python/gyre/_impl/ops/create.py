@@ -114,6 +114,10 @@ def linspace(start, stop, num, name=None, axis=0):
 def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
     """The identity matrix, [num_rows, num_columns], repeated over `batch_shape`."""
     columns = num_rows if num_columns is None else num_columns
+    for name_of_size, size in (("num_rows", num_rows), ("num_columns", columns)):
+        known = static_value(size)
+        if known is not None and known.ndim == 0 and known < 0:
+            raise ValueError(f"eye takes sizes of 0 or more, but {name_of_size} is {known}")
     row, column = call("Range", 0, num_rows, 1), call("Range", 0, columns, 1)
     matrix = cast(call("Equal", call("ExpandDims", row, 1), column), dtype)
     if batch_shape is None:

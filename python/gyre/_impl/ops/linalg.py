@@ -71,6 +71,11 @@ def einsum(equation, *inputs, name=None, **options):
     """Products added up along the labels that the output does not name: "ij,jk->ik"."""
     if unknown := sorted(set(options) - {"optimize"}):  # how it is computed
         raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
+    if not isinstance(equation, str):
+        raise TypeError(
+            "einsum takes its equation first, a str such as 'ij,jk->ik', not a "
+            f"{type(equation).__name__}"
+        )
     equation = equation.replace(" ", "")
     if "->" not in equation:
         letters = equation.replace(",", "").replace("...", "")

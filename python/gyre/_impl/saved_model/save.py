@@ -1,6 +1,7 @@
 """gyre.saved_model.save: programs as models that TensorFlow loads, and gyre.saved_model.load."""
 
 import os
+import re
 
 from gyre import _gyre
 from gyre._impl import errors, nest
@@ -115,6 +116,13 @@ def _outputs_of(name: str, results) -> dict:
     return results
 
 
+def _node_name(text: str) -> str:
+    """A name of a node that says `text`, of which names of nodes may hold letters and digits of
+    ASCII only. Signatures keep their own names and their arguments'."""
+    name = re.sub(r"[^A-Za-z0-9_.\\/-]", "_", text)
+    return name if re.match("[A-Za-z0-9.]", name) else f"signature{name}"
+
+
 class _Export:
     """The graph of a model while it is made."""
 
@@ -130,11 +138,11 @@ class _Export:
     def add(self, name: str, function) -> tuple[dict, dict]:
         """A signature: {input: placeholder}, {output: tensor}."""
         inputs = {
-            argument: placeholder(spec.dtype, spec.shape, f"{name}_{argument}")
+            argument: placeholder(spec.dtype, spec.shape, _node_name(f"{name}_{argument}"))
             for argument, spec in _inputs_of(name, function).items()
         }
         # Names of functions may begin as no name of a node may.
-        with self._graph.name_scope(name):
+        with self._graph.name_scope(_node_name(name)):
             if isinstance(function, Signature):
                 results, used = function(**inputs), function.variables
             else:
@@ -147,7 +155,7 @@ class _Export:
                 used = [variable_of(handle) for handle in concrete.variables]
         self._used.update((id(variable), variable) for variable in used)
         outputs = {
-            key: call("Identity", value, name=f"{name}_{key}")
+            key: call("Identity", value, name=_node_name(f"{name}_{key}"))
             for key, value in _outputs_of(name, results).items()
         }
         return inputs, outputs

@@ -45,7 +45,7 @@ def _raised_by_statement(error):
 
 
 def explain_recursion(error):
-    """Says in a RecursionError of a trace which function it was that did not end."""
+    """Says in a RecursionError of a trace which function it was that called itself."""
     calls, lines, entry = collections.Counter(), {}, error.__traceback__
     while entry is not None:
         code = entry.tb_frame.f_code
@@ -57,10 +57,11 @@ def explain_recursion(error):
     for (file, function), count in calls.most_common(1):
         if count > 5:
             place = f"{os.path.basename(file)}:{lines[file, function]}"
-            error.args = (
-                (
-                    f"{function.rpartition('.')[2]} at {place} calls itself without end while it "
-                    "is traced. Where a tensor decides whether it goes on, make it a "
-                    f"gyre.function: then its calls are calls in the graph"
-                ),
+            text = (
+                f"{function.rpartition('.')[2]} at {place} calls itself while it is traced, "
+                f"{count} deep when the {sys.getrecursionlimit()} nested calls that Python allows "
+                "were used up. Where a tensor decides whether it goes on, make it a gyre.function: "
+                "then its calls are calls in the graph. If it ends by itself, allow more with "
+                "sys.setrecursionlimit"
             )
+            error.args = (text,)

@@ -149,8 +149,8 @@ def softmax_cross_entropy(
             classes = labels._dims[1]
             if classes is None:
                 raise ValueError(
-                    "softmax_cross_entropy with label_smoothing needs to know the number of classes: the "
-                    "last size of 'onehot_labels'"
+                    "softmax_cross_entropy with label_smoothing needs to know the number of "
+                    "classes: the last size of 'onehot_labels'"
                 )
             labels = call(
                 "AddV2", call("Mul", labels, 1.0 - label_smoothing), label_smoothing / classes
