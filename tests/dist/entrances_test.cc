@@ -401,10 +401,20 @@ TEST(Gate, SaysWhyNobodyAnswers) {
   std::thread hangs_up([&] {
     while (!ends) (*listener)->Accept();
   });
-  EXPECT_THAT(std::string(Knock(bound.ToString(), kToken, kPatience).status().message()),
+  EXPECT_THAT(std::string(Knock(bound.ToString(), kToken, kSecond).status().message()),
               HasSubstr("hangs up without an answer"));
   ends = true;
   hangs_up.join();
+  while ((*listener)->Accept()) {  // calls that nobody has taken
+  }
+  // One who hangs up, and then says nothing until the time is up.
+  std::thread hangs_up_once([&] {
+    while (!(*listener)->Accept()) {
+    }
+  });
+  EXPECT_THAT(std::string(Knock(bound.ToString(), kToken, kSecond).status().message()),
+              HasSubstr("hangs up without an answer"));
+  hangs_up_once.join();
   EXPECT_TRUE(absl::IsInvalidArgument(Knock("no address", kToken, kPatience).status()));
   EXPECT_TRUE(absl::IsUnauthenticated(Knock(nobody, std::string(2000, 'x'), kPatience).status()));
 }

@@ -122,12 +122,19 @@ absl::StatusOr<Fd> Knock(const std::string& address, absl::string_view token,
   }
   GYRE_ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
   const int64_t deadline = SystemClock().NowNanos() + patience_nanos;
+  absl::Status hung_up;
   while (true) {
     absl::StatusOr<Fd> fd = KnockOnce(where, token, deadline);
-    if (fd.ok() || !absl::IsAborted(fd.status())) return fd;
-    const int64_t next = SystemClock().NowNanos() + kPauseNanos;
-    if (next > deadline) return absl::UnavailableError(fd.status().message());
-    AwaitEvents(Fd(), 0, next);
+    if (fd.ok()) return fd;
+    const int64_t now = SystemClock().NowNanos();
+    if (absl::IsAborted(fd.status())) {
+      hung_up = absl::UnavailableError(fd.status().message());
+    } else if (hung_up.ok() || now < deadline) {
+      return fd;
+    }
+    // Of the last call there may be no more to say than that the time was up.
+    if (now + kPauseNanos > deadline) return hung_up;
+    AwaitEvents(Fd(), 0, now + kPauseNanos);
   }
 }
 
