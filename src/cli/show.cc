@@ -154,21 +154,31 @@ std::string PrintForReading(const Program& program) {
   return PrintProgram(program, options);
 }
 
+std::string Summarize(const Program& program) {
+  std::string summary = PrintSummary(program);
+  std::vector<std::string> names;
+  for (const Node* loop : sequential::LoopsOnRegisters(program)) names.push_back(loop->name);
+  if (!names.empty())
+    absl::StrAppend(&summary, "\nrun on registers, not as tokens: ", absl::StrJoin(names, ", "),
+                    "\n");
+  return summary;
+}
+
 absl::Status Show(const Program& program, const Arguments& arguments, std::ostream& out) {
-  if (const std::optional<std::string> picture = arguments.Get("--svg")) {
-    GYRE_RETURN_IF_ERROR(Draw(PrintDot(program), *picture));
-    out << "wrote " << *picture << "\n";
-  } else if (arguments.Has("--dot")) {
-    out << PrintDot(program);
-  } else if (arguments.Has("--summary")) {
-    out << PrintSummary(program);
-    std::vector<std::string> names;
-    for (const Node* loop : sequential::LoopsOnRegisters(program)) names.push_back(loop->name);
-    if (!names.empty())
-      out << "\nrun on registers, not as tokens: " << absl::StrJoin(names, ", ") << "\n";
-  } else {
-    out << (arguments.Has("--full") ? PrintProgram(program) : PrintForReading(program));
+  const std::optional<std::string> picture = arguments.Get("--svg");
+  GYRE_ASSIGN_OR_RETURN(const std::string text,
+                        RunStage("printing", [&]() -> absl::StatusOr<std::string> {
+                          if (picture || arguments.Has("--dot")) return PrintDot(program);
+                          if (arguments.Has("--summary")) return Summarize(program);
+                          if (arguments.Has("--full")) return PrintProgram(program);
+                          return PrintForReading(program);
+                        }));
+  if (!picture) {
+    out << text;
+    return absl::OkStatus();
   }
+  GYRE_RETURN_IF_ERROR(Draw(text, *picture));
+  out << "wrote " << *picture << "\n";
   return absl::OkStatus();
 }
 

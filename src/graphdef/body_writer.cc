@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "graphdef/attr_proto.h"
 #include "graphdef/names.h"
 #include "graphdef/node_reader.h"
@@ -83,6 +84,8 @@ const Function* BodyWriter::LegacyCallee(const Node& node) const {
 }
 
 absl::Status BodyWriter::WriteNode(const Node& node, wire::NodeDef* def) {
+  SpendWork(1 + static_cast<int64_t>(node.inputs.size()));
+  SpendWorkMemory(kWorkBytesOfNode);
   GYRE_RETURN_IF_ERROR(ParseExtra(node.wire_extra, absl::StrCat("node ", node.name), def));
   const Function* callee = LegacyCallee(node);
   def->set_name(names_[node.id]);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "google/protobuf/arena.h"
 #include "graphdef/body_writer.h"
 #include "graphdef/wire_format.h"
@@ -34,9 +35,7 @@ absl::Status WriteLibrary(const Program& program, wire::GraphDef* graph) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> ExportGraphDef(const Program& program, GraphFormat format) {
+absl::StatusOr<std::string> Export(const Program& program, GraphFormat format) {
   google::protobuf::Arena arena;
   auto* graph = google::protobuf::Arena::CreateMessage<wire::GraphDef>(&arena);
   GYRE_RETURN_IF_ERROR(ParseExtra(program.wire_extra(), "the program", graph));
@@ -48,6 +47,12 @@ absl::StatusOr<std::string> ExportGraphDef(const Program& program, GraphFormat f
   if (versions->ByteSizeLong() == 0) graph->clear_versions();
   return SerializeGraphDef(
       *graph, format == GraphFormat::kText ? GraphFormat::kText : GraphFormat::kBinary);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ExportGraphDef(const Program& program, GraphFormat format) {
+  return RunStage("writing", [&] { return Export(program, format); });
 }
 
 }  // namespace gyre

@@ -125,6 +125,40 @@ class LimitedInput : public google::protobuf::io::ZeroCopyInputStream {
   absl::Status status_;
 };
 
+// Bytes that grow in pieces. A writer that asks for another when the thread's limit is reached gets
+// none.
+class LimitedOutput : public google::protobuf::io::ZeroCopyOutputStream {
+ public:
+  bool Next(void** data, int* size) override {
+    status_.Update(WorkLimit::Check());
+    if (!status_.ok()) return false;
+    const size_t begin = bytes_.size();
+    bytes_.resize(begin + kPieceBytes);
+    *data = bytes_.data() + begin;
+    *size = kPieceBytes;
+    return true;
+  }
+  void BackUp(int count) override { bytes_.resize(bytes_.size() - static_cast<size_t>(count)); }
+  int64_t ByteCount() const override { return static_cast<int64_t>(bytes_.size()); }
+  // Why there was no more room.
+  const absl::Status& status() const { return status_; }
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  static constexpr int kPieceBytes = 1 << 16;
+  std::string bytes_;
+  absl::Status status_;
+};
+
+void WriteTo(const google::protobuf::Message& message,
+             google::protobuf::io::ZeroCopyOutputStream* stream) {
+  const google::protobuf::LogSilencer silence;
+  google::protobuf::io::CodedOutputStream out(stream);
+  out.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&out);
+  out.Trim();
+}
+
 absl::Status ParseText(absl::string_view bytes, wire::GraphDef* graph) {
   google::protobuf::TextFormat::Parser parser;
   FirstTextError errors;
@@ -160,29 +194,29 @@ absl::StatusOr<const wire::GraphDef*> ParseGraphDef(absl::string_view bytes, Gra
 }
 
 absl::StatusOr<std::string> SerializeGraphDef(const wire::GraphDef& graph, GraphFormat format) {
-  std::string bytes;
+  LimitedOutput out;
+  bool written = true;
   if (format == GraphFormat::kText) {
     google::protobuf::TextFormat::Printer printer;
     printer.SetHideUnknownFields(true);
-    if (!printer.PrintToString(graph, &bytes)) return BugError("a GraphDef has no text form");
-    return bytes;
+    written = printer.Print(graph, &out);
+  } else {
+    const size_t size = graph.ByteSizeLong();
+    if (size > kMaxBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the program takes ", size, " bytes as a GraphDef, the format allows ", kMaxBytes));
+    }
+    WriteTo(graph, &out);
   }
-  const size_t size = graph.ByteSizeLong();
-  if (size > kMaxBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the program takes ", size, " bytes as a GraphDef, the format allows ", kMaxBytes));
-  }
-  return SerializeExtra(graph);
+  if (!out.status().ok()) throw WorkStopped(out.status());
+  if (!written) return BugError("a GraphDef has no text form");
+  return out.Take();
 }
 
 std::string SerializeExtra(const google::protobuf::Message& message) {
-  google::protobuf::LogSilencer silence;
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&out);
-  out.Trim();
+  WriteTo(message, &stream);
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "graphdef/export.h"
 #include "graphdef/import.h"
 #include "ir/text/parser.h"
@@ -30,7 +31,13 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string
 }
 
 absl::Status SaveProgramFile(const Program& program, const std::string& path) {
-  if (absl::EndsWith(path, ".gyre")) return WriteFile(path, {PrintProgram(program)});
+  if (absl::EndsWith(path, ".gyre")) {
+    GYRE_ASSIGN_OR_RETURN(const std::string text,
+                          RunStage("writing", [&]() -> absl::StatusOr<std::string> {
+                            return PrintProgram(program);
+                          }));
+    return WriteFile(path, {text});
+  }
   if (!absl::EndsWith(path, ".pb") && !absl::EndsWith(path, ".pbtxt")) {
     return absl::InvalidArgumentError(
         absl::StrCat("the name ", path, " says no format: end it with .pb, .pbtxt or .gyre"));

@@ -4,8 +4,12 @@
 
 #include <array>
 #include <cstdio>
+#include <limits>
 
+#include "base/work.h"
+#include "cli/command.h"
 #include "cli/gyre.h"
+#include "session/program_file.h"
 #include "support/large_programs.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -305,6 +309,42 @@ TEST_F(CommandLine, DevicesMayBeOfSeveralTypes) {
   EXPECT_THAT(Gyre({"run", path, "--devices", "cpu:1,tpu:1", "--fetch", "c"}).err,
               HasSubstr("and null:N, with N from 1 to 1024"));
   EXPECT_EQ(Gyre({"worker", "--devices", "cpu:1,null:1"}).code, kMisuse);
+}
+
+// A clock that another look at it moves on.
+class CountingClock final : public Clock {
+ public:
+  int64_t NowNanos() const override { return ++looks_; }
+  int64_t looks() const { return looks_; }
+
+ private:
+  mutable int64_t looks_ = 0;
+};
+
+TEST_F(CommandLine, WhatIsReadInTimeIsPrintedInTimeToo) {
+  const std::string large = folder_.Write("large.gyre", gyre::testing::Chain(20000));
+  const CountingClock reading;
+  {
+    Cancellation cancellation(std::numeric_limits<int64_t>::max() - 1, reading);
+    const WorkLimit limit(&cancellation);
+    ASSERT_TRUE(LoadProgramFile(large).ok());
+  }
+  for (const char* option : {"--full", "--summary", "--dot", "--timeout=100000"}) {
+    const CountingClock clock;
+    Cancellation cancellation(reading.looks() + 5, clock);
+    const WorkLimit limit(&cancellation);
+    const Ran ran = Gyre({"show", large, option});
+    EXPECT_EQ(ran.code, kFailure) << option;
+    EXPECT_EQ(ran.out, "") << option;
+    EXPECT_THAT(ran.err, HasSubstr("DEADLINE_EXCEEDED")) << option;
+    EXPECT_THAT(ran.err, HasSubstr("while printing the program")) << option;
+  }
+  const CountingClock clock;
+  Cancellation cancellation(reading.looks() + 5, clock);
+  const WorkLimit limit(&cancellation);
+  const Ran ran = Gyre({"convert", large, folder_.Path("out.pb")});
+  EXPECT_EQ(ran.code, kFailure);
+  EXPECT_THAT(ran.err, HasSubstr("while writing the program"));
 }
 
 TEST_F(CommandLine, PassesSayWhatTheyDo) {

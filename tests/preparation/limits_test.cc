@@ -1,6 +1,7 @@
 // Deadlines, cancellation and budgets hold before a run as they do in it.
 #include <unistd.h>
 
+#include <limits>
 #include <thread>
 
 #include "base/work.h"
@@ -10,6 +11,7 @@
 #include "gyre/session.h"
 #include "ops/registry.h"
 #include "preparation/stages.h"
+#include "session/program_file.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
 
@@ -95,17 +97,48 @@ TEST(PreparationLimits, ABudgetIsForTheProgramToo) {
 TEST(PreparationLimits, HoldWhileBytesAreParsed) {
   const Material material = MaterialOf(Chain(100'000));
   ASSERT_GT(material.graph_def.size(), 2u << 20);
+  const std::string as_text = *ExportGraphDef(*material.program, GraphFormat::kText);
   const CountingClock clock;
   Cancellation cancellation(/*deadline_nanos=*/2, clock);
   const WorkLimit limit(&cancellation);
   for (const GraphFormat format : {GraphFormat::kBinary, GraphFormat::kText}) {
-    std::string bytes = material.graph_def;
-    if (format == GraphFormat::kText) bytes = *ExportGraphDef(*material.program, format);
+    const std::string& bytes = format == GraphFormat::kText ? as_text : material.graph_def;
     const int64_t before = WorkSpent();
     const absl::Status status = ImportGraphDef(bytes, Ops(), {.format = format}).status();
     EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
     EXPECT_EQ(WorkSpent(), before) << "not a node has been read";
   }
+}
+
+TEST(PreparationLimits, HoldWhileFilesAreWritten) {
+  const Material material = MaterialOf(Chain(20'000));
+  const test::TempFolder folder;
+  for (const char* name : {"graph.gyre", "graph.pb", "graph.pbtxt"}) {
+    const CountingClock clock;
+    Cancellation cancellation(/*deadline_nanos=*/10, clock);
+    const WorkLimit limit(&cancellation);
+    const absl::Status status = SaveProgramFile(*material.program, folder.Path(name));
+    EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+    EXPECT_NE(access(folder.Path(name).c_str(), F_OK), 0) << name;
+  }
+}
+
+// Protobuf prints what a GraphDef holds: as text it takes as long as making it.
+TEST(PreparationLimits, HoldWhileProtobufPrints) {
+  const Material material = MaterialOf(Chain(20'000));
+  const auto looks_at_the_clock = [&](GraphFormat format) {
+    const CountingClock clock;
+    Cancellation cancellation(std::numeric_limits<int64_t>::max() - 1, clock);
+    const WorkLimit limit(&cancellation);
+    EXPECT_TRUE(ExportGraphDef(*material.program, format).ok());
+    return clock.looks();
+  };
+  constexpr int64_t kPieceBytes = 1 << 16;
+  const std::string as_text = *ExportGraphDef(*material.program, GraphFormat::kText);
+  const int64_t more = static_cast<int64_t>(as_text.size() - material.graph_def.size());
+  EXPECT_GT(more, 10 * kPieceBytes);
+  EXPECT_GE(looks_at_the_clock(GraphFormat::kText),
+            looks_at_the_clock(GraphFormat::kBinary) + more / kPieceBytes - 1);
 }
 
 TEST(PreparationLimits, NoLimitHoldsForOtherThreads) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/work.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
 #include "grad/gradients.h"
@@ -9,7 +10,10 @@
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "ir/shape_inference.h"
+#include "ir/text/dot.h"
 #include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/summary.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/form.h"
@@ -52,6 +56,10 @@ std::function<absl::Status(const Material&)> Differentiated(const char* memory) 
   };
 }
 
+absl::Status Printed(const std::function<std::string()>& print) {
+  return RunStage("printing", [&]() -> absl::StatusOr<std::string> { return print(); }).status();
+}
+
 }  // namespace
 
 Material MaterialOf(const std::string& text) {
@@ -71,6 +79,15 @@ const std::vector<Stage>& Stages() {
       {"ReadText", [](const Material& m) { return ParseProgram(m.text, Ops()).status(); }},
       {"ReadGraphDef",
        [](const Material& m) { return ImportGraphDef(m.graph_def, Ops(), {}).status(); }},
+      {"WriteText",
+       [](const Material& m) { return Printed([&] { return PrintProgram(*m.program); }); }},
+      {"WriteGraphDef",
+       [](const Material& m) { return ExportGraphDef(*m.program, GraphFormat::kBinary).status(); }},
+      {"WriteGraphDefAsText",
+       [](const Material& m) { return ExportGraphDef(*m.program, GraphFormat::kText).status(); }},
+      {"Summarize",
+       [](const Material& m) { return Printed([&] { return PrintSummary(*m.program); }); }},
+      {"Draw", [](const Material& m) { return Printed([&] { return PrintDot(*m.program); }); }},
       {"Verify", [](const Material& m) { return Verify(*m.program, Dialect::kAny); }},
       {"InferShapes", [](const Material& m) { return InferShapes(*m.program).status(); }},
       {"PlanReference", Planned("reference", "imported")},

@@ -30,8 +30,8 @@ struct Stage {
   bool has_memory_policy = false;
 };
 
-// Reading, verifying, each form, planning for each engine and for devices, differentiating,
-// memory policies.
+// Reading, writing, verifying, each form, planning for each engine and for devices,
+// differentiating, memory policies.
 const std::vector<Stage>& Stages();
 
 inline void PrintTo(const Stage& stage, std::ostream* out) { *out << stage.name; }

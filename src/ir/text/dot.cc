@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "ir/branches.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
@@ -107,6 +108,7 @@ class DotPrinter {
     const BranchTable branches = AnalyzeBranches(function);
     std::vector<Path> paths(function.nodes.size());
     for (const Node& node : function.nodes) {
+      SpendWork();
       Path& path = paths[node.id];
       int frame = 0;
       if (frames.ok()) {
@@ -165,6 +167,7 @@ class DotPrinter {
 
   void PrintEdges(const Function& function, size_t number, const Node& node) {
     const std::string target = NodeName(number, node.id);
+    SpendWork(1 + static_cast<int64_t>(node.inputs.size() + node.control_inputs.size()));
     for (const Endpoint& e : node.inputs) {
       const Node& source = function.node(e.node);
       std::string style;

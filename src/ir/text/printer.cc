@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/work.h"
 #include "ir/text/arg.h"
 #include "ir/text/literal.h"
 #include "ir/text/reader.h"
@@ -35,7 +36,10 @@ class FunctionPrinter {
     for (const auto& [name, value] : function_.attrs)
       absl::StrAppend(&out, "  attr ", Attr(name, value), "\n");
     for (size_t i = ArgsArePlain() ? function_.args.size() : 0; i < function_.nodes.size(); ++i) {
-      absl::StrAppend(&out, "  ", PrintNode(function_.nodes[i]), "\n");
+      const std::string line = PrintNode(function_.nodes[i]);
+      SpendWork(1 + static_cast<int64_t>(function_.nodes[i].inputs.size()));
+      SpendWorkMemory(static_cast<int64_t>(line.size()));
+      absl::StrAppend(&out, "  ", line, "\n");
     }
     return absl::StrCat(out, Return(), "}\n");
   }

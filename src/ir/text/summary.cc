@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/work.h"
 #include "ir/calls.h"
 #include "ir/frames.h"
 
@@ -30,6 +31,7 @@ std::string FunctionTitle(const Program& program, const Function& function) {
 void AppendOps(const std::vector<const Function*>& functions, std::string& out) {
   std::map<std::string, size_t> counts;
   for (const Function* function : functions) {
+    SpendWork(static_cast<int64_t>(function->nodes.size()));
     for (const Node& node : function->nodes) ++counts[node.op_name];
   }
   std::vector<std::pair<std::string, size_t>> sorted(counts.begin(), counts.end());
@@ -95,6 +97,7 @@ void AppendFunctions(const Program& program, const std::vector<const Function*>&
   std::map<std::string, size_t> calls;
   for (const Function* function : functions) {
     for (const Node& node : function->nodes) {
+      SpendWork();
       for (const Callee& callee : CalleesOf(program, node)) ++calls[callee.function.name];
     }
   }

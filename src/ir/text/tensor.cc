@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/status.h"
+#include "base/work.h"
 
 namespace gyre {
 namespace {
@@ -250,8 +251,11 @@ void WriteElements(const Tensor& tensor, const LiteralOptions& options, std::str
   }
   size_t n = values.size();
   if (options.max_elements >= 0) n = std::min(n, static_cast<size_t>(options.max_elements));
-  for (size_t i = 0; i < n; ++i)
+  constexpr size_t kElementsPerStep = 8;
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kElementsPerStep == 0) SpendWork();
     absl::StrAppend(&out, i > 0 ? ", " : "", Element<T>::Write(values[i]));
+  }
   if (n < values.size()) absl::StrAppend(&out, n > 0 ? ", " : "", "<", values.size() - n, " more>");
 }
 
