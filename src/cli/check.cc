@@ -100,16 +100,43 @@ absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
   if (seed != 0 && session.devices.empty() && !arguments.Has("--cluster"))
     return absl::InvalidArgumentError("--spread needs --devices, such as --devices cpu:2");
   if (session.devices.empty()) return absl::OkStatus();
-  return ParseDeviceSet(session.devices).status();
+  GYRE_ASSIGN_OR_RETURN(const auto devices, ParseDeviceSet(session.devices));
+  return RefuseIdle(arguments, {{.is_case = devices.size() == 1,
+                                 .options = {"--spread"},
+                                 .why = "with --devices that are only one"}});
+}
+
+// Refuses options that have nothing to do beside others.
+absl::Status CheckCombination(const Arguments& arguments) {
+  Idle listing = {.is_case = arguments.Has("--list"), .why = "with --list, which runs nothing"};
+  for (const Option& option : kOptions) {
+    if (option.name != "--list" && option.name != "--only") listing.options.push_back(option.name);
+  }
+  const std::vector<std::string> off = arguments.List("--passes-off");
+  return RefuseIdle(arguments,
+                    {listing,
+                     {.is_case = arguments.Has("--schedule-seed"),
+                      .options = {"--threads"},
+                      .why = "with --schedule-seed, which runs on one thread"},
+                     {.is_case = arguments.Get("--form") != "optimized",
+                      .options = {"--passes-off", "--passes-only", "--passes-order-seed"},
+                      .why = "without --form=optimized, whose passes it is about"},
+                     {.is_case = arguments.Has("--passes-only"),
+                      .options = {"--passes-off"},
+                      .why = "with --passes-only, which leaves out all other passes"},
+                     {.is_case = std::find(off.begin(), off.end(), "all") != off.end(),
+                      .options = {"--passes-order-seed"},
+                      .why = "with --passes-off=all, which leaves no pass to order"}});
 }
 
 absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words, const Streams& streams) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, words.size()));
+  GYRE_RETURN_IF_ERROR(CheckCombination(arguments));
   Settings settings;
   settings.folders = arguments.positional();
   GYRE_ASSIGN_OR_RETURN(settings.check.memory, ReadMemoryPolicy(arguments));
   settings.check.session.engine = arguments.Get("--engine").value_or("");
-  GYRE_RETURN_IF_ERROR(CheckEngine(settings.check.session.engine));
+  GYRE_RETURN_IF_ERROR(CheckEngine(arguments));
   settings.check.session.print = [](absl::string_view, absl::string_view) {};
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
   settings.check.session.window = static_cast<int>(window);

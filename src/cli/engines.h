@@ -1,13 +1,13 @@
-// The --engine option, which several commands have.
+// Options that say what runs a graph, which several commands have.
 #pragma once
 
-#include <string>
-
 #include "absl/status/status.h"
+#include "cli/arguments.h"
 
 namespace gyre::cli {
 
-// OK for "" (the default) and the names of engines; INVALID_ARGUMENT lists them otherwise.
-absl::Status CheckEngine(const std::string& name);
+// --engine: OK without it and for the names of engines; INVALID_ARGUMENT lists them otherwise, or
+// says which of the other options has no effect beside it or --cluster.
+absl::Status CheckEngine(const Arguments& arguments);
 
 }  // namespace gyre::cli

@@ -50,9 +50,22 @@ void PrintReport(const PipelineReport& report, std::ostream& out) {
   table.Print(out);
 }
 
+// Refuses options that have nothing to do.
+absl::Status CheckCombination(const Arguments& arguments) {
+  Idle listing = {.is_case = arguments.positional().empty(),
+                  .why = "without a graph: 'gyre passes' alone says which passes there are"};
+  for (const Option& option : kOptions) listing.options.push_back(option.name);
+  return RefuseIdle(arguments, {listing,
+                                {.is_case = arguments.Has("--only"),
+                                 .options = {"--off"},
+                                 .why = "with --only, which leaves out all other passes"}});
+}
+
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kPassesCommand, words, 0, 1);
   if (!arguments.ok()) return Misuse(kPassesCommand, streams, arguments.status());
+  if (const absl::Status status = CheckCombination(*arguments); !status.ok())
+    return Misuse(kPassesCommand, streams, status);
   const auto limit = HoldToLimits(*arguments);
   if (!limit.ok()) return Misuse(kPassesCommand, streams, limit.status());
   PipelineOptions options;

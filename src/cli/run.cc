@@ -134,7 +134,7 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   SessionOptions options;
   options.engine = arguments.Get("--engine").value_or("");
   options.form = arguments.Get("--form").value_or("");
-  GYRE_RETURN_IF_ERROR(CheckEngine(options.engine));
+  GYRE_RETURN_IF_ERROR(CheckEngine(arguments));
   GYRE_RETURN_IF_ERROR(CheckForm(options));
   options.devices = arguments.Get("--devices").value_or("");
   if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());

@@ -28,4 +28,14 @@ absl::StatusOr<std::unique_ptr<PreparationLimit>> HoldToLimits(const Arguments& 
   return std::make_unique<PreparationLimit>(limits);
 }
 
+absl::Status RefuseIdle(const Arguments& arguments, const std::vector<Idle>& cases) {
+  for (const Idle& idle : cases) {
+    for (const absl::string_view option : idle.options) {
+      if (!idle.is_case || !arguments.Has(option)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(option, " has no effect ", idle.why));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace gyre::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
@@ -27,5 +28,14 @@ absl::StatusOr<std::unique_ptr<PreparationLimit>> HoldToLimits(const Arguments& 
 
 // The options as a run's.
 absl::StatusOr<RunOptions> ReadLimits(const Arguments& arguments);
+
+// Options that have nothing to do in a case.
+struct Idle {
+  bool is_case = false;
+  std::vector<absl::string_view> options;
+  absl::string_view why;  // "with --list, which runs nothing"
+};
+// INVALID_ARGUMENT, naming it and why, for the first option that was given all the same.
+absl::Status RefuseIdle(const Arguments& arguments, const std::vector<Idle>& cases);
 
 }  // namespace gyre::cli

@@ -359,6 +359,16 @@ TEST_F(CommandLine, PassesSayWhatTheyDo) {
   EXPECT_THAT(dump.out, HasSubstr("%product = Mul(%a, %b)"));
   EXPECT_THAT(Gyre({"passes", graph_, "--only", "flod"}).err, HasSubstr("there is no pass 'flod'"));
   EXPECT_EQ(Gyre({"passes", graph_, "--fetch", "nothing"}).code, kMisuse);
+  for (const Option& option : kPassesCommand.options) {
+    std::vector<std::string> words = {"passes", std::string(option.name)};
+    if (!option.value.empty()) words.back() += "=1";
+    const Ran idle = Gyre(words);
+    EXPECT_EQ(idle.code, kMisuse) << option.name;
+    EXPECT_THAT(idle.err, HasSubstr(absl::StrCat(option.name, " has no effect without a graph")));
+  }
+  const Ran both = Gyre({"passes", graph_, "--only", "prune", "--off", "fold"});
+  EXPECT_EQ(both.code, kMisuse);
+  EXPECT_THAT(both.err, HasSubstr("--off has no effect with --only, which leaves out all other"));
 }
 
 TEST_F(CommandLine, ShowsWhatPassesLeave) {

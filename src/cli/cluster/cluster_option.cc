@@ -128,6 +128,11 @@ absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Strea
   options.transport = arguments.Get("--transport").value_or(options.transport);
   GYRE_ASSIGN_OR_RETURN(options.spin_us, arguments.Int("--spin", 0, 1'000'000, 0));
   if (absl::StartsWith(where, kLocal)) {
+    if (arguments.Has(kTokenOption.name)) {
+      return absl::InvalidArgumentError(absl::StrCat(kTokenOption.name,
+                                                     " has no effect with --cluster=", where,
+                                                     ", whose workers get a token of their own"));
+    }
     int count = 0;
     if (!absl::SimpleAtoi(where.substr(kLocal.size()), &count) || count < 1 ||
         count > kMostWorkers) {
