@@ -15,6 +15,7 @@
 #include "golden/case.h"
 #include "gyre/observer.h"
 #include "gyre/session.h"
+#include "session/names.h"
 
 namespace gyre::bench {
 namespace {
@@ -46,15 +47,9 @@ class Subject {
       if (!status.ok()) return status;
     }
     const golden::Step& step = golden.steps.front();
-    std::vector<std::string> names;
-    std::vector<Tensor> values;
-    for (const auto& [name, value] : step.feeds) {
-      names.push_back(name);
-      values.push_back(value);
-    }
-    auto callable = (*session)->Prepare(names, step.fetches, step.targets);
+    auto callable = (*session)->Prepare(NamesOf(step.feeds), step.fetches, step.targets);
     if (!callable.ok()) return callable.status();
-    Subject subject(*std::move(session), *std::move(callable), std::move(values));
+    Subject subject(*std::move(session), *std::move(callable), ValuesOf(step.feeds));
     Counter counter;
     RunOptions run;
     run.observer = &counter;

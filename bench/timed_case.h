@@ -17,6 +17,7 @@
 #include "graph.h"
 #include "graphdef/export.h"
 #include "gyre/session.h"
+#include "session/names.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 #include "tensor/format.h"
@@ -73,13 +74,9 @@ class TimedCase {
  private:
   void PrepareSession(const Case& what, const Workload& work, const SessionOptions& options) {
     session_ = OrDie(Session::Create(work.program, options));
-    std::vector<std::string> names;
-    for (const auto& [name, value] : work.feeds) {
-      names.push_back(name);
-      feeds_.push_back(value);
-    }
+    feeds_ = ValuesOf(work.feeds);
     callable_ = std::make_unique<Session::Callable>(
-        OrDie(session_->Prepare(names, work.fetches, work.targets)));
+        OrDie(session_->Prepare(NamesOf(work.feeds), work.fetches, work.targets)));
     const std::string wrong = work.check(OrDie(callable_->Run(feeds_)));
     if (!wrong.empty()) Die(absl::StrCat(what.name, ": ", wrong));
     run_ = [this] {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/checked_math.h"
 #include "base/status.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 namespace gyre::cli {
 namespace {

@@ -3,10 +3,11 @@
 #include <utility>
 
 #include "base/status.h"
+#include "cli/defaults.h"
 #include "cli/model/signature.h"
-#include "cli/names.h"
 #include "ir/branches.h"
 #include "ir/frames.h"
+#include "session/names.h"
 
 namespace gyre::cli {
 namespace {
@@ -27,8 +28,7 @@ void LeaveOutInnerValues(const Function& main, RunSignature& signature) {
 }
 
 // Everything: values that nobody uses, and all that has effects or that nobody waits for.
-RunSignature AskForAll(const Program& program) {
-  RunSignature signature;
+void AskForAll(const Program& program, RunSignature& signature) {
   signature.fetches = LikelyFetches(program);
   signature.targets = LikelyTargets(program);
   for (const Node& node : program.main().nodes) {
@@ -37,27 +37,17 @@ RunSignature AskForAll(const Program& program) {
     if (has_effects && node.num_outputs() > 0) signature.targets.push_back(node.id);
   }
   LeaveOutInnerValues(program.main(), signature);
-  return signature;
 }
 
 }  // namespace
 
 absl::StatusOr<Staged> ReadAsked(std::shared_ptr<const Program> program,
                                  const Arguments& arguments) {
-  RunSignature signature;
-  if (!arguments.Has("--fetch") && !arguments.Has("--target")) signature = AskForAll(*program);
-  for (const std::string& name : arguments.List("--fetch")) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*program, name));
-    signature.fetches.push_back(e);
-  }
-  for (const std::string& name : arguments.List("--target")) {
-    GYRE_ASSIGN_OR_RETURN(const NodeId id, FindOp(*program, name));
-    signature.targets.push_back(id);
-  }
-  for (const std::string& name : arguments.List("--feed")) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*program, name));
-    signature.feeds.push_back(e);
-  }
+  GYRE_ASSIGN_OR_RETURN(
+      RunSignature signature,
+      MainNames(*program).FindSignature(arguments.List("--feed"), arguments.List("--fetch"),
+                                        arguments.List("--target")));
+  if (!arguments.Has("--fetch") && !arguments.Has("--target")) AskForAll(*program, signature);
   if (signature.feeds.empty()) {
     for (const NodeId id : Placeholders(*program)) signature.feeds.push_back({id, 0});
   }
@@ -67,15 +57,11 @@ absl::StatusOr<Staged> ReadAsked(std::shared_ptr<const Program> program,
 absl::StatusOr<Staged> AskForSignature(const MetaGraph& graph, absl::string_view name) {
   GYRE_ASSIGN_OR_RETURN(const MetaSignature* found,
                         FindNamed(graph.signatures, name, "the model has no signature"));
-  RunSignature signature;
-  for (const auto& [input, tensor] : found->inputs) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*graph.program, tensor.tensor));
-    signature.feeds.push_back(e);
-  }
-  for (const auto& [output, tensor] : found->outputs) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(*graph.program, tensor.tensor));
-    signature.fetches.push_back(e);
-  }
+  std::vector<std::string> feeds, fetches;
+  for (const auto& [input, tensor] : found->inputs) feeds.push_back(tensor.tensor);
+  for (const auto& [output, tensor] : found->outputs) fetches.push_back(tensor.tensor);
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
+                        MainNames(*graph.program).FindSignature(feeds, fetches));
   return MakeStaged(graph.program, std::move(signature));
 }
 

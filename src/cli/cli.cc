@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/suggest.h"
 #include "cli/command.h"
-#include "cli/suggest.h"
 
 namespace gyre::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "base/suggest.h"
 #include "cli/literal.h"
-#include "cli/suggest.h"
 #include "tensor/io/npy.h"
 #include "tensor/io/safetensors.h"
 

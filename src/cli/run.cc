@@ -10,7 +10,6 @@
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
 #include "cli/engines.h"
-#include "cli/names.h"
 #include "cli/print_tensor.h"
 #include "cli/progress.h"
 #include "cli/run/request.h"
@@ -19,6 +18,7 @@
 #include "devices/device_set.h"
 #include "gyre/session.h"
 #include "session/form.h"
+#include "session/names.h"
 #include "tensor/io/file.h"
 #include "tensor/io/npy.h"
 #include "tensor/io/safetensors.h"
@@ -193,8 +193,8 @@ absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan) {
 
 absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const GraphOrModel& loaded) {
   std::vector<Request> requests;
-  for (const std::string& op : plan.init)
-    GYRE_RETURN_IF_ERROR(FindOp(loaded.session().program(), op).status());
+  const MainNames names(loaded.session().program());
+  GYRE_RETURN_IF_ERROR(names.FindSignature({}, {}, plan.init).status());
   for (const Arguments& run : plan.runs) {
     GYRE_ASSIGN_OR_RETURN(Request request, MakeRequest(loaded, run));
     requests.push_back(std::move(request));

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cli/names.h"
+#include "base/suggest.h"
 #include "cli/print_tensor.h"
-#include "cli/suggest.h"
 #include "cli/table.h"
+#include "session/names.h"
 
 namespace gyre::cli {
 namespace {
@@ -104,14 +103,8 @@ absl::StatusOr<WatchOptions> ReadWatchOptions(const Arguments& arguments) {
 }
 
 absl::StatusOr<WatchedOutput> FindWatched(const Program& program, absl::string_view name) {
-  WatchedOutput watched{std::string(name), 0};
-  if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
-    if (!absl::SimpleAtoi(name.substr(colon + 1), &watched.slot) || watched.slot < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "'", name, "' is no name of a tensor, such as ", name.substr(0, colon), ":0"));
-    }
-    watched.node = std::string(name.substr(0, colon));
-  }
+  GYRE_ASSIGN_OR_RETURN(const TensorName parts, ParseTensorName(name));
+  const WatchedOutput watched{std::string(parts.node), parts.slot};
   const Node* node = FindInBodies(program, watched.node).second;
   for (const Node& other : program.main().nodes)
     if (other.name == watched.node) node = &other;

@@ -84,20 +84,10 @@ absl::StatusOr<Staged> StageAsked(std::shared_ptr<const Program> program,
                                   const std::vector<std::string>& outputs,
                                   const std::vector<std::string>& targets,
                                   const ImportInputs& inputs) {
-  const MainNames names(*program);
-  RunSignature signature;
-  for (const auto& [name, operand] : inputs) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
-    signature.feeds.push_back(e);
-  }
-  for (const std::string& name : outputs) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
-    signature.fetches.push_back(e);
-  }
-  for (const std::string& name : targets) {
-    GYRE_ASSIGN_OR_RETURN(const NodeId node, names.FindTarget(name));
-    signature.targets.push_back(node);
-  }
+  std::vector<std::string> feeds;
+  for (const auto& [name, operand] : inputs) feeds.push_back(name);
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
+                        MainNames(*program).FindSignature(feeds, outputs, targets));
   return MakeStaged(std::move(program), std::move(signature));
 }
 

@@ -28,19 +28,11 @@ absl::StatusOr<std::vector<DeviceName>> DevicesOf(const SessionOptions& options)
 absl::StatusOr<place::CutEdges> CountOf(const Session& session, const SessionOptions& options,
                                         absl::Span<const DeviceName> devices, const Names& feeds,
                                         const Names& fetches, const Names& targets) {
-  const MainNames names(session.program());
-  RunSignature signature;
-  for (const std::string& feed : feeds) {
-    GYRE_ASSIGN_OR_RETURN(signature.feeds.emplace_back(), names.FindEndpoint(feed));
-  }
-  for (const std::string& fetch : fetches) {
-    GYRE_ASSIGN_OR_RETURN(signature.fetches.emplace_back(), names.FindEndpoint(fetch));
-  }
-  for (const std::string& target : targets) {
-    GYRE_ASSIGN_OR_RETURN(signature.targets.emplace_back(), names.FindTarget(target));
-  }
-  GYRE_ASSIGN_OR_RETURN(const Staged staged,
-                        ToForm(MakeStaged(session.shared_program(), signature), options));
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
+                        MainNames(session.program()).FindSignature(feeds, fetches, targets));
+  GYRE_ASSIGN_OR_RETURN(
+      const Staged staged,
+      ToForm(MakeStaged(session.shared_program(), std::move(signature)), options));
   place::PlaceOptions place;
   place.soft = options.soft_placement;
   if (options.spread_seed != 0) place.spread_seed = options.spread_seed;
@@ -63,9 +55,7 @@ CaseCuts CountCuts(const Case& golden, const Session& session, const SessionOpti
   std::set<std::tuple<Names, Names, Names>> runs;
   for (const std::string& op : golden.init) runs.emplace(Names(), Names(), Names{op});
   for (const Step& step : golden.steps) {
-    Names feeds;
-    for (const auto& [name, value] : step.feeds) feeds.push_back(name);
-    runs.emplace(std::move(feeds), step.fetches, step.targets);
+    runs.emplace(NamesOf(step.feeds), step.fetches, step.targets);
   }
   if (runs.empty()) return {.why_not = "nothing is run"};
   CaseCuts cuts;

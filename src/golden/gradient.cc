@@ -8,6 +8,7 @@
 #include "golden/compare.h"
 #include "gyre/session.h"
 #include "session/gradient_program.h"
+#include "session/names.h"
 
 namespace gyre::golden {
 namespace {
@@ -40,8 +41,8 @@ absl::StatusOr<Gradients> Run(const Case& golden, const Gradient& gradient,
                                .xs = gradient.xs,
                                .grad_ys = gradient.grad_ys,
                                .order = gradient.order,
-                               .memory = memory};
-  for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
+                               .memory = memory,
+                               .feeds = NamesOf(gradient.feeds)};
   GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
                         MakeGradientProgram(forward->shared_program(), request));
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, forward->WithProgram(made.program));

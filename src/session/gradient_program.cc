@@ -16,18 +16,10 @@ namespace {
 // The program as far as ys and xs need it, with If and While.
 absl::StatusOr<Staged> StageAndRaise(std::shared_ptr<const Program> program,
                                      const NamedGradientRequest& request) {
-  const MainNames names(*program);
-  RunSignature signature;
-  for (const std::string& name : request.feeds) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint feed, names.FindEndpoint(name));
-    signature.feeds.push_back(feed);
-  }
-  for (const auto* list : {&request.ys, &request.xs}) {
-    for (const std::string& name : *list) {
-      GYRE_ASSIGN_OR_RETURN(const Endpoint fetch, names.FindEndpoint(name));
-      signature.fetches.push_back(fetch);
-    }
-  }
+  std::vector<std::string> fetches = request.ys;
+  fetches.insert(fetches.end(), request.xs.begin(), request.xs.end());
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
+                        MainNames(*program).FindSignature(request.feeds, fetches));
   return Raise(MakeStaged(std::move(program), std::move(signature)));
 }
 

@@ -384,12 +384,8 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
                                                  const std::vector<std::string>& targets,
                                                  const RunOptions& options) {
   return CatchOutOfMemory(kThisRun, [&]() -> absl::StatusOr<std::vector<Tensor>> {
-    std::vector<std::string> names;
-    std::vector<Tensor> values;
-    for (const auto& [name, value] : feeds) {
-      names.push_back(name);
-      values.push_back(value);
-    }
+    const std::vector<std::string> names = NamesOf(feeds);
+    const std::vector<Tensor> values = ValuesOf(feeds);
     const RunLimits limits(options);
     const auto prepared = [&] {
       const WorkLimit work(limits.cancellation().get(), limits.budget_bytes());

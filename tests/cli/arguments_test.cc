@@ -1,17 +1,14 @@
-// Reading a command line, and guessing what was meant.
+// Reading a command line.
 #include "cli/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "cli/suggest.h"
 
 namespace gyre::cli {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr Option kOptions[] = {{"--fetch", "NAME", "", 'y', true},
                                {"--limit", "BYTES", ""},
@@ -70,23 +67,6 @@ TEST(Arguments, MistakesAreNamed) {
   EXPECT_EQ(Mistake({"--fetch="}), "--fetch needs a value, not an empty one: --fetch NAME");
   EXPECT_EQ(Mistake({"--dot=yes"}), "--dot takes no value");
   EXPECT_EQ(Mistake({"--limit", "1", "--limit", "2"}), "--limit is given twice");
-}
-
-TEST(Suggest, CountsEdits) {
-  EXPECT_EQ(EditDistance("", "abc"), 3);
-  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
-  EXPECT_EQ(EditDistance("fecth", "fetch"), 1);
-  EXPECT_EQ(EditDistance("same", "same"), 0);
-}
-
-TEST(Suggest, OffersWhatIsClose) {
-  const std::vector<std::string> names = {"loss", "train/loss", "Placeholder", "x", "y"};
-  EXPECT_THAT(CloseNames("los", names), ElementsAre("loss"));
-  EXPECT_THAT(CloseNames("loss", {"train/loss", "gloss"}), ElementsAre("gloss", "train/loss"));
-  EXPECT_THAT(CloseNames("placeholder", names), ElementsAre("Placeholder"));
-  EXPECT_THAT(CloseNames("z", names), IsEmpty());
-  EXPECT_EQ(DidYouMean("nothing like it", names), "");
-  EXPECT_EQ(DidYouMean("lss", {"loss", "less"}), "; did you mean 'less' or 'loss'?");
 }
 
 }  // namespace

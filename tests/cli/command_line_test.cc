@@ -145,7 +145,7 @@ TEST_F(CommandLine, MistakesInNamesAreHelpedWith) {
               HasSubstr("the graph has no op 'prodct'; did you mean 'product'?"));
   EXPECT_THAT(Mistake({"--fetch", "sum:1"}),
               HasSubstr("'sum' (AddV2) has no output 1, its last one is 0"));
-  EXPECT_THAT(Mistake({"--fetch", "init"}), HasSubstr("has no outputs; it can only be a --target"));
+  EXPECT_THAT(Mistake({"--fetch", "init"}), HasSubstr("has no outputs; it can only be a target"));
   EXPECT_THAT(Mistake({"--fetch", "sum:x"}),
               HasSubstr("'sum:x' is no name of a tensor, such as sum:0"));
   EXPECT_THAT(Mistake({"--target", "Init"}), HasSubstr("did you mean 'init'?"));

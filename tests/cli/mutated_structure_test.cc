@@ -14,6 +14,7 @@
 #include "gyre/session.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
+#include "session/names.h"
 #include "support/firing_limit.h"
 #include "support/paths.h"
 #include "support/races.h"
@@ -125,9 +126,7 @@ bool MayRace(const golden::Case& golden, const Program& program) {
   return std::any_of(golden.steps.begin(), golden.steps.end(), [&](const golden::Step& step) {
     std::vector<std::string> roots = step.fetches;
     roots.insert(roots.end(), step.targets.begin(), step.targets.end());
-    std::vector<std::string> fed;
-    for (const auto& [name, value] : step.feeds) fed.push_back(name);
-    return test::MayRace(program, roots, fed);
+    return test::MayRace(program, roots, NamesOf(step.feeds));
   });
 }
 

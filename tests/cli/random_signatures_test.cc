@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "gyre/session.h"
 #include "ops/registry.h"
+#include "session/names.h"
 #include "support/firing_limit.h"
 #include "support/paths.h"
 #include "support/races.h"
@@ -93,11 +94,10 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
     if (limit.is_reached()) return;
     std::vector<std::string> roots = trial.fetches;
     roots.insert(roots.end(), trial.targets.begin(), trial.targets.end());
-    std::vector<std::string> fed;
-    for (const auto& [name, value] : trial.feeds) fed.push_back(name);
     test::MergeWatch merges(program->main());
     Run(golden, program, "dataflow", "imported", trial, &merges).status().IgnoreError();
-    const bool races = merges.has_two_live_inputs() || test::MayRace(*program, roots, fed);
+    const bool races =
+        merges.has_two_live_inputs() || test::MayRace(*program, roots, NamesOf(trial.feeds));
     if (races) return;
     want_ok_ += want.ok() ? 1 : 0;
     ++trials_;

@@ -311,15 +311,7 @@ func @add(%i: int32, %sum: int32) -> (sum: int32) {
 // A consumer that waits for a producer in another branch of the same run must not stop the
 // producer.
 TEST(Queues, DequeueWaitsForAnEnqueueOfTheSameRun) {
-  auto session = SessionFor(R"(
-graph {
-  %q = FIFOQueueV2() component_types=[float32] shared_name="q" : resource
-  %x = Const() value=float32{4} : float32
-  %y = QueueDequeueV2(%q) component_types=[float32] : float32
-  %slow = Square(%x) : float32
-  %put = QueueEnqueueV2(%q, %slow)
-}
-)");
+  auto session = SessionFor(kDequeueBeforeEnqueue);
   ASSERT_NE(session, nullptr);
   const auto result = session->Run({}, {"y:0"}, {"put"});
   ASSERT_TRUE(result.ok()) << result.status();

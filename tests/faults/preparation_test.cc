@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "faults/experiment.h"
 #include "session/gradient_program.h"
+#include "session/names.h"
 #include "session/program_file.h"
 #include "support/temp_folder.h"
 
@@ -66,8 +67,7 @@ TEST_F(AllocationFaultsOfPreparations, Gradients) {
                                    .grad_ys = gradient.grad_ys,
                                    .order = gradient.order,
                                    .memory = "",
-                                   .feeds = {}};
-      for (const auto& [name, value] : gradient.feeds) request.feeds.push_back(name);
+                                   .feeds = NamesOf(gradient.feeds)};
       const auto make = [&](Results& results) {
         results.push_back(ResultOf(MakeGradientProgram(one.program, request).status()));
       };

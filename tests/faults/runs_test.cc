@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/cancellation.h"
 #include "faults/experiment.h"
+#include "session/names.h"
 #include "support/run_text.h"
 
 namespace gyre::faults {
@@ -30,14 +31,8 @@ class AllocationFaultsOfRuns : public AllocationFaults {
     ASSERT_TRUE(session.ok()) << session.status();
     std::vector<std::pair<Session::Callable, std::vector<Tensor>>> callables;
     for (const golden::Step& step : one.golden.steps) {
-      std::vector<std::string> names;
-      std::vector<Tensor> values;
-      for (const auto& [name, value] : step.feeds) {
-        names.push_back(name);
-        values.push_back(value);
-      }
-      auto callable = (*session)->Prepare(names, step.fetches, step.targets);
-      if (callable.ok()) callables.emplace_back(*std::move(callable), std::move(values));
+      auto callable = (*session)->Prepare(NamesOf(step.feeds), step.fetches, step.targets);
+      if (callable.ok()) callables.emplace_back(*std::move(callable), ValuesOf(step.feeds));
     }
     const auto run = [&](Results& results) {
       for (const auto& [callable, values] : callables) results.push_back(callable.Run(values));
@@ -103,16 +98,7 @@ TEST_F(AllocationFaultsOfRuns, ThatWait) {
     const char* target;  // beside y
     int64_t timeout_ms;
   };
-  const Case cases[] = {{"a queue", R"(
-graph {
-  %q = FIFOQueueV2() component_types=[float32] shared_name="q" : resource
-  %x = Const() value=float32{4} : float32
-  %y = QueueDequeueV2(%q) component_types=[float32] : float32
-  %slow = Square(%x) : float32
-  %put = QueueEnqueueV2(%q, %slow)
-}
-)",
-                         "put", 0},
+  const Case cases[] = {{"a queue", testing::kDequeueBeforeEnqueue, "put", 0},
                         {"rows of a queue", R"(
 graph {
   %q = FIFOQueueV2() component_types=[float32] capacity=1 shared_name="q" : resource

@@ -104,7 +104,7 @@ TEST_P(Imports, SayWhatIsWrong) {
   const std::string path = folder.Write("square.gyre", kSquare);
   const std::string line = Here(1);
   const std::string absent = ErrorOf([&] { import_graph(path, {"z"}); });
-  ExpectContains(absent, "there is no node called \"z\" in the graph");
+  ExpectContains(absent, "the graph has no op 'z'");
   ExpectContains(absent, path + ": ");
   ExpectContains(absent, "at " + line);
   ExpectContains(ErrorOf([&] { import_graph(path, {"y"}, {{"u", 1}}); }), "\"u\"");

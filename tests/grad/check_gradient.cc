@@ -14,7 +14,7 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ops/registry.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -59,12 +59,8 @@ absl::StatusOr<ProgramPtr> Parse(const std::string& text) { return ParseProgram(
 
 absl::StatusOr<std::vector<Endpoint>> Find(const Program& program,
                                            const std::vector<std::string>& names) {
-  std::vector<Endpoint> endpoints;
-  for (const std::string& name : names) {
-    GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindEndpoint(program, name));
-    endpoints.push_back(e);
-  }
-  return endpoints;
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature, MainNames(program).FindSignature({}, names));
+  return std::move(signature.fetches);
 }
 
 // Values of a program as a function of what is fed.
@@ -73,10 +69,9 @@ class Evaluator {
   static absl::StatusOr<Evaluator> Make(const ProgramPtr& program, const Feeds& feeds,
                                         const std::vector<Endpoint>& outputs) {
     GYRE_ASSIGN_OR_RETURN(const auto session, Session::Create(program, {.engine = "reference"}));
-    std::vector<std::string> names, fetches;
-    for (const auto& [name, value] : feeds) names.push_back(name);
+    std::vector<std::string> fetches;
     for (const Endpoint& e : outputs) fetches.push_back(program->main().EndpointName(e));
-    GYRE_ASSIGN_OR_RETURN(Session::Callable callable, session->Prepare(names, fetches));
+    GYRE_ASSIGN_OR_RETURN(Session::Callable callable, session->Prepare(NamesOf(feeds), fetches));
     return Evaluator(std::move(callable));
   }
 
@@ -194,7 +189,7 @@ absl::Status CheckText(const std::string& text, const Feeds& feeds,
                        const std::vector<std::string>& xs, const std::string& y, int order) {
   GYRE_ASSIGN_OR_RETURN(const ProgramPtr program, Parse(text));
   GYRE_ASSIGN_OR_RETURN(const std::vector<Endpoint> x_endpoints, Find(*program, xs));
-  GYRE_ASSIGN_OR_RETURN(const Endpoint y_endpoint, FindEndpoint(*program, y));
+  GYRE_ASSIGN_OR_RETURN(const Endpoint y_endpoint, MainNames(*program).FindEndpoint(y));
   return Check({program, feeds, xs, x_endpoints, {y_endpoint}, {}}, 1, order);
 }
 
@@ -203,7 +198,7 @@ absl::StatusOr<GradientResult> PlainGradients(const std::string& text,
                                               const std::string& y) {
   GYRE_ASSIGN_OR_RETURN(const ProgramPtr program, Parse(text));
   GYRE_ASSIGN_OR_RETURN(const std::vector<Endpoint> x_endpoints, Find(*program, xs));
-  GYRE_ASSIGN_OR_RETURN(const Endpoint y_endpoint, FindEndpoint(*program, y));
+  GYRE_ASSIGN_OR_RETURN(const Endpoint y_endpoint, MainNames(*program).FindEndpoint(y));
   return DenseGradients(program, {.ys = {y_endpoint}, .xs = x_endpoints});
 }
 

@@ -15,9 +15,9 @@
 #include "ir/text/printer.h"
 #include "ops/registry.h"
 #include "session/gradient_program.h"
+#include "session/names.h"
 #include "session/program_file.h"
 #include "support/paths.h"
-#include "support/signature.h"
 
 namespace gyre::testing {
 namespace {
@@ -286,8 +286,8 @@ absl::StatusOr<GradientResult> Ask(const std::string& body, const std::string& f
                    Ops());
   EXPECT_TRUE(program.ok()) << program.status();
   if (!program.ok()) return program.status();
-  return DenseGradients(
-      *program, {.ys = {*FindEndpoint(**program, y)}, .xs = {*FindEndpoint(**program, "x")}});
+  return DenseGradients(*program, {.ys = {*MainNames(**program).FindEndpoint(y)},
+                                   .xs = {*MainNames(**program).FindEndpoint("x")}});
 }
 
 TEST(Stacks, ThatNoGradientGoesThroughStayAsTheyAre) {
@@ -409,8 +409,8 @@ std::vector<golden::Gradient> SecondDerivatives(const golden::Case& golden) {
   EXPECT_TRUE(graph.ok()) << graph.status();
   for (golden::Gradient entry : golden.gradients) {
     if (!entry.grad_ys.empty()) continue;
-    NamedGradientRequest request{.ys = entry.ys, .xs = entry.xs, .order = 2};
-    for (const auto& [name, value] : entry.feeds) request.feeds.push_back(name);
+    const NamedGradientRequest request{
+        .ys = entry.ys, .xs = entry.xs, .order = 2, .feeds = NamesOf(entry.feeds)};
     const auto made = MakeGradientProgram(*graph, request);
     EXPECT_TRUE(made.ok()) << golden.id() << ": " << made.status();
     if (!made.ok()) continue;

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ops/registry.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -73,8 +73,8 @@ TEST(StateRules, ReferencesAreReadThroughIdentities) {
 absl::StatusOr<GradientResult> Ask(const std::string& body) {
   const auto program = ParseProgram(RuleText(body, "(3,2)"), Ops());
   EXPECT_TRUE(program.ok()) << program.status();
-  return DenseGradients(
-      *program, {.ys = {*FindEndpoint(**program, "z")}, .xs = {*FindEndpoint(**program, "x")}});
+  return DenseGradients(*program, {.ys = {*MainNames(**program).FindEndpoint("z")},
+                                   .xs = {*MainNames(**program).FindEndpoint("x")}});
 }
 
 TEST(StateRules, NothingFlowsThroughWrites) {

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "ir/text/literal.h"
 #include "lower/text.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -37,7 +38,7 @@ Observed Observe(const std::shared_ptr<const Program>& program, const RunSignatu
 Observed RunBoth(const std::string& text, const std::vector<std::string>& feeds,
                  const std::vector<Tensor>& values, const std::vector<std::string>& fetches) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, feeds, fetches, {});
+  const auto signature = MainNames(*program).FindSignature(feeds, fetches, {});
   EXPECT_TRUE(signature.ok()) << signature.status();
   if (!signature.ok()) return {};
   const Observed want = Observe(program, *signature, values);
@@ -111,7 +112,7 @@ TEST(LowerBehaviour, ConditionsAndIndices) {
   EXPECT_EQ(RunBoth(text, {"i:0"}, {Int(-1)}, {"if:0", "case:0"}).text, "int32{-5} int32{0} ");
   EXPECT_EQ(RunBoth(text, {"i:0"}, {Tensor::Vector<int32_t>({0})}, {"if:0"}).text, "int32{-5} ");
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, {"i:0"}, {"case:0"}, {});
+  const auto signature = MainNames(*program).FindSignature({"i:0"}, {"case:0"}, {});
   const auto lowered = LowerMain(*program, *signature);
   ASSERT_TRUE(lowered.ok());
   EXPECT_THAT(Observe(lowered->program, lowered->signature, {Tensor::Vector<int32_t>({0})}).text,

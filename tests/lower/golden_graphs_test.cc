@@ -10,6 +10,7 @@
 #include "ir/verifier.h"
 #include "lower/facts.h"
 #include "lower/lowering.h"
+#include "session/names.h"
 #include "session/program_file.h"
 #include "support/paths.h"
 
@@ -75,13 +76,7 @@ class Difference {
     is_random_ = DrawsRandomNumbers(*program_);
     for (const std::string& op : golden_.init) Step({}, {}, {}, {op}, 0);
     for (const golden::Step& step : golden_.steps) {
-      std::vector<std::string> names;
-      std::vector<Tensor> values;
-      for (const auto& [name, value] : step.feeds) {
-        names.push_back(name);
-        values.push_back(value);
-      }
-      Step(names, values, step.fetches, step.targets, step.timeout_ms);
+      Step(NamesOf(step.feeds), ValuesOf(step.feeds), step.fetches, step.targets, step.timeout_ms);
     }
     if (complaint_.empty() && as_is_.printed() != lowered_.printed()) {
       complaint_ = absl::StrCat("printed\n", absl::StrJoin(as_is_.printed(), ""), "lowered:\n",
@@ -102,7 +97,7 @@ class Difference {
   void Step(const std::vector<std::string>& feeds, const std::vector<Tensor>& values,
             const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
             int64_t timeout_ms) {
-    const auto signature = SignatureOf(*program_, feeds, fetches, targets);
+    const auto signature = MainNames(*program_).FindSignature(feeds, fetches, targets);
     if (!signature.ok() || !complaint_.empty()) return;
     ++steps_;
     constexpr int64_t kTimeoutMs = 60'000;

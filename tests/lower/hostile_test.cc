@@ -1,5 +1,6 @@
 // Programs that nest too deeply, or would grow beyond measure, are lowered as far as it goes.
 #include "lower/text.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -27,7 +28,7 @@ std::string Tower(int height, int width, const std::string& op) {
 
 int32_t RunBoth(const std::string& text, LowerOptions options = {}) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, {"x:0"}, {"y:0"}, {});
+  const auto signature = MainNames(*program).FindSignature({"x:0"}, {"y:0"}, {});
   const auto lowered = LowerMain(*program, *signature, options);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   if (!lowered.ok()) return -1;
@@ -50,7 +51,7 @@ TEST(LowerHostile, DeepNestingEndsInCalls) {
 TEST(LowerHostile, WhatDoublesAtEachLevelStopsAtTheLimit) {
   EXPECT_EQ(RunBoth(Tower(12, 2, "Call"), {.max_depth = 64, .max_inlined = 1000}), -5);
   const auto program = Parse(Tower(60, 2, "If"));
-  const auto signature = SignatureOf(*program, {"x:0"}, {"y:0"}, {});
+  const auto signature = MainNames(*program).FindSignature({"x:0"}, {"y:0"}, {});
   const auto lowered = LowerMain(*program, *signature);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_LT(lowered->program->main().nodes.size(), 2'000'000u);

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "exec/engine.h"
 #include "lower/lower.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 

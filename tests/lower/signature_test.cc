@@ -2,6 +2,7 @@
 // Lower refuses.
 #include "gmock/gmock.h"
 #include "lower/text.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -34,7 +35,7 @@ func @twice(%x: int32) -> (y: int32) {
 int32_t RunLowered(const std::string& text, const std::vector<std::string>& feeds,
                    const std::vector<Tensor>& values, const std::string& fetch) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, feeds, {fetch}, {});
+  const auto signature = MainNames(*program).FindSignature(feeds, {fetch}, {});
   EXPECT_TRUE(signature.ok()) << signature.status();
   const auto lowered = LowerMain(*program, *signature);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
@@ -57,7 +58,7 @@ TEST(LowerSignature, FeedsOfStructuredNodesArePlaceholders) {
 
 TEST(LowerSignature, EveryNodeKnowsWhereItComesFrom) {
   const auto program = Parse(kLoop);
-  const auto signature = SignatureOf(*program, {}, {"call:0"}, {});
+  const auto signature = MainNames(*program).FindSignature({}, {"call:0"}, {});
   const auto lowered = Lower(*program, program->main(), *signature);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   std::string text;
@@ -127,7 +128,7 @@ TEST(LowerSignature, FeedsOfUnknownOps) {
 
 std::string LowerError(const std::string& text, const std::string& fetch) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, {}, {fetch}, {});
+  const auto signature = MainNames(*program).FindSignature({}, {fetch}, {});
   EXPECT_TRUE(signature.ok()) << signature.status();
   const absl::Status lowered = LowerMain(*program, *signature).status();
   const absl::Status as_is = Runner().Run(program, *signature, {}).status();

@@ -8,6 +8,7 @@
 #include "ir/parse.h"
 #include "ir/text/printer.h"
 #include "lower/lowering.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 
@@ -19,7 +20,8 @@ struct Asked {
 // The main graph of `text`, lowered.
 inline std::string LoweredText(const std::string& text, const Asked& asked) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, asked.feeds, asked.fetches, asked.targets);
+  const auto signature =
+      MainNames(*program).FindSignature(asked.feeds, asked.fetches, asked.targets);
   EXPECT_TRUE(signature.ok()) << signature.status();
   if (!signature.ok()) return "";
   const auto lowered = LowerMain(*program, *signature, asked.options);

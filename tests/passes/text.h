@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/names.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
 #include "passes/pipeline.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 
@@ -21,23 +21,9 @@ struct Asked {
 // The program of `text`, with what is asked of its main graph. A failed test when names are wrong.
 inline Staged StagedText(const std::string& text, const Asked& asked) {
   const auto program = Parse(text);
-  RunSignature signature;
-  for (const std::string& name : asked.feeds) {
-    const auto e = cli::FindTensor(*program, name);
-    EXPECT_TRUE(e.ok()) << e.status();
-    if (e.ok()) signature.feeds.push_back(*e);
-  }
-  for (const std::string& name : asked.fetches) {
-    const auto e = cli::FindTensor(*program, name);
-    EXPECT_TRUE(e.ok()) << e.status();
-    if (e.ok()) signature.fetches.push_back(*e);
-  }
-  for (const std::string& name : asked.targets) {
-    const auto id = cli::FindOp(*program, name);
-    EXPECT_TRUE(id.ok()) << id.status();
-    if (id.ok()) signature.targets.push_back(*id);
-  }
-  return MakeStaged(program, std::move(signature));
+  auto signature = MainNames(*program).FindSignature(asked.feeds, asked.fetches, asked.targets);
+  EXPECT_TRUE(signature.ok()) << signature.status();
+  return MakeStaged(program, std::move(signature).value_or(RunSignature()));
 }
 
 inline std::string Text(const Program& program) {

@@ -10,7 +10,7 @@
 #include "ir/parse.h"
 #include "ir/text/printer.h"
 #include "place/cut_program.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 
@@ -24,7 +24,7 @@ inline CutText CutFor(const std::string& devices, const std::string& text,
                       const std::vector<std::string>& fetches,
                       const place::PlaceOptions& options = {}) {
   CutText result{Parse(text), absl::UnknownError("not cut")};
-  const auto signature = SignatureOf(*result.program, {}, fetches, {});
+  const auto signature = MainNames(*result.program).FindSignature({}, fetches, {});
   EXPECT_TRUE(signature.ok()) << signature.status();
   if (signature.ok())
     result.cut = place::Cut(*result.program, *signature, *ParseDeviceSet(devices), options);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "grad/gradients.h"
 #include "place/cutting.h"
+#include "session/names.h"
 #include "support/paths.h"
 #include "tensor/io/file.h"
 
@@ -52,12 +53,12 @@ std::pair<std::shared_ptr<const Program>, RunSignature> Wanted(const Golden& gol
   std::shared_ptr<const Program> program = Parse(golden.program);
   RunSignature signature;
   if (golden.wanted[0] != "gradient") {
-    signature = *SignatureOf(*program, {}, golden.wanted, {});
+    signature = *MainNames(*program).FindSignature({}, golden.wanted, {});
     return {program, signature};
   }
   GradientRequest request;
-  request.ys = {*FindEndpoint(*program, golden.wanted[1])};
-  request.xs = {*FindEndpoint(*program, golden.wanted[2])};
+  request.ys = {*MainNames(*program).FindEndpoint(golden.wanted[1])};
+  request.xs = {*MainNames(*program).FindEndpoint(golden.wanted[2])};
   const absl::StatusOr<GradientResult> gradients = DenseGradients(program, request);
   EXPECT_TRUE(gradients.ok()) << gradients.status();
   signature.fetches = {gradients->gradients[0]->values};

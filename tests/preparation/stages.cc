@@ -17,14 +17,14 @@
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/form.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
 
 absl::Status Plan(const Material& material, const char* engine, const SessionOptions& session,
                   const char* devices, std::optional<uint64_t> spread_seed) {
-  auto signature = SignatureOf(*material.program, {"x:0"}, {"y:0"}, {});
+  auto signature = MainNames(*material.program).FindSignature({"x:0"}, {"y:0"}, {});
   if (!signature.ok()) return signature.status();
   auto staged = ToForm(MakeStaged(material.program, *signature), session);
   if (!staged.ok()) return staged.status();
@@ -46,7 +46,7 @@ std::function<absl::Status(const Material&)> Planned(const char* engine, const c
 
 std::function<absl::Status(const Material&)> Differentiated(const char* memory) {
   return [=](const Material& material) -> absl::Status {
-    auto signature = SignatureOf(*material.program, {"x:0"}, {"y:0"}, {});
+    auto signature = MainNames(*material.program).FindSignature({"x:0"}, {"y:0"}, {});
     if (!signature.ok()) return signature.status();
     GradientRequest request;
     request.ys = signature->fetches;

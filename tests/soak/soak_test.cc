@@ -24,6 +24,7 @@
 #include "base/env.h"
 #include "base/thread_pool.h"
 #include "gtest/gtest.h"
+#include "session/names.h"
 #include "soak/process_state.h"
 #include "support/transcript.h"
 
@@ -50,18 +51,6 @@ struct Subject {
   std::vector<RunResult> want;
   bool keeps_nothing = false;  // a session gives the same again
 };
-
-std::vector<std::string> NamesOf(const Feeds& feeds) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : feeds) names.push_back(name);
-  return names;
-}
-
-std::vector<Tensor> ValuesOf(const Feeds& feeds) {
-  std::vector<Tensor> values;
-  for (const auto& [name, value] : feeds) values.push_back(value);
-  return values;
-}
 
 std::vector<Subject> Subjects(std::mt19937_64& random) {
   const SessionOptions options = Settings().front().options;

@@ -9,6 +9,17 @@
 
 namespace gyre::testing {
 
+// %y takes from a queue what the target %put puts there, in the same run: 16.
+inline constexpr char kDequeueBeforeEnqueue[] = R"(
+graph {
+  %q = FIFOQueueV2() component_types=[float32] shared_name="q" : resource
+  %x = Const() value=float32{4} : float32
+  %y = QueueDequeueV2(%q) component_types=[float32] : float32
+  %slow = Square(%x) : float32
+  %put = QueueEnqueueV2(%q, %slow)
+}
+)";
+
 // A session for `text`; a failed test and null when it does not parse.
 std::unique_ptr<Session> SessionFor(const std::string& text, const SessionOptions& options = {});
 

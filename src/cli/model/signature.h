@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "gyre/dtype.h"
 #include "gyre/shape.h"
 

@@ -7,9 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "cli/defaults.h"
 #include "cli/feed.h"
 #include "cli/model/signature.h"
-#include "cli/names.h"
+#include "session/names.h"
 
 namespace gyre::cli {
 namespace {
@@ -77,10 +78,11 @@ absl::StatusOr<Tensor> ReadNamedFeed(const std::string& name, const std::string&
   return tensor;
 }
 
-absl::Status AddFeed(const Program& program, const std::string& feed, Request& request) {
+absl::Status AddFeed(const Program& program, const MainNames& names, const std::string& feed,
+                     Request& request) {
   GYRE_ASSIGN_OR_RETURN(const auto split, SplitFeed(feed));
   const auto& [name, value] = split;
-  GYRE_ASSIGN_OR_RETURN(const Endpoint e, FindTensor(program, name));
+  GYRE_ASSIGN_OR_RETURN(const Endpoint e, names.FindEndpoint(name));
   const Node& node = program.main().node(e.node);
   const DType dtype =
       e.slot < node.num_outputs() ? node.signature.outputs[e.slot].dtype : DType::kInvalid;
@@ -154,13 +156,11 @@ absl::StatusOr<Request> MakeRequest(const GraphOrModel& loaded, const Arguments&
                   arguments.Get("--out").value_or(""),
                   arguments.List("--fetch")};
   if (request.fetches.empty() && request.targets.empty()) return NothingAsked(loaded);
-  for (const std::string& name : request.fetches)
-    GYRE_RETURN_IF_ERROR(FindTensor(program, name).status());
-  for (const std::string& name : request.targets)
-    GYRE_RETURN_IF_ERROR(FindOp(program, name).status());
+  const MainNames names(program);
+  GYRE_RETURN_IF_ERROR(names.FindSignature({}, request.fetches, request.targets).status());
   GYRE_RETURN_IF_ERROR(CheckOut(request));
   for (const std::string& feed : arguments.All("--feed"))
-    GYRE_RETURN_IF_ERROR(AddFeed(program, feed, request));
+    GYRE_RETURN_IF_ERROR(AddFeed(program, names, feed, request));
   return request;
 }
 

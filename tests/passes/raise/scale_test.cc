@@ -7,6 +7,7 @@
 #include "passes/pipeline.h"
 #include "passes/raise/flow.h"
 #include "passes/raise/text.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -70,7 +71,7 @@ graph {
 
 int64_t WorkOf(const std::string& text, const std::string& fetch) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, {}, {fetch}, {});
+  const auto signature = MainNames(*program).FindSignature({}, {fetch}, {});
   EXPECT_TRUE(signature.ok()) << signature.status();
   auto flow = raise::Flow::Make(program->main(), *signature);
   EXPECT_TRUE(flow.ok()) << flow.status();
@@ -91,7 +92,7 @@ TEST(RaiseScale, AHundredLoopsTakeLessThanFiftyMilliseconds) {
 #endif
   const std::string text = LoopsInSeries(100);
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, {}, {"x100:0"}, {});
+  const auto signature = MainNames(*program).FindSignature({}, {"x100:0"}, {});
   ASSERT_TRUE(signature.ok()) << signature.status();
   const Staged staged = MakeStaged(program, *signature);
   constexpr double kLimitSeconds = 0.05;

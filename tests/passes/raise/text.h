@@ -9,7 +9,7 @@
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
 #include "passes/raise/raise.h"
-#include "support/signature.h"
+#include "session/names.h"
 
 namespace gyre::testing {
 
@@ -19,7 +19,8 @@ struct RaiseAsked {
 
 inline absl::StatusOr<Staged> RaiseProgram(const std::string& text, const RaiseAsked& asked) {
   const auto program = Parse(text);
-  const auto signature = SignatureOf(*program, asked.feeds, asked.fetches, asked.targets);
+  const auto signature =
+      MainNames(*program).FindSignature(asked.feeds, asked.fetches, asked.targets);
   if (!signature.ok()) return signature.status();
   return Raise(MakeStaged(program, *signature));
 }

@@ -1,9 +1,6 @@
-#include "cli/names.h"
+#include "cli/defaults.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/status.h"
-#include "cli/suggest.h"
 
 namespace gyre::cli {
 namespace {
@@ -26,39 +23,6 @@ Uses FindUses(const Function& main) {
 }
 
 }  // namespace
-
-absl::StatusOr<NodeId> FindOp(const Program& program, absl::string_view name) {
-  std::vector<std::string> names;
-  for (const Node& node : program.main().nodes) {
-    if (node.name == name) return node.id;
-    names.push_back(node.name);
-  }
-  return absl::NotFoundError(
-      absl::StrCat("the graph has no op '", name, "'", DidYouMean(name, names)));
-}
-
-absl::StatusOr<Endpoint> FindTensor(const Program& program, absl::string_view name) {
-  absl::string_view node_name = name;
-  int32_t slot = 0;
-  if (const size_t colon = name.rfind(':'); colon != absl::string_view::npos) {
-    node_name = name.substr(0, colon);
-    if (!absl::SimpleAtoi(name.substr(colon + 1), &slot) || slot < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", name, "' is no name of a tensor, such as ", node_name, ":0"));
-    }
-  }
-  GYRE_ASSIGN_OR_RETURN(const NodeId id, FindOp(program, node_name));
-  const Node& node = program.main().node(id);
-  if (node.op != nullptr && slot >= node.num_outputs()) {
-    return absl::NotFoundError(node.num_outputs() == 0
-                                   ? absl::StrCat("'", node_name, "' (", node.op_name,
-                                                  ") has no outputs; it can only be a --target")
-                                   : absl::StrCat("'", node_name, "' (", node.op_name,
-                                                  ") has no output ", slot, ", its last one is ",
-                                                  node.num_outputs() - 1));
-  }
-  return Endpoint{id, slot};
-}
 
 std::vector<NodeId> Placeholders(const Program& program) {
   std::vector<NodeId> result;

@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace gyre::cli {
+namespace gyre {
 namespace {
 
 constexpr size_t kMostNames = 3;
@@ -68,4 +68,4 @@ std::string DidYouMean(absl::string_view typed, absl::Span<const std::string> na
   return absl::StrCat("; did you mean ", absl::StrJoin(close, " or "), "?");
 }
 
-}  // namespace gyre::cli
+}  // namespace gyre

@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-namespace gyre::cli {
+namespace gyre {
 
 // Inserted, deleted, replaced or swapped neighbouring characters that lead from `a` to `b`.
 int EditDistance(absl::string_view a, absl::string_view b);
@@ -19,4 +19,4 @@ std::vector<std::string> CloseNames(absl::string_view typed, absl::Span<const st
 // "; did you mean 'a' or 'b'?", or "" when nothing is close.
 std::string DidYouMean(absl::string_view typed, absl::Span<const std::string> names);
 
-}  // namespace gyre::cli
+}  // namespace gyre

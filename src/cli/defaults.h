@@ -1,20 +1,14 @@
-// What people name on the command line, looked up in a program: tensors, ops, what to feed and what
-// to fetch. Functions of their arguments alone; any thread.
+// What a program has to be fed, and what is worth fetching and running, where the command line does
+// not say. Functions of their arguments alone; any thread.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "gyre/shape.h"
 #include "ir/program.h"
 
 namespace gyre::cli {
-
-// "node" or "node:slot" of the main graph. NOT_FOUND suggests names that are close.
-absl::StatusOr<Endpoint> FindTensor(const Program& program, absl::string_view name);
-absl::StatusOr<NodeId> FindOp(const Program& program, absl::string_view name);
 
 // What has to be fed, in the graph's order.
 std::vector<NodeId> Placeholders(const Program& program);
