@@ -1,14 +1,10 @@
 #include "graphdef/canonical.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "google/protobuf/util/message_differencer.h"
 #include "graphdef/attr_proto.h"
-#include "support/paths.h"
 
 namespace gyre::test {
 namespace {
@@ -49,24 +45,6 @@ void CanonicalizeFunction(const OpLookup& ops, wire::FunctionDef& function) {
 }
 
 }  // namespace
-
-std::vector<std::string> GoldenNames() {
-  std::vector<std::string> names;
-  const std::filesystem::path root = SourcePath("tests/golden");
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().filename() != "graph.pb") continue;
-    names.push_back(std::filesystem::relative(entry.path().parent_path(), root).string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string ReadGolden(const std::string& name, const std::string& file) {
-  std::ifstream in(SourcePath("tests/golden/" + name + "/" + file), std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
-}
 
 wire::GraphDef ParseBinary(const std::string& bytes) {
   wire::GraphDef graph;

@@ -1,17 +1,12 @@
-// The golden graphs as bytes, and GraphDefs in a form in which equal meaning is equal content.
+// GraphDefs in a form in which equal meaning is equal content.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "graphdef/proto/graph.pb.h"
 #include "ir/op_def.h"
 
 namespace gyre::test {
-
-// "group/case" of every golden graph, in order.
-std::vector<std::string> GoldenNames();
-std::string ReadGolden(const std::string& name, const std::string& file);
 
 wire::GraphDef ParseBinary(const std::string& bytes);
 

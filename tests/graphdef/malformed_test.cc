@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "graphdef/canonical.h"
+#include "golden/case.h"
 #include "graphdef/export.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "ops/registry.h"
 #include "support/graph_mutator.h"
+#include "support/paths.h"
+#include "tensor/io/file.h"
 
 namespace gyre {
 namespace {
@@ -18,9 +20,12 @@ constexpr size_t kMaxSeedBytes = 4000;
 
 TEST(MalformedGraphs, EndInAProgramOrAStatus) {
   std::vector<std::string> seeds;
-  for (const std::string& name : test::GoldenNames()) {
-    std::string bytes = test::ReadGolden(name, "graph.pb");
-    if (bytes.size() <= kMaxSeedBytes) seeds.push_back(std::move(bytes));
+  const auto folders = golden::FindCases(test::SourcePath("tests/golden"));
+  ASSERT_TRUE(folders.ok()) << folders.status();
+  for (const std::string& folder : *folders) {
+    auto bytes = ReadFile(folder + "/graph.pb");
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    if (bytes->size() <= kMaxSeedBytes) seeds.push_back(*std::move(bytes));
   }
   ASSERT_GT(seeds.size(), 100u);
   test::GraphMutator mutator(20250101, std::move(seeds));

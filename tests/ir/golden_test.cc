@@ -1,9 +1,9 @@
 // Every golden graph: its text reads back as the same program, it verifies, and its shapes can be
 // inferred.
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <algorithm>
+#include <string>
 
+#include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
 #include "ir/shape_inference.h"
@@ -14,16 +14,10 @@
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "support/paths.h"
+#include "tensor/io/file.h"
 
 namespace gyre {
 namespace {
-
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
-}
 
 bool SameAttrs(const AttrMap& a, const AttrMap& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
@@ -81,14 +75,18 @@ std::string Difference(const Program& a, const Program& b) {
 
 TEST(GoldenGraphs, ReadBackFromTextVerifyAndHaveShapes) {
   int num_graphs = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(test::SourcePath("tests/golden"))) {
-    if (entry.path().filename() != "graph.pb") continue;
-    const std::string path = entry.path().string();
-    const std::string expectations = ReadAll(entry.path().parent_path() / "case.json");
-    const bool must_load = expectations.find("\"load_error\"") == std::string::npos;
-    const bool must_run = expectations.find("\"error\":") == std::string::npos;
-    const auto program = ImportGraphDef(ReadAll(entry.path()), Ops());
+  const auto folders = golden::FindCases(test::SourcePath("tests/golden"));
+  ASSERT_TRUE(folders.ok()) << folders.status();
+  for (const std::string& path : *folders) {
+    const auto golden = golden::ReadCase(path);
+    ASSERT_TRUE(golden.ok()) << golden.status();
+    const bool must_load = !golden->load_error;
+    const bool must_run =
+        std::none_of(golden->steps.begin(), golden->steps.end(),
+                     [](const golden::Step& step) { return step.error.has_value(); });
+    const auto bytes = ReadFile(golden->graph_path());
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const auto program = ImportGraphDef(*bytes, Ops());
     if (!program.ok()) {
       EXPECT_FALSE(must_load) << path << ": " << program.status();
       continue;
