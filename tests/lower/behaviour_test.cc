@@ -3,8 +3,10 @@
 
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "ir/parse.h"
 #include "ir/text/literal.h"
-#include "lower/text.h"
+#include "ir/text/printer.h"
+#include "lower/lowering.h"
 #include "session/names.h"
 
 namespace gyre::testing {

@@ -1,5 +1,8 @@
 // Programs that nest too deeply, or would grow beyond measure, are lowered as far as it goes.
-#include "lower/text.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "ir/parse.h"
+#include "lower/lowering.h"
 #include "session/names.h"
 
 namespace gyre::testing {

@@ -1,5 +1,4 @@
-// Lowering in tests: from a program and names to a program of primitives, and running either on the
-// reference engine.
+// Lowering in tests: running programs, lowered ones among them, on the reference engine.
 #pragma once
 
 #include <memory>
@@ -8,18 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "exec/engine.h"
-#include "lower/lower.h"
-#include "session/names.h"
+#include "support/lowered_program.h"
 
 namespace gyre::testing {
-
-// `program` with its main graph replaced by the lowered one.
-struct LoweredProgram {
-  std::shared_ptr<const Program> program;
-  RunSignature signature;
-};
-absl::StatusOr<LoweredProgram> LowerMain(const Program& program, const RunSignature& signature,
-                                         const LowerOptions& options = {});
 
 // The same with the nodes of the main graph in another order: engines then find them ready in
 // another order, and only edges keep effects in theirs.

@@ -1,7 +1,9 @@
 // What is asked of a lowered function: feeds, fetches, targets; where its nodes come from; what
 // Lower refuses.
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "lower/text.h"
+#include "ir/parse.h"
+#include "lower/lowering.h"
 #include "session/names.h"
 
 namespace gyre::testing {
@@ -81,29 +83,6 @@ TEST(LowerSignature, EveryNodeKnowsWhereItComesFrom) {
   EXPECT_THAT(text, HasSubstr("loop/y1/y: y in twice in step (loop)\n"));
   EXPECT_THAT(text, HasSubstr("loop/exit_1: loop plumbing in step (loop)\n"));
   EXPECT_THAT(text, HasSubstr("call/y: y in twice\n"));
-}
-
-// A loop without effects that only a target asks for.
-TEST(LowerSignature, TargetsThatAreStructuredNodes) {
-  EXPECT_EQ(LoweredText(R"(
-    graph {
-      %x = Placeholder() dtype=int32 shape=()
-      %call = PartitionedCall(%x) f=@negate : (int32, int32)
-    }
-    func @negate(%x: int32) -> (y: int32, z: int32) {
-      %y = Neg(%x)
-      %z = Square(%x)
-      return %y, %z
-    })",
-                        {{}, {}, {"call"}}),
-            R"(
-graph {
-  %x = Placeholder() shape=() : int32
-  %call/y = Neg(%x) : int32
-  %call/z = Square(%x) : int32
-  %call/done = NoOp(^%call/y, ^%call/z)
-}
-)");
 }
 
 // What is fed need not be known, nor what would have computed it.

@@ -1,8 +1,10 @@
 // What a pass may count on when it changes a function: edges, order and names afterwards.
 #include "passes/edit/rewrite.h"
 
+#include "gtest/gtest.h"
+#include "ir/parse.h"
+#include "ir/text/printer.h"
 #include "ops/registry.h"
-#include "passes/text.h"
 
 namespace gyre::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/substitute.h"
 #include "passes/pipeline.h"
 #include "passes/raise/flow.h"
-#include "passes/raise/text.h"
-#include "session/names.h"
+#include "passes/raise/raise.h"
+#include "passes/staged_text.h"
 
 namespace gyre::testing {
 namespace {
@@ -70,10 +70,8 @@ graph {
 }
 
 int64_t WorkOf(const std::string& text, const std::string& fetch) {
-  const auto program = Parse(text);
-  const auto signature = MainNames(*program).FindSignature({}, {fetch}, {});
-  EXPECT_TRUE(signature.ok()) << signature.status();
-  auto flow = raise::Flow::Make(program->main(), *signature);
+  const Staged staged = StagedText(text, {}, {fetch});
+  auto flow = raise::Flow::Make(staged.program->main(), staged.signature);
   EXPECT_TRUE(flow.ok()) << flow.status();
   return flow.ok() ? flow->contexts().work() : 0;
 }
@@ -90,11 +88,7 @@ TEST(RaiseScale, AHundredLoopsTakeLessThanFiftyMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(GYRE_TSAN)
   GTEST_SKIP() << "sanitizers take their time";
 #endif
-  const std::string text = LoopsInSeries(100);
-  const auto program = Parse(text);
-  const auto signature = MainNames(*program).FindSignature({}, {"x100:0"}, {});
-  ASSERT_TRUE(signature.ok()) << signature.status();
-  const Staged staged = MakeStaged(program, *signature);
+  const Staged staged = StagedText(LoopsInSeries(100), {}, {"x100:0"});
   constexpr double kLimitSeconds = 0.05;
   double best = 1e9;
   for (int i = 0; i < 20 && best >= kLimitSeconds; ++i) {  // the machine may be busy
@@ -110,10 +104,10 @@ TEST(RaiseScale, AHundredLoopsTakeLessThanFiftyMilliseconds) {
 }
 
 TEST(RaiseScale, BranchesNestDeepButNotForEver) {
-  const auto raised = RaiseProgram(BranchesInBranches(400), {{}, {"y0:0"}});
+  const auto raised = Raise(StagedText(BranchesInBranches(400), {}, {"y0:0"}));
   ASSERT_TRUE(raised.ok()) << raised.status();
   EXPECT_EQ(raised->program->functions().size(), 800U);
-  EXPECT_EQ(RaiseProgram(BranchesInBranches(5000), {{}, {"y0:0"}}).status().code(),
+  EXPECT_EQ(Raise(StagedText(BranchesInBranches(5000), {}, {"y0:0"})).status().code(),
             absl::StatusCode::kUnimplemented);
 }
 
