@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "devices/device_set.h"
 #include "gtest/gtest.h"
 #include "ir/parse.h"
-#include "ir/text/printer.h"
 #include "place/cut_program.h"
 #include "session/names.h"
 
@@ -29,20 +27,6 @@ inline CutText CutFor(const std::string& devices, const std::string& text,
   if (signature.ok())
     result.cut = place::Cut(*result.program, *signature, *ParseDeviceSet(devices), options);
   return result;
-}
-
-// What each device runs. The names of devices are left out of transfers: a part says which it is.
-inline std::string TextOfParts(const place::CutProgram& cut) {
-  std::string all = "\n";
-  for (const place::Part& part : cut.partition.parts) {
-    Function function = part.lowered.function;
-    for (Node& node : function.nodes) {
-      if (node.kind() != OpKind::kTransfer) continue;
-      node.attrs = {{"tensor_name", *node.attrs.Get<std::string>("tensor_name")}};
-    }
-    absl::StrAppend(&all, "CPU:", part.device, " ", PrintFunction(function));
-  }
-  return all;
 }
 
 }  // namespace gyre::testing

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "devices/device_set.h"
+#include "grad/gradients.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
@@ -19,6 +22,7 @@
 #include "passes/pipeline.h"
 #include "passes/raise/raise.h"
 #include "passes/vectorize/vectorize.h"
+#include "place/cut_program.h"
 #include "session/gradient_program.h"
 #include "session/names.h"
 #include "support/lowered_program.h"
@@ -140,7 +144,9 @@ Output RunVectorize(const Input& input) {
   const Function* const row = program.FindFunction("row");
   if (row == nullptr) return absl::InternalError("there is no function @row");
   GYRE_ASSIGN_OR_RETURN(const int64_t stacked, Number(input.options, "stacked", 0));
-  VectorizeRequest request{.name = "rows", .fall_back = input.options.option("loops") != "no"};
+  const std::string loops = input.options.option("loops");
+  if (!loops.empty() && loops != "no") return absl::InternalError("loops is no, or left out");
+  VectorizeRequest request{.name = "rows", .fall_back = loops.empty()};
   GYRE_ASSIGN_OR_RETURN(request.num_rows, Number(input.options, "rows", -1));
   for (size_t i = 0; i < row->args.size(); ++i) {
     request.stacked.push_back(static_cast<int64_t>(i) < stacked);
@@ -178,6 +184,40 @@ Output RunGradient(const Input& input) {
   return text;
 }
 
+// What each device runs. The names of devices are left out of transfers: a part says which it is.
+std::string PartsText(const place::CutProgram& cut) {
+  std::string all;
+  for (const place::Part& part : cut.partition.parts) {
+    Function function = part.lowered.function;
+    for (Node& node : function.nodes) {
+      if (node.kind() != OpKind::kTransfer) continue;
+      node.attrs = {{"tensor_name", *node.attrs.Get<std::string>("tensor_name")}};
+    }
+    absl::StrAppend(&all, "CPU:", part.device, " ", PrintFunction(function));
+  }
+  return all;
+}
+
+// What the devices run of the fetches or, without any, of the gradient of y by x.
+Output RunCut(const Input& input) {
+  Staged staged = input.staged;
+  if (staged.signature.fetches.empty()) {
+    GYRE_ASSIGN_OR_RETURN(const RunSignature wanted,
+                          MainNames(*staged.program)
+                              .FindSignature(List(input.options, "x"), List(input.options, "y")));
+    const GradientRequest request{.ys = wanted.fetches, .xs = wanted.feeds};
+    GYRE_ASSIGN_OR_RETURN(const GradientResult made, DenseGradients(staged.program, request));
+    staged.program = made.program;
+    for (const std::optional<GradientOfX>& gradient : made.gradients)
+      if (gradient) staged.signature.fetches.push_back(gradient->values);
+  }
+  GYRE_ASSIGN_OR_RETURN(const std::vector<DeviceName> devices,
+                        ParseDeviceSet(input.options.option("devices")));
+  GYRE_ASSIGN_OR_RETURN(const place::CutProgram cut,
+                        place::Cut(*staged.program, staged.signature, devices, {}));
+  return PartsText(cut);
+}
+
 struct Transform {
   std::function<Output(const Input&)> run;
   std::vector<std::string> options;
@@ -192,6 +232,7 @@ std::map<std::string, Transform> MakeTransforms() {
       {"lower", {RunLower, asked}},
       {"vectorize", {RunVectorize, {"stacked", "rows", "loops"}}},
       {"gradient", {RunGradient, {"y", "x", "feed", "memory"}}},
+      {"cut", {RunCut, {"devices", "feed", "fetch", "target", "y", "x"}}},
   };
   for (const PipelinePass& pass : PipelinePasses()) {
     const auto run = [pass = pass.run](const Input& input) { return RunPass(input, pass); };

@@ -1,4 +1,4 @@
-// What passes, lowering, gradients and vectorising make of a program, as text. Stateless.
+// What passes, lowering, gradients, vectorising and cutting make of a program, as text. Stateless.
 #pragma once
 
 #include <string>

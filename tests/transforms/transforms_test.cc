@@ -56,15 +56,21 @@ class FileTest : public ::testing::Test {
   const bool update_;
 };
 
-void RegisterFiles(bool update) {
-  const fs::path root = test::SourcePath("tests/transforms");
+fs::path Root() { return test::SourcePath("tests/transforms"); }
+
+// In order.
+std::vector<fs::path> Files() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+  for (const auto& entry : fs::recursive_directory_iterator(Root())) {
     if (entry.path().extension() == ".gyre") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths) {
-    const std::string suite = path.parent_path().lexically_relative(root);
+  return paths;
+}
+
+void RegisterFiles(bool update) {
+  for (const fs::path& path : Files()) {
+    const std::string suite = path.parent_path().lexically_relative(Root());
     ::testing::RegisterTest(suite.c_str(), path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
                             [path = path.string(), update]() -> ::testing::Test* {
                               return new FileTest(path, update);
@@ -86,6 +92,8 @@ constexpr char kComesOut[] = R"(graph {
 }
 fetch y is x
 )";
+
+TEST(TextCases, AreFound) { EXPECT_GT(Files().size(), 100u); }
 
 TEST(TextCases, AWrongExpectationFailsAndIsUpdated) {
   const test::TempFolder folder;
