@@ -14,9 +14,9 @@ from gyre._impl.autograph.options import Feature, set_loop_options
 experimental = _types.ModuleType(
     "gyre.autograph.experimental", "Names of gyre.autograph, once more."
 )
-experimental.Feature = Feature
-experimental.do_not_convert = do_not_convert
-experimental.set_loop_options = set_loop_options
+vars(experimental).update(
+    Feature=Feature, do_not_convert=do_not_convert, set_loop_options=set_loop_options
+)
 
 __all__ = [
     "Feature",

@@ -519,7 +519,7 @@ def main(arguments):
 
         return report(broken_trees.self_test(CHECKS))
     root = Path(arguments[0] if arguments else Path(__file__).resolve().parents[2])
-    return report([(check.__doc__, check(root)) for check in CHECKS])
+    return report([(" ".join(check.__doc__.split()), check(root)) for check in CHECKS])
 
 
 if __name__ == "__main__":

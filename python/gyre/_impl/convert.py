@@ -147,16 +147,16 @@ def shape_as_list(shape: TensorShape) -> list[int]:
             f"The shape {shape} is not fully known here; use gyre.shape(x) for shapes "
             f"that are known when the program runs."
         )
-    return shape.as_list()
+    return [size for size in shape.as_list() if size is not None]
 
 
-def dims_tensor(shape, dtype="int32") -> Tensor:
+def dims_tensor(shape, dtype: _gyre.DType | str = "int32") -> Tensor:
     """A shape, list of sizes (some of them tensors), or size, as a vector of integers."""
     if is_value(shape):
         return _gyre.convert(shape)
     if isinstance(shape, TensorShape):
         shape = shape_as_list(shape)
-    if hasattr(shape, "__index__"):
+    if not isinstance(shape, list) and hasattr(shape, "__index__"):
         shape = [shape.__index__()]
     if isinstance(shape, (list, tuple)):
         shape = [s if is_value(s) else -1 if s is None else s for s in shape]

@@ -3,6 +3,7 @@
 from gyre import _gyre
 
 DType = _gyre.DType
+DTypeLike = DType | str | type  # a name, a class of numpy's
 as_dtype = _gyre.as_dtype
 
 globals().update(_gyre.all_dtypes())

@@ -231,7 +231,7 @@ _OF_PYTHON = (
     (MemoryError, ResourceExhaustedError),
     (NotImplementedError, UnimplementedError),
 )
-_host_classes: dict[tuple[type, type], type] = {}
+_host_classes: dict[tuple[type, type], type[OpError]] = {}
 
 
 def of_host_function(error: Exception) -> Exception:
@@ -252,7 +252,7 @@ def of_host_function(error: Exception) -> Exception:
     return raised.with_traceback(error.__traceback__)
 
 
-def _host_class(kind: type, theirs: type) -> type:
+def _host_class(kind: type["OpError"], theirs: type) -> type["OpError"]:
     if issubclass(kind, theirs):
         return kind
     if (kind, theirs) not in _host_classes:

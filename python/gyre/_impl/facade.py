@@ -70,9 +70,11 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
         setattr(module, name, value)
         return value
 
-    module.__getattr__ = find
-    module.__dir__ = lambda: sorted({*vars(module), *_members(prefix)})
-    module.__all__ = [name for name in _members(prefix) if not name.startswith("_")]
+    vars(module).update(
+        __getattr__=find,
+        __dir__=lambda: sorted({*vars(module), *_members(prefix)}),
+        __all__=[name for name in _members(prefix) if not name.startswith("_")],
+    )
 
 
 def _newer(full: str, name: str, module: types.ModuleType):

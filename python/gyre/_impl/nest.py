@@ -100,7 +100,7 @@ def _find_kind(cls):
     elif dataclasses.is_dataclass(cls) and cls not in _composites:
         kind = _DATACLASS
     if kind is None:
-        for base in cls.__mro__[1:]:
+        for base in cls.__mro__[1:]:  # pyright: ignore[reportAttributeAccessIssue]
             if base in _kinds:
                 kind = _kinds[base]
                 break

@@ -4,6 +4,7 @@ import operator
 
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import argsort
 from gyre._impl.unsupported import refuse
@@ -34,7 +35,7 @@ def _scaled(numbers, mean, stddev, name):
     return call("AddV2", call("Mul", numbers, stddev), mean, name=name)
 
 
-def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None):
     """Normally distributed numbers of a shape; mean and stddev broadcast."""
     numbers = call(
         "RandomStandardNormal",
@@ -46,7 +47,9 @@ def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     return _scaled(numbers, mean, stddev, name)
 
 
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def truncated_normal(
+    shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None
+):
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
     numbers = call(
         "TruncatedNormal",
@@ -68,7 +71,14 @@ def _interval(numbers, minval, maxval, name):
     return call("AddV2", call("Mul", numbers, call("Sub", high, low)), low, name=name)
 
 
-def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
+def uniform(
+    shape,
+    minval: float | _gyre.Tensor = 0,
+    maxval=None,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name=None,
+):
     """Evenly distributed numbers of [minval, maxval). maxval is 1 for floating types, and must be
     given for integers (ValueError)."""
     kind = _gyre.as_dtype(dtype)
@@ -88,7 +98,7 @@ def shuffle(value, seed=None, name=None):
     return call("RandomShuffle", convert_to_tensor(value), seed=op_seed(seed), name=name)
 
 
-def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
+def categorical(logits, num_samples, dtype: DTypeLike = "int64", seed=None, name=None):
     """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes].
 
     The largest of logits + Gumbel noise (Gumbel, 1954; Maddison et al., A* sampling, 2014).
@@ -117,7 +127,9 @@ def _seed(seed):
     return convert_to_tensor(seed, dtype_hint="int64")
 
 
-def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None):
+def stateless_normal(
+    shape, seed, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None, alg=None
+):
     """As normal, determined by a seed: two integers."""
     _check(alg)
     numbers = call(
@@ -131,7 +143,7 @@ def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=No
 
 
 def stateless_truncated_normal(
-    shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg=None
+    shape, seed, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None, alg=None
 ):
     """As truncated_normal, determined by a seed: two integers."""
     _check(alg)
@@ -145,7 +157,9 @@ def stateless_truncated_normal(
     return _scaled(numbers, mean, stddev, name)
 
 
-def stateless_uniform(shape, seed, minval=0, maxval=None, dtype="float32", name=None, alg=None):
+def stateless_uniform(
+    shape, seed, minval=0, maxval=None, dtype: DTypeLike = "float32", name=None, alg=None
+):
     """As uniform, determined by a seed: two integers."""
     _check(alg)
     kind = _gyre.as_dtype(dtype)
@@ -228,14 +242,16 @@ class Generator:
         """Generators of their own, determined by this one."""
         return [Generator(int(row[0])) for row in split(self._next(), count)]
 
-    def normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None):
         """Normally distributed numbers."""
         return stateless_normal(shape, self._next(), mean, stddev, dtype, name)
 
-    def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
+    def truncated_normal(
+        self, shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None
+    ):
         """Normally distributed numbers within two stddev of the mean."""
         return stateless_truncated_normal(shape, self._next(), mean, stddev, dtype, name)
 
-    def uniform(self, shape, minval=0, maxval=None, dtype="float32", name=None):
+    def uniform(self, shape, minval=0, maxval=None, dtype: DTypeLike = "float32", name=None):
         """Evenly distributed numbers of [minval, maxval)."""
         return stateless_uniform(shape, self._next(), minval, maxval, dtype, name)

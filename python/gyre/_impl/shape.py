@@ -78,10 +78,10 @@ class TensorShape:
 
     def num_elements(self) -> int | None:
         """The product of all sizes; None if one is unknown."""
-        if not self.is_fully_defined():
-            return None
         product = 1
-        for size in self._dims:
+        for size in (None,) if self._dims is None else self._dims:
+            if size is None:
+                return None
             product *= size
         return product
 

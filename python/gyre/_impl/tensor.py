@@ -79,15 +79,19 @@ def _eval(self):
 
 def install() -> None:
     """Sets the members on the class."""
-    Tensor.shape = property(_shape)
-    Tensor.get_shape = lambda self: TensorShape(self._dims)
-    Tensor.set_shape = _set_shape
-    Tensor.ndim = property(_ndim)
-    Tensor.ref = _ref
-    Tensor.eval = _eval
-    Tensor._repr_html_ = html
-    Tensor.__format__ = _format
-    Tensor.__setitem__ = _setitem
+    members = {
+        "shape": property(_shape),
+        "get_shape": lambda self: TensorShape(self._dims),
+        "set_shape": _set_shape,
+        "ndim": property(_ndim),
+        "ref": _ref,
+        "eval": _eval,
+        "_repr_html_": html,
+        "__format__": _format,
+        "__setitem__": _setitem,
+    }
+    for name, member in members.items():
+        setattr(Tensor, name, member)
 
 
 def is_tensor(value) -> bool:

@@ -328,7 +328,7 @@ class Variable(metaclass=_Creating):
         value = self.numpy()
         return value if dtype is None else value.astype(dtype)
 
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType] (as Python spells it)
 
     def __deepcopy__(self, memo) -> "Variable":
         copy = Variable(

@@ -7,6 +7,7 @@ import math
 
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.dtypes import DTypeLike
 from gyre.nn import functional
 from gyre.nn.layers import Dense, Layer
 
@@ -65,7 +66,7 @@ class MultiHeadAttention(Layer):
         dropout: float = 0.0,
         use_bias: bool = True,
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
     ):
         super().__init__(name, dtype)
         value_dim = key_dim if value_dim is None else value_dim

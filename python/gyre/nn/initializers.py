@@ -5,27 +5,28 @@ import math
 from gyre import _gyre
 from gyre._impl import random
 from gyre._impl.convert import call
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create
 
 
 class Initializer:
     """`initializer(shape, dtype)` is a tensor."""
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         raise NotImplementedError
 
 
 class Zeros(Initializer):
     """Zeros."""
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return create.zeros(shape, dtype)
 
 
 class Ones(Initializer):
     """Ones."""
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return create.ones(shape, dtype)
 
 
@@ -35,7 +36,7 @@ class Constant(Initializer):
     def __init__(self, value=0):
         self._value = value
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return create.fill(shape, _gyre.convert(self._value, _gyre.as_dtype(dtype)))
 
 
@@ -68,14 +69,14 @@ class RandomNormal(_Random):
         super().__init__(seed)
         self._mean, self._stddev = mean, stddev
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return self._normal(shape, dtype) * self._stddev + self._mean
 
 
 class TruncatedNormal(RandomNormal):
     """Normally distributed, within two standard deviations of the mean."""
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return self._truncated(shape, dtype) * self._stddev + self._mean
 
 
@@ -86,7 +87,7 @@ class RandomUniform(_Random):
         super().__init__(seed)
         self._minval, self._maxval = minval, maxval
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         return self._uniform(shape, self._minval, self._maxval, dtype)
 
 
@@ -116,7 +117,7 @@ class VarianceScaling(_Random):
             raise ValueError(f"VarianceScaling: scale {scale}, mode {mode!r}.")
         self._scale, self._mode, self._distribution = scale, mode, distribution
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         inputs, outputs = fans(shape)
         count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[
             self._mode
@@ -170,7 +171,7 @@ class Orthogonal(_Random):
         super().__init__(seed)
         self._gain = gain
 
-    def __call__(self, shape, dtype="float32"):
+    def __call__(self, shape, dtype: DTypeLike = "float32"):
         shape = list(shape)
         if len(shape) < 2:
             raise ValueError(f"Orthogonal needs at least two dimensions, got {shape}.")

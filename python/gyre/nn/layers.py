@@ -1,7 +1,10 @@
 """Layers: modules with variables, made when the first input tells their sizes."""
 
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.module import Module
 from gyre._impl.ops.linalg import tensordot
 from gyre._impl.tracing.user_code import user_code
@@ -25,7 +28,9 @@ class Layer(Module):
     """A module that is called with a tensor. `build(dims)` makes its variables, once, when it is
     first called (also while a function is traced); subclasses define it and `call`."""
 
-    def __init__(self, name: str | None = None, dtype="float32", trainable: bool = True):
+    def __init__(
+        self, name: str | None = None, dtype: DTypeLike = "float32", trainable: bool = True
+    ):
         super().__init__(name)
         self._dtype = _gyre.as_dtype(dtype)
         self._trainable = trainable
@@ -39,7 +44,7 @@ class Layer(Module):
         raise NotImplementedError
 
     def add_weight(
-        self, name: str, shape, initializer="glorot_uniform", trainable=None
+        self, name: str, shape, initializer: str | Callable = "glorot_uniform", trainable=None
     ) -> Variable:
         """A variable of the layer, of its dtype."""
         make = initializers.get(initializer)
@@ -88,7 +93,7 @@ class Dense(Layer):
         kernel_initializer="glorot_uniform",
         bias_initializer="zeros",
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         trainable=True,
     ):
         super().__init__(name, dtype, trainable)
@@ -121,7 +126,7 @@ class Embedding(Layer):
         embeddings_initializer="random_uniform",
         mask_zero: bool = False,
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         trainable=True,
     ):
         super().__init__(name, dtype, trainable)
@@ -159,7 +164,7 @@ class LayerNorm(Layer):
         center: bool = True,
         scale: bool = True,
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         trainable=True,
     ):
         super().__init__(name, dtype, trainable)

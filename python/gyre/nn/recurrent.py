@@ -6,6 +6,7 @@ need not be known.
 
 from gyre import _gyre
 from gyre._impl.convert import call, calls, convert_to_tensor
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create
 from gyre._impl.tracing.user_code import user_code
 from gyre.nn.layers import Layer, find_activation
@@ -16,6 +17,7 @@ class Cell(Layer):
     cell of one state also takes it without a list, and then gives it so."""
 
     state_sizes: tuple[int, ...] = ()
+    units: int
 
     def step(self, inputs, states: list) -> tuple:
         """The output of one step, and the states after it."""
@@ -66,7 +68,7 @@ class LSTMCell(Cell):
         kernel_initializer="glorot_uniform",
         recurrent_initializer="orthogonal",
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         trainable=True,
     ):
         super().__init__(name, dtype, trainable)
@@ -124,7 +126,7 @@ class GRUCell(Cell):
         kernel_initializer="glorot_uniform",
         recurrent_initializer="orthogonal",
         name=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         trainable=True,
     ):
         super().__init__(name, dtype, trainable)

@@ -1,6 +1,7 @@
 """What optimizers have in common."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl.autodiff.tape import GradientTape
@@ -115,7 +116,7 @@ class Optimizer:
                 named[f"{name}/{i}"] = made
         return named
 
-    def minimize(self, loss, var_list, tape: GradientTape | None = None) -> Variable:
+    def minimize(self, loss, var_list: Any, tape: GradientTape | None = None) -> Variable:
         """A step down the gradient of `loss`, a function without arguments (or a tensor, with the
         tape that saw it), by variables (or a function that lists them). Returns `iterations`."""
         if callable(loss):

@@ -106,7 +106,7 @@ def test_tapes_while_others_trace():
 
     on_threads(
         *map(differentiate, (1, 2, 3)),
-        lambda: [gyre.function(lambda x: x + k)(gyre.constant(1.0)) for k in range(20)],  # noqa: B023 (called in its iteration)
+        lambda: [gyre.function(lambda x: x + k)(gyre.constant(1.0)) for k in range(20)],
     )
 
 

@@ -118,9 +118,13 @@ def symbolic(
         ]
     else:
         weights = None
-    options = {"stops": [_gyre.convert(s) for s in stops]} if stops else {}
     found = _gyre.gradients(
-        targets, sources, weights, unconnected=unconnected, sparse=True, **options
+        targets,
+        sources,
+        weights,
+        stops=[_gyre.convert(s) for s in stops or ()],
+        unconnected=unconnected,
+        sparse=True,
     )
     return [
         _of_source(x, slices(*g) if isinstance(g, tuple) else g)
@@ -296,7 +300,7 @@ class Segment:
         self.leaves: list = []  # (number, eager tensor)
         self.results: list = []  # (number, eager tensor)
         self.memories: list[list] = []  # of nested gradients
-        self._aliases: dict[int, tuple] = {}
+        self._aliases: dict[int, _gyre.Tensor] = {}
         self.xs: list[int] = []
         self.x_tensors: list = []
         steps, self.ops = [], []
@@ -311,7 +315,7 @@ class Segment:
             outs = tuple(self._result(o) for o in outputs)
             key = op if isinstance(op, str) else (type(op).__name__, getattr(op, "key", id(op)))
             self.ops.append((op, attrs))
-            self.memories.append(getattr(op, "memory", ()))
+            self.memories.append(getattr(op, "memory", []))
             steps.append((key, frozen(attrs), refs, outs, len(self.memories[-1])))
         self._differentiate_by(by_id, computed)
         self.ys = [(n, t) for n, t in self.results if adjoints.has(t)]

@@ -65,7 +65,7 @@ def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessia
             raise ValueError("hessians: ys do not depend on one of xs.")
         slope = convert_to_tensor(slope)
         rows = [
-            gradients(slope, x, unit, unconnected_gradients="zero")[0]
+            gradients(slope, x, unit, unconnected_gradients=UnconnectedGradients.ZERO)[0]
             for unit in backprop.unit_tensors(slope)
         ]
         shape = call("Shape", slope)

@@ -1,6 +1,7 @@
 """Python's built-in functions, where their arguments are traced."""
 
 import builtins
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl import nest
@@ -137,14 +138,14 @@ def bool_(*args):
 
 def _extreme(op, reduce_op, place_op, plain):
     def choose(*args, key=None, **kwargs):
-        values = args
+        values: Any = args
         if len(args) == 1:
             values = (
                 args[0]
                 if is_symbolic(args[0]) and key is None
                 else (list(rows.items_of_python(objects.iterable(args[0]))))
             )
-            args = [values]
+            args = (values,)
         if key is not None and len(values) > 0:
             keys = _keys(key, values)
             if any(map(is_symbolic, keys)):

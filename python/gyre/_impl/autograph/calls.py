@@ -85,7 +85,12 @@ def converted_call(fn, args, kwargs, scope=None):
     return fn(*args, **kwargs)
 
 
-_CONTEXT_CODE = contextlib.contextmanager(lambda: None).__code__  # of what @contextmanager makes
+@contextlib.contextmanager
+def _context():
+    yield
+
+
+_CONTEXT_CODE = _context.__code__  # of what @contextmanager makes
 
 
 def _call_function(fn, args, kwargs):

@@ -7,6 +7,7 @@ and that are used in later iterations or after it, are its state.
 
 import functools
 import warnings
+from collections.abc import Callable
 
 from gyre import _gyre
 from gyre._impl import handlers, nest
@@ -265,7 +266,7 @@ class _Loop:
                 changed = True
         return changed
 
-    rerun = None
+    rerun: Callable[[], None] | None = None  # the body
 
     def paths(self):
         return [

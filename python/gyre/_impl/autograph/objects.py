@@ -3,6 +3,7 @@
 
 import functools
 import types
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl.tracing.lines import is_ours
@@ -115,7 +116,7 @@ def truth_asked(value):
 # ---- Iteration
 
 
-def iterable(value):
+def iterable(value) -> Any:
     """`value`, or what runs over it as its user's `__iter__`, `__next__` or `__getitem__` says."""
     kind = type(value)
     if kind in PLAIN or not kind.__flags__ & _HEAP_TYPE:

@@ -3,6 +3,7 @@
 import numbers
 import os
 import time
+from typing import Any
 
 from gyre._impl.checkpoints.checkpoint import Checkpoint
 from gyre._impl.checkpoints.state import (
@@ -175,7 +176,7 @@ class CheckpointManager:
         return None
 
 
-def _positive(name: str, value, kind):
+def _positive(name: str, value, kind) -> Any:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, kind):

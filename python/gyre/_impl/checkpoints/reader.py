@@ -65,7 +65,7 @@ class CheckpointReader:
             file = open_file(path)
             self._entries, self._read = file.entries(), file.read
 
-    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+    def get_variable_to_shape_map(self) -> dict[str, list[int | None]]:
         """{name: shape}."""
         return {name: TensorShape(dims).as_list() for name, (_, dims) in self._entries.items()}
 
@@ -104,7 +104,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
     return CheckpointReader(path)
 
 
-def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int | None]]]:
     """[(name, shape)] of what is in a checkpoint, or in the last one of a folder,
     in order of name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -66,7 +66,7 @@ class ClusterSpec:
     def __eq__(self, other) -> bool:
         return isinstance(other, ClusterSpec) and self._jobs == other._jobs
 
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType] (as Python spells it)
 
     def __repr__(self) -> str:
         return f"ClusterSpec({self.as_dict()!r})"

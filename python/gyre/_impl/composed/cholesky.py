@@ -30,7 +30,7 @@ def _decompose(matrix):
     def step(j, lower):
         row = call("GatherV2", lower, j, -2)
         column = call("GatherV2", matrix, j, -1) - linalg.matvec(lower, e.conj(row))
-        pivot = e.sqrt(call("GatherV2", column, j, -1))
+        pivot = call("Sqrt", call("GatherV2", column, j, -1))
         column = column / call("ExpandDims", pivot, -1)
         below = e.cast(call("GreaterEqual", rows, j), matrix.dtype)
         outer = call("ExpandDims", column * below, -1) * _unit(j, n, matrix.dtype)

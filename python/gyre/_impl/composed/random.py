@@ -4,6 +4,7 @@ from gyre import _gyre
 from gyre._impl import random
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 
 
@@ -11,7 +12,7 @@ def _loop(test, body, values):
     return while_loop(test, body, values)
 
 
-def gamma(shape, alpha, beta=None, dtype="float32", seed=None, name=None):
+def gamma(shape, alpha, beta=None, dtype: DTypeLike = "float32", seed=None, name=None):
     """Gamma distributed numbers of parameter alpha and rate beta (1): of shape + that of alpha and
     beta. No gradient flows to the parameters.
 
@@ -60,7 +61,7 @@ def gamma(shape, alpha, beta=None, dtype="float32", seed=None, name=None):
     return call("RealDiv", call("SelectV2", small, shrunk, result), rate, name=name)
 
 
-def poisson(shape, lam, dtype="float32", seed=None, name=None):
+def poisson(shape, lam, dtype: DTypeLike = "float32", seed=None, name=None):
     """Poisson distributed numbers of mean lam: of shape + lam.shape.
 
     The number of arrivals, at exponentially distributed distances, before time lam: about as many

@@ -3,6 +3,7 @@
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.composites.composite import ByValues, CompositeSpec
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
 
@@ -79,8 +80,8 @@ class IndexedSlicesSpec(CompositeSpec):
     def __init__(
         self,
         shape=None,
-        dtype="float32",
-        indices_dtype="int64",
+        dtype: DTypeLike = "float32",
+        indices_dtype: DTypeLike = "int64",
         dense_shape_dtype=None,
         indices_shape=None,
     ):

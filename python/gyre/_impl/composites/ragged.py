@@ -3,6 +3,7 @@
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.reductions import reduce_max
 from gyre._impl.ops.reshape import repeat
 from gyre._impl.ops.segments import unsorted_segment_sum
@@ -210,8 +211,8 @@ class RaggedTensor:
 
     def __getitem__(self, index):
         if isinstance(index, tuple):
-            row = self[index[0]]
-            return row if len(index) == 1 else row[index[1:] if len(index) > 2 else index[1]]
+            row, (*rest,) = self[index[0]], index[1:]
+            return row[rest[0] if len(rest) == 1 else tuple(rest)] if rest else row
         if isinstance(index, slice):
             raise TypeError("slices of a RaggedTensor's rows are not supported; index single rows")
         after = index + 1
@@ -297,7 +298,7 @@ class RaggedTensorSpec(CompositeSpec):
     def __init__(
         self,
         shape=None,
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         ragged_rank=None,
         row_splits_dtype="int64",
         flat_values_spec=None,

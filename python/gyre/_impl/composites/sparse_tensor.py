@@ -3,6 +3,7 @@
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.composites.composite import INT64, ByValues, CompositeSpec, to_int64
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
 
@@ -101,7 +102,7 @@ class SparseTensorSpec(CompositeSpec):
 
     __slots__ = ()
 
-    def __init__(self, shape=None, dtype="float32"):
+    def __init__(self, shape=None, dtype: DTypeLike = "float32"):
         self._shape, self._dtype = TensorShape(shape), _gyre.as_dtype(dtype)
 
     @property

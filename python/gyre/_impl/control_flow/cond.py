@@ -1,5 +1,7 @@
 """cond: one of two branches, by a bool."""
 
+from typing import Any
+
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.merging import merge
 from gyre._impl.tracing.lines import place
@@ -13,7 +15,7 @@ def _differ(name, at, then, otherwise, why):
     )
 
 
-def cond(pred, true_fn=None, false_fn=None, name=None):
+def cond(pred, true_fn=None, false_fn=None, name=None) -> Any:
     """true_fn() if `pred` is true, else false_fn(). Only that branch runs.
 
     pred: a bool scalar. A Python bool or an eager tensor decides at once.

@@ -1,5 +1,7 @@
 """py_function, numpy_function: Python as part of a graph."""
 
+from typing import Any, NoReturn
+
 from gyre import _gyre
 from gyre._impl import errors, handlers, nest
 from gyre._impl.autodiff.backprop import zeros_of
@@ -58,7 +60,7 @@ def _holds_tensors(results):
     return any(isinstance(leaf, _gyre.Tensor) for leaf in nest.flatten(results))
 
 
-def _raise_for(error):
+def _raise_for(error) -> NoReturn:
     """In an except clause: raises what a run raises where a host function raised `error`. What a
     handler of a signal raised meanwhile is not the function's."""
     told = error if handlers.raised(error) else errors.of_host_function(error)
@@ -113,7 +115,7 @@ def _add_with_gradient(call, leaves, dtypes):
     return _gyre.custom_gradient(leaves, forward, backward)
 
 
-def py_function(func=None, inp=None, Tout=None, name=None):
+def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     """func(*inp), called by Python when the graph runs, with eager tensors.
 
     inp: tensors (structures of them are handed over as such). Tout: dtypes (or specs) of the

@@ -1,5 +1,7 @@
 """TensorArray: tensors of one dtype by index, each written once and read, or taken all at once."""
 
+from typing import Any
+
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.dtypes import with_article
@@ -47,7 +49,7 @@ class TensorArray:
         self._clear = clear_after_read is None or bool(clear_after_read)
         self._infer = infer_shape
         self._dims = as_dims(element_shape)
-        self._values = None
+        self._values: Any = None  # of eager ones, a list of tensors
         self._flow = flow
         if flow is not None:
             return
@@ -89,13 +91,13 @@ class TensorArray:
     def _gyre_eager(self):
         return self._values is not None
 
-    def _shape(self, dims=...):
+    def _shape(self, dims: Any = ...):
         dims = self._dims if dims is ... else dims
         if dims is None:
             return _gyre.convert(-1)
         return _gyre.convert([-1 if d is None else d for d in dims], _gyre.as_dtype("int32"))
 
-    def _with_flow(self, flow, dims=...):
+    def _with_flow(self, flow, dims: Any = ...):
         made = TensorArray(
             self._dtype,
             flow=flow,

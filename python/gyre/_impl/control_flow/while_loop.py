@@ -87,7 +87,8 @@ def _next(before, after):
             and type(after) is not type(before)
             and (len(after) == len(before))
         ):
-            after = before._make(after) if hasattr(before, "_make") else type(before)(after)
+            make = getattr(before, "_make", type(before))
+            after = make(after)
     return as_tensors(after)
 
 

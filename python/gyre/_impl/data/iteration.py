@@ -1,6 +1,7 @@
 """Running over datasets: iterators of Python, and reduce."""
 
 import threading
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl import errors, nest
@@ -56,7 +57,7 @@ class Iterator:
         self._dataset, self._steps = dataset, steps_of(dataset)
         with _gyre.init_scope():
             self._state = self._steps.begin()
-        self._kept = None  # variables, once a graph takes part
+        self._kept: Any = None  # variables, once a graph takes part
 
     @property
     def element_spec(self):

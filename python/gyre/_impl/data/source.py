@@ -1,5 +1,7 @@
 """What datasets are made of: a sequence of elements, and how a loop goes through it."""
 
+from typing import Any
+
 INFINITE = -1
 UNKNOWN = -2
 
@@ -22,14 +24,18 @@ class Source:
 
     # ---- What a loop carries. Subclasses say it.
 
-    def begin(self):
+    def begin(self) -> Any:
         """The state before the first element."""
         raise NotImplementedError
 
-    def advance(self, state):
+    def advance(self, state) -> Any:
         """(whether there is another element, the state in which `pull` gives it)."""
         raise NotImplementedError
 
-    def pull(self, state):
+    def pull(self, state) -> Any:
         """(the element that `advance` found, the state after it)."""
+        raise NotImplementedError
+
+    def pull_block(self, state, size) -> Any:
+        """(a block of up to `size` elements, as rows; the state after them), if `blocks`."""
         raise NotImplementedError

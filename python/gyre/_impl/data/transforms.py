@@ -1,5 +1,7 @@
 """Datasets that change others: their elements, their number, their order."""
 
+from typing import Any
+
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.control_flow.cond import cond
@@ -106,7 +108,7 @@ class Skip(Source):
 class Repeat(Source):
     """The whole several times; without a count, for ever."""
 
-    def __init__(self, source, count):
+    def __init__(self, source, count: Any):
         self._source = source
         is_known = isinstance(count, int)
         self._endless = count is None or (is_known and count < 0)
@@ -117,8 +119,10 @@ class Repeat(Source):
                 length = 0
             elif self._endless:
                 length = INFINITE
+            elif source.length == INFINITE and count:
+                length = INFINITE
             else:
-                length = INFINITE if source.length == INFINITE and count else source.length * count
+                length = source.length * int(count or 0)
         super().__init__(source.element_spec, length)
 
     def begin(self):

@@ -5,6 +5,7 @@ import inspect
 import threading
 import types
 import weakref
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl import nest
@@ -131,31 +132,31 @@ class Function(_gyre.QuietCallable):
     def _leaves(self, args, kwargs):
         args, kwargs = self.parameters.bind(args, kwargs)
         if self.input_signature is not None:
-            args = self._fit(args, kwargs)
+            args = self._fit(self.input_signature, args, kwargs)
             kwargs = {}
         return Leaves(args, kwargs)
 
-    def _fit(self, args, kwargs):
+    def _fit(self, signature: tuple, args, kwargs):
         """Arguments as the input signature has them."""
         values = (*args, *kwargs.values())
-        if len(values) > len(self.input_signature):
-            given = values[len(self.input_signature) :]
+        if len(values) > len(signature):
+            given = values[len(signature) :]
             defaults = [
                 parameter.default for parameter in self.parameters.signature.parameters.values()
-            ][len(self.input_signature) :]
+            ][len(signature) :]
             if any(a is not b for a, b in zip(given, defaults)) or len(defaults) < len(given):
                 raise TypeError(
-                    f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                    f"{self.name} takes {len(signature)} arguments, as its "
                     f"input_signature says, but was given {len(values)}"
                 )
-        head = tuple(values[: len(self.input_signature)])
-        if len(head) < len(self.input_signature):
+        head = tuple(values[: len(signature)])
+        if len(head) < len(signature):
             raise TypeError(
-                f"{self.name} takes {len(self.input_signature)} arguments, as its "
+                f"{self.name} takes {len(signature)} arguments, as its "
                 f"input_signature says, but was given {len(head)}"
             )
 
-        def fit(spec, value):
+        def fit(spec, value) -> Any:
             if nest.is_nested(spec):
                 if isinstance(spec, dict):
                     return {key: fit(part, value[key]) for key, part in spec.items()}
@@ -193,7 +194,7 @@ class Function(_gyre.QuietCallable):
             ]
             return nest.pack_sequence_as(value, parts, expand_composites=True)
 
-        return fit(self.input_signature, head) + tuple(values[len(self.input_signature) :])
+        return (*fit(signature, head), *values[len(signature) :])
 
     # ---- Traces
 

@@ -29,9 +29,9 @@ class _Entry:
 
     def __init__(self, function, leaves, dims, graph):
         self.function, self.leaves, self.dims, self.graph = function, leaves, dims, graph
-        self.callee = None  # once it is declared
+        self.callee: _gyre.GraphFunction | None = None  # once it is declared
         self.template = None  # structure of the results
-        self.specs = None  # their types, as declared
+        self.specs: list | None = None  # their types, as declared
 
     def is_of(self, function, leaves, graph):
         return (

@@ -105,7 +105,8 @@ class Leaves:
 
     def __init__(self, args, kwargs):
         self.structure = (args, kwargs)
-        self.rest, self.tensors = [], []
+        self.rest: list = []
+        self.tensors: list = []
         self.token = self._token(self.structure)
         self.dims = tuple(tensor._dims for tensor in self.tensors)
 

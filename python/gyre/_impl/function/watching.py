@@ -3,7 +3,7 @@
 import contextvars
 
 # Has `options`, for Executable.run, and `finished()`; None: nobody watches.
-watcher = contextvars.ContextVar("gyre_watcher", default=None)
+watcher: contextvars.ContextVar = contextvars.ContextVar("gyre_watcher", default=None)
 current = watcher.get
 
 

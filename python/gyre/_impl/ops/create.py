@@ -12,6 +12,7 @@ from gyre._impl.convert import (
     same_dtype,
     static_value,
 )
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.tracing import ranges
 
@@ -21,12 +22,12 @@ def _zero(dtype):
     return _gyre.convert("" if kind.name == "string" else False if kind.is_bool else 0, kind)
 
 
-def zeros(shape, dtype="float32", name=None):
+def zeros(shape, dtype: DTypeLike = "float32", name=None):
     """Zeros (empty strings, False) of a shape: a list of ints and scalar tensors, or a vector."""
     return call("Fill", dims_tensor(shape), _zero(dtype), name=name)
 
 
-def ones(shape, dtype="float32", name=None):
+def ones(shape, dtype: DTypeLike = "float32", name=None):
     """Ones (True) of a shape: a list of ints and scalar tensors, or a vector."""
     kind = _gyre.as_dtype(dtype)
     return call(
@@ -111,7 +112,7 @@ def linspace(start, stop, num, name=None, axis=0):
     return call("AddV2", start, call("Mul", part, call("Sub", stop, start)), name=name)
 
 
-def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
+def eye(num_rows, num_columns=None, batch_shape=None, dtype: DTypeLike = "float32", name=None):
     """The identity matrix, [num_rows, num_columns], repeated over `batch_shape`."""
     columns = num_rows if num_columns is None else num_columns
     for name_of_size, size in (("num_rows", num_rows), ("num_columns", columns)):
@@ -152,7 +153,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     )
 
 
-def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
+def sequence_mask(lengths, maxlen=None, dtype: DTypeLike = "bool", name=None):
     """Whether j < lengths[…]: of shape lengths.shape + [maxlen] (by default the longest)."""
     lengths = convert_to_tensor(lengths)
     if maxlen is None:

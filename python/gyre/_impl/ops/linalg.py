@@ -1,5 +1,7 @@
 """Products and forms of matrices."""
 
+from typing import Any
+
 from gyre import _gyre
 from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, rank_of, same_dtype
 from gyre._impl.ops import create, reshape
@@ -127,7 +129,7 @@ def tensordot(a, b, axes, name=None):
     return einsum(f"{''.join(terms_a)},{''.join(terms_b)}->{''.join(out)}", a, b, name=name)
 
 
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+def norm(tensor, ord: Any = "euclidean", axis=None, keepdims=None, name=None):
     """The norm of vectors (axis None or an int) or matrices (a pair): "euclidean" (or "fro"), inf,
     1, 2, or any p > 0 for vectors; "fro", 1 and inf for matrices."""
     x = convert_to_tensor(tensor)

@@ -2,6 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.select import TopK
 
@@ -85,7 +86,7 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
     return e.cast(total, x.dtype)
 
 
-def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
+def count_nonzero(input, axis=None, keepdims=None, dtype: DTypeLike = "int64", name=None):
     """How many elements along `axis` are not zero (strings: not empty)."""
     x = convert_to_tensor(input)
     zero = (
@@ -171,7 +172,9 @@ def zero_fraction(value, name=None):
     return reduce_mean(e.cast(zeros, "float32"), name=name)
 
 
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", name=None):
+def bincount(
+    arr, weights=None, minlength=None, maxlength=None, dtype: DTypeLike = "int32", name=None
+):
     """How often (or with what weight) each of 0, 1, … stands in `arr`; values from `maxlength` on
     do not count. The result is as long as the greatest value asks for, at least `minlength`."""
     arr = call("Reshape", e.cast(arr, "int32"), [-1])
@@ -188,7 +191,9 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     return call("UnsortedSegmentSum", ones, keep, size, name=name)
 
 
-def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
+def confusion_matrix(
+    labels, predictions, num_classes=None, weights=None, dtype: DTypeLike = "int32", name=None
+):
     """[n, n]: how often label i was predicted as j."""
     labels = e.cast(labels, "int64")
     predictions = e.cast(predictions, "int64")

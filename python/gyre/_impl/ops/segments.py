@@ -3,20 +3,6 @@
 from gyre import _gyre
 from gyre._impl.convert import call, call_list, convert_to_tensor
 
-_SORTED = {
-    "sum": "SegmentSum",
-    "mean": "SegmentMean",
-    "max": "SegmentMax",
-    "min": "SegmentMin",
-    "prod": "SegmentProd",
-}
-_UNSORTED = {
-    "sum": "UnsortedSegmentSum",
-    "max": "UnsortedSegmentMax",
-    "min": "UnsortedSegmentMin",
-    "prod": "UnsortedSegmentProd",
-}
-
 
 def _sorted(what: str, op: str):
     def function(data, segment_ids, name=None):
@@ -42,10 +28,15 @@ def _unsorted(what: str, op: str):
     return function
 
 
-for _what, _op in _SORTED.items():
-    globals()[f"segment_{_what}"] = _sorted(_what, _op)
-for _what, _op in _UNSORTED.items():
-    globals()[f"unsorted_segment_{_what}"] = _unsorted(_what, _op)
+segment_sum = _sorted("sum", "SegmentSum")
+segment_mean = _sorted("mean", "SegmentMean")
+segment_max = _sorted("max", "SegmentMax")
+segment_min = _sorted("min", "SegmentMin")
+segment_prod = _sorted("prod", "SegmentProd")
+unsorted_segment_sum = _unsorted("sum", "UnsortedSegmentSum")
+unsorted_segment_max = _unsorted("max", "UnsortedSegmentMax")
+unsorted_segment_min = _unsorted("min", "UnsortedSegmentMin")
+unsorted_segment_prod = _unsorted("prod", "UnsortedSegmentProd")
 
 
 def _counts(data, segment_ids, num_segments):

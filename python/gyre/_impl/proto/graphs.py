@@ -6,6 +6,7 @@ function,op_def,versions}.proto.
 """
 
 import functools
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl.proto.values import value_of
@@ -223,7 +224,7 @@ def make_tensor_proto(
 _SCALARS = {"int": "i", "float": "f", "bool": "b"}
 
 
-def attr_of(value, kind: str | None) -> AttrValue:
+def attr_of(value: Any, kind: str | None) -> AttrValue:
     """An attribute's value as a message. `kind`: as the op's signature says; None for one that it
     does not have, which is guessed from the value."""
     if kind is None:
@@ -248,7 +249,7 @@ def attr_of(value, kind: str | None) -> AttrValue:
             _add_to_list(items, kind[5:-1], item)
         return AttrValue(list=items)
     if kind == "type":
-        return AttrValue(type=value.as_datatype_enum if value is not None else 0)
+        return AttrValue(type=0 if value is None else _gyre.as_dtype(value).as_datatype_enum)
     if kind == "shape":
         return AttrValue(shape=shape_proto(value))
     if kind == "tensor":

@@ -7,7 +7,7 @@ again. https://protobuf.dev/programming-guides/encoding/
 
 import functools
 import struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {
@@ -238,7 +238,7 @@ class Message:
             raise ValueError(f"Message {type(self).__name__} has no field {name!r}")
         return self._has(name)
 
-    def WhichOneof(self, group: str) -> str | None:
+    def WhichOneof(self, group: str) -> Any:
         """The field of a group that is set."""
         return next(
             (
@@ -321,7 +321,7 @@ class Message:
                 self._read(name, field, tag & 7, raw)
         return len(data)
 
-    def _read(self, name: str, field: Field, wire: int, raw) -> None:
+    def _read(self, name, field: Field, wire: int, raw) -> None:
         expected = _WIRE[field.kind]
         if field.label == "many" and expected != _BYTES and wire == _BYTES:  # packed
             at = 0
@@ -352,7 +352,7 @@ class Message:
         return self.MergeFromString(data)
 
     @classmethod
-    def FromString(cls, data) -> "Message":
+    def FromString(cls, data) -> Self:
         """The message that bytes say."""
         message = cls()
         message.MergeFromString(data)
@@ -376,9 +376,9 @@ class Message:
     def __eq__(self, other) -> bool:
         return type(other) is type(self) and self.SerializeToString() == other.SerializeToString()
 
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType] (as Python spells it)
 
-    def __deepcopy__(self, memo) -> "Message":
+    def __deepcopy__(self, memo) -> Self:
         return type(self).FromString(self.SerializeToString())
 
     def __reduce__(self):

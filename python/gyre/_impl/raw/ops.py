@@ -20,7 +20,7 @@ def _is_list(item: dict) -> bool:
     return bool(item.get("number_attr") or item.get("type_list_attr"))
 
 
-def _dtypes_of_empty(info: dict) -> dict[str, object]:
+def _dtypes_of_empty(info: dict) -> dict[str, _gyre.DType]:
     """For inputs that cannot be float32, which [] would be: the first dtype that they can have."""
     allowed = {attr["name"]: attr.get("allowed") for attr in info["attrs"]}
     found = {}

@@ -14,7 +14,7 @@ from gyre._impl.summary.events import EventFile, scalar_event
 
 class _Defaults(threading.local):
     def __init__(self):
-        self.writer = None
+        self.writer: SummaryWriter | None = None
         self.step = None
         self.record = True
 

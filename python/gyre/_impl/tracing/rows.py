@@ -16,18 +16,23 @@ def _dtype_of_range(parts):
 class _Symbolic:
     """What is run over. count(): how many there are, if that is known while tracing, else None."""
 
-    def count(self):
+    def count(self) -> int | None:
         return None
+
+    def at(self, k: _gyre.Tensor):
+        """The one of this number."""
+        raise NotImplementedError
 
     def __iter__(self):
         """By Python, which runs comprehensions and generators while tracing."""
-        if self.count() is None:
+        count = self.count()
+        if count is None:
             raise TypeError(
                 f"{self.what} cannot be iterated by Python, which runs comprehensions and "
                 "generators while tracing: use a for statement, with append() for a list, or "
                 "gyre.map_fn"
             )
-        return iter([self.at(_gyre.convert(k)) for k in range(self.count())])
+        return iter([self.at(_gyre.convert(k)) for k in range(count)])
 
     what = "what is run over, whose length is known at run time only,"
 

@@ -31,12 +31,13 @@ def is_traceback_filtering_enabled() -> bool:
 def filter_traceback(error: BaseException) -> None:
     """Takes Gyre's frames out of the traceback of an error, and of the errors that led to it."""
     seen = set()
-    while _filtering and error is not None and id(error) not in seen:
-        seen.add(id(error))
-        error.__traceback__ = _of_user(error.__traceback__)
-        if _is_internal(error.__context__):
-            error.__context__ = None
-        error = error.__cause__ or error.__context__
+    led: BaseException | None = error
+    while _filtering and led is not None and id(led) not in seen:
+        seen.add(id(led))
+        led.__traceback__ = _of_user(led.__traceback__)
+        if _is_internal(led.__context__):
+            led.__context__ = None
+        led = led.__cause__ or led.__context__
 
 
 def _is_internal(error):

@@ -38,13 +38,13 @@ class _Blocks(ast.NodeTransformer):
         return node
 
     def visit_Try(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         return [*_undefined(node.undefined, node), node]
 
     visit_TryStar = visit_Try
 
     def visit_If(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         block = _Block(self.names, node)
         then = block.function("if_body", node.body)
         otherwise = block.function("else_body", node.orelse or [ast.Pass()])
@@ -56,7 +56,7 @@ class _Blocks(ast.NodeTransformer):
         )
 
     def visit_While(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         block = _Block(self.names, node)
         body = block.function("loop_body", node.body)
         test = block.function("loop_test", [at(ast.Return(node.test), node.test)])
@@ -65,7 +65,7 @@ class _Blocks(ast.NodeTransformer):
         )
 
     def visit_For(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         block = _Block(self.names, node)
         target = self.names.new("itr")
         take = at(ast.Assign(targets=[node.target], value=load(target)), node.target)

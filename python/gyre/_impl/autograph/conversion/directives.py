@@ -12,7 +12,7 @@ class _Directives(ast.NodeTransformer):
 
     def _loop(self, node):
         self.loops.append(node)
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         self.loops.pop()
         if not node.body:
             node.body = [at(ast.Pass(), node)]

@@ -112,7 +112,7 @@ class _Expressions(ast.NodeTransformer):
         return made + ([node] if node.targets else [])
 
     def visit_Subscript(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         fixed = any(isinstance(part, (ast.Slice, ast.Starred)) for part in ast.walk(node.slice))
         if fixed or not isinstance(node.ctx, ast.Load):
             return node
@@ -153,7 +153,7 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_comprehension(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         node.iter = at(operator("iterable", node.iter), node.iter)
         node.ifs = [
             _python_test(
@@ -167,14 +167,14 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_ExceptHandler(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         node.body.insert(0, at(ast.Expr(operator("caught")), node))
         return node
 
     # ---- Operators
 
     def visit_BinOp(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         if isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant):
             return node
         return at(
@@ -185,14 +185,14 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_IfExp(self, node):
         text = ast.unparse(node.test)
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         return at(
             operator("if_exp", node.test, thunk(node.body), thunk(node.orelse), ast.Constant(text)),
             node,
         )
 
     def visit_UnaryOp(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         if isinstance(node.op, ast.Not):
             return at(operator("not_", node.operand), node)
         if isinstance(node.operand, ast.Constant):
@@ -204,7 +204,7 @@ class _Expressions(ast.NodeTransformer):
             isinstance(part, ast.NamedExpr) for value in node.values[1:] for part in ast.walk(value)
         ):
             # A name cannot be bound in the lambda of an operand.
-            node = self.generic_visit(node)
+            self.generic_visit(node)
             word = "and" if isinstance(node.op, ast.And) else "or"
             node.values[:-1] = [
                 _python_test(
@@ -220,7 +220,7 @@ class _Expressions(ast.NodeTransformer):
         return at(operator(name, first, *map(thunk, others)), node)
 
     def visit_Compare(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         if len(node.ops) == 1:
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
                 return node
@@ -231,7 +231,7 @@ class _Expressions(ast.NodeTransformer):
         return at(operator("chain", signs, node.left, first, *map(thunk, others)), node)
 
     def visit_Assert(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         message = node.msg or ast.Constant("Assertion error")
         call = operator("assert_stmt", node.test, thunk(message))
         if isinstance(message, ast.JoinedStr):

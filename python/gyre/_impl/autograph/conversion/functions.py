@@ -4,7 +4,14 @@ name."""
 
 import ast
 
-from gyre._impl.autograph.conversion.tree import assign, at, bound_names, operator, own_nodes
+from gyre._impl.autograph.conversion.tree import (
+    assign,
+    at,
+    bound_names,
+    function,
+    operator,
+    own_nodes,
+)
 
 
 class _Functions(ast.NodeTransformer):
@@ -14,7 +21,7 @@ class _Functions(ast.NodeTransformer):
     def visit_FunctionDef(self, node):
         _tell_what_calls_assign(node)
         node.scope_name = self.names.new("fscope")
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         if node is not self.root:
             node.decorator_list.append(at(_marker(), node))
         first = 1 if ast.get_docstring(node, clean=False) is not None else 0
@@ -58,8 +65,7 @@ def _marker():
 def as_def(node, name):
     """A lambda as a def of this name."""
     body = [at(ast.Return(node.body), node.body)]
-    made = ast.FunctionDef(name=name, args=node.args, body=body, decorator_list=[], type_params=[])
-    return at(made, node)
+    return at(function(name, node.args, body), node)
 
 
 def add_scopes(node, names):

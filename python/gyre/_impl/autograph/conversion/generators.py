@@ -21,7 +21,7 @@ class _Body(ast.NodeTransformer):
         self.name, self.free = name, free
 
     def _decides(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         node.test = at(operator("generator_test", node.test, ast.Constant(self.name)), node.test)
         return node
 
@@ -40,7 +40,7 @@ class _Body(ast.NodeTransformer):
             "vars",
         ):
             return node
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         arguments = ast.Tuple(node.args, ctx=ast.Load())
         named = ast.Constant(None)
         if node.keywords:
@@ -88,7 +88,7 @@ class _Take(ast.NodeTransformer):
     def visit_FunctionDef(self, node):
         if not is_generator(node):
             self.around.append(bound_names(node))
-            node = self.generic_visit(node)
+            self.generic_visit(node)
             self.around.pop()
             return node
         around = set().union(*self.around)

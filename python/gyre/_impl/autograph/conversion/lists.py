@@ -21,7 +21,7 @@ class _Lists(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node):
         self.bound.append(bound_names(node))
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         self.bound.pop()
         return node
 

@@ -17,7 +17,7 @@ class _Matches(ast.NodeTransformer):
         self.names = names
 
     def visit_Match(self, node):
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         subject = self.names.new("subject")
         chain = []
         for case in reversed(node.cases):

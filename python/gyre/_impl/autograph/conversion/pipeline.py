@@ -1,6 +1,7 @@
 """The passes, in their order."""
 
 import ast
+from typing import Any
 
 from gyre._impl.autograph.conversion import (
     blocks,
@@ -18,7 +19,7 @@ from gyre._impl.autograph.conversion import (
 )
 
 
-def converted_tree(fn):
+def converted_tree(fn) -> Any:
     """The def of the converted function. Raises NotConverted, or OSError where there is no
     source."""
     node = parsing.parse(fn)

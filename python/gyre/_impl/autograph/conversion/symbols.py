@@ -2,6 +2,7 @@
 `d['k']`, `v[i]`; they are given as they are written."""
 
 import ast
+from typing import Any
 
 from gyre._impl.autograph.conversion.tree import TRIES, bound_names, parameter_names
 from gyre._impl.tracing.lists import MUTATORS
@@ -32,7 +33,7 @@ def key_symbol(node):
     return symbol(node)
 
 
-def chain(node):
+def chain(node) -> Any:
     """(name, steps) of a place below a name: the attributes and subscripts, from the name on. None
     if it is below something else."""
     steps = []

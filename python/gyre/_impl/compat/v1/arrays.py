@@ -5,6 +5,7 @@ from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
 from gyre._impl.convert import call, convert_to_tensor, is_value, rank_of
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create, elementwise, linalg, reductions, reshape, select, strings
 from gyre._impl.unsupported import refuse
 
@@ -49,7 +50,7 @@ def count_nonzero(
     input_tensor=None,
     axis=None,
     keepdims=None,
-    dtype="int64",
+    dtype: DTypeLike = "int64",
     name=None,
     reduction_indices=None,
     keep_dims=None,

@@ -1,11 +1,14 @@
 """Constants and placeholders of graphs."""
 
+from typing import Any
+
 import numpy as np
 
 from gyre import _gyre
 from gyre._impl import convert
 from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.composites.sparse_tensor import SparseTensor
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create
 from gyre._impl.proto.values import value_of
 from gyre._impl.shape import TensorShape, as_dims
@@ -77,12 +80,12 @@ def sparse_placeholder(dtype, shape=None, name=None):
 
 
 def _filled(name: str, number):
-    def function(shape, dtype="float32", name=name):
+    def function(shape, dtype: DTypeLike = "float32", name=name):
         if not has_default_graph():
             return getattr(create, function.__name__)(shape, dtype, name)
         dtype = _gyre.as_dtype(dtype)
         value = {"string": "", "bool": bool(number)}.get(dtype.name, number)
-        dims = None
+        dims: Any = None
         if not convert.holds_tensor(shape):
             sizes = (
                 TensorShape(shape).as_list() if not hasattr(shape, "__index__") else [int(shape)]

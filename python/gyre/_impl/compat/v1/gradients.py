@@ -71,16 +71,20 @@ def _found(ys, xs, weights, stops, unconnected):
                 given.append(weight)
     if not targets:
         return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
-    options = {"stops": [_gyre.convert(s) for s in stops]} if stops else {}
     dys = (
         [_weight(y, w) for y, w in zip(targets, given)]
         if any(w is not None for w in given)
         else None
     )
     found = _gyre.gradients(
-        targets, [_source(x) for x in xs], dys, unconnected="none", sparse=True, **options
+        targets,
+        [_source(x) for x in xs],
+        dys,
+        stops=[_gyre.convert(s) for s in stops or ()],
+        unconnected="none",
+        sparse=True,
     )
-    gathered = _gathered() if any(isinstance(g, tuple) for g in found) else ()
+    gathered = _gathered() if any(isinstance(g, tuple) for g in found) else set()
     return [
         call("ZerosLike", convert_to_tensor(x))
         if g is None and zero
@@ -145,7 +149,9 @@ def _hessian(ys, x):
     slope = convert_to_tensor(slope)
     slope.set_shape(x.shape)
     rows = [
-        convert_to_tensor(gradients(slope, x, unit, unconnected_gradients="zero")[0])
+        convert_to_tensor(
+            gradients(slope, x, unit, unconnected_gradients=UnconnectedGradients.ZERO)[0]
+        )
         for unit in others.backprop.unit_tensors(slope)
     ]
     shape = call("Shape", slope)

@@ -4,6 +4,7 @@ and which graph is the default."""
 import contextlib
 import re
 import threading
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl.compat.v1.operation import Operation
@@ -211,7 +212,7 @@ class Graph(_gyre.Graph):
     def device(self, device_name_or_function):
         """Operations made within it ask for this device: a name, a function of the operation (which
         is asked once, for an operation without a type), or None for no device."""
-        given = device_name_or_function
+        given: Any = device_name_or_function
         if callable(given):
             given = given(_Unplaced())
         before = self._devices[-1] if self._devices else ""

@@ -1,12 +1,14 @@
 """Initializers of TensorFlow 1: objects that make the first value of a variable of a shape."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from gyre import _gyre
 from gyre._impl.compat.v1 import random
 from gyre._impl.compat.v1.constant import constant, ones, zeros
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 from gyre.nn.initializers import fans
 
@@ -14,7 +16,7 @@ from gyre.nn.initializers import fans
 class Initializer:
     """`initializer(shape, dtype)` is a tensor."""
 
-    def __init__(self, dtype="float32"):
+    def __init__(self, dtype: DTypeLike = "float32"):
         self.dtype = _gyre.as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -22,7 +24,7 @@ class Initializer:
         dims = TensorShape(shape).dims
         return self._make(dims, self.dtype if dtype is None else _gyre.as_dtype(dtype))
 
-    def _make(self, dims: list[int], dtype):
+    def _make(self, dims, dtype):
         raise NotImplementedError
 
     def get_config(self) -> dict:
@@ -53,7 +55,7 @@ class constant_initializer(Initializer):
     """A number everywhere, or a list or array of values in order. verify_shape: values of another
     shape are a TypeError."""
 
-    def __init__(self, value=0, dtype="float32", verify_shape=False):
+    def __init__(self, value: Any = 0, dtype: DTypeLike = "float32", verify_shape=False):
         super().__init__(dtype)
         self._value, self._verify_shape = value, verify_shape
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
@@ -71,7 +73,7 @@ class random_normal_initializer(Initializer):
 
     _draw = staticmethod(random.random_normal)
 
-    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype="float32"):
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self._mean, self._stddev, self._seed = mean, stddev, seed
 
@@ -88,7 +90,7 @@ class truncated_normal_initializer(random_normal_initializer):
 class random_uniform_initializer(Initializer):
     """Evenly distributed numbers of [minval, maxval)."""
 
-    def __init__(self, minval=0.0, maxval=None, seed=None, dtype="float32"):
+    def __init__(self, minval=0.0, maxval=None, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self._minval, self._maxval, self._seed = minval, maxval, seed
 
@@ -108,7 +110,12 @@ class variance_scaling_initializer(Initializer):
     _TRUNCATED_STDDEV = 0.87962566103423978
 
     def __init__(
-        self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
+        self,
+        scale=1.0,
+        mode="fan_in",
+        distribution="truncated_normal",
+        seed=None,
+        dtype: DTypeLike = "float32",
     ):
         super().__init__(dtype)
         distribution = (
@@ -143,7 +150,7 @@ class variance_scaling_initializer(Initializer):
 class uniform_unit_scaling_initializer(Initializer):
     """Evenly distributed in ±√(3 / inputs) · factor: keeps the variance of what goes through."""
 
-    def __init__(self, factor=1.0, seed=None, dtype="float32"):
+    def __init__(self, factor=1.0, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self._factor, self._seed = factor, seed
 
@@ -156,21 +163,21 @@ class uniform_unit_scaling_initializer(Initializer):
 class glorot_uniform_initializer(variance_scaling_initializer):
     """Evenly distributed in ±√(6 / (inputs + outputs))."""
 
-    def __init__(self, seed=None, dtype="float32"):
+    def __init__(self, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class glorot_normal_initializer(variance_scaling_initializer):
     """Truncated normal of variance 2 / (inputs + outputs)."""
 
-    def __init__(self, seed=None, dtype="float32"):
+    def __init__(self, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
 class identity_initializer(Initializer):
     """The identity matrix, times a number. ValueError for shapes of another rank than 2."""
 
-    def __init__(self, gain=1.0, dtype="float32"):
+    def __init__(self, gain=1.0, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self._gain = gain
 
@@ -185,7 +192,7 @@ class orthogonal_initializer(Initializer):
     dimension against all others. Drawn when the graph is built. ValueError for fewer than two
     dimensions."""
 
-    def __init__(self, gain=1.0, seed=None, dtype="float32"):
+    def __init__(self, gain=1.0, seed=None, dtype: DTypeLike = "float32"):
         super().__init__(dtype)
         self._gain, self._seed = gain, seed
 

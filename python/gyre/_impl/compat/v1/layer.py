@@ -9,7 +9,7 @@ class Layer:
     inputs)`, with `add_variable`, and says what it computes in `call`."""
 
     def __init__(
-        self, name: str, default_name: str, reuse=None, dtype=None, trainable: bool = True
+        self, name: str | None, default_name: str, reuse=None, dtype=None, trainable: bool = True
     ):
         self._given_name, self._default_name, self._reuse = name, default_name, reuse
         self._dtype, self.trainable_by_default = dtype, trainable

@@ -1,5 +1,7 @@
 """Operation: a node of a graph, as programs see it."""
 
+from typing import Any
+
 from gyre import _gyre
 from gyre._impl.compat.v1.default_session import session_for
 from gyre._impl.proto.graphs import NodeDef, attr_of, signature_of
@@ -62,7 +64,7 @@ class Operation:
             message.attr[name].CopyFrom(attr_of(value, signature_of(self.type).get(name)))
         return message
 
-    def get_attr(self, name: str):
+    def get_attr(self, name: str) -> Any:
         """The value of an attribute. ValueError if there is none of this name."""
         attrs = self.node.attrs
         if name not in attrs:

@@ -4,6 +4,7 @@ seeds draws the same numbers each time it runs, but not those that TensorFlow dr
 from gyre import _gyre
 from gyre._impl.compat.v1.graph import current, get_default_graph, has_default_graph
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.random import categorical
 
 _DEFAULT_GRAPH_SEED = 87654321
@@ -51,7 +52,7 @@ class _Scope:
             self._scope.__exit__(*error)
 
 
-def random_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def random_normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None):
     """Normally distributed numbers of a shape."""
     dtype = _gyre.as_dtype(dtype)
     with _Scope(name or "random_normal") as scope:
@@ -59,7 +60,9 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=
         return call("AddV2", call("Mul", drawn, stddev, name="mul"), mean, name=scope.last)
 
 
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def truncated_normal(
+    shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None
+):
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
     dtype = _gyre.as_dtype(dtype)
     with _Scope(name or "truncated_normal") as scope:
@@ -67,7 +70,14 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, na
         return call("AddV2", call("Mul", drawn, stddev, name="mul"), mean, name=scope.last)
 
 
-def random_uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
+def random_uniform(
+    shape,
+    minval: float | _gyre.Tensor = 0,
+    maxval=None,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name=None,
+):
     """Evenly distributed numbers of [minval, maxval); integers need maxval (ValueError)."""
     dtype = _gyre.as_dtype(dtype)
     if maxval is None:
@@ -95,7 +105,7 @@ def random_shuffle(value, seed=None, name=None):
     return _draw("RandomShuffle", [convert_to_tensor(value)], seed, name=name)
 
 
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype="int64"):
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype: DTypeLike = "int64"):
     """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes]."""
     first, _ = get_seed(seed) if has_default_graph() else (seed, None)
     return categorical(logits, num_samples, output_dtype or "int64", first, name)

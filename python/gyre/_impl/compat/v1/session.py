@@ -163,7 +163,8 @@ class BaseSession(watching.Watched):
         compiled = self._compiled.get(signature)
         if compiled is None:
             compiled = self._compiled[signature] = self._compile(fetched, fed)
-        plan = _Plan(*compiled, fetches, fetched)
+        executable, feeds = compiled
+        plan = _Plan(executable, feeds, fetches, fetched)
         if key is not None and (fed is feed_dict or not feed_dict):
             self._plans[key] = plan
         return plan, fed

@@ -66,9 +66,13 @@ def _set_shape(others):
 
 def install() -> None:
     """Sets the members on the class."""
-    _gyre.Tensor.op = property(op)
-    _gyre.Tensor.value_index = property(value_index)
-    _gyre.Tensor.consumers = consumers
-    _gyre.Tensor.eval = evaluate
-    SparseTensor.eval = evaluate_sparse
-    _gyre.Tensor.set_shape = _set_shape(getattr(_gyre.Tensor, "set_shape", None))
+    members = {
+        "op": property(op),
+        "value_index": property(value_index),
+        "consumers": consumers,
+        "eval": evaluate,
+        "set_shape": _set_shape(getattr(_gyre.Tensor, "set_shape", None)),
+    }
+    for name, member in members.items():
+        setattr(_gyre.Tensor, name, member)
+    SparseTensor.eval = evaluate_sparse  # pyright: ignore[reportAttributeAccessIssue]

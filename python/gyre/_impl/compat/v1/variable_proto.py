@@ -1,5 +1,7 @@
 """Variables of graphs as messages (VariableDef), and of messages."""
 
+from typing import Any
+
 from gyre import _gyre
 from gyre._impl.compat.v1.graph import current
 from gyre._impl.compat.v1.scoped_names import is_within, with_scope, without_scope
@@ -12,10 +14,10 @@ class SaveSliceInfo:
 
     def __init__(
         self,
-        full_name=None,
-        full_shape=None,
-        var_offset=None,
-        var_shape=None,
+        full_name: Any = None,
+        full_shape: Any = None,
+        var_offset: Any = None,
+        var_shape: Any = None,
         save_slice_info_def=None,
         import_scope=None,
     ):
@@ -70,7 +72,7 @@ def from_proto(variable, variable_def: VariableDef, import_scope=None):
     KeyError if they are not."""
     graph = current()
 
-    def element(name: str):
+    def element(name: str) -> Any:
         return graph.as_graph_element(with_scope(name, import_scope))
 
     handle = element(variable_def.variable_name)

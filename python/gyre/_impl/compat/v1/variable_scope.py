@@ -3,6 +3,8 @@ for."""
 
 import contextlib
 import enum
+import functools
+from typing import Any
 
 from gyre import _gyre
 from gyre._impl.compat.v1 import initializers
@@ -11,6 +13,7 @@ from gyre._impl.compat.v1.constant import constant
 from gyre._impl.compat.v1.graph import current, get_default_graph
 from gyre._impl.compat.v1.variable import Variable
 from gyre._impl.convert import is_value
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 
 
@@ -38,7 +41,7 @@ class VariableScope:
         partitioner=None,
         custom_getter=None,
         name_scope="",
-        dtype="float32",
+        dtype: DTypeLike = "float32",
         use_resource=None,
         constraint=None,
     ):
@@ -131,10 +134,7 @@ class _Store:
 
 
 def _store() -> _Store:
-    graph = get_default_graph()
-    if not hasattr(graph, "_variable_store"):
-        graph._variable_store = _Store()
-    return graph._variable_store
+    return vars(get_default_graph()).setdefault("_variable_store", _Store())
 
 
 def get_variable_scope() -> VariableScope:
@@ -164,7 +164,7 @@ class variable_scope:
     def __init__(
         self,
         name_or_scope,
-        default_name=None,
+        default_name: Any = None,
         values=None,
         initializer=None,
         regularizer=None,
@@ -332,7 +332,13 @@ def constant_dtype(value):
 
 
 def _found(
-    name, shape=None, dtype="float32", initializer=None, regularizer=None, reuse=None, **options
+    name,
+    shape=None,
+    dtype: DTypeLike = "float32",
+    initializer=None,
+    regularizer=None,
+    reuse=None,
+    **options,
 ):
     """The variable of a full name: the true getter, at the end of custom ones."""
     variables = _store().variables
@@ -366,7 +372,7 @@ def _found(
     return known
 
 
-def _made(name, shape, dtype, initializer, options) -> Variable:
+def _made(name, shape, dtype, initializer: Any, options) -> Variable:
     if initializer is None:
         initializer = _default_initializer(name, dtype)
     shape = None if shape is None else TensorShape(shape)
@@ -377,10 +383,7 @@ def _made(name, shape, dtype, initializer, options) -> Variable:
                 f"{TensorShape(shape)}."
             )
         maker = initializer() if isinstance(initializer, type) else initializer
-        dims = shape.as_list()
-
-        def initial():
-            return maker(dims, dtype=dtype)
+        initial = functools.partial(maker, shape.as_list(), dtype=dtype)
 
     else:
         if shape is not None and shape.rank is not None:

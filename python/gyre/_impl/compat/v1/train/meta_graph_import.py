@@ -22,7 +22,7 @@ _UNBOUND = "unbound_inputs"
 
 def import_meta_graph(
     meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs
-) -> Saver | None:
+) -> Saver | tuple[Saver | None, list | None] | None:
     """Adds a graph with its collections to the default graph, from a MetaGraphDef or a file of one,
     and returns its Saver; without one a new Saver, if it has brought variables; else None.
 

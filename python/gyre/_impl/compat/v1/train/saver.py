@@ -3,6 +3,7 @@
 import numbers
 import os
 import time
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Saver:
         self._next_kept = time.time() + hours * 3600
         self._variables: dict | None = None  # in eager execution, by name
         self._shapes: dict = {}  # of the variables, by name, where it added the operations
-        self.saver_def = None
+        self.saver_def: Any = None  # a SaverDef, once there is something to save
         self._is_built = saver_def is not None
         self._numbers = {
             "max_to_keep": max_to_keep or 0,
@@ -133,7 +134,7 @@ class Saver:
 
     # ---- As a message
 
-    def as_saver_def(self) -> SaverDef:
+    def as_saver_def(self) -> SaverDef | None:
         """The names of its operations, and what it was told."""
         return self.saver_def
 
@@ -291,7 +292,7 @@ class Saver:
             raise _with_shapes(error, self._shapes, prefix) from error
 
 
-def _number(name: str, value, kind=numbers.Real):
+def _number(name: str, value, kind=numbers.Real) -> Any:
     if not isinstance(value, kind):
         raise TypeError(
             f"{name} must be {'a number' if kind is numbers.Real else 'an integer'}, not {value!r}"
