@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, final
 
-from gyre._impl.compat.v1.operation import Operation
+from gyre._impl.graphs.operation import Operation
 from gyre._impl.shape import TensorShape
 from gyre._impl.tensor import Reference
 
@@ -122,7 +122,7 @@ class Tensor:
     @property
     def ndim(self) -> int | None: ...
     def ref(self) -> Reference: ...
-    # and of graphs that sessions run gyre._impl.compat.v1.tensor_members.
+    # and of graphs that sessions run gyre._impl.graphs.tensor_members.
     @property
     def op(self) -> Operation: ...
     @property

@@ -92,12 +92,14 @@ PYTHON_ROWS = [
     ("composites",),
     ("autodiff",),
     ("control_flow", "variable"),
-    ("autograph", "module", "random", "summary"),
+    ("autograph", "graphs", "module", "random", "summary"),
     ("checkpoints", "composed", "function"),
     ("data", "raw", "show"),
-    ("compat", "setup"),
-    ("saved_model",),
+    ("compat", "saved_model", "setup"),
 ]
+# What programs use and nothing else: not even the public modules import it (the table of names does
+# not: it says where names are found).
+PYTHON_LEAVES = {"compat"}
 
 
 def python_row(layer):

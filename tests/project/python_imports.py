@@ -25,6 +25,11 @@ def module_name(file):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def layer(module):
+    """The folder or module of gyre._impl that a module belongs to; None: it is a public one."""
+    return module.split(".")[2] if module.startswith("gyre._impl.") else None
+
+
 def imports(root):
     """All imports of the package's own modules by each other.
     Its binary module counts as none of them."""

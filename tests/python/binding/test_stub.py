@@ -7,7 +7,7 @@ import pytest
 
 import gyre
 from gyre import _gyre
-from gyre._impl.compat.v1 import tensor_members
+from gyre._impl import graphs
 
 STUB = ast.parse((Path(gyre.__file__).parent / "_gyre.pyi").read_text(encoding="utf-8"))
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
@@ -35,6 +35,6 @@ def test_the_stub_names_what_the_module_has():
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_classes_have_what_the_stub_names(name):
-    tensor_members.install()  # what sessions need of tensors
+    graphs.tensor_members.install()  # what sessions need of tensors
     kind = getattr(_gyre, name)
     assert [member for member in declared(CLASSES[name].body) if not hasattr(kind, member)] == []

@@ -1,10 +1,11 @@
 """gyre.compat.v1: what differs there from gyre's own names, to which all others lead."""
 
 _V = "gyre._impl.compat.v1."
+_GRAPHS = "gyre._impl.graphs."
 
 
-def _all(module, names, prefix=""):
-    return {f"compat.v1.{prefix}{name}": f"{_V}{module}:{name}" for name in names}
+def _all(module, names, prefix="", folder=_V):
+    return {f"compat.v1.{prefix}{name}": f"{folder}{module}:{name}" for name in names}
 
 
 _CONFIG = (
@@ -236,8 +237,9 @@ NAMES = {
             "init_scope",
             "name_scope",
         ],
+        folder=_GRAPHS,
     ),
-    **_all("operation", ["Operation"]),
+    **_all("operation", ["Operation"], folder=_GRAPHS),
     **_all(
         "collections",
         [
@@ -249,7 +251,7 @@ NAMES = {
         ],
     ),
     **_all("session", ["Session", "InteractiveSession"]),
-    **_all("default_session", ["get_default_session"]),
+    **_all("default_session", ["get_default_session"], folder=_GRAPHS),
     **_all("config", _CONFIG),
     **{f"compat.v1.{name}": f"gyre._impl.proto.graphs:{name}" for name in _MESSAGES},
     **_all("values", ["SparseTensorValue", "IndexedSlicesValue"]),
@@ -266,6 +268,7 @@ NAMES = {
             "ones",
             "convert_to_tensor",
         ],
+        folder=_GRAPHS,
     ),
     **_all("variable", _VARIABLES),
     **_all(
@@ -335,7 +338,7 @@ NAMES = {
     **_all("arrays", ["argmax", "argmin", "count_nonzero", *_REDUCTIONS], "math."),
     "compat.v1.linalg.norm": _V + "arrays:norm",
     "compat.v1.sparse.add": _V + "arrays:sparse_add",
-    "compat.v1.sparse.placeholder": _V + "constant:sparse_placeholder",
+    "compat.v1.sparse.placeholder": _GRAPHS + "constant:sparse_placeholder",
     **_all(
         "nn",
         [
@@ -439,7 +442,7 @@ NAMES = {
     "compat.v1.train.NewCheckpointReader": "gyre._impl.checkpoints.reader:CheckpointReader",
     "compat.v1.train.SaverDef": "gyre._impl.proto.models:SaverDef",
     "compat.v1.MetaGraphDef": "gyre._impl.proto.models:MetaGraphDef",
-    **_all("queues", ["QueueBase", "FIFOQueue"]),
+    **_all("queues", ["QueueBase", "FIFOQueue"], folder=_GRAPHS),
     **_all("importer", ["import_graph_def"]),
     **_all("wrapped", ["wrap_function"]),
     "compat.v1.data.make_one_shot_iterator": _V + "iterators:make_one_shot_iterator",

@@ -5,12 +5,12 @@ import re
 
 from gyre import _gyre
 from gyre._impl import errors, nest
-from gyre._impl.compat.v1.constant import placeholder
-from gyre._impl.compat.v1.graph import Graph
 from gyre._impl.convert import call
 from gyre._impl.files import ModelFolder, make_folder, write_file
 from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
+from gyre._impl.graphs.constant import placeholder
+from gyre._impl.graphs.graph import Graph
 from gyre._impl.module import named_variables
 from gyre._impl.proto import models as messages
 from gyre._impl.proto.graphs import shape_proto

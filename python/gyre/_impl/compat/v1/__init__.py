@@ -1,5 +1,1 @@
-"""gyre.compat.v1: graphs that are built first and run by sessions, as TensorFlow 1 has them."""
-
-from gyre._impl.compat.v1 import tensor_members
-
-tensor_members.install()
+"""gyre.compat.v1: programs that build graphs and run them in sessions, as TensorFlow 1 has them."""

@@ -3,10 +3,10 @@
 import functools
 
 from gyre import _gyre
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.compat.v1.group import no_op
 from gyre._impl.control_flow import asserts
 from gyre._impl.control_flow import print as prints
+from gyre._impl.graphs.graph import current, has_default_graph
 
 
 def _operation(fn, check_only: bool = True):

@@ -1,6 +1,6 @@
 """GraphKeys, and the lists of a graph that programs keep under them."""
 
-from gyre._impl.compat.v1.graph import get_default_graph
+from gyre._impl.graphs.graph import get_default_graph
 
 
 class GraphKeys:

@@ -4,14 +4,14 @@ control flow in them is Python's."""
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.compat.v1.asserts import Assert
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.compat.v1.group import with_dependencies
-from gyre._impl.compat.v1.operation import Operation
-from gyre._impl.compat.v1.switches import modes
 from gyre._impl.control_flow import case as cases
 from gyre._impl.control_flow import cond as conds
 from gyre._impl.control_flow import while_loop as loops
 from gyre._impl.control_flow.branches import as_tensor
+from gyre._impl.graphs.graph import current, has_default_graph
+from gyre._impl.graphs.operation import Operation
+from gyre._impl.graphs.switches import modes
 
 _PRIMITIVES = {
     "If": "Merge",

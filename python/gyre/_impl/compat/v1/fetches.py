@@ -2,11 +2,11 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.operation import Operation
 from gyre._impl.compat.v1.values import IndexedSlicesValue, RaggedTensorValue, SparseTensorValue
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse_tensor import SparseTensor
+from gyre._impl.graphs.operation import Operation
 
 
 class Fetches:

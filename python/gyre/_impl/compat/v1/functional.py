@@ -1,9 +1,9 @@
 """map_fn, scan, foldl, foldr of graphs."""
 
 from gyre._impl.compat.v1.control import called
-from gyre._impl.compat.v1.graph import name_scope
 from gyre._impl.control_flow import map_fn as maps
 from gyre._impl.control_flow import scan as scans
+from gyre._impl.graphs.graph import name_scope
 
 
 def map_fn(

@@ -4,10 +4,10 @@ from gyre import _gyre
 from gyre._impl.autodiff import gradients as others
 from gyre._impl.autodiff.backprop import is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
-from gyre._impl.compat.v1.graph import current, name_scope
 from gyre._impl.compat.v1.group import tuple as gated
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.graphs.graph import current, name_scope
 from gyre._impl.variable import Variable
 
 

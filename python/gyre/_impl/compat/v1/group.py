@@ -2,8 +2,8 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.control_flow import group as others
+from gyre._impl.graphs.graph import current, has_default_graph
 
 
 def no_op(name=None):

@@ -3,8 +3,8 @@
 import re
 
 from gyre import _gyre
-from gyre._impl.compat.v1.graph import current
 from gyre._impl.convert import convert_to_tensor
+from gyre._impl.graphs.graph import current
 from gyre._impl.proto.graphs import GraphDef, NodeDef
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from gyre import _gyre
 from gyre._impl.compat.v1 import random
-from gyre._impl.compat.v1.constant import constant, ones, zeros
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.graphs.constant import constant, ones, zeros
 from gyre._impl.shape import TensorShape
 from gyre.nn.initializers import fans
 

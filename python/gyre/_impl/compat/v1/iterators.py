@@ -4,11 +4,11 @@ import itertools
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.graph import Graph
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.data.iteration import Iterator, end_of_sequence, steps_of
 from gyre._impl.function.function import Function
+from gyre._impl.graphs.graph import Graph
 
 _numbers = itertools.count()
 

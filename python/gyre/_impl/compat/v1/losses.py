@@ -2,8 +2,8 @@
 
 from gyre import _gyre
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection, get_collection
-from gyre._impl.compat.v1.graph import name_scope
 from gyre._impl.convert import call, convert_to_tensor, rank_of
+from gyre._impl.graphs.graph import name_scope
 from gyre._impl.ops.reductions import reduce_sum
 from gyre.nn import functional
 

@@ -3,8 +3,8 @@
 from gyre import _gyre
 from gyre._impl import shape
 from gyre._impl.compat.v1.dimension import Dimension
-from gyre._impl.compat.v1.graph import start_default_graph
-from gyre._impl.compat.v1.switches import modes
+from gyre._impl.graphs.graph import start_default_graph
+from gyre._impl.graphs.switches import modes
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:

@@ -6,11 +6,11 @@ from gyre import _gyre
 from gyre._impl.compat.v1.arrays import _either
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection
 from gyre._impl.compat.v1.control import cond
-from gyre._impl.compat.v1.graph import name_scope
 from gyre._impl.compat.v1.initializers import zeros_initializer
 from gyre._impl.compat.v1.layer import Layer
 from gyre._impl.compat.v1.random import random_uniform
 from gyre._impl.convert import call, convert_to_tensor, rank_of
+from gyre._impl.graphs.graph import name_scope
 from gyre._impl.ops.linalg import tensordot
 from gyre.nn import functional
 

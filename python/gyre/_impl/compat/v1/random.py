@@ -2,9 +2,9 @@
 seeds draws the same numbers each time it runs, but not those that TensorFlow draws."""
 
 from gyre import _gyre
-from gyre._impl.compat.v1.graph import current, get_default_graph, has_default_graph
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.graphs.graph import current, get_default_graph, has_default_graph
 from gyre._impl.random import categorical
 
 _DEFAULT_GRAPH_SEED = 87654321

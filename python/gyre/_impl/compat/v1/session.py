@@ -5,13 +5,13 @@ import numpy as np
 from gyre import _gyre
 from gyre._impl.cluster.connection import Cluster, connect
 from gyre._impl.compat.v1.config import UNHEARD_OF_RUNS, UNHEARD_OF_SESSIONS
-from gyre._impl.compat.v1.default_session import open_sessions
 from gyre._impl.compat.v1.feeds import Feed, expand
 from gyre._impl.compat.v1.fetches import Fetches
-from gyre._impl.compat.v1.graph import Graph, get_default_graph
 from gyre._impl.config import LogicalDevice, list_logical_devices
 from gyre._impl.errors import OpError
 from gyre._impl.function import watching
+from gyre._impl.graphs.default_session import open_sessions
+from gyre._impl.graphs.graph import Graph, get_default_graph
 from gyre._impl.tracing.tracebacks import filter_traceback
 from gyre._impl.unsupported import warn_unheard
 

@@ -6,13 +6,13 @@ from gyre import _gyre
 from gyre._impl import variable as variables
 from gyre._impl.compat.v1 import variable_proto
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.constant import constant
 from gyre._impl.compat.v1.control import cond
-from gyre._impl.compat.v1.default_session import session_for
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.compat.v1.group import group
-from gyre._impl.compat.v1.switches import modes
 from gyre._impl.convert import call, convert_to_tensor, holds_tensor
+from gyre._impl.graphs.constant import constant
+from gyre._impl.graphs.default_session import session_for
+from gyre._impl.graphs.graph import current, has_default_graph
+from gyre._impl.graphs.switches import modes
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.unsupported import refuse
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gyre import _gyre
-from gyre._impl.compat.v1.graph import current
 from gyre._impl.compat.v1.scoped_names import is_within, with_scope, without_scope
+from gyre._impl.graphs.graph import current
 from gyre._impl.proto.models import SaveSliceInfoDef, VariableDef
 
 

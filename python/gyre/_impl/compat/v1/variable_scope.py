@@ -9,11 +9,11 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.compat.v1 import initializers
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.constant import constant
-from gyre._impl.compat.v1.graph import current, get_default_graph
 from gyre._impl.compat.v1.variable import Variable
 from gyre._impl.convert import is_value
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.graphs.constant import constant
+from gyre._impl.graphs.graph import current, get_default_graph
 from gyre._impl.shape import TensorShape
 
 

@@ -2,10 +2,10 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.constant import placeholder
-from gyre._impl.compat.v1.graph import Graph
-from gyre._impl.compat.v1.operation import Operation
 from gyre._impl.compat.v1.variable import global_variables, global_variables_initializer
+from gyre._impl.graphs.constant import placeholder
+from gyre._impl.graphs.graph import Graph
+from gyre._impl.graphs.operation import Operation
 
 
 class WrappedFunction:

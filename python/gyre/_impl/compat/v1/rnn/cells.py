@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.graph import device
 from gyre._impl.compat.v1.initializers import constant_initializer, zeros_initializer
 from gyre._impl.compat.v1.layer import Layer
 from gyre._impl.compat.v1.random import random_uniform
 from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.convert import call, calls, convert_to_tensor
+from gyre._impl.graphs.graph import device
 from gyre._impl.ops import create
 from gyre._impl.shape import TensorShape
 

@@ -2,11 +2,11 @@
 
 from gyre import _gyre
 from gyre._impl import nest
-from gyre._impl.compat.v1.constant import constant
 from gyre._impl.compat.v1.control import while_loop
 from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.control_flow.tensor_array import TensorArray
 from gyre._impl.convert import call, convert_to_tensor, rank_of
+from gyre._impl.graphs.constant import constant
 from gyre._impl.ops import create
 from gyre._impl.shape import TensorShape
 

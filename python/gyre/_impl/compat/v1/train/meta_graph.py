@@ -4,9 +4,9 @@ import warnings
 
 from gyre import _gyre
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.graph import get_default_graph, has_default_graph
 from gyre._impl.compat.v1.scoped_names import is_within, without_scope
 from gyre._impl.files import write_file
+from gyre._impl.graphs.graph import get_default_graph, has_default_graph
 from gyre._impl.proto import graphs as messages
 from gyre._impl.proto.models import CollectionDef, MetaGraphDef
 from gyre._impl.proto.own_ops import all_nodes, has_own_ops, replace_own_ops

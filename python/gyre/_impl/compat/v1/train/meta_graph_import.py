@@ -3,12 +3,12 @@
 import os
 
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.compat.v1.importer import import_graph_def
 from gyre._impl.compat.v1.scoped_names import with_scope
 from gyre._impl.compat.v1.train.meta_graph import OF_VARIABLES, cut
 from gyre._impl.compat.v1.train.saver import Saver
 from gyre._impl.compat.v1.variable import Variable
+from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.proto.models import MetaGraphDef, SaverDef, VariableDef
 
 # What the items of these collections are read from, and by what.

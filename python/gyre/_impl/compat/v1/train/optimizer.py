@@ -1,15 +1,15 @@
 """Optimizer: from a loss to an operation that changes variables."""
 
 from gyre import _gyre
-from gyre._impl.compat.v1.constant import constant, ones, zeros
 from gyre._impl.compat.v1.gradients import gradients
-from gyre._impl.compat.v1.graph import current, get_default_graph
 from gyre._impl.compat.v1.group import group
 from gyre._impl.compat.v1.group import tuple as gated
 from gyre._impl.compat.v1.variable import RefVariable, Variable, trainable_variables
 from gyre._impl.compat.v1.variable_scope import get_variable_scope
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.graphs.constant import constant, ones, zeros
+from gyre._impl.graphs.graph import current, get_default_graph
 
 
 class Optimizer:

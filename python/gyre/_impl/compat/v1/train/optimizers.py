@@ -1,10 +1,10 @@
 """The optimizers themselves."""
 
 from gyre import _gyre
-from gyre._impl.compat.v1.graph import current
 from gyre._impl.compat.v1.group import group
 from gyre._impl.compat.v1.train.optimizer import Optimizer
 from gyre._impl.convert import call
+from gyre._impl.graphs.graph import current
 
 
 def _step(op: str, *inputs, name=None, **attrs):

@@ -12,11 +12,11 @@ from gyre._impl import errors
 from gyre._impl.checkpoints.reader import load_checkpoint
 from gyre._impl.checkpoints.state import bundle_exists, remove_checkpoint, update_checkpoint_state
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.graph import get_default_graph, has_default_graph
 from gyre._impl.compat.v1.scoped_names import is_within, with_scope, without_scope
 from gyre._impl.compat.v1.train.meta_graph import export_meta_graph, write_meta_graph
 from gyre._impl.compat.v1.train.saver_ops import add_saver_ops, restore_eagerly, save_eagerly
 from gyre._impl.files import make_folder
+from gyre._impl.graphs.graph import get_default_graph, has_default_graph
 from gyre._impl.proto.models import SaverDef
 from gyre._impl.unsupported import refuse
 

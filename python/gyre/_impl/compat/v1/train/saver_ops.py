@@ -1,11 +1,11 @@
 """What a Saver adds to a graph: the operations that write a checkpoint and read one."""
 
 from gyre import _gyre
-from gyre._impl.compat.v1.constant import constant, placeholder_with_default
-from gyre._impl.compat.v1.graph import current
 from gyre._impl.compat.v1.group import group
 from gyre._impl.compat.v1.variable import RefVariable
 from gyre._impl.convert import call
+from gyre._impl.graphs.constant import constant, placeholder_with_default
+from gyre._impl.graphs.graph import current
 from gyre._impl.shape import TensorShape
 from gyre._impl.variable import Variable
 

@@ -4,10 +4,10 @@ import math
 
 from gyre import _gyre
 from gyre._impl.compat.v1.collections import GraphKeys
-from gyre._impl.compat.v1.graph import get_default_graph, name_scope
 from gyre._impl.compat.v1.initializers import zeros_initializer
 from gyre._impl.compat.v1.variable_scope import get_variable
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.graphs.graph import get_default_graph, name_scope
 
 
 def get_global_step(graph=None):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gyre import _gyre
-from gyre._impl.compat.v1.default_session import session_for
+from gyre._impl.graphs.default_session import session_for
 from gyre._impl.proto.graphs import NodeDef, attr_of, signature_of
 
 

@@ -7,10 +7,10 @@ import threading
 from typing import Any
 
 from gyre import _gyre
-from gyre._impl.compat.v1.operation import Operation
-from gyre._impl.compat.v1.switches import modes
 from gyre._impl.control_flow.group import control_dependencies as others
 from gyre._impl.device import device as eager_device
+from gyre._impl.graphs.operation import Operation
+from gyre._impl.graphs.switches import modes
 from gyre._impl.proto import graphs as messages
 from gyre._impl.tracing import lines
 from gyre._impl.unsupported import refuse

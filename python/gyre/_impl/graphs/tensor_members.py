@@ -2,10 +2,10 @@
 the operation, evaluation, consumers."""
 
 from gyre import _gyre
-from gyre._impl.compat.v1.default_session import session_for
-from gyre._impl.compat.v1.graph import Graph
-from gyre._impl.compat.v1.operation import Operation
 from gyre._impl.composites.sparse_tensor import SparseTensor
+from gyre._impl.graphs.default_session import session_for
+from gyre._impl.graphs.graph import Graph
+from gyre._impl.graphs.operation import Operation
 from gyre._impl.shape import as_dims
 
 

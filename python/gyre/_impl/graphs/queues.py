@@ -4,9 +4,9 @@ import contextlib
 import itertools
 
 from gyre import _gyre
-from gyre._impl.compat.v1.constant import constant
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.convert import call, calls, convert_to_tensor, holds_tensor
+from gyre._impl.graphs.constant import constant
+from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.shape import TensorShape, as_dims
 
 _counter = itertools.count()

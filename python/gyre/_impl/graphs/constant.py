@@ -6,9 +6,9 @@ import numpy as np
 
 from gyre import _gyre
 from gyre._impl import convert
-from gyre._impl.compat.v1.graph import current, has_default_graph
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.ops import create
 from gyre._impl.proto.values import value_of
 from gyre._impl.shape import TensorShape, as_dims
