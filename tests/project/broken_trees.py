@@ -51,6 +51,17 @@ BROKEN = [
         },
     ),
     (
+        "a module of the package of 1,001 lines",
+        "check_file_length",
+        {"python/gyre/long.py": "x = 1\n" * 1001},
+    ),
+    (
+        "too many modules of the package of 501 lines, among many short files of others",
+        "check_file_length",
+        {f"python/gyre/long{i}.py": "x = 1\n" * 501 for i in range(2)}
+        | {f"tests/ops/short{i}.cc": "int x;\n" for i in range(39)},
+    ),
+    (
         "a Python function of 151 lines",
         "check_function_length",
         {"tests/peers/f.py": "def f():\n" + "    pass\n" * 150},
@@ -142,6 +153,7 @@ BROKEN = [
         {"src/base/README.md": "#base : what\n"},
     ),
     ("a header without a comment", "check_header_comments", {"src/base/bare.h": "#pragma once\n"}),
+    ("a module without a docstring", "check_header_comments", {"python/gyre/bare.py": "x = 1\n"}),
     (
         "a path of one machine",
         "check_nothing_local",

@@ -47,20 +47,25 @@ def percentile90(numbers):
 
 
 def check_file_length(root):
-    """Files: at most 1,000 lines each, nine in ten at most 500."""
+    """Files: at most 1,000 lines each, nine in ten of src, python, tests, … at most 500."""
     lengths = {name: sources.read(root, name).count("\n") for name in sources.source_files(root)}
     complaints = [
         f"{name}: {lines} lines, at most {FILE_MAX}"
         for name, lines in lengths.items()
         if lines > FILE_MAX
     ]
-    p90 = percentile90(lengths.values())
-    if p90 > FILE_P90:
-        longest = sorted(lengths, key=lengths.get, reverse=True)[:5]
-        complaints.append(
-            f"90th percentile of file lengths is {p90}, at most {FILE_P90}; longest: {longest}"
-        )
-    return complaints
+    return complaints + [
+        f"{top}: 90th percentile of file lengths is {p90}, at most {FILE_P90}; longest: {longest}"
+        for top, p90, longest in percentiles_by_root(lengths)
+        if p90 > FILE_P90
+    ]
+
+
+def percentiles_by_root(lengths):
+    """(root, 90th percentile, the five longest) of {file or place in a file: lines}."""
+    for top in sources.ROOTS:
+        below = {name: lines for name, lines in lengths.items() if name.startswith(top + "/")}
+        yield top, percentile90(below.values()), sorted(below, key=below.get, reverse=True)[:5]
 
 
 def check_folder_size(root):
@@ -79,7 +84,7 @@ def check_folder_size(root):
 
 
 def check_function_length(root):
-    """Functions: at most 150 lines each, nine in ten at most 40."""
+    """Functions: at most 150 lines each, nine in ten of src, python, tests, … at most 40."""
     lengths, complaints = {}, []
     for name in sources.source_files(root):
         for line, count in sources.functions(name, sources.read(root, name)):
@@ -87,10 +92,11 @@ def check_function_length(root):
     for place, count in lengths.items():
         if count > FUNCTION_MAX:
             complaints.append(f"{place}: a function of {count} lines, at most {FUNCTION_MAX}")
-    p90 = percentile90(lengths.values())
-    if p90 > FUNCTION_P90:
-        complaints.append(f"90th percentile of function lengths is {p90}, at most {FUNCTION_P90}")
-    return complaints
+    return complaints + [
+        f"{top}: 90th percentile of function lengths is {p90}, at most {FUNCTION_P90}"
+        for top, p90, _ in percentiles_by_root(lengths)
+        if p90 > FUNCTION_P90
+    ]
 
 
 def layer_of(path):
@@ -254,11 +260,12 @@ def check_pages(root):
 
 
 def check_header_comments(root):
-    """Every header begins with a comment: what it is, owned by whom, which threads."""
+    """Every header begins with a comment: what it is, owned by whom, which threads; every file of
+    Python with a docstring."""
     return [
         f"{name}: begins without a comment"
         for name in sources.source_files(root)
-        if name.endswith(".h") and not sources.read(root, name).lstrip().startswith(("//", "/*"))
+        if not sources.begins_with_comment(name, sources.read(root, name))
     ]
 
 

@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-ROOTS = ("src", "include", "tests", "examples", "bench")
-SUFFIXES = (".cc", ".h", ".py", ".proto")
+ROOTS = ("src", "include", "python", "tests", "examples", "bench", "docs/site")
+SUFFIXES = (".cc", ".h", ".py", ".pyi", ".proto")
 GOLDEN = "tests/golden/"
 
 
@@ -137,6 +137,13 @@ def python_functions(text):
         for node in ast.walk(ast.parse(text))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
+
+
+def begins_with_comment(name, text):
+    """Whether a file says at its top what it is, if it is a header or of Python."""
+    if name.endswith((".py", ".pyi")):
+        return ast.get_docstring(ast.parse(text)) is not None
+    return not name.endswith(".h") or text.lstrip().startswith(("//", "/*"))
 
 
 def functions(name, text):

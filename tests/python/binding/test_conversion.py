@@ -1,3 +1,5 @@
+"""What Python and numpy have as tensors, and back."""
+
 import array
 import enum
 import gc

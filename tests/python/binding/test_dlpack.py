@@ -1,3 +1,5 @@
+"""Tensors handed over by DLPack, both ways: what is shared, and what is refused."""
+
 import gc
 
 import ml_dtypes

@@ -1,3 +1,5 @@
+"""Element types: one object per type, whatever names it."""
+
 import copy
 import pickle
 

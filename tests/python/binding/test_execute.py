@@ -1,3 +1,5 @@
+"""Ops run by name: inputs, attributes, and what is wrong with them."""
+
 import numpy as np
 import pytest
 

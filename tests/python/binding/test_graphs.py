@@ -1,3 +1,5 @@
+"""Graphs that are traced: control flow, names, captures, gradients, what keeps them alive."""
+
 import gc
 import weakref
 

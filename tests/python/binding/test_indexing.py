@@ -1,3 +1,5 @@
+"""Items of tensors, eager and in graphs, as numpy has them."""
+
 import numpy as np
 import pytest
 

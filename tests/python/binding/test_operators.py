@@ -1,3 +1,5 @@
+"""Operators of tensors, eager and in graphs, as numpy has them."""
+
 import operator
 
 import numpy as np
