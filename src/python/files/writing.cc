@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bundle/masked_crc.h"
 #include "python/python.h"
 #include "session/model_files.h"
 #include "tensor/io/file.h"
@@ -67,6 +68,8 @@ void WritePieces(nb::handle path, nb::handle pieces) {
   CheckFile(status);
 }
 
+uint32_t MaskedChecksum(nb::handle data) { return MaskedCrc(Piece(data).bytes()); }
+
 void MakeFolders(nb::handle path) {
   const std::string where = PathOf(path);
   CheckFile(MakeFolder(where));
@@ -109,6 +112,7 @@ void Discard(PyModelFolder& self) { self.folder = nullptr; }
 void BindFiles(nb::module_& m) {
   m.def("write_file", &WritePieces, nb::arg("path"), nb::arg("pieces"));
   m.def("make_folder", &MakeFolders, nb::arg("path"));
+  m.def("masked_crc32c", &MaskedChecksum, nb::arg("data"));
   nb::class_<PyModelFolder>(m, "ModelFolder", nb::is_final(),
                             "The folder of a SavedModel while it is written.")
       .def("unfinished", &Unfinished)

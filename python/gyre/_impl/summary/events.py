@@ -13,27 +13,9 @@ import threading
 import time
 import weakref
 
+from gyre import _gyre
 
-def _crc_table() -> list[int]:
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)  # Castagnoli's polynomial, reflected
-        table.append(byte)
-    return table
-
-
-_TABLE = _crc_table()
 _numbers = itertools.count()
-
-
-def masked_crc32c(data: bytes) -> int:
-    """The checksum of records. Masked, since CRCs of data that hold their CRC are all alike."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def _varint(value: int) -> bytes:
@@ -100,9 +82,9 @@ class EventFile:
         length = struct.pack("<Q", len(event))
         record = (
             length
-            + struct.pack("<I", masked_crc32c(length))
+            + struct.pack("<I", _gyre.masked_crc32c(length))
             + event
-            + struct.pack("<I", masked_crc32c(event))
+            + struct.pack("<I", _gyre.masked_crc32c(event))
         )
         with self._lock:
             self._file.write(record)
