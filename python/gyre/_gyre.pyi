@@ -425,8 +425,13 @@ def gradients(
     "error". sparse: items may be (values, indices, dense_shape)."""
 
 def custom_gradient(
-    xs: list[Tensor], fn: Callable[[list], list], grad: Callable[[list, list], list]
-) -> list[Tensor]: ...
+    xs: list[Tensor],
+    fn: Callable[[list], list],
+    grad: Callable[[list, list], list],
+    name: str = "custom",
+) -> list[Tensor]:
+    """name: of the function in the graph; a PartitionedCall of it in the gradient calls fn."""
+
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 
 # ---- Variables, host functions, settings

@@ -1,4 +1,6 @@
 // custom_gradient: a function, and another one that computes its gradient, both traced at once.
+#include "front/custom_gradient.h"
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,8 +71,11 @@ void CheckGradient(const Body& body, const std::vector<BodyArg>& args,
 
 }  // namespace
 
-std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFunction& f,
-                                   const CustomGradient& gradient, std::source_location where) {
+std::vector<Value> internal::NamedCustomGradient(const std::string& name,
+                                                 const std::vector<Value>& xs,
+                                                 const CustomFunction& f,
+                                                 const CustomGradient& gradient,
+                                                 const std::source_location& where) {
   if (xs.empty()) internal::ThrowInvalid("custom_gradient needs xs", where);
   const ScopePtr scope = internal::CurrentScope(xs, where);
   internal::Call call{.op = "PartitionedCall",
@@ -83,7 +88,7 @@ std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFun
 
   std::vector<Body> bodies;
   bodies.push_back(Trace(
-      scope, "custom", "the function of custom_gradient", args,
+      scope, name, "the function of custom_gradient", args,
       [&](absl::Span<const Value> values) {
         return LeavesOfList(f({values.begin(), values.end()}));
       },
@@ -97,7 +102,7 @@ std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFun
   }
   Finish(bodies[0]);
   Body back = Trace(
-      scope, "custom_gradient", "the gradient of custom_gradient", back_args,
+      scope, absl::StrCat(name, "_gradient"), "the gradient of custom_gradient", back_args,
       [&](absl::Span<const Value> values) {
         const auto dys = values.begin() + static_cast<int64_t>(xs.size());
         std::vector<Value> dxs = gradient({values.begin(), dys}, {dys, values.end()});
@@ -112,6 +117,11 @@ std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFun
   scope->graph()->SetGradientFunction(body.name(), back.name());
   call.attrs = {{"f", FunctionRef{body.name(), nullptr}}, {"Tout", call.output_types}};
   return internal::AddCall(scope, std::move(call), bodies, where);
+}
+
+std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFunction& f,
+                                   const CustomGradient& gradient, std::source_location where) {
+  return internal::NamedCustomGradient("custom", xs, f, gradient, where);
 }
 
 Value custom_gradient(const Value& x, const std::function<Value(Value)>& f,

@@ -1,6 +1,7 @@
 // import_graph: prune and raise what is asked for, take over its functions, then its nodes.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "front/literal.h"
 #include "front/op_call.h"
 #include "gyre/graph.h"
+#include "ir/calls.h"
 #include "ir/data_order.h"
 #include "ir/shape_inference.h"
 #include "ops/registry.h"
@@ -58,12 +60,31 @@ Function WithRenamedFunctions(Function function, const Renamings& names) {
   return function;
 }
 
+// What a program calls and does not have itself: the graph's own, with all that they call.
+void AddFunctionsOfGraph(const Program& program, const GraphState& graph, ProgramBuilder& to) {
+  std::vector<std::string> pending = NamedFunctions(program.main());
+  for (const auto& [name, function] : program.functions()) {
+    for (std::string& named : NamedFunctions(*function)) pending.push_back(std::move(named));
+  }
+  std::set<std::string> seen;
+  while (!pending.empty()) {
+    const std::string name = std::move(pending.back());
+    pending.pop_back();
+    if (program.FindFunction(name) != nullptr || !seen.insert(name).second) continue;
+    const Function* function = graph.FindFunction(name);
+    if (function == nullptr) continue;
+    to.SetFunction(*function);
+    for (std::string& named : NamedFunctions(*function)) pending.push_back(std::move(named));
+  }
+}
+
 // The program with names of functions that the graph does not have. The graph gets its functions.
 std::shared_ptr<const Program> TakeFunctions(const Program& program, GraphState& graph) {
   Renamings names;
   for (const auto& [name, function] : program.functions())
     names.emplace(name, graph.UniqueFunctionName(name));
   ProgramBuilder renamed(Ops());
+  AddFunctionsOfGraph(program, graph, renamed);
   renamed.SetMain(WithRenamedFunctions(program.main(), names));
   for (const auto& [name, function] : program.functions()) {
     Function taken = WithRenamedFunctions(*function, names);

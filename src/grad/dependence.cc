@@ -103,6 +103,9 @@ Dependence::Matrix Dependence::OfSite(const Node& node) const {
   Matrix site(node.num_outputs(), std::vector<bool>(node.inputs.size()));
   for (const Callee& callee : CalleesOf(program_, node)) {
     if (callee.is_condition()) continue;
+    // A function that the program does not have counts as an op that nobody knows.
+    if (program_.FindFunction(callee.function.name) == nullptr)
+      return Matrix(node.num_outputs(), std::vector<bool>(node.inputs.size(), true));
     Matrix body = OfFunction(callee.function.name);
     for (auto& row : body) row.erase(row.begin(), row.begin() + NumCounterArgs(node));
     if (IsLoop(node.kind())) Close(body);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "front/custom_gradient.h"
 #include "python/graph.h"
 #include "python/signals/interrupt.h"
 #include "python/tracing/body.h"
@@ -70,11 +71,11 @@ nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle 
   return list;
 }
 
-nb::list CustomGradientOf(nb::handle xs, nb::callable fn, nb::callable grad) {
+nb::list CustomGradientOf(nb::handle xs, nb::callable fn, nb::callable grad, nb::handle name) {
   const auto graph = RequireGraph("custom_gradient");
   const auto list_of = [&](const std::vector<Value>& values) { return WrapAll(values, graph); };
-  const std::vector<Value> results = custom_gradient(
-      ValuesOf(xs, "xs"),
+  const std::vector<Value> results = gyre::internal::NamedCustomGradient(
+      std::string(TextOf(name, "a name")), ValuesOf(xs, "xs"),
       [&](const std::vector<Value>& args) {
         return ResultsOfBody(fn(list_of(args)), "the function of custom_gradient");
       },
@@ -107,7 +108,8 @@ void BindGradients(nb::module_& m) {
   m.def("gradients", &Gradients, nb::arg("ys"), nb::arg("xs"), nb::arg("grad_ys") = nb::none(),
         nb::kw_only(), nb::arg("stops") = nb::none(), nb::arg("unconnected") = "none",
         nb::arg("memory") = "", nb::arg("sparse") = false);
-  m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"));
+  m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
+        nb::arg("name") = "custom");
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
 }
 

@@ -151,3 +151,138 @@ def test_stopped(wrap):
         return slope(lambda x: x * gyre.stop_gradient(x), x)[0]
 
     assert float(wrap(f)(gyre.constant(3.0))) == 3
+
+
+def slopes_of(f, x, order):
+    """The values of f and of its derivatives, up to the third or so."""
+    if order == 0:
+        return [f(x)]
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        values = slopes_of(f, x, order - 1)
+    return [*values, tape.gradient(values[-1], x)]
+
+
+@gyre.custom_gradient
+def root(a):
+    return gyre.sqrt(a), lambda dy: dy * 0.5 / root(a)
+
+
+@gyre.custom_gradient
+def rooted(a):
+    return gyre.sqrt(a), lambda dy: dy * 0.5 / rooted_in_function(a)
+
+
+rooted_in_function = gyre.function(lambda a: rooted(a))
+
+
+@BOTH
+@pytest.mark.parametrize("f", [root, rooted_in_function], ids=["itself", "through-a-function"])
+def test_a_gradient_function_calls_the_function(wrap, f):
+    values = wrap(lambda a: slopes_of(f, a, 3))(gyre.constant(4.0))
+    assert [float(v) for v in values] == [2, 1 / 4, -1 / 32, 3 / 256]
+    assert float(wrap(lambda a: f(a))(gyre.constant(9.0))) == 3
+
+
+@BOTH
+def test_two_gradient_functions_call_the_other_function(wrap):
+    @gyre.custom_gradient
+    def sine(x):
+        return gyre.sin(x), lambda dy: dy * cosine(x)
+
+    @gyre.custom_gradient
+    def cosine(x):
+        return gyre.cos(x), lambda dy: -dy * sine(x)
+
+    x = gyre.constant(0.3, gyre.float64)
+    values = wrap(lambda x: slopes_of(sine, x, 3))(x)
+    expected = [np.sin(0.3), np.cos(0.3), -np.sin(0.3), -np.cos(0.3)]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+@BOTH
+def test_a_gradient_function_that_calls_the_function_uses_more_than_it(wrap):
+    weight = gyre.Variable(3.0)
+
+    def f(x):
+        twice = x * 0 + 2
+
+        @gyre.custom_gradient
+        def power(a):
+            def gradient(dy, variables=()):
+                first = dy * power(a) * twice
+                return (first * weight, [None] * len(variables)) if variables else first * weight
+
+            return gyre.exp(a * 2), gradient
+
+        def looped(x):
+            for _ in gyre.range(2):
+                x = power(x) * 0.1
+            return x
+
+        return slopes_of(looped, x, 2)
+
+    # d power / dx = 6 power, whatever power is.
+    first = np.exp(0.6) * 0.1
+    second = np.exp(2 * first) * 0.1
+    values = wrap(f)(gyre.constant(0.3))
+    expected = [second, 36 * first * second, 216 * first * second * (1 + 6 * first)]
+    np.testing.assert_allclose(values, expected, rtol=1e-5)
+
+
+def test_a_gradient_function_that_differentiates_the_function_is_refused_in_a_function():
+    @gyre.custom_gradient
+    def f(a):
+        return a * a, lambda dy: dy * slope(f, a)[0]
+
+    with pytest.raises(NotImplementedError, match="gradient function of f .* eagerly"):
+        gyre.function(lambda a: f(a))(gyre.constant(4.0))
+
+
+@BOTH
+def test_some_arguments_have_no_gradient(wrap):
+    @gyre.custom_gradient
+    def scaled(x, factor):
+        return x * factor, lambda dy: (dy * factor, None)
+
+    dx, dfactor = wrap(lambda x: slope(scaled, x, gyre.constant(2.0)))(gyre.constant(3.0))
+    assert float(dx) == 2
+    assert dfactor is None or float(dfactor) == 0
+
+
+@BOTH
+def test_a_gradient_function_differentiates_by_its_variables(wrap):
+    w, u = gyre.Variable(0.5), gyre.Variable(1.0)
+
+    @gyre.custom_gradient
+    def f(x):
+        def gradient(dz, variables=None):
+            with gyre.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                out = gyre.tanh(w * x + u)
+            by_x = tape.gradient(out, x, output_gradients=dz)
+            return by_x, tape.gradient(out, variables, output_gradients=dz)
+
+        return gyre.tanh(w * x + u), gradient
+
+    def slopes(x):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, [x, w, u])
+
+    inner = 1 - np.tanh(0.5 * 0.3 + 1) ** 2
+    found = wrap(slopes)(gyre.constant(0.3))
+    np.testing.assert_allclose(found, [inner * 0.5, inner * 0.3, inner], rtol=1e-5)
+
+
+def test_changed_variables_are_refused_in_a_function():
+    v = gyre.Variable(1.0, name="count")
+
+    @gyre.custom_gradient
+    def counted(x):
+        v.assign_add(1.0)
+        return x * 2, lambda dy: dy
+
+    with pytest.raises(NotImplementedError, match="variable 'count:0' other than by reading"):
+        gyre.function(lambda x: counted(x))(gyre.constant(1.0))

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from gyre import _gyre
 from gyre._impl.autodiff.plan import GradientCall, Literal, Plan, frozen, slices
 from gyre._impl.convert import call, convert_to_tensor, is_value
+from gyre._impl.tracing.variables import argument_for
 
 _READS = ("ReadVariableOp",)
 _GATHERS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd"}
@@ -103,12 +104,7 @@ def symbolic(
             if differentiable(part):
                 targets.append(_gyre.convert(part))
                 weights.append(None if dys is None else dys[i])
-    sources = [
-        graph.variable(x.handle, x.dtype, x._dims)
-        if is_variable(x)
-        else _gyre.convert(parts_of(x)[0])
-        for x in xs
-    ]
+    sources = [_symbolic_source(graph, x) for x in xs]
     if not targets:
         return [None] * len(xs)
     if any(w is not None for w in weights):
@@ -130,6 +126,14 @@ def symbolic(
         _of_source(x, slices(*g) if isinstance(g, tuple) else g)
         for x, g in zip(xs, found, strict=True)
     ]
+
+
+def _symbolic_source(graph, x):
+    """A tensor, or the handle of a variable unless what is read of it is handed to the graph."""
+    if not is_variable(x):
+        return _gyre.convert(parts_of(x)[0])
+    argument = argument_for(x)
+    return graph.variable(x.handle, x.dtype, x._dims) if argument is None else argument
 
 
 # ---- Eagerly

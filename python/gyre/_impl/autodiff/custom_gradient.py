@@ -2,12 +2,15 @@
 
 import functools
 import inspect
+import itertools
+import threading
 
 from gyre import _gyre
+from gyre._impl import errors, nest
 from gyre._impl.autodiff.tape import GradientTape, accessed, flat, packed, paused
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.tracing.user_code import user_code
-from gyre._impl.tracing.variables import ReadsAsArguments
+from gyre._impl.tracing.variables import ReadsAsArguments, variable_of
 
 _NO_VARIABLES = (
     "The function reads variables, so its gradient function must take `variables` as a "
@@ -32,8 +35,12 @@ def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> lis
         by_arguments, by_variables = user_code(gradient)(*dys, variables=list(variables))
     else:
         by_arguments, by_variables = user_code(gradient)(*dys), []
-    single = arguments == 1 and not isinstance(by_arguments, (list, tuple, dict))
-    found = [by_arguments] if single else flat(by_arguments) if arguments else []
+    if arguments == 1 and not isinstance(by_arguments, (list, tuple, dict)):
+        found = [by_arguments]
+    elif isinstance(by_arguments, (list, tuple)) and len(by_arguments) == arguments:
+        found = list(by_arguments)  # None among them is an adjoint
+    else:
+        found = flat(by_arguments) if arguments else []
     found += list(by_variables)
     if len(found) != arguments + len(variables):
         raise ValueError(
@@ -89,29 +96,122 @@ def _eager(f, args: tuple, kwargs: dict):
     return packed(result, outputs)
 
 
+class _Open(threading.local):
+    def __init__(self):
+        self.traces = []  # _Trace, outermost first
+
+
+_open = _Open()
+_names = itertools.count()
+
+
 class _Trace:
     """f and its gradient function, traced together in a graph of their own.
 
     What they use of outside becomes arguments behind their own: the values of `variables`, and
     `captured` tensors.
+
+    The gradient function may call f in turn, whose gradient is the one that is being traced: that
+    is a call of the function that f becomes, by `name`. It hands over what stands behind the
+    arguments, too, so where more than was known turns up later all is traced again.
     """
 
     def __init__(self, f, args: tuple, kwargs: dict, inputs: list):
+        self._f, self._args, self._kwargs = f, args, kwargs
+        self._inputs = inputs
+        self.name = f"custom_{next(_names)}"
+        self.variables, self.captured = [], []
+        self._trained = None  # the trainable variables that f itself reads
+        while self._finds_more():
+            pass
+
+    def _finds_more(self) -> bool:
+        """Traces all. Whether calls of f by its own gradient function lack something."""
         self._graph = graph = _gyre.Graph("custom_gradient")
-        with graph, ReadsAsArguments(graph) as reads:
-            self._xs = [graph.placeholder(x.dtype, x._dims) for x in inputs]
-            self.result, gradient = user_code(f)(*packed(args, list(self._xs)), **kwargs)
+        self._handed_over = None  # by calls of itself: how many are behind the arguments
+        with graph, ReadsAsArguments(graph) as self._reads:
+            for variable in self.variables:
+                self._reads.get(variable)
+            for tensor in self.captured:
+                _gyre.convert(tensor)
+            self._xs = [graph.placeholder(x.dtype, x._dims) for x in self._inputs]
+            self.result, gradient = user_code(self._f)(
+                *packed(self._args, list(self._xs)), **self._kwargs
+            )
             self._outputs = [convert_to_tensor(y) for y in flat(self.result)]
-            trained = tuple(v for v, _ in reads.found.values() if v.is_watched)
-            if trained and not _takes_variables(gradient):
-                raise TypeError(_NO_VARIABLES)
-            self._dys = [graph.placeholder(y.dtype, y._dims) for y in self._outputs]
-            found = _call_gradient(gradient, self._dys, len(inputs), trained)
-            self._found = [None if g is None else convert_to_tensor(g) for g in found]
-        behind = sorted(reads.found.values(), key=lambda pair: not pair[0].is_watched)
+            self._trace_gradient(gradient)
+        self._refuse_changes()
+        behind = self._read_so_far()
         self.variables = [v for v, _ in behind]
         self.captured = [outer for outer, _ in graph.captures]
         self._behind = [p for _, p in behind] + [inner for _, inner in graph.captures]
+        return self._handed_over not in (None, len(self._behind))
+
+    def _trace_gradient(self, gradient) -> None:
+        if self._trained is None:
+            found = self._reads.found.values()
+            self._trained = tuple(v for v, _ in found if v.is_watched)
+        if self._trained and not _takes_variables(gradient):
+            raise TypeError(_NO_VARIABLES)
+        self._dys = [self._graph.placeholder(y.dtype, y._dims) for y in self._outputs]
+        _open.traces.append(self)
+        try:
+            found = _call_gradient(gradient, self._dys, len(self._inputs), self._trained)
+        except errors.NotFoundError as error:
+            if f"'{self.name}'" not in str(error):
+                raise
+            raise NotImplementedError(
+                f"the gradient function of {self._f.__name__} calls {self._f.__name__} and takes "
+                "the gradient of that, in a gyre.function: return the gradient as a formula of "
+                "it, or run it eagerly"
+            ) from None
+        finally:
+            _open.traces.pop()
+        self._found = [None if g is None else convert_to_tensor(g) for g in found]
+
+    def _read_so_far(self) -> list:
+        """Pairs of a variable and its placeholder; what is trained comes first."""
+        return sorted(self._reads.found.values(), key=lambda pair: not pair[0].is_watched)
+
+    def _refuse_changes(self) -> None:
+        changed = next((variable_of(outer) for outer, _ in self._graph.variables), None)
+        if changed is not None:
+            raise NotImplementedError(
+                f"{self._f.__name__} has a custom_gradient and, in a gyre.function, uses the "
+                f"variable '{changed.name}' other than by reading it: change it outside"
+            )
+
+    @property
+    def calls_itself(self) -> bool:
+        """Whether the gradient function calls f of such arguments."""
+        return self._handed_over is not None
+
+    def is_of(self, f, args: tuple, kwargs: dict, inputs: list) -> bool:
+        """Whether such a call has the same code and types: tensors of equal dtypes and shapes in a
+        structure of one form."""
+        return (
+            self._f is f
+            and _paths(self._args) == _paths(args)
+            and all(
+                a.dtype == b.dtype and a._dims == b._dims
+                for a, b in zip(self._inputs, inputs, strict=True)
+            )
+            and self._kwargs.keys() == kwargs.keys()
+            and all(_is_same(value, kwargs[name]) for name, value in self._kwargs.items())
+        )
+
+    def call_itself(self, inputs: list):
+        """f of these inputs, while its gradient function is traced."""
+        behind = [p for _, p in self._read_so_far()]
+        behind += [inner for _, inner in self._graph.captures]
+        self._handed_over = len(behind)
+        types = [y.dtype for y in self._outputs]
+        results = _gyre.execute(
+            "PartitionedCall", [inputs + behind], {"f": self.name, "Tout": types}
+        )
+        for result, output in zip(results, self._outputs, strict=True):
+            result.set_shape(output._dims)
+        return packed(self.result, results)
 
     def forward(self, values: list) -> list:
         """The results, of the arguments and what is behind them."""
@@ -131,12 +231,25 @@ class _Trace:
         return found + [None] * (len(values) - len(found))
 
 
+def _paths(args: tuple) -> list:
+    return [path for path, _ in nest.flatten_with_paths(args)]
+
+
+def _is_same(a, b) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, (int, float, str, bytes)) and a == b)
+
+
 def _traced(f, args: tuple, kwargs: dict):
     inputs = [convert_to_tensor(a) for a in flat(args)]
+    for open_trace in reversed(_open.traces):
+        if open_trace.is_of(f, args, kwargs, inputs):
+            return open_trace.call_itself(inputs)
     trace = _Trace(f, args, kwargs, inputs)
     values = inputs + [v.read_value() for v in trace.variables]
     values += [_gyre.convert(c) for c in trace.captured]
-    return packed(trace.result, _gyre.custom_gradient(values, trace.forward, trace.backward))
+    name = trace.name if trace.calls_itself else "custom"
+    results = _gyre.custom_gradient(values, trace.forward, trace.backward, name)
+    return packed(trace.result, results)
 
 
 def recompute_grad(f):
