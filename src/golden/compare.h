@@ -15,7 +15,8 @@ namespace gyre::golden {
 // the largest error.
 std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tolerance tolerance);
 
-// Equal in dtype, shape and every bit of the elements.
+// Equal in dtype, shape and every bit of the elements; objects (resources, variants) are equal
+// where there is one in both, and so are two tensors without a value.
 bool SameBits(const Tensor& a, const Tensor& b);
 
 }  // namespace gyre::golden

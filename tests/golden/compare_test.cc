@@ -92,5 +92,21 @@ TEST(Compare, EmptyTensorsAreEqual) {
             "");
 }
 
+TEST(SameBits, TellsWhatComparingDoesNot) {
+  EXPECT_FALSE(SameBits(Tensor::Scalar(0.0f), Tensor::Scalar(-0.0f)));
+  EXPECT_TRUE(SameBits(Tensor::Scalar(kNan), Tensor::Scalar(kNan)));
+  EXPECT_FALSE(SameBits(Tensor::Scalar(kNan), Tensor::Scalar(-kNan)));
+  EXPECT_FALSE(SameBits(Tensor::Scalar(1.0f), Tensor::Vector<float>({1})));
+  EXPECT_FALSE(SameBits(Tensor::Scalar<int32_t>(1), Tensor::Scalar<int64_t>(1)));
+}
+
+TEST(SameBits, OfStringsAndOfNothing) {
+  const Tensor a = Tensor::Vector<std::string>({"a", ""});
+  EXPECT_TRUE(SameBits(a, Tensor::Vector<std::string>({"a", ""})));
+  EXPECT_FALSE(SameBits(a, Tensor::Vector<std::string>({"a", "b"})));
+  EXPECT_TRUE(SameBits(Tensor(), Tensor()));
+  EXPECT_FALSE(SameBits(Tensor(), a));
+}
+
 }  // namespace
 }  // namespace gyre::golden

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "golden/case.h"
+#include "golden/compare.h"
 #include "gtest/gtest.h"
 #include "ir/verifier.h"
 #include "lower/facts.h"
@@ -110,7 +111,8 @@ class Difference {
     }
     if (!want.ok() || is_random_) return;
     for (size_t i = 0; i < want->size(); ++i) {
-      if (!BitEqual((*want)[i], (*got)[i])) absl::StrAppend(&complaint_, fetches[i], " differs\n");
+      if (!golden::SameBits((*want)[i], (*got)[i]))
+        absl::StrAppend(&complaint_, fetches[i], " differs\n");
     }
   }
 

@@ -8,7 +8,6 @@
 #include "base/env.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "ir/text/literal.h"
 
 namespace gyre::testing {
 
@@ -63,14 +62,6 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::shared_ptr<const Program> p
     printed_.push_back(absl::StrCat(stream, ": ", text));
   };
   return executable->Run(feeds, env, {});
-}
-
-bool BitEqual(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::kResource || a.dtype() == DType::kVariant) return true;
-  LiteralOptions all;
-  all.max_elements = INT64_MAX;
-  return WriteAttrValue(a, all) == WriteAttrValue(b, all);
 }
 
 }  // namespace gyre::testing

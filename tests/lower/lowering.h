@@ -31,7 +31,4 @@ class Runner {
   uint64_t runs_ = 0;
 };
 
-// Equal in type, shape and every bit (nan equals nan of the same bits).
-bool BitEqual(const Tensor& a, const Tensor& b);
-
 }  // namespace gyre::testing

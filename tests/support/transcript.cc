@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "golden/compare.h"
 #include "gtest/gtest.h"
 #include "session/program_file.h"
 #include "support/paths.h"
@@ -13,20 +13,6 @@
 
 namespace gyre::testing {
 namespace {
-
-bool SameBits(const Tensor& a, const Tensor& b) {
-  if (a.has_value() != b.has_value()) return false;
-  if (!a.has_value()) return true;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::kResource || a.dtype() == DType::kVariant) return true;  // objects
-  if (a.dtype() == DType::kString) {
-    for (int64_t i = 0; i < a.num_elements(); ++i) {
-      if (a.values<std::string>()[i] != b.values<std::string>()[i]) return false;
-    }
-    return true;
-  }
-  return std::memcmp(a.raw_data(), b.raw_data(), a.num_elements() * DTypeSize(a.dtype())) == 0;
-}
 
 std::string Show(const RunResult& result) {
   return result.ok() ? "success" : result.status().ToString();
@@ -105,7 +91,7 @@ std::optional<std::string> BitDifference(const RunResult& got, const RunResult& 
   if (!got.ok()) return std::nullopt;
   if (got->size() != want->size()) return absl::StrCat(got->size(), " results");
   for (size_t i = 0; i < got->size(); ++i) {
-    if (SameBits((*got)[i], (*want)[i])) continue;
+    if (golden::SameBits((*got)[i], (*want)[i])) continue;
     return absl::StrCat("result ", i, ": got ", FormatTensor((*got)[i], 8), ", want ",
                         FormatTensor((*want)[i], 8));
   }
