@@ -1,6 +1,7 @@
 #include "front/scope.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,12 +9,20 @@
 #include "base/status.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "front/tape_record.h"
 #include "ir/data_order.h"
 #include "ir/shape_inference.h"
 #include "ir/value_info.h"
 #include "ops/registry.h"
 
 namespace gyre::internal {
+namespace {
+
+std::atomic<uint64_t> g_num_made{1};
+
+}  // namespace
+
+uint64_t BuildClock() { return g_num_made.load(std::memory_order_relaxed); }
 
 Scope::Scope(std::weak_ptr<GraphState> graph, ScopePtr parent, std::string function_name,
              Description description)
@@ -39,12 +48,17 @@ std::vector<Access> Scope::accesses() const {
 
 // ---- Nodes
 
+void Scope::NoteNode(std::vector<ValueInfo> outputs) {
+  infos_.push_back(std::move(outputs));
+  made_at_.push_back(g_num_made.fetch_add(1, std::memory_order_relaxed));
+}
+
 NodeId Scope::Add(NodeRequest request) {
   FunctionBuilder::NodeOptions options = OptionsFor(request);
   absl::StatusOr<Node> node =
       builder_->Make(request.op, request.inputs, request.attrs, std::move(options));
   if (!node.ok()) ThrowAt(node.status(), request);
-  infos_.push_back(InferOutputs(*node, request));
+  NoteNode(InferOutputs(*node, request));
   const NodeId id = builder_->Append(*std::move(node));
   if (!request.is_apart) {
     OrderEffects(id, request.accesses ? *request.accesses : AccessesOf(builder_->node(id)));
@@ -151,7 +165,7 @@ Endpoint Scope::AddConstant(const Tensor& value, const std::string& name,
 Value Scope::AddArg(const std::string& name, DType dtype, ValueInfo info,
                     const PartialShape& promised) {
   const Endpoint arg = builder_->Arg(name, dtype, promised);
-  infos_.push_back({std::move(info)});
+  NoteNode({std::move(info)});
   ++num_own_args_;
   return ValueAt(arg);
 }
@@ -279,6 +293,13 @@ Endpoint Scope::Use(const Value& value, const std::source_location& where) {
   return here;
 }
 
+std::optional<Endpoint> Scope::Find(const Value& value) const {
+  const Endpoint e = {value.node(), value.slot()};
+  if (value.scope().get() == this) return e;
+  const auto it = imported_.find({value.scope().get(), e});
+  return it == imported_.end() ? std::nullopt : std::optional(it->second);
+}
+
 Endpoint Scope::Capture(const Value& value, const std::source_location& where) {
   const Node& made = value.scope()->function().node(value.node());
   const Endpoint outer = parent_->Use(value, where);
@@ -286,7 +307,7 @@ Endpoint Scope::Capture(const Value& value, const std::source_location& where) {
   if (const auto it = imported_.find(of_parent); it != imported_.end()) return it->second;
   const DType dtype = parent_->builder_->dtype(outer);
   const Endpoint arg = builder_->Arg(made.name, dtype);
-  infos_.push_back({parent_->info(outer)});
+  NoteNode({parent_->info(outer)});
   if (dtype == DType::kResource) resources_.emplace(arg, parent_->KeyOf(outer));
   captures_.push_back(parent_->ValueAt(outer));
   imported_.emplace(of_parent, arg);
@@ -377,6 +398,8 @@ void Scope::Replace(const Program& base, const Program& program) {
   }
   builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function));
   infos_.resize(builder_->function().nodes.size());
+  while (made_at_.size() < infos_.size())
+    made_at_.push_back(g_num_made.fetch_add(1, std::memory_order_relaxed));
   for (const NodeId id : order.order) {
     const Node& node = builder_->node(id);
     const bool is_new = static_cast<size_t>(id) >= num_old;

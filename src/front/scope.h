@@ -9,6 +9,7 @@
 // One thread. Mistakes of the user are thrown as Errors.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -68,6 +69,8 @@ class Scope : public std::enable_shared_from_this<Scope> {
   // The function so far, or as it was finished.
   const Function& function() const { return finished_ ? *finished_ : builder_->function(); }
   const ValueInfo& info(Endpoint e) const { return infos_[e.node][e.slot]; }
+  // When a node was added: see BuildClock in tape_record.h.
+  uint64_t made_at(NodeId node) const { return made_at_[node]; }
   // The resources of elsewhere that it touches.
   std::vector<Access> accesses() const;
   // The nodes after which all its effects have happened.
@@ -94,6 +97,8 @@ class Scope : public std::enable_shared_from_this<Scope> {
                const PartialShape& promised = PartialShape::Unknown());
   // Where `value` is to be had in this scope: itself, or captured. Throws if it is not to be had.
   Endpoint Use(const Value& value, const std::source_location& where);
+  // The same of what is here already; nullopt: it is not.
+  std::optional<Endpoint> Find(const Value& value) const;
   Value ValueAt(Endpoint e) { return Value(shared_from_this(), e.node, e.slot); }
   // What a node touches that takes these inputs as `slots` and reads, writes, or talks to the host.
   struct Effects {
@@ -129,6 +134,8 @@ class Scope : public std::enable_shared_from_this<Scope> {
  private:
   using OuterValue = std::pair<const Scope*, Endpoint>;
 
+  // Of a node that is new.
+  void NoteNode(std::vector<ValueInfo> outputs);
   Endpoint Capture(const Value& value, const std::source_location& where);
   std::vector<ValueInfo> InferOutputs(const Node& node, const NodeRequest& request) const;
   std::vector<ValueInfo> InputInfos(const Node& node) const;
@@ -150,6 +157,7 @@ class Scope : public std::enable_shared_from_this<Scope> {
   std::unique_ptr<FunctionBuilder> builder_;
   std::shared_ptr<const Function> finished_;
   std::vector<std::vector<ValueInfo>> infos_;  // by node, then by output
+  std::vector<uint64_t> made_at_;              // by node
   EffectOrder effects_;
   HashMap<Endpoint, ResourceKey> resources_;
   std::set<ResourceKey> own_resources_;  // of one run of the body

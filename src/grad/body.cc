@@ -205,13 +205,17 @@ bool Body::HasAny(const Node& node) const {
 
 absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
   HashMap<Endpoint, Adjoint> stopped;
+  HashMap<NodeId, std::vector<Endpoint>> stops_of;
+  for (const Endpoint& stop : stops) stops_of[stop.node].push_back(stop);
   const std::vector<NodeId> order = OrderByData(original_).order;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& node = original_.node(*id);
-    for (const Endpoint& stop : stops) {
-      if (stop.node != node.id || !Has(stop)) continue;
-      stopped[stop] = std::move(adjoints_[stop]);
-      adjoints_.erase(stop);
+    if (const auto here = stops_of.find(node.id); here != stops_of.end()) {
+      for (const Endpoint& stop : here->second) {
+        if (!Has(stop)) continue;
+        stopped[stop] = std::move(adjoints_[stop]);
+        adjoints_.erase(stop);
+      }
     }
     if (node.kind() == OpKind::kArg || !HasAny(node)) continue;
     const bool leads_on =

@@ -185,7 +185,7 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
     for (const NodeId id : main.last_effects())
       made.targets.push_back(main.function().node(id).name);
   }
-  for (const GraphCore::Captured& variable : core.variables())
+  for (const GraphCore::CapturedTensor& variable : core.variables())
     made.variables.push_back(variable.outer);
   if (!session.is_none()) {
     if (!nb::isinstance<PySession>(session))

@@ -91,10 +91,10 @@ bool IsDifferentiable(DType dtype) {
          dtype == DType::kVariant;
 }
 
-nb::object Pairs(const std::vector<GraphCore::Captured>& list,
+nb::object Pairs(const std::vector<GraphCore::CapturedTensor>& list,
                  const std::shared_ptr<GraphCore>& graph) {
   nb::list pairs;
-  for (const GraphCore::Captured& captured : list) {
+  for (const GraphCore::CapturedTensor& captured : list) {
     pairs.append(
         nb::make_tuple(captured.outer, WrapSymbolic(captured.inner, graph, captured.inner_id)));
   }

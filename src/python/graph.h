@@ -43,18 +43,23 @@ class GraphCore {
   Value Capture(nb::handle outer) { return CaptureWithId(outer).first; }
   // The same with the id that its objects in Python have.
   std::pair<Value, uint64_t> CaptureWithId(nb::handle outer);
+  // Its stand-in, or the resource of an eager variable, that there is already; no value: none.
+  Value FindCaptured(uint64_t id) const {
+    const auto it = by_id_.find(id);
+    return it == by_id_.end() ? Value() : it->second.first;
+  }
   // The resource of an eager variable.
   std::pair<Value, uint64_t> VariableHandle(nb::handle handle, DType dtype,
                                             const PartialShape& shape);
 
   // Tensors of outside with what stands for them, in the order of their use.
-  struct Captured {
+  struct CapturedTensor {
     nb::object outer;
     Value inner;
     uint64_t inner_id;
   };
-  const std::vector<Captured>& captures() const { return captures_; }
-  const std::vector<Captured>& variables() const { return variables_; }
+  const std::vector<CapturedTensor>& captures() const { return captures_; }
+  const std::vector<CapturedTensor>& variables() const { return variables_; }
 
   // The Graph object; null when there is none any more. Borrowed.
   PyObject* object = nullptr;
@@ -65,8 +70,8 @@ class GraphCore {
   const bool is_for_sessions_;
   bool is_frozen_ = false;
   int64_t size_ = 0;  // how often RequireGrowing was called
-  std::vector<Captured> captures_;
-  std::vector<Captured> variables_;
+  std::vector<CapturedTensor> captures_;
+  std::vector<CapturedTensor> variables_;
   HashMap<uint64_t, std::pair<Value, uint64_t>> by_id_;  // of tensors of outside
 };
 

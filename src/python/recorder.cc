@@ -3,10 +3,16 @@
 #include <algorithm>
 
 #include "base/hash_map.h"
+#include "front/scope.h"
 #include "python/attrs.h"
+#include "python/graph.h"
 #include "python/tensor.h"
 
 namespace gyre::python {
+
+using gyre::internal::BuildClock;
+using gyre::internal::TapeRecord;
+
 namespace {
 
 // A tape's list of what happened. Owned by Python; active on one thread.
@@ -16,12 +22,24 @@ struct PyRecorder {
   bool watches_variables = true;
   HashSet<uint64_t> watched;
   HashSet<uint64_t> seen_variables;
+  // Of graphs.
+  struct Watch {
+    uint64_t id = 0;  // of the tensor
+    Value value;      // if it is symbolic
+    uint64_t since = 0;
+  };
+  std::vector<Watch> watches;
+  std::vector<TapeRecord::Span> spans;  // the last is open while the recorder is active
 
   bool Watches(absl::Span<const nb::handle> inputs) const {
     return std::any_of(inputs.begin(), inputs.end(), [this](nb::handle input) {
       const PyTensor* tensor = AsTensor(input);
       return tensor != nullptr && watched.contains(tensor->id);
     });
+  }
+  void WatchTensor(const PyTensor& tensor) {
+    watched.insert(tensor.id);
+    watches.push_back({tensor.id, tensor.symbolic, BuildClock()});
   }
   void See(nb::handle variable) {
     const uint64_t id = AsTensor(variable)->id;
@@ -98,7 +116,9 @@ void Record(nb::handle what, nb::handle inputs, nb::handle outputs) {
 }
 
 void Start(nb::handle self) {
-  Active().push_back(&nb::cast<PyRecorder&>(self));
+  PyRecorder& recorder = nb::cast<PyRecorder&>(self);
+  recorder.spans.push_back({BuildClock(), UINT64_MAX});
+  Active().push_back(&recorder);
   self.inc_ref();
 }
 
@@ -106,11 +126,24 @@ void Stop(nb::handle self) {
   auto& active = Active();
   const auto it = std::find(active.rbegin(), active.rend(), &nb::cast<PyRecorder&>(self));
   if (it == active.rend()) ThrowValueError("this recorder is not active on this thread");
+  (*it)->spans.back().end = BuildClock();
   active.erase(std::next(it).base());
   self.dec_ref();
 }
 
 }  // namespace
+
+TapeRecord RecordOf(nb::handle recorder, const GraphCore& graph) {
+  const PyRecorder& self = nb::cast<PyRecorder&>(recorder);
+  TapeRecord record{self.spans, {}};
+  for (const PyRecorder::Watch& watch : self.watches) {
+    Value value = watch.value;
+    const bool is_here = value.has_value() && value.scope()->graph() == graph.state();
+    if (!is_here) value = graph.FindCaptured(watch.id);
+    if (value.has_value()) record.watched.push_back({value, watch.since});
+  }
+  return record;
+}
 
 bool HasRecorders() { return !Active().empty(); }
 
@@ -139,7 +172,7 @@ void BindRecorder(nb::module_& m) {
       .def_rw("watches_variables", &PyRecorder::watches_variables)
       .def("watch",
            [](PyRecorder& self, nb::handle tensor) {
-             self.watched.insert(RequireTensor(tensor, "what is watched").id);
+             self.WatchTensor(RequireTensor(tensor, "what is watched"));
            })
       .def("is_watched",
            [](PyRecorder& self, nb::handle tensor) {
@@ -152,6 +185,8 @@ void BindRecorder(nb::module_& m) {
         self.variables = nb::list();
         self.watched.clear();
         self.seen_variables.clear();
+        self.watches.clear();
+        self.spans.clear();
       });
   m.def("record", &Record, nb::arg("op").none(), nb::arg("inputs"), nb::arg("outputs"),
         "Tells the active recorders of what execute() does not see.");

@@ -64,7 +64,7 @@ std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, n
   const gyre::internal::Scope& main = *graph.state()->main();
   for (const NodeId id : main.last_effects())
     made->effects.push_back(main.function().node(id).name);
-  for (const GraphCore::Captured& variable : graph.variables()) {
+  for (const GraphCore::CapturedTensor& variable : graph.variables()) {
     made->variables.emplace_back(variable.inner.name(), variable.outer);
     const auto type = VariableBehind(AsTensor(variable.outer)->eager);
     made->variable_types.emplace_back(type->dtype, type->shape);

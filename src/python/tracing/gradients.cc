@@ -5,6 +5,7 @@
 
 #include "front/custom_gradient.h"
 #include "python/graph.h"
+#include "python/recorder.h"
 #include "python/signals/interrupt.h"
 #include "python/tracing/body.h"
 
@@ -46,18 +47,21 @@ auto Interruptibly(const Find& find) -> decltype(find()) {
 }
 
 nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle stops,
-                   nb::handle unconnected, nb::handle memory, bool sparse) {
+                   nb::handle unconnected, nb::handle memory, bool sparse, nb::handle recorder) {
   const auto graph = RequireGraph("gradients");
   std::vector<Source> sources;
   for (const Value& x : ValuesOf(xs, "xs")) sources.emplace_back(x);
   const GradientOptions options = ToOptions(grad_ys, stops, unconnected, memory);
   const std::vector<Value> of = ValuesOf(ys, "ys");
-  if (!sparse) {
+  if (!sparse && recorder.is_none()) {
     return WrapAll(Interruptibly([&] { return gradients(of, sources, options, kNowhere); }), graph);
   }
   nb::list list;
-  const std::vector<SparseGradient> found =
-      Interruptibly([&] { return sparse_gradients(of, sources, options, kNowhere); });
+  const std::vector<SparseGradient> found = Interruptibly([&] {
+    return recorder.is_none() ? sparse_gradients(of, sources, options, kNowhere)
+                              : gyre::internal::RecordedGradients(RecordOf(recorder, *graph), of,
+                                                                  sources, options, kNowhere);
+  });
   for (const SparseGradient& g : found) {
     if (!g.values.has_value()) {
       list.append(nb::none());
@@ -107,7 +111,7 @@ nb::object Jvp(nb::handle y, nb::handle x, nb::handle direction) {
 void BindGradients(nb::module_& m) {
   m.def("gradients", &Gradients, nb::arg("ys"), nb::arg("xs"), nb::arg("grad_ys") = nb::none(),
         nb::kw_only(), nb::arg("stops") = nb::none(), nb::arg("unconnected") = "none",
-        nb::arg("memory") = "", nb::arg("sparse") = false);
+        nb::arg("memory") = "", nb::arg("sparse") = false, nb::arg("recorder") = nb::none());
   m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
         nb::arg("name") = "custom");
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));

@@ -94,9 +94,14 @@ def _of_source(x, gradient):
 
 
 def symbolic(
-    ys: list, xs: list, dys: list | None, unconnected: str = "none", stops: list | None = None
+    ys: list,
+    xs: list,
+    dys: list | None,
+    unconnected: str = "none",
+    stops: list | None = None,
+    recorder=None,
 ) -> list:
-    """Gradients in the graph that is current."""
+    """Gradients in the graph that is current: through all of it, or what a recorder saw."""
     graph = _gyre.current_graph()
     targets, weights = [], []
     for i, y in enumerate(ys):
@@ -121,6 +126,7 @@ def symbolic(
         stops=[_gyre.convert(s) for s in stops or ()],
         unconnected=unconnected,
         sparse=True,
+        recorder=recorder,
     )
     return [
         _of_source(x, slices(*g) if isinstance(g, tuple) else g)

@@ -1,7 +1,8 @@
 """GradientTape: derivatives of what ran while it watched.
 
 Eagerly, a recorder of the core collects the ops that ran; `gradient` computes backwards from them
-(backprop.py). In a graph nothing need be collected: the graph is the record.
+(backprop.py). In a graph the nodes are the record: the recorder notes which of them were added while
+it was active, and since when what is watched.
 """
 
 import contextlib
@@ -207,7 +208,7 @@ class GradientTape:
         if dys is not None and len(dys) != len(ys):
             raise ValueError(f"{len(dys)} output_gradients were given for {len(ys)} targets.")
         if _gyre.current_graph() is not None:
-            return backprop.symbolic(ys, xs, dys)
+            return backprop.symbolic(ys, xs, dys, recorder=self._recorder)
         return backprop.eager(self._recorder, ys, xs, dys)
 
     def jacobian(

@@ -107,16 +107,23 @@ class ConcreteFunction(_gyre.QuietCallable):
 
     def _record(self, tensors, outputs):
         """Tells the tapes, which know variables by their handles."""
+        self._tell_accessed()
+        _gyre.record(self, [*tensors, *self.variables], outputs)
+
+    def _tell_accessed(self):
+        """Tells the tapes of the variables that it reads."""
+        if not tape.recording():
+            return
         for handle in self.variables:
             variable = variable_of(handle)
             if variable is not None and variable.is_watched:
                 tape.accessed(handle)
-        _gyre.record(self, [*tensors, *self.variables], outputs)
 
     def replay(self, inputs):
         """Adds a call to the graph that is current. `inputs`: arguments, captured inputs, and
         handles of variables, which the graph finds by itself."""
         inputs = inputs[: len(self.inputs)]
+        self._tell_accessed()
         graph = _gyre.current_graph()
         key = id(self)
         table = vars(graph).setdefault("_gyre_replayed", {})

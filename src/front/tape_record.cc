@@ -1,0 +1,107 @@
+#include "front/tape_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash_map.h"
+#include "front/op_call.h"
+#include "front/scope.h"
+
+namespace gyre::internal {
+namespace {
+
+// Of one scope.
+struct Recorded {
+  std::vector<bool> nodes;                 // those that the tape has recorded
+  std::vector<std::vector<bool>> tracked;  // by node and output: watched, or computed from that
+  bool IsTracked(Endpoint e) const { return tracked[e.node][e.slot]; }
+};
+
+Recorded RecordedIn(const Scope& scope, const TapeRecord& record) {
+  const Function& function = scope.function();
+  Recorded recorded;
+  recorded.nodes.resize(function.nodes.size());
+  for (const Node& node : function.nodes)
+    recorded.tracked.emplace_back(static_cast<size_t>(node.num_outputs()));
+  if (scope.parent() != nullptr) {
+    const Recorded outside = RecordedIn(*scope.parent(), record);
+    for (const Value& capture : scope.captures()) {
+      const Endpoint here = *scope.Find(capture);
+      recorded.tracked[here.node][here.slot] = outside.IsTracked({capture.node(), capture.slot()});
+    }
+  }
+  auto watched = record.watched.begin();
+  const auto watch_until = [&](uint64_t clock) {
+    for (; watched != record.watched.end() && watched->since <= clock; ++watched) {
+      if (const auto here = scope.Find(watched->value))
+        recorded.tracked[here->node][here->slot] = true;
+    }
+  };
+  for (const Node& node : function.nodes) {
+    const uint64_t made = scope.made_at(node.id);
+    watch_until(made);
+    const bool is_seen = std::any_of(
+        record.spans.begin(), record.spans.end(),
+        [made](const TapeRecord::Span& span) { return span.begin <= made && made < span.end; });
+    if (!is_seen || !std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](Endpoint e) { return recorded.IsTracked(e); }))
+      continue;
+    recorded.nodes[node.id] = true;
+    recorded.tracked[node.id].assign(recorded.tracked[node.id].size(), true);
+  }
+  watch_until(UINT64_MAX);
+  return recorded;
+}
+
+// What recorded nodes, and ys, take from others, but for what may have come in from where it was
+// tracked: whether a gradient leads there is another question.
+std::vector<Value> StopsOf(const ScopePtr& scope, const Recorded& recorded,
+                           const std::vector<Endpoint>& ys) {
+  const Function& function = scope->function();
+  HashSet<Endpoint> seen;
+  std::vector<Value> stops;
+  const auto stop_at = [&](Endpoint e) {
+    const bool is_tracked_arg =
+        function.node(e.node).kind() == OpKind::kArg && recorded.IsTracked(e);
+    if (recorded.nodes[e.node] || is_tracked_arg || !seen.insert(e).second) return;
+    stops.push_back(scope->ValueAt(e));
+  };
+  for (const Node& node : function.nodes) {
+    if (!recorded.nodes[node.id]) continue;
+    for (const Endpoint& input : node.inputs) stop_at(input);
+  }
+  for (const Endpoint& y : ys) stop_at(y);
+  return stops;
+}
+
+}  // namespace
+
+std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
+                                              const std::vector<Value>& ys,
+                                              const std::vector<Source>& xs,
+                                              const GradientOptions& options,
+                                              std::source_location where) {
+  std::vector<Value> all = ys;
+  for (const Source& x : xs) all.push_back(x.value());
+  const ScopePtr scope = CurrentScope(all, where);
+  std::vector<Endpoint> targets;
+  for (const Value& y : ys) targets.push_back(scope->Use(y, where));
+  std::vector<Endpoint> sources;
+  for (const Source& x : xs) sources.push_back(scope->Use(x.value(), where));
+  const Recorded recorded = RecordedIn(*scope, record);
+  std::vector<Source> connected;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    if (recorded.IsTracked(sources[i])) connected.push_back(xs[i]);
+  }
+  std::vector<SparseGradient> gradients(xs.size());
+  if (connected.empty()) return gradients;
+  GradientOptions with_stops = options;
+  for (Value& stop : StopsOf(scope, recorded, targets)) with_stops.stops.push_back(std::move(stop));
+  std::vector<SparseGradient> found = sparse_gradients(ys, connected, with_stops, where);
+  for (size_t i = 0, next = 0; i < xs.size(); ++i) {
+    if (recorded.IsTracked(sources[i])) gradients[i] = std::move(found[next++]);
+  }
+  return gradients;
+}
+
+}  // namespace gyre::internal
