@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/effects.h"
+#include "analysis/order.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "front/error.h"
@@ -159,18 +160,11 @@ class Importer {
     replaced_.insert_or_assign(e, here);
   }
 
-  void AddNodes() {
-    const std::vector<bool> needed = NeededNodes(main_, signature_);
-    nodes_.assign(main_.nodes.size(), -1);
-    for (const NodeId id : OrderByData(main_).order) {
-      if (needed[id]) nodes_[id] = AddNode(main_.node(id));
-    }
-  }
+  void AddNodes() { AddInOrder(NeededNodes(main_, signature_)); }
 
   // All of them. Loops of primitives are closed when all their nodes are there.
   std::vector<Operation> AddAllNodes() {
-    nodes_.assign(main_.nodes.size(), -1);
-    for (const NodeId id : OrderByData(main_).order) nodes_[id] = AddNode(main_.node(id));
+    AddInOrder(std::vector<bool>(main_.nodes.size(), true));
     for (const auto& [node, slot, source] : open_)
       scope_->SetInput(nodes_[node], slot, Find(source), where_);
     for (const Node& node : main_.nodes) {
@@ -190,6 +184,17 @@ class Importer {
   }
 
  private:
+  // In the order of data and of control edges: the scope keeps effects as they are added.
+  void AddInOrder(const std::vector<bool>& needed) {
+    nodes_.assign(main_.nodes.size(), -1);
+    for (const NodeId id : ProducersFirst(main_, needed)) nodes_[id] = AddNode(main_.node(id));
+    for (const Node& node : main_.nodes) {
+      if (!needed[node.id] || nodes_[node.id] >= 0) continue;
+      internal::ThrowInvalid(absl::StrCat("node '", node.name, "' is on a cycle that is no loop"),
+                             where_);
+    }
+  }
+
   NodeId AddNode(const Node& node) {
     if (node.kind() == OpKind::kPlaceholder && !scope_->is_main()) {
       internal::ThrowInvalid(
@@ -223,10 +228,6 @@ class Importer {
     const Endpoint here = Find(node.inputs[slot]);
     if (here.node >= 0) return here;
     const Endpoint first = Find(node.inputs[0]);
-    if (first.node < 0) {
-      internal::ThrowInvalid(absl::StrCat("node '", node.name, "' is on a cycle that is no loop"),
-                             where_);
-    }
     open_.push_back({node.id, slot, node.inputs[slot]});
     return first;
   }

@@ -62,6 +62,28 @@ TEST_P(Imports, KeepFunctionsOfOneNameApart) {
   EXPECT_EQ(Eval<float>(import_graph(subtract, {"y"}, {{"x", product}})[0]), 3);
 }
 
+// By its data alone, the read could come first.
+constexpr char kAssignThenRead[] = R"(
+graph {
+  %w = VarHandleOp() dtype=float32 shape=() shared_name="w" : resource
+  %n = Placeholder() dtype=float32 shape=() : float32[]
+  %two = Const() dtype=float32 value=float32{2} : float32[]
+  %y = ReadVariableOp(%w, ^%add) dtype=float32 : float32[]
+  %twice = Mul(%n, %two) : float32[]
+  %assign = AssignVariableOp(%w, %two) dtype=float32
+  %add = AssignAddVariableOp(%w, %twice, ^%assign) dtype=float32
+}
+)";
+
+TEST_P(Imports, KeepTheOrderOfEffects) {
+  const test::TempFolder folder;
+  const std::string path = folder.Write("effects.gyre", kAssignThenRead);
+  const auto y = [&](Value n) { return import_graph(path, {"y"}, {{"n", n}})[0]; };
+  const Value n = Float();
+  EXPECT_EQ(Eval<float>(y(n), {{n, F(5)}}), 12);
+  EXPECT_EQ(Eval<float>(cond(n > 0, [&] { return y(n); }, [&] { return n; }), {{n, F(5)}}), 12);
+}
+
 TEST_P(Imports, StandInBodies) {
   const test::TempFolder folder;
   const std::string path = folder.Write("square.gyre", kSquare);
@@ -107,7 +129,7 @@ TEST_P(Imports, SayWhatIsWrong) {
   ExpectContains(absent, "the graph has no op 'z'");
   ExpectContains(absent, path + ": ");
   ExpectContains(absent, "at " + line);
-  ExpectContains(ErrorOf([&] { import_graph(path, {"y"}, {{"u", 1}}); }), "\"u\"");
+  ExpectContains(ErrorOf([&] { import_graph(path, {"y"}, {{"u", 1}}); }), "no op 'u'");
   ExpectContains(ErrorOf([&] { import_graph(path, {}); }), "needs names of outputs");
   ExpectContains(ErrorOf([&] { import_graph(folder.Path("none.pb"), {"y"}); }), "none.pb");
   ExpectContains(ErrorOf([&] { import_graph(path, {"y"}, {{"x", Int()}}); }),

@@ -189,7 +189,10 @@ class Variable(metaclass=_Creating):
 
     def _argument(self):
         """What is read instead of the variable, where ReadsAsArguments says so."""
-        return variables.argument_for(self)
+        argument = variables.argument_for(self)
+        if argument is not None and self.is_watched:
+            tape.accessed(self.handle)
+        return argument
 
     value = read_value
     __gyre_tensor__ = read_value

@@ -59,6 +59,62 @@ def test_functions_come_back_with_their_variables(saved):
     assert words["output_0"].numpy().tolist() == [b"a!", b"b!"] and int(words["output_1"]) == 2
 
 
+class Effects(gyre.Module):
+    """Functions whose effects have an order that their data do not say."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = gyre.Variable(0.0, name="w")
+        self.v = gyre.Variable(0.0, name="v")
+
+    def write_and_read(self, n):
+        self.w.assign_add(2.0 * n)
+        return self.w.read_value()
+
+    def last_write_wins(self, n):
+        self.w.assign(2.0 * n)
+        self.w.assign(1.0)
+        return n * 1.0
+
+    def through_another(self, n):
+        self.w.assign(gyre.sin(n))
+        self.v.assign(self.w * 2.0)
+        return self.v.read_value()
+
+    def between_reads(self, n):
+        before = self.w * 1.0
+        self.w.assign(n * 2.0)
+        between = self.w * 1.0
+        self.w.assign(between + 1.0)
+        return before, between, self.w * 1.0
+
+    def behind_a_loop(self, n):
+        for _ in gyre.range(3):
+            self.w.assign_add(2.0 * n)
+        return self.w.read_value()
+
+
+@pytest.mark.parametrize("name", [n for n in vars(Effects) if not n.startswith("_")])
+def test_effects_keep_their_order(name, tmp_path):
+    def results_of(value):
+        return [float(v) for v in gyre.nest.flatten(value)]
+
+    spec = [gyre.TensorSpec([], gyre.float32, name="n")]
+    original, model = Effects(), Effects()
+    wanted = results_of(getattr(original, name)(gyre.constant(5.0)))
+    function = gyre.function(getattr(model, name), input_signature=spec)
+    gyre.saved_model.save(model, tmp_path, signatures=function)
+    for _ in range(2):  # as it was written, and as the loaded one is
+        loaded = gyre.saved_model.load(tmp_path)
+        found = loaded.signatures["serving_default"](n=gyre.constant(5.0))
+        assert [float(found[f"output_{i}"]) for i in range(len(wanted))] == wanted
+        state = {v.name[0]: float(v) for v in loaded.variables}
+        assert state["w"] == float(original.w) and state.get("v", 0.0) == float(original.v)
+        for variable in loaded.variables:
+            variable.assign(0.0)
+        gyre.saved_model.save(loaded, tmp_path)
+
+
 def test_keys_are_the_names_in_the_object(saved):
     _, folder = saved
     index = (folder / "variables/variables.index").read_bytes()

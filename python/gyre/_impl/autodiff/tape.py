@@ -13,7 +13,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.autodiff import backprop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
-from gyre._impl.tracing.variables import variable_of
+from gyre._impl.tracing.variables import argument_for, variable_of
 
 
 class UnconnectedGradients(enum.Enum):
@@ -95,9 +95,14 @@ class GradientTape:
             self._watch_handle(handle)
 
     def _watch_handle(self, handle) -> None:
-        if handle.id not in self._seen:
-            self._seen[handle.id] = handle
-            self._recorder.watch(handle)
+        if handle.id in self._seen:
+            return
+        self._seen[handle.id] = handle
+        self._recorder.watch(handle)
+        variable = variable_of(handle)
+        stand_in = None if variable is None else argument_for(variable)
+        if stand_in is not None:
+            self._recorder.watch(stand_in)
 
     def __enter__(self) -> "GradientTape":
         self._start()
