@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash_map.h"
+#include "front/graph_state.h"
 #include "front/scope.h"
 #include "python/attrs.h"
 #include "python/graph.h"
@@ -115,6 +116,13 @@ void Record(nb::handle what, nb::handle inputs, nb::handle outputs) {
   });
 }
 
+// Also of a graph that is gone.
+bool IsOf(const Value& value, const GraphCore& graph) {
+  const gyre::internal::Scope* scope = value.scope().get();
+  while (scope->parent() != nullptr) scope = scope->parent().get();
+  return scope == graph.state()->main().get();
+}
+
 void Start(nb::handle self) {
   PyRecorder& recorder = nb::cast<PyRecorder&>(self);
   recorder.spans.push_back({BuildClock(), UINT64_MAX});
@@ -137,9 +145,8 @@ TapeRecord RecordOf(nb::handle recorder, const GraphCore& graph) {
   const PyRecorder& self = nb::cast<PyRecorder&>(recorder);
   TapeRecord record{self.spans, {}};
   for (const PyRecorder::Watch& watch : self.watches) {
-    Value value = watch.value;
-    const bool is_here = value.has_value() && value.scope()->graph() == graph.state();
-    if (!is_here) value = graph.FindCaptured(watch.id);
+    const bool is_here = watch.value.has_value() && IsOf(watch.value, graph);
+    const Value value = is_here ? watch.value : graph.FindCaptured(watch.id);
     if (value.has_value()) record.watched.push_back({value, watch.since});
   }
   return record;

@@ -249,6 +249,19 @@ def test_a_jacobian_and_a_direction_go_no_further_back():
     assert both(along, X) == 18
 
 
+def test_a_tape_outlives_graphs_in_which_it_watched():
+    tape = gyre.GradientTape(persistent=True)
+
+    def f(x):
+        with tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    assert both(f, X) == 6
+    assert float(gyre.function(f)(gyre.constant(5.0))) == 10
+
+
 # ---- Programs at random
 
 
