@@ -1,26 +1,12 @@
 #include "base/work.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "base/stack.h"
 
 namespace gyre {
 namespace {
-
-// The address below which a thread's stack is nearly full; 0: not known.
-uintptr_t StackLimit() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
-  void* lowest = nullptr;
-  size_t size = 0;
-  const bool is_known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
-  pthread_attr_destroy(&attributes);
-  constexpr size_t kMost = 1 << 20;  // what anything else on the way may need
-  return is_known ? reinterpret_cast<uintptr_t>(lowest) + std::min(size / 4, kMost) : 0;
-}
 
 // Steps between two looks at the clock.
 constexpr int64_t kStepsPerPoll = 256;
@@ -80,12 +66,8 @@ absl::Status WorkLimit::Check() {
 }
 
 void CheckStack() {
-  thread_local const uintptr_t limit = StackLimit();
-  const char here = 0;
-  if (reinterpret_cast<uintptr_t>(&here) >= limit || internal::work_meter.stages == 0) return;
-  throw WorkStopped(absl::ResourceExhaustedError(
-      "functions, branches and loops are nested deeper than the thread's stack has room for: "
-      "nest them less deeply, or use a thread with a larger stack"));
+  if (!StackIsNearlyFull() || internal::work_meter.stages == 0) return;
+  throw WorkStopped(StackError());
 }
 
 void SpendWorkMemory(int64_t bytes) {

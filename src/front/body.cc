@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/hash_map.h"
+#include "base/stack.h"
+#include "front/error.h"
 #include "front/graph_state.h"
 
 namespace gyre::internal {
@@ -17,6 +19,11 @@ std::string Body::MadeAt(size_t i) const {
 Body TraceBody(const ScopePtr& parent, const std::string& function_name,
                Scope::Description description, const std::vector<BodyArg>& args, const BodyFn& fn,
                const std::source_location& where) {
+  if (StackIsNearlyFull()) {
+    const std::string line = LineOf(where);
+    Throw(absl::ResourceExhaustedError(
+        absl::StrCat(StackError().message(), line.empty() ? "" : "\n  at ", line)));
+  }
   const Tracing tracing(parent, function_name, std::move(description));
   Body body;
   body.scope = tracing.scope();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "base/stack.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
@@ -356,7 +357,8 @@ Callable* Inference::Find(const FunctionRef& callee) {
 ValueInfos Inference::Call(const FunctionRef& callee, std::vector<ValueInfo> arguments,
                            size_t num_results) {
   Callable* callable = Find(callee);
-  if (callable == nullptr || depth_ >= kMaxCallDepth || evaluations_ > max_evaluations_) {
+  if (callable == nullptr || depth_ >= kMaxCallDepth || evaluations_ > max_evaluations_ ||
+      StackIsNearlyFull()) {
     return UnknownInfos(num_results);
   }
   const Function& function = *callable->graph->function;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/stack.h"
 #include "lower/expander.h"
 
 namespace gyre::lower {
@@ -180,7 +181,8 @@ bool Expander::CanInline(const Node& site, const Callee& callee, const Body& bod
   if (site.kind() == OpKind::kCall &&
       (facts_.IsRecursive(*function) || site.attrs.GetOr<bool>(kNoInlineAttr, false)))
     return false;
-  if (body.depth >= options_.max_depth || !facts_.Of(*function).inlinable) return false;
+  if (body.depth >= options_.max_depth || StackIsNearlyFull()) return false;
+  if (!facts_.Of(*function).inlinable) return false;
   // What is not small enough to be written out whole stays a call, and what it calls may be.
   const int64_t room = std::max<int64_t>(options_.max_inlined, 4 * facts_.program_size());
   return facts_.num_inlined() + facts_.ExpandedSize(*function) <= room;

@@ -1,7 +1,10 @@
 // Deadlines, cancellation and budgets hold before a run as they do in it.
+#include <pthread.h>
 #include <unistd.h>
 
+#include <functional>
 #include <limits>
+#include <string>
 #include <thread>
 
 #include "base/work.h"
@@ -60,6 +63,43 @@ TEST_P(EveryStage, HasRoomOnTheStackOrSaysSo) {
     EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status) ||
                 absl::IsDeadlineExceeded(status))
         << status;
+  }
+}
+
+// Runs it on a thread of its own with a stack of so many bytes.
+void RunOnStack(size_t bytes, std::function<void()> run) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+  const auto start = [](void* function) -> void* {
+    (*static_cast<std::function<void()>*>(function))();
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, start, &run), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// Frames of sanitized code are larger.
+#if defined(__SANITIZE_ADDRESS__) || defined(GYRE_TSAN)
+constexpr size_t kKib = 8 << 10;
+#else
+constexpr size_t kKib = 1 << 10;
+#endif
+
+// What does not nest deeply is prepared on any of them, and the rest but for its gradients.
+TEST_P(EveryStage, DoesWithASmallStackOrSaysSo) {
+  for (const std::string& text :
+       {Chain(50), NestedLoops(30), DeepCalls(300), SharedBranches(100)}) {
+    const Material material = MaterialOf(text);
+    for (const size_t size : {64, 128, 256}) {
+      absl::Status status;
+      RunOnStack(size * kKib, [&] { status = GetParam().run(material); });
+      const bool may_nest_too_deeply = GetParam().recurses && text != Chain(50);
+      EXPECT_TRUE(status.ok() || (may_nest_too_deeply && absl::IsResourceExhausted(status)))
+          << size << " KiB: " << status;
+    }
   }
 }
 

@@ -97,9 +97,10 @@ const std::vector<Stage>& Stages() {
       {"Raise", Planned("reference", "raised")},
       {"Relower", Planned("reference", "relowered")},
       {"Optimize", Planned("reference", "optimized")},
-      {"Differentiate", Differentiated("")},
-      {"Recompute", Differentiated("recompute(2)"), /*has_memory_policy=*/true},
-      {"Checkpoint", Differentiated("checkpoint(200)"), /*has_memory_policy=*/true},
+      {"Differentiate", Differentiated(""), /*recurses=*/true},
+      {"Recompute", Differentiated("recompute(2)"), /*recurses=*/true, /*has_memory_policy=*/true},
+      {"Checkpoint", Differentiated("checkpoint(200)"), /*recurses=*/true,
+       /*has_memory_policy=*/true},
   };
   return *stages;
 }

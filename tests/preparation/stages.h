@@ -26,6 +26,8 @@ Material MaterialOf(const std::string& text);
 struct Stage {
   const char* name;
   std::function<absl::Status(const Material&)> run;
+  // It calls itself as deep as the program nests.
+  bool recurses = false;
   // It cuts loops, from the inside out: what is nested d deep is gone over d times.
   bool has_memory_policy = false;
 };

@@ -1,5 +1,6 @@
 """Functions on several threads: some run, one traces, none sees another's work."""
 
+import sys
 import threading
 import traceback
 
@@ -178,3 +179,69 @@ def test_exceptions_of_host_functions_bring_their_traceback(host, where):
                 "_impl" in frame.filename
                 for frame in traceback.extract_tb(caught.value.__traceback__)
             )
+
+
+def nested(depth, x):
+    """Conditionals within each other, of which the outermost says no."""
+    if not depth:
+        return x
+    return gyre.cond(x > depth, lambda: nested(depth - 1, x + 1.0), lambda: x)
+
+
+def on_stack(kib, function, *args):
+    """What a function returns, or raises, in a thread with a stack of so many KiB."""
+    results = []
+
+    def run():
+        try:
+            results.append(function(*args))
+        except gyre.errors.ResourceExhaustedError as error:
+            results.append(error)
+
+    before = threading.stack_size(kib * 1024)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    return results[0]
+
+
+def gradient_of(function, x):
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("kib", [64, 128, 256])
+def test_threads_with_small_stacks(kib):
+    x = gyre.constant(2.0)
+    shallow, deep = (
+        gyre.function(lambda x, depth=depth: nested(depth, x), autograph=False) for depth in (3, 60)
+    )
+    assert float(on_stack(kib, shallow, x)) == 2
+    assert float(on_stack(kib, gradient_of, shallow, x)) == 1
+    # Traced, run, and differentiated there: as far as there is room.
+    for function in (deep, lambda x: gradient_of(deep, x)):
+        result = on_stack(kib, function, x)
+        if isinstance(result, gyre.errors.ResourceExhaustedError):
+            assert "use a thread with a larger stack" in str(result)
+        else:
+            assert float(result) in (1, 2)
+    # Traced here: it runs on any.
+    concrete = gyre.function(lambda x: nested(60, x), autograph=False).get_concrete_function(x)
+    assert float(on_stack(kib, concrete, x)) == 2
+
+
+def test_what_python_nests_deeper_than_the_stack_is_an_error():
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(1_000_000)
+        endless = gyre.function(lambda x: nested(100_000, x), autograph=False)
+        result = on_stack(1024, endless, gyre.constant(2.0))
+    finally:
+        sys.setrecursionlimit(before)
+    assert "nested deeper than the thread's stack has room for" in str(result)
+    assert "\n  at test_threads.py:" in str(result)
