@@ -101,15 +101,28 @@ bool IsForOthers(nb::handle value) {
   return nb::hasattr(value, "__gyre_operand__") || !MayBeTensor(value);
 }
 
-// `value` beside a tensor of `dtype`: numbers and lists take its dtype, arrays have their own.
+// Whether an array's elements are texts or objects, which are of no other dtype than their own.
+bool IsOfTexts(nb::handle value) {
+  if (!nb::hasattr(value, "dtype")) return false;
+  const nb::object dtype = value.attr("dtype");
+  if (!nb::hasattr(dtype, "kind")) return false;
+  const nb::object kind = dtype.attr("kind");
+  if (PyUnicode_Check(kind.ptr()) == 0) return false;
+  const absl::string_view letter = TextOf(kind, "the kind of a dtype");
+  return letter == "S" || letter == "U" || letter == "O";
+}
+
+// `value` beside a tensor of `dtype`, which numbers, lists and arrays take: as in TensorFlow,
+// numpy's values are cast, whatever that loses.
 nb::object OperandOf(nb::handle value, DType dtype) {
   if (AsTensor(value) != nullptr) return nb::borrow(value);
   nb::object unwrapped = Unwrapped(value);
   PyObject* const o = unwrapped.ptr();
   if (AsTensor(unwrapped) != nullptr) return unwrapped;
-  const bool has_own = !IsPythonNumber(unwrapped) && PyList_Check(o) == 0 &&
-                       PyTuple_Check(o) == 0 && PyUnicode_Check(o) == 0 && PyBytes_Check(o) == 0;
-  return Convert(unwrapped, has_own ? std::nullopt : std::optional<DType>(dtype));
+  const bool is_array = !IsPythonNumber(unwrapped) && PyList_Check(o) == 0 &&
+                        PyTuple_Check(o) == 0 && PyUnicode_Check(o) == 0 && PyBytes_Check(o) == 0;
+  const bool keeps_own = is_array && (dtype == DType::kString || IsOfTexts(unwrapped));
+  return Convert(unwrapped, keeps_own ? std::nullopt : std::optional<DType>(dtype));
 }
 
 bool IsBool(nb::handle tensor) { return AsTensor(tensor)->dtype() == DType::kBool; }
