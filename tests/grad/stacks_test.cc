@@ -1,5 +1,5 @@
 // Gradients through what stacks hold: as with lists, by hand and in TensorFlow's own gradient
-// graphs; and what is refused, with the reason.
+// graphs. What becomes of the stacks, and what is refused: transforms/gradient/stacks.
 #include <cmath>
 #include <iostream>
 
@@ -9,11 +9,7 @@
 #include "golden/case.h"
 #include "golden/runner.h"
 #include "grad/check_gradient.h"
-#include "grad/gradients.h"
 #include "gtest/gtest.h"
-#include "ir/text/parser.h"
-#include "ir/text/printer.h"
-#include "ops/registry.h"
 #include "session/gradient_program.h"
 #include "session/names.h"
 #include "session/program_file.h"
@@ -273,128 +269,6 @@ func @f(%x: float64) -> (y: float64) {
   const std::vector<Tensor> got = GradientsAt(text, {{"x", Tensor::Scalar(0.3)}}, {"x"}, "y");
   ASSERT_TRUE(got.size() == 1 && got[0].has_value());
   EXPECT_NEAR(got[0].scalar<double>(), 2 * std::cos(0.6), 1e-12);
-}
-
-absl::StatusOr<GradientResult> Ask(const std::string& body, const std::string& functions = "",
-                                   const std::string& y = "y") {
-  const auto program =
-      ParseProgram(absl::StrCat("graph {\n  %x = Placeholder() shape=() : float64\n"
-                                "  %any = Const() value=int32{-1} : int32\n"
-                                "  %yes = Placeholder() shape=() : bool\n"
-                                "  %s = StackV2(%any) elem_type=float64\n",
-                                body, "\n}\n", functions),
-                   Ops());
-  EXPECT_TRUE(program.ok()) << program.status();
-  if (!program.ok()) return program.status();
-  return DenseGradients(*program, {.ys = {*MainNames(**program).FindEndpoint(y)},
-                                   .xs = {*MainNames(**program).FindEndpoint("x")}});
-}
-
-TEST(Stacks, ThatNoGradientGoesThroughStayAsTheyAre) {
-  // What is popped is of no y, what is pushed no x, or only what the push hands on is read.
-  for (const char* body :
-       {"  %p = StackPushV2(%s, %x)\n  %z = StackPopV2(%s, ^%p) elem_type=float64\n"
-        "  %y = Sin(%x)",
-        "  %c = Const() value=float64{2} : float64\n  %p = StackPushV2(%s, %c)\n"
-        "  %z = StackPopV2(%s, ^%p) elem_type=float64\n  %y = Mul(%x, %z)",
-        "  %p = StackPushV2(%s, %x)\n  %y = Sin(%p)"}) {
-    const auto result = Ask(body);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_TRUE(result->gradients[0].has_value());
-    EXPECT_FALSE(absl::StrContains(PrintProgram(*result->program), "TensorList")) << body;
-  }
-}
-
-TEST(Stacks, KeepTheirLimit) {
-  const auto result =
-      Ask("  %two = Const() value=int32{2} : int32\n"
-          "  %t = StackV2(%two) elem_type=float64\n"
-          "  %p = StackPushV2(%t, %x)\n  %y = StackPopV2(%t, ^%p) elem_type=float64");
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(absl::StrContains(PrintProgram(*result->program),
-                                "EmptyTensorList(%t/list/element_shape, %two)"))
-      << PrintProgram(*result->program);
-}
-
-TEST(Stacks, AreRefusedWithTheReason) {
-  const std::string push = "  %p = StackPushV2(%s, %x)\n";
-  const std::string pop = "  %y = StackPopV2(%s, ^%p) elem_type=float64\n";
-  struct Case {
-    std::string body, functions, reason;
-  };
-  const Case cases[] = {
-      {push + "  %y = StackPopV2(%s) elem_type=float64", "",
-       "the order of node 'p' (StackPushV2) and node 'y' (StackPopV2) is not fixed"},
-      {push + pop + "  %q = StackPushV2(%s, %x, ^%p)", "",
-       "the order of node 'y' (StackPopV2) and node 'q' (StackPushV2) is not fixed"},
-      {push + "  %c = StackCloseV2(%s, ^%p)\n  %y = StackPopV2(%s, ^%c) elem_type=float64", "",
-       "node 'y' (StackPopV2) uses it after it is closed"},
-      {push + pop + "  %t = StackV2(%any) elem_type=resource\n  %out = StackPushV2(%t, %s)", "",
-       "node 'out' (StackPushV2) takes its handle"},
-      {push + pop +
-           "  %t = StackV2(%any) elem_type=float64\n"
-           "  %one = If(%yes, %s, %t) then_branch=@first else_branch=@second : resource",
-       "func @first(%a: resource, %b: resource) -> (a: resource) {\n  return %a\n}\n"
-       "func @second(%a: resource, %b: resource) -> (b: resource) {\n  return %b\n}\n",
-       "node 'one' (If) returns its handle where another may come, too"},
-      {"  %t = StatefulPartitionedCall(%any) f=@make : resource\n"
-       "  %p = StackPushV2(%t, %x)\n  %y = StackPopV2(%t, ^%p) elem_type=float64",
-       "func @make(%any: int32) -> (s: resource) {\n"
-       "  %s = StackV2(%any) elem_type=float64\n  return %s\n}\n",
-       "function 'make' returns its handle"},
-      {"  %y = StatefulPartitionedCall(%x, %s) f=@f : float64",
-       "func @f(%x: float64, %s: resource) -> (y: float64) {\n"
-       "  %p = StackPushV2(%s, %x)\n  %y = StackPopV2(%s) elem_type=float64\n  return %y\n}\n",
-       "the order of node 'p' (StackPushV2) of function 'f' and node 'y' (StackPopV2) of function "
-       "'f' is not fixed"},
-      {"  %y = While(%x, %s) cond=@peek body=@same : (float64, resource)",
-       "func @peek(%x: float64, %s: resource) -> (more: bool) {\n"
-       "  %p = StackPushV2(%s, %x)\n  %z = StackPopV2(%s, ^%p) elem_type=float64\n"
-       "  %more = Greater(%z, %x)\n  return %more\n}\n"
-       "func @same(%x: float64, %s: resource) -> (x: float64, s: resource) {\n"
-       "  %p = StackPushV2(%s, %x)\n  %z = StackPopV2(%s, ^%p) elem_type=float64\n"
-       "  return %z, %s\n}\n",
-       "node 'y' (While) uses it in its condition"},
-  };
-  for (const Case& c : cases) {
-    const absl::Status status = Ask(c.body, c.functions).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << c.body;
-    EXPECT_TRUE(absl::StrContains(status.message(), c.reason)) << status;
-    EXPECT_TRUE(absl::StrContains(status.message(), "(StackPopV2)")) << status;
-  }
-}
-
-// Handles that come from elsewhere.
-TEST(Stacks, OfOthersAreRefused) {
-  const absl::Status status =
-      Ask("  %h = Placeholder() : resource\n"
-          "  %p = StackPushV2(%h, %x)\n  %y = StackPopV2(%h, ^%p) elem_type=float64")
-          .status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_TRUE(absl::StrContains(status.message(), "its handle comes from outside")) << status;
-}
-
-TEST(Stacks, OfWhichOneCannotBeAListLeaveTheOthersAlone) {
-  const auto result =
-      Ask("  %bad = StackV2(%any) elem_type=int32\n"
-          "  %b1 = StackPushV2(%bad, %any)\n  %b2 = StackPushV2(%bad, %any)\n"
-          "  %p = StackPushV2(%s, %x)\n  %y = StackPopV2(%s, ^%p) elem_type=float64");
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result->gradients[0].has_value());
-  EXPECT_TRUE(absl::StrContains(PrintProgram(*result->program), "StackPushV2(%bad"));
-}
-
-// Whoever adds to the graph later may still pop.
-TEST(Stacks, ThatNobodyPopsStayAsTheyAre) {
-  const auto result =
-      Ask("  %t = StackV2(%any) elem_type=float64\n"
-          "  %t1 = StatefulPartitionedCall(%t, %x) f=@push : float64\n"
-          "  %p = StackPushV2(%s, %x)\n  %y = StackPopV2(%s, ^%p) elem_type=float64",
-          "func @push(%t: resource, %x: float64) -> (x: float64) {\n"
-          "  %p = StackPushV2(%t, %x)\n  return %p\n}\n");
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result->gradients[0].has_value());
-  EXPECT_TRUE(absl::StrContains(PrintProgram(*result->program), "%t1 = StatefulPartitionedCall"));
 }
 
 // What a case's graph is wanted to have as second derivatives: its entries of order 2, or, if it

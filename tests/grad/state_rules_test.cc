@@ -1,11 +1,7 @@
-// Rules of the ops that read variables, and what does not let gradients through.
-#include "absl/strings/match.h"
-#include "grad/gradients.h"
-#include "grad/rule_text.h"
+// Rules of the ops that read variables.
+#include "absl/strings/str_cat.h"
+#include "grad/check_gradient.h"
 #include "gtest/gtest.h"
-#include "ir/text/parser.h"
-#include "ops/registry.h"
-#include "session/names.h"
 
 namespace gyre::testing {
 namespace {
@@ -67,46 +63,6 @@ TEST(StateRules, ReferencesAreReadThroughIdentities) {
   const Tensor got = GradientsAt(text, {{"v", v}}, {"h"}, "z")[0];
   ASSERT_TRUE(got.has_value());
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(got.values<double>()[i], 2 * v.values<double>()[i]);
-}
-
-// Asks for the gradient of the sum of %z by %x.
-absl::StatusOr<GradientResult> Ask(const std::string& body) {
-  const auto program = ParseProgram(RuleText(body, "(3,2)"), Ops());
-  EXPECT_TRUE(program.ok()) << program.status();
-  return DenseGradients(*program, {.ys = {*MainNames(**program).FindEndpoint("z")},
-                                   .xs = {*MainNames(**program).FindEndpoint("x")}});
-}
-
-TEST(StateRules, NothingFlowsThroughWrites) {
-  const auto cut =
-      Ask("  %h = VarHandleOp() dtype=float64 shape=(3,2) shared_name=\"v\"\n"
-          "  %set = AssignVariableOp(%h, %x)\n"
-          "  %y = ReadVariableOp(%h, ^%set) dtype=float64");
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  EXPECT_FALSE(cut->gradients[0].has_value());
-  const auto stopped = Ask("  %y = StopGradient(%x)");
-  ASSERT_TRUE(stopped.ok()) << stopped.status();
-  EXPECT_FALSE(stopped->gradients[0].has_value());
-}
-
-TEST(StateRules, WhatIsNotToBeHadIsRefusedWithTheReason) {
-  const std::string lists = "  %l = TensorListFromTensor(%x, %any) element_dtype=float64\n";
-  const std::pair<std::string, std::string> cases[] = {
-      {"  %s = Placeholder() : resource\n"
-       "  %p = StackPushV2(%s, %x)\n"
-       "  %y = StackPopV2(%s, ^%p) elem_type=float64",
-       "its handle comes from outside"},
-      {"  %y = PreventGradient(%x) message=\"not this way\"", "not this way"},
-      {"  %y = PyFunc(%x) token=\"f\" Tin=[float64] Tout=[float64]", "host function"},
-      {lists + "  %c = TensorListConcatLists(%l, %l) element_dtype=float64\n"
-               "  %y = TensorListStack(%c, %any) element_dtype=float64",
-       "TensorListPushBack"},
-  };
-  for (const auto& [body, reason] : cases) {
-    const absl::Status status = Ask(body).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << body;
-    EXPECT_TRUE(absl::StrContains(status.message(), reason)) << status;
-  }
 }
 
 }  // namespace

@@ -1,10 +1,6 @@
 // Rules of the ops on TensorArrays, whose flows have lists as their gradients.
-#include "gmock/gmock.h"
-#include "grad/gradients.h"
 #include "grad/rule_text.h"
 #include "gtest/gtest.h"
-#include "ir/text/parser.h"
-#include "ops/registry.h"
 
 namespace gyre::testing {
 namespace {
@@ -129,28 +125,6 @@ TEST(TensorArrayRules, FlowsInOptionals) {
                       "  %a = TensorArrayReadV3(%ta, %n1, %got) dtype=float64\n"
                       "  %y = Mul(%a, %got:1)"),
               draw({3, 2}));
-}
-
-// Which of the two writes comes first, nobody says.
-TEST(TensorArrayRules, AFlowThatForksIsRefusedAndSaysHowToWriteIt) {
-  const std::string text = RuleText(
-      "  %ta = TensorArrayV3(%n3) dtype=float64\n"
-      "  %first = TensorArrayWriteV3(%ta, %n0, %x0, %ta:1)\n"
-      "  %second = TensorArrayWriteV3(%ta, %n1, %x1, %ta:1)\n"
-      "  %y = TensorArrayReadV3(%ta, %n1, %second) dtype=float64",
-      "(3,2)");
-  const auto program = ParseProgram(text, Ops());
-  ASSERT_TRUE(program.ok()) << program.status();
-  const Function& main = (*program)->main();
-  const auto result = Gradients(
-      *program, {.ys = {{main.FindNode("z")->id, 0}}, .xs = {{main.FindNode("x")->id, 0}}});
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(result.status().message()),
-              ::testing::HasSubstr("both 'second' (TensorArrayWriteV3) and 'first' "
-                                   "(TensorArrayWriteV3) go on from that flow, and the gradient "
-                                   "cannot tell which comes first. Hand the flow that one returns "
-                                   "to the other"));
 }
 
 }  // namespace

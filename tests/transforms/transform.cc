@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "devices/device_set.h"
 #include "grad/gradients.h"
+#include "grad/symbolic_gradient.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verifier.h"
@@ -23,7 +24,6 @@
 #include "passes/raise/raise.h"
 #include "passes/vectorize/vectorize.h"
 #include "place/cut_program.h"
-#include "session/gradient_program.h"
 #include "session/names.h"
 #include "support/lowered_program.h"
 
@@ -168,20 +168,35 @@ Output RunVectorize(const Input& input) {
   return text;
 }
 
+// The gradients of the sum of all y by each x.
+absl::StatusOr<GradientResult> GradientsOf(const Input& input) {
+  const MainNames names(*input.staged.program);
+  GYRE_ASSIGN_OR_RETURN(const RunSignature ys, names.FindSignature({}, List(input.options, "y")));
+  GYRE_ASSIGN_OR_RETURN(const RunSignature xs, names.FindSignature({}, List(input.options, "x")));
+  return DenseGradients(
+      input.staged.program,
+      {.ys = ys.fetches, .xs = xs.fetches, .memory = input.options.option("memory")});
+}
+
 Output RunGradient(const Input& input) {
-  NamedGradientRequest request{.ys = List(input.options, "y"),
-                               .xs = List(input.options, "x"),
-                               .memory = input.options.option("memory"),
-                               .feeds = List(input.options, "feed")};
-  GYRE_ASSIGN_OR_RETURN(const GradientProgram made,
-                        MakeGradientProgram(input.staged.program, request));
+  GYRE_ASSIGN_OR_RETURN(const GradientResult made, GradientsOf(input));
   GYRE_RETURN_IF_ERROR(CheckSound(*made.program, Dialect::kStructured));
   std::string text = ProgramText(*made.program);
-  for (size_t i = 0; i < request.xs.size(); ++i) {
-    absl::StrAppend(&text, "gradient by ", request.xs[i], ": ",
-                    made.gradients[i] ? *made.gradients[i] : made.why_not[i], "\n");
+  const Names xs = List(input.options, "x");
+  for (size_t i = 0; i < xs.size(); ++i) {
+    absl::StrAppend(&text, "gradient by ", xs[i], ": ",
+                    made.gradients[i] ? made.program->main().EndpointName(made.gradients[i]->values)
+                                      : made.why_not[i],
+                    "\n");
   }
   return text;
+}
+
+Output RunSymbolicGradient(const Input& input) {
+  GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> expanded,
+                        ExpandSymbolicGradients(input.staged.program));
+  GYRE_RETURN_IF_ERROR(CheckSound(*expanded, Dialect::kAny));
+  return expanded == input.staged.program ? "unchanged\n" : ProgramText(*expanded);
 }
 
 // What each device runs. The names of devices are left out of transfers: a part says which it is.
@@ -202,11 +217,7 @@ std::string PartsText(const place::CutProgram& cut) {
 Output RunCut(const Input& input) {
   Staged staged = input.staged;
   if (staged.signature.fetches.empty()) {
-    GYRE_ASSIGN_OR_RETURN(const RunSignature wanted,
-                          MainNames(*staged.program)
-                              .FindSignature(List(input.options, "x"), List(input.options, "y")));
-    const GradientRequest request{.ys = wanted.fetches, .xs = wanted.feeds};
-    GYRE_ASSIGN_OR_RETURN(const GradientResult made, DenseGradients(staged.program, request));
+    GYRE_ASSIGN_OR_RETURN(const GradientResult made, GradientsOf(input));
     staged.program = made.program;
     for (const std::optional<GradientOfX>& gradient : made.gradients)
       if (gradient) staged.signature.fetches.push_back(gradient->values);
@@ -231,8 +242,9 @@ std::map<std::string, Transform> MakeTransforms() {
       {"raise", {RunRaise, asked}},  // which says why not, as the pass does not
       {"lower", {RunLower, asked}},
       {"vectorize", {RunVectorize, {"stacked", "rows", "loops"}}},
-      {"gradient", {RunGradient, {"y", "x", "feed", "memory"}}},
-      {"cut", {RunCut, {"devices", "feed", "fetch", "target", "y", "x"}}},
+      {"gradient", {RunGradient, {"y", "x", "memory"}}},
+      {"symbolic-gradient", {RunSymbolicGradient, {}}},
+      {"cut", {RunCut, {"devices", "feed", "fetch", "target", "y", "x", "memory"}}},
   };
   for (const PipelinePass& pass : PipelinePasses()) {
     const auto run = [pass = pass.run](const Input& input) { return RunPass(input, pass); };
