@@ -9,7 +9,6 @@ variables that have changed, where TensorFlow must give what Gyre gives; and tho
 from their signatures, as programs of Gyre are.
 """
 
-import base64
 import json
 import os
 import pathlib
@@ -22,6 +21,10 @@ import numpy as np
 import tensorflow as tf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from golden_cases import array_of, difference  # noqa: E402
+
 PYTHON = ROOT / "build/venv/bin/python"
 AGAIN = """
 import json, sys
@@ -42,18 +45,6 @@ if way == "changed":
     print(json.dumps({name: np.asarray(v.numpy(), float).ravel().tolist()
                       for name, v in outputs.items() if v.dtype.is_floating}))
 """
-NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
-
-
-def value_of(recorded):
-    data, dtype = recorded["data"], tf.as_dtype(recorded["dtype"])
-    if dtype == tf.string:
-        data = [base64.b64decode(x) if recorded.get("b64") else x for x in data]
-    elif dtype.is_complex:
-        data = [complex(*x) for x in data]
-    else:
-        data = [NUMBERS.get(x, x) if isinstance(x, str) else x for x in data]
-    return tf.reshape(tf.constant(data, dtype), recorded["shape"])
 
 
 def save_again(way, original, folder, step=None):
@@ -71,13 +62,16 @@ def save_again(way, original, folder, step=None):
     return run.stdout
 
 
-def runner(case, path):
-    """A function of a step that runs it in TensorFlow, on the model at `path`."""
+def runner(folder, case, path):
+    """A function that runs a step of the case in `folder` in TensorFlow, on the model at `path`."""
     if case["kind"] != "metagraph":
         signatures = tf.saved_model.load(path).signatures
 
         def run(step):
-            inputs = {name: value_of(value) for name, value in step["inputs"].items()}
+            inputs = {
+                name: tf.constant(array_of(value, folder), value["dtype"])
+                for name, value in step["inputs"].items()
+            }
             return {
                 name: value.numpy()
                 for name, value in signatures[step["signature"]](**inputs).items()
@@ -90,30 +84,17 @@ def runner(case, path):
 
     def run_targets(step):
         targets = [session.graph.get_operation_by_name(name) for name in step["targets"]]
-        feeds = {name: value_of_numpy(value) for name, value in step["feeds"].items()}
+        feeds = {name: array_of(value, folder) for name, value in step["feeds"].items()}
         return dict(zip(step["fetches"], session.run([step["fetches"], targets], feeds)[0]))
 
     return run_targets
 
 
-def value_of_numpy(recorded):
-    with tf.init_scope():
-        return value_of(recorded).numpy()
-
-
-def same(got, want, rtol, atol):
-    if got.dtype.kind in "OSb?iu":
-        return np.array_equal(got, want)
-    return np.allclose(
-        got.astype(complex), want.astype(complex), rtol=rtol, atol=atol, equal_nan=True
-    )
-
-
-def fault(way, case, original, path):
+def fault(way, folder, case, original, path):
     """What is wrong with the model that Gyre saves to `path`, or None."""
     first = next((step for step in case["steps"] if "inputs" in step), None)
     printed = save_again(way, original, path, first)
-    run = runner(case, path)
+    run = runner(folder, case, path)
     if way == "changed":
         outputs, found = run(first), json.loads(printed)
         wrong = [
@@ -125,9 +106,9 @@ def fault(way, case, original, path):
     for number, step in enumerate(case["steps"]):
         outputs = run(step)
         for name, recorded in step["expect"].items():
-            want = value_of_numpy(recorded)
-            if not same(np.asarray(outputs[name]), want, step["rtol"], step["atol"]):
-                return f"step {number}: {name} is {outputs[name]}, not {want}"
+            wrong = difference(outputs[name], array_of(recorded, folder), step)
+            if wrong:
+                return f"step {number}, {name}: {wrong}"
     return None
 
 
@@ -143,6 +124,7 @@ def main():
                 try:
                     complaint = fault(
                         way,
+                        path.parent,
                         case,
                         str(path.parent / file),
                         os.path.join(folder, os.path.basename(file)),

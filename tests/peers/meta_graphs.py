@@ -10,7 +10,6 @@ Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
   TensorFlow.
 """
 
-import base64
 import json
 import os
 import subprocess
@@ -22,8 +21,9 @@ import numpy as np
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MODELS = REPOSITORY / "tests/saved_models"
-NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+sys.path.insert(0, str(REPOSITORY / "tests/support"))
 
+from golden_cases import array_of, difference  # noqa: E402
 
 # ---- What either side does: `tf` is its compat.v1
 
@@ -167,36 +167,18 @@ def differences(got, want, path=""):
     return [] if same else [f"{path}: {got}, not {want}"]
 
 
-def value_of(recorded):
-    data, dtype = recorded["data"], recorded["dtype"]
-    if dtype == "string":
-        data = [base64.b64decode(x) if recorded.get("b64") else x.encode() for x in data]
-        return np.array(data, object).reshape(recorded["shape"])
-    import tensorflow
-
-    data = [NUMBERS.get(x, x) if isinstance(x, str) else x for x in data]
-    return (
-        np.array(data).astype(tensorflow.as_dtype(dtype).as_numpy_dtype).reshape(recorded["shape"])
-    )
-
-
-def steps_of(tf, case, prefix):
-    """What is wrong with the steps of a case under TensorFlow."""
+def steps_of(tf, folder, case, prefix):
+    """What is wrong with the steps of the case in a folder under TensorFlow."""
     wrong = []
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         tf.train.import_meta_graph(prefix + ".meta").restore(sess, prefix)
         for number, step in enumerate(case["steps"]):
-            feeds = {name: value_of(value) for name, value in step["feeds"].items()}
+            feeds = {name: array_of(value, folder) for name, value in step["feeds"].items()}
             targets = [graph.get_operation_by_name(name) for name in step["targets"]]
             values, _ = sess.run([step["fetches"], targets], feeds)
             for name, got in zip(step["fetches"], values):
-                want = value_of(step["expect"][name])
-                same = (
-                    np.allclose(got, want, rtol=step["rtol"], atol=step["atol"], equal_nan=True)
-                    if want.dtype.kind == "f"
-                    else np.array_equal(got, want)
-                )
-                wrong += [] if same else [f"step {number}: {name} is {got}, not {want}"]
+                what = difference(got, array_of(step["expect"][name], folder), step)
+                wrong += [] if what is None else [f"step {number}, {name}: {what}"]
     return wrong
 
 
@@ -228,8 +210,11 @@ def checks(tf, folder):
             name = path.parent.name
             yield (
                 name,
-                lambda case=case, name=name: steps_of(
-                    tf, case, under_gyre("save_again", name, os.path.join(folder, name))
+                lambda path=path, case=case, name=name: steps_of(
+                    tf,
+                    path.parent,
+                    case,
+                    under_gyre("save_again", name, os.path.join(folder, name)),
                 ),
             )
 

@@ -7,7 +7,6 @@ the case's steps. What TensorFlow cannot run even as it was exported (tag not-ru
 must be refused is left out and counted.
 """
 
-import base64
 import json
 import os
 import pathlib
@@ -16,69 +15,14 @@ import sys
 import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np
 import tensorflow as tf
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from golden_cases import array_of, difference  # noqa: E402
+
 tf1 = tf.compat.v1
-
-
-def read_safetensors(path):
-    """name -> array of a safetensors file."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    kinds = {
-        "F64": "f8",
-        "F32": "f4",
-        "F16": "f2",
-        "I64": "i8",
-        "I32": "i4",
-        "I16": "i2",
-        "I8": "i1",
-        "U8": "u1",
-        "U16": "u2",
-        "U32": "u4",
-        "U64": "u8",
-        "BOOL": "?",
-        "C64": "c8",
-    }
-    arrays = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        raw = data[8 + size + begin : 8 + size + end]
-        arrays[name] = np.frombuffer(raw, kinds[entry["dtype"]]).reshape(entry["shape"])
-    return arrays
-
-
-def to_array(value, folder):
-    dtype = tf.dtypes.as_dtype(value["dtype"]).as_numpy_dtype
-    if "ref" in value:
-        return (
-            read_safetensors(folder / "data.safetensors")[value["ref"]]
-            .astype(dtype)
-            .reshape(value["shape"])
-        )
-    data = value["data"]
-    if value["dtype"] == "string":
-        data = [base64.b64decode(s) if value.get("b64") else s.encode() for s in data]
-        return np.array(data, dtype=object).reshape(value["shape"])
-    if value["dtype"].startswith("complex"):
-        data = [complex(float(re), float(im)) for re, im in data]
-    elif value["dtype"].startswith(("float", "bfloat")):
-        data = [float(x) for x in data]
-    return np.array(data).astype(dtype).reshape(value["shape"])
-
-
-def differs(got, want, step):
-    got = np.asarray(got)
-    if got.shape != want.shape:
-        return f"shape {got.shape} instead of {want.shape}"
-    if want.dtype == object or not np.issubdtype(want.dtype, np.inexact):
-        return None if np.array_equal(got, want) else f"{got!r} instead of {want!r}"
-    close = np.isclose(got, want, rtol=step["rtol"], atol=step["atol"], equal_nan=True)
-    return None if close.all() else f"{got!r} instead of {want!r}"
 
 
 def fails(session, step, feeds):
@@ -103,7 +47,7 @@ def run_case(gyre, folder, case):
             for op in case["init"]:
                 session.run(graph.get_operation_by_name(op))
             for number, step in enumerate(case["steps"]):
-                feeds = {name: to_array(value, folder) for name, value in step["feeds"].items()}
+                feeds = {name: array_of(value, folder) for name, value in step["feeds"].items()}
                 if "timeout_ms" in step:  # TensorFlow's loops do not always end with their deadline
                     continue
                 if "error" in step:  # what it did to variables before it failed is part of the case
@@ -113,15 +57,14 @@ def run_case(gyre, folder, case):
                 targets = [graph.get_operation_by_name(t) for t in step["targets"]]
                 got, _ = session.run([step["fetches"], targets], feeds)
                 for name, value, want in zip(step["fetches"], got, step["expect"]):
-                    wrong = differs(value, to_array(want, folder), step)
+                    wrong = difference(value, array_of(want, folder), step)
                     if wrong:
                         return f"step {number}, {name}: {wrong}"
     return None
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parents[2]
-    gyre, golden = root / "build/release/bin/gyre", root / "tests/golden"
+    gyre, golden = ROOT / "build/release/bin/gyre", ROOT / "tests/golden"
     passed, failed, skipped = 0, 0, 0
     for path in sorted(golden.glob("*/*/case.json")):
         case = json.loads(path.read_text())

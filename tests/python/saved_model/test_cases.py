@@ -1,42 +1,23 @@
 """Every case of tests/saved_models gives from Python what TensorFlow recorded."""
 
-import base64
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 import gyre
 import gyre.compat.v1 as tf
 from gyre import _gyre
 
-FOLDER = Path(__file__).parents[2] / "saved_models"
+TESTS = Path(__file__).parents[2]
+sys.path.insert(0, str(TESTS / "support"))
+
+from golden_cases import array_of, difference  # noqa: E402
+
+FOLDER = TESTS / "saved_models"
 CASES = sorted(path.parent for path in FOLDER.glob("*/case.json"))
-NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
-
-
-def value_of(recorded, folder):
-    if "ref" in recorded:
-        return load_file(folder / "data.safetensors")[recorded["ref"]]
-    data, dtype = recorded["data"], recorded["dtype"]
-    if dtype == "string":
-        data = [base64.b64decode(x) if recorded.get("b64") else x.encode() for x in data]
-        return np.array(data, object).reshape(recorded["shape"])
-    if dtype.startswith("complex"):
-        data = [complex(*x) for x in data]
-    data = [NUMBERS.get(x, x) if isinstance(x, str) else x for x in data]
-    return np.array(data).astype(gyre.as_dtype(dtype).as_numpy_dtype).reshape(recorded["shape"])
-
-
-def same(got, want, step):
-    got = np.asarray(got, object) if want.dtype.kind == "O" else got
-    assert got.shape == want.shape
-    if want.dtype.kind in "fc":
-        np.testing.assert_allclose(got, want, rtol=step["rtol"], atol=step["atol"])
-    else:
-        np.testing.assert_array_equal(got, want)
 
 
 def cases(*kinds):
@@ -58,13 +39,13 @@ def test_signatures(folder, case):
     assert set(model.signatures) == set(case["signatures"])
     for step in case["steps"]:
         inputs = {
-            name: gyre.constant(value_of(value, folder), value["dtype"])
+            name: gyre.constant(array_of(value, folder), value["dtype"])
             for name, value in step["inputs"].items()
         }
         outputs = model.signatures[step["signature"]](**inputs)
         assert set(outputs) == set(step["expect"])
         for name, want in step["expect"].items():
-            same(outputs[name].numpy(), value_of(want, folder), step)
+            assert difference(outputs[name].numpy(), array_of(want, folder), step) is None, name
 
 
 @pytest.mark.parametrize("folder, case", cases("metagraph"))
@@ -73,11 +54,12 @@ def test_meta_graphs(folder, case):
         saver = tf.train.import_meta_graph(folder / "v1/model.meta")
         saver.restore(sess, folder / "v1/model")
         for step in case["steps"]:
-            feeds = {name: value_of(value, folder) for name, value in step["feeds"].items()}
+            feeds = {name: array_of(value, folder) for name, value in step["feeds"].items()}
             targets = [graph.get_operation_by_name(name) for name in step["targets"]]
             values, _ = sess.run([step["fetches"], targets], feeds)
             for name, got in zip(step["fetches"], values):
-                same(np.asarray(got), value_of(step["expect"][name], folder), step)
+                want = array_of(step["expect"][name], folder)
+                assert difference(got, want, step) is None, name
 
 
 @pytest.mark.parametrize("folder, case", cases("savedmodel-v1", "savedmodel-v2", "metagraph"))
@@ -94,6 +76,17 @@ def test_what_checkpoints_hold(folder, case):
         if want["dtype"] in ("float32", "float64", "int32", "int64"):
             wide = values.astype(np.float64)
             assert abs(wide.sum() - want["sum"]) <= 1e-12 * max(1, np.abs(wide).sum())
+
+
+def test_what_differs_is_told():
+    step = {"rtol": 0.1, "atol": 0.0}
+    want = np.array([1.0, np.nan])
+    assert difference(np.array([1.05, np.nan]), want, step) is None
+    assert "instead of" in difference(np.array([1.2, np.nan]), want, step)
+    assert difference(np.array([[1.0, np.nan]]), want, step) == "shape (1, 2) instead of (2,)"
+    assert difference([b"a"], np.array([b"a"], object), step) is None
+    assert difference(np.array([b"b"], object), np.array([b"a"], object), step) is not None
+    assert difference(np.int32([10]), np.int32([11]), step) is not None
 
 
 def test_all_kinds_of_cases_are_there():
