@@ -27,12 +27,12 @@ class _Loader:
     def create_module(self, spec):
         module = types.ModuleType(spec.name)
         module.__spec__, module.__package__ = spec, spec.parent
-        module.__loader__ = self  # pyright: ignore[reportAttributeAccessIssue] (see __getattr__)
+        module.__loader__ = self  # pyright: ignore[reportAttributeAccessIssue]
         if spec.submodule_search_locations is not None:
             module.__path__ = spec.submodule_search_locations
         if spec.has_location:
             module.__file__ = spec.origin
-            vars(module)["__cached__"] = spec.cached
+            module.__cached__ = spec.cached  # pyright: ignore[reportAttributeAccessIssue]
         with _gyre.hold_handlers():
             spec._initializing = True  # other threads wait for the end
             self._made = sys.modules[spec.name] = module
@@ -65,7 +65,7 @@ class _Finder:
                 spec = None if finder is self else finder.find_spec(name, path, target)
                 if spec is not None:
                     if spec.loader is not None:
-                        vars(spec)["loader"] = _Loader(spec.loader)
+                        spec.loader = _Loader(spec.loader)  # pyright: ignore[reportAttributeAccessIssue]
                     return spec
         return None
 

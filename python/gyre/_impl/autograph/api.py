@@ -39,7 +39,7 @@ def convert(recursive=True, optional_features=None, user_requested=True, convers
         def call(*args, **kwargs):
             return calls.converted_call(fn, args, kwargs)
 
-        vars(call)["autograph_info__"] = {}
+        call.autograph_info__ = {}  # pyright: ignore[reportAttributeAccessIssue]
         return call
 
     return decorate
@@ -54,5 +54,5 @@ def do_not_convert(func=None):
     def call(*args, **kwargs):
         return func(*args, **kwargs)
 
-    vars(call)["autograph_info__"] = {}
+    call.autograph_info__ = {}  # pyright: ignore[reportAttributeAccessIssue]
     return call

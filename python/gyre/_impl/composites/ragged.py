@@ -211,8 +211,9 @@ class RaggedTensor:
 
     def __getitem__(self, index):
         if isinstance(index, tuple):
-            row, (*rest,) = self[index[0]], index[1:]
-            return row[rest[0] if len(rest) == 1 else tuple(rest)] if rest else row
+            first, *rest = index
+            row = self[first]
+            return row if not rest else row[rest[0] if len(rest) == 1 else tuple(rest)]
         if isinstance(index, slice):
             raise TypeError("slices of a RaggedTensor's rows are not supported; index single rows")
         after = index + 1

@@ -33,7 +33,7 @@ def asset_variable(path: str) -> Variable:
 
 def mark_as_asset(variable: Variable, path: bytes) -> None:
     """Says that a variable is the path of an asset as long as it holds this path."""
-    vars(variable)["_asset"] = path
+    variable._asset = path  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def asset_of(variable: Variable) -> str | None:
