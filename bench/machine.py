@@ -47,7 +47,7 @@ class Neighbours:
 
     def cores(self):
         """On average, in cores. Requirement: the processes that this one has started have ended."""
-        used, elapsed = (end - begin for begin, end in zip(self.begin, self.now()))
+        used, elapsed = (end - begin for begin, end in zip(self.begin, self.now(), strict=True))
         return max(0.0, used / max(elapsed, 1e-9))
 
 

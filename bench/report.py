@@ -101,13 +101,16 @@ class Row:
             columns = [
                 samples.series(name, self.case, self.threads) for name in (party, *self.peers)
             ]
-            return [None if None in times else min(times[1:]) / times[0] for times in zip(*columns)]
+            return [
+                None if None in times else min(times[1:]) / times[0]
+                for times in zip(*columns, strict=True)
+            ]
         columns = [samples.series(party, case, threads) for case, threads in self.keys()]
         if len(columns) == 1:
             return columns[0]
         return [
             None if None in pair else pair[0] - pair[1] if self.less else pair[0] / pair[1]
-            for pair in zip(*columns)
+            for pair in zip(*columns, strict=True)
         ]
 
     def limit(self):
@@ -225,7 +228,7 @@ def peer_cell(row, samples, peer):
         return nanoseconds(median.value)
     pairs = [
         their / own
-        for their, own in zip(theirs, row.series(samples, row.party))
+        for their, own in zip(theirs, row.series(samples, row.party), strict=True)
         if their is not None and own
     ]
     if not pairs:
@@ -252,7 +255,9 @@ def aligned(lines):
     """A Markdown table that can be read as it is."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     text = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |"
+        "| "
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        + " |"
         for line in lines
     ]
     text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")

@@ -149,7 +149,9 @@ def training():
 
         def step(_, state):
             loss, by = jax.value_and_grad(loss_of)(state[1])
-            return loss, tuple(value - rate * gradient for value, gradient in zip(state[1], by))
+            return loss, tuple(
+                value - rate * gradient for value, gradient in zip(state[1], by, strict=True)
+            )
 
         loss, weights = lax.fori_loop(0, n, step, (jnp.float32(0), weights))
         return loss, *weights
@@ -250,7 +252,9 @@ def save(folder):
 def run_saved(path):
     with open(path, "rb") as file:
         exported = jax.export.deserialize(bytearray(file.read()))
-    return exported.call(*[dtype(value) for dtype, value in zip(SAVED_ARGS, (v.SHORT_TRIPS, 0, 1))])
+    return exported.call(
+        *[dtype(value) for dtype, value in zip(SAVED_ARGS, (v.SHORT_TRIPS, 0, 1), strict=True)]
+    )
 
 
 def cases(threads):

@@ -4,6 +4,7 @@ The loops count by Loop's own trip count: that is how exporters write them, and 
 counter in the body.
 """
 
+import itertools
 import math
 import os
 
@@ -61,7 +62,7 @@ def prepared(nodes, inputs, outputs, feeds, parallel_ops=False):
 
 def chain(shape):
     names = ["x"] + [f"y{i}" for i in range(1, v.CHAIN_OPS + 1)]
-    nodes = [node("Add", f"{x} c", y) for x, y in zip(names, names[1:])]
+    nodes = [node("Add", f"{x} c", y) for x, y in itertools.pairwise(names)]
     run = prepared(
         nodes,
         [value("x", FLOAT, shape), value("c", FLOAT, shape)],
@@ -183,7 +184,7 @@ def lstm():
         const("yes", np.bool_(True)),
         loop("n", {"h": ("h0", state), "c": ("h0", state)}, ["y", "c_end"], step),
     ]
-    arrays = dict(zip(("xs", "w", "u", "b", "h0"), v.lstm_arrays()))
+    arrays = dict(zip(("xs", "w", "u", "b", "h0"), v.lstm_arrays(), strict=True))
     inputs = [value("n", LONG)] + [
         value(name, FLOAT, array.shape) for name, array in arrays.items()
     ]

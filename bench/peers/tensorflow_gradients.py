@@ -37,7 +37,11 @@ def training(n, x, labels, rate, *weights):
         logits = tf.nn.bias_add(hidden @ w2, b2)
         loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels, logits))
         now = [w1, b1, w2, b2]
-        return i + 1, loss, *[value - rate * by for value, by in zip(now, tf.gradients(loss, now))]
+        return (
+            i + 1,
+            loss,
+            *[value - rate * by for value, by in zip(now, tf.gradients(loss, now), strict=True)],
+        )
 
     return tuple(tf.while_loop(lambda i, *_: i < n, step, [0, 0.0, *weights])[1:])
 

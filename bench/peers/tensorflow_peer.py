@@ -26,7 +26,7 @@ def configure(threads):
 def traced(function, specs, args, **options):
     """A call of the function's graph with these arguments, made tensors once."""
     concrete = tf.function(function, input_signature=specs, **options).get_concrete_function()
-    tensors = [tf.constant(arg, spec.dtype) for arg, spec in zip(args, specs)]
+    tensors = [tf.constant(arg, spec.dtype) for arg, spec in zip(args, specs, strict=True)]
     return lambda: concrete(*tensors)
 
 

@@ -49,7 +49,12 @@ def prepared(build, args, count_ops=None, shaped=False):
     one = session(graph)
     if count_ops:
         metadata = tf1.RunMetadata()
-        one.run(fetch, dict(zip(fed, args)), tf1.RunOptions(output_partition_graphs=True), metadata)
+        one.run(
+            fetch,
+            dict(zip(fed, args, strict=True)),
+            tf1.RunOptions(output_partition_graphs=True),
+            metadata,
+        )
         op, want = count_ops
         left = sum(node.op == op for part in metadata.partition_graphs for node in part.node)
         if left != want:

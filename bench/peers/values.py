@@ -47,7 +47,9 @@ class Case:
             return None
         got = self.results_of(got)
         got = got if isinstance(got, (list, tuple)) else [got]
-        for result, want in zip(got, self.want if isinstance(self.want, tuple) else [self.want]):
+        for result, want in zip(
+            got, self.want if isinstance(self.want, tuple) else [self.want], strict=True
+        ):
             wrong = self.compare(np.asarray(result), want)
             if wrong:
                 return wrong
@@ -146,7 +148,9 @@ def lstm_trips(steps):
 
     h = c = 0.0
     for step in range(steps):
-        i, f, o, g = (lstm_x(step) * w + h * u + b for w, u, b in zip(LSTM_W, LSTM_U, LSTM_B))
+        i, f, o, g = (
+            lstm_x(step) * w + h * u + b for w, u, b in zip(LSTM_W, LSTM_U, LSTM_B, strict=True)
+        )
         gates = sigmoid(i), sigmoid(f), sigmoid(o), math.tanh(g)
         yield h, c, gates
         c = gates[1] * c + gates[0] * gates[3]

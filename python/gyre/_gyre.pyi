@@ -420,9 +420,10 @@ def gradients(
     unconnected: str = "none",
     memory: str = "",
     sparse: bool = False,
+    recorder: Recorder | None = None,
 ) -> list:
     """xs: tensors or symbolic variable handles. unconnected: "none" (None in the list), "zero",
-    "error". sparse: items may be (values, indices, dense_shape)."""
+    "error". sparse: items may be (values, indices, dense_shape). recorder: only of what it saw."""
 
 def custom_gradient(
     xs: list[Tensor],

@@ -40,7 +40,7 @@ def _dict_items(structure):
 
 
 def _dict_build(structure, children):
-    values = dict(zip(sorted(structure), children))
+    values = dict(zip(sorted(structure), children, strict=True))
     ordered = {key: values[key] for key in structure}  # in the order of the original
     if type(structure) is dict:
         return ordered
@@ -54,7 +54,7 @@ def _field_names(structure):
 
 def _dataclass_build(structure, children):
     copy = object.__new__(type(structure))
-    for name, child in zip(_field_names(structure), children):
+    for name, child in zip(_field_names(structure), children, strict=True):
         object.__setattr__(copy, name, child)
     for name, value in getattr(structure, "__dict__", {}).items():
         if name not in copy.__dict__:
@@ -174,7 +174,9 @@ def map_structure(func, *structures, expand_composites=False):
     for other in structures[1:]:
         assert_same_structure(structures[0], other, expand_composites=expand_composites)
     columns = [flatten(structure, expand_composites) for structure in structures]
-    return _pack(structures[0], iter([func(*row) for row in zip(*columns)]), expand_composites)
+    return _pack(
+        structures[0], iter([func(*row) for row in zip(*columns, strict=True)]), expand_composites
+    )
 
 
 def map_structure_with_paths(func, structure, expand_composites=False):
@@ -231,7 +233,7 @@ def _compare(a, b, path_a, path_b, check_types, expand):
             f"the first has {_describe(a, kind_a)} {_place(path_a)}, the second has "
             f"{_describe(b, kind_b)} {_place(path_b)}"
         )
-    for (part_a, child_a), (part_b, child_b) in zip(items_a, items_b):
+    for (part_a, child_a), (part_b, child_b) in zip(items_a, items_b, strict=True):
         found = _compare(child_a, child_b, path_a + part_a, path_b + part_b, check_types, expand)
         if found:
             return found

@@ -152,7 +152,7 @@ def test_values_of_numpy_on_the_left_take_the_dtype_of_the_tensor(wrap):
     for value in (np.float64(2.5), np.array([2.5, 2.5])):
         for tensor, expected in ((gyre.constant([1.0, 2.0]), [1.5, 0.5]), ([1, 2], [1, 0])):
             tensor = gyre.convert_to_tensor(tensor)
-            got = wrap(lambda t: value - t)(tensor)  # noqa: B023 (called at once)
+            got = wrap(lambda t: value - t)(tensor)
             assert got.dtype == tensor.dtype
             np.testing.assert_array_equal(got.numpy(), expected)
     v = gyre.Variable([1.0, 2.0])

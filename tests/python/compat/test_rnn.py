@@ -132,6 +132,17 @@ def test_raw_rnn_as_dynamic_rnn(run):
     assert np.allclose(a, b, atol=1e-6) and np.allclose(sa, sb, atol=1e-6) and loop_state is None
 
 
+def test_raw_rnn_refuses_another_structure(run):
+    cell = tf.nn.rnn_cell.GRUCell(2)
+
+    def loop_fn(time, output, state, loop_state):
+        state = cell.zero_state(3, tf.float32) if output is None else (state, state)
+        return time >= 5, tf.zeros([3, 2]), state, output, None
+
+    with pytest.raises(ValueError, match="structures differ.*a tuple of 2"):
+        tf.nn.raw_rnn(cell, loop_fn)
+
+
 def test_wrappers(run):
     x = tf.ones([2, 3])
     inner = tf.nn.rnn_cell.BasicRNNCell(3)

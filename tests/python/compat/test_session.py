@@ -34,6 +34,19 @@ def test_composites(sess):
     assert ragged.to_list() == [[1, 2], [], [3]]
 
 
+@pytest.mark.parametrize("parts", [([[0, 1]], [2.0]), ([[0, 1]], [2.0], [3, 3], 4)])
+def test_a_sparse_tensor_is_fed_three_parts(sess, parts):
+    x = tf.sparse_placeholder(tf.float32, [3, 3])
+    with pytest.raises(ValueError, match=f"{len(parts)} values for a key of 3 tensors"):
+        sess.run(x.values, {x: parts})
+
+
+def test_slices_of_an_unknown_shape_are_fed(sess):
+    x = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
+    given = tf.IndexedSlicesValue([5.0], [4], None)
+    assert sess.run(x, {x: given}).values == sess.run(x, {x: ([5.0], [4])}).values == [5]
+
+
 def test_any_tensor_is_fed(sess):
     x = tf.constant(2.0)
     y = tf.multiply(x, 3.0, name="y")

@@ -10,7 +10,7 @@ import pytest
 
 import gyre
 import shown_programs as programs
-from gyre._impl.show import layers, model, place, text
+from gyre._impl.show import labels, layers, model, place, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -245,6 +245,13 @@ def test_large_programs_begin_closed():
     assert len(data["items"]) > 1000
     assert any(item.get("collapsed") for item in data["items"])
     assert "collapsed" not in page.svg.split("</style>")[1]  # the picture cannot be opened
+
+
+def test_products_name_all_operands():
+    function = text.parse("""graph {
+  %p = _MatMulAdd(%a, %b, %c) transpose_a=true : float32
+}""")[""]
+    assert labels.expression(function.nodes["p"], ["a", "b", "c"]) == "_MatMulAdd(aᵀ, b, c)"
 
 
 def test_cycles_are_drawn():

@@ -294,7 +294,7 @@ def _called_again(f, args: tuple, kwargs: dict):
 
     def body(inputs: list) -> list:
         given = list(leaves)
-        for place, tensor in zip(places, inputs):
+        for place, tensor in zip(places, inputs, strict=True):
             given[place] = tensor
         traced.append(user_code(f)(*packed(args, given), **kwargs))
         return [convert_to_tensor(y) for y in flat(traced[-1])]

@@ -1,8 +1,8 @@
 """GradientTape: derivatives of what ran while it watched.
 
 Eagerly, a recorder of the core collects the ops that ran; `gradient` computes backwards from them
-(backprop.py). In a graph the nodes are the record: the recorder notes which of them were added while
-it was active, and since when what is watched.
+(backprop.py). In a graph the nodes are the record: the recorder notes which of them were added
+while it was active, and since when what is watched.
 """
 
 import contextlib

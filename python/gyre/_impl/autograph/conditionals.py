@@ -34,7 +34,7 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         set_state(given)
         block()
         found = get_state()[:nouts]
-        kept[block] = [own.kept_in(value) for own, value in zip(containers, found)]
+        kept[block] = [own.kept_in(value) for own, value in zip(containers, found, strict=True)]
         return found
 
     after = merge(
@@ -48,7 +48,7 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
     )
     after = [
         _same_containers(old, new, *marks)
-        for old, new, *marks in zip(before, after, *kept.values())
+        for old, new, *marks in zip(before[:nouts], after, *kept.values(), strict=True)
     ]
     set_state(tuple(after) + tuple(before[nouts:]))
 

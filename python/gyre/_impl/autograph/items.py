@@ -44,7 +44,7 @@ def _chosen(values, index):
         raise IndexError(f"an item is read at {place()} of a {type(values).__name__} that has none")
     make_list_of_graph(values)
     common = _common(values, "read")
-    columns = zip(*(common.emit(Taken(value)) for value in values))
+    columns = zip(*(common.emit(Taken(value)) for value in values), strict=True)
     return common.pack(iter([_stacked(column)[index] for column in columns]))[0]
 
 
@@ -72,11 +72,11 @@ def _common(values, how):
 
 
 def _check_shapes(a, b):
-    for x, y in zip(a.leaves, b.leaves):
+    for x, y in zip(a.leaves, b.leaves, strict=True):
         if x.dims is None or y.dims is None:
             continue
         if len(x.dims) != len(y.dims) or any(
-            m != n and None not in (m, n) for m, n in zip(x.dims, y.dims)
+            m != n and None not in (m, n) for m, n in zip(x.dims, y.dims, strict=True)
         ):
             raise Refusal("their shapes differ")
 
@@ -281,7 +281,7 @@ def _and(a, b):
 def _select(common, chosen, new, old):
     parts = [
         _gyre.execute("SelectV2", [chosen, x, y])[0]
-        for x, y in zip(common.emit(Taken(new)), common.emit(Taken(old)))
+        for x, y in zip(common.emit(Taken(new)), common.emit(Taken(old)), strict=True)
     ]
     return common.pack(iter(parts))[0]
 
@@ -326,7 +326,7 @@ def _stops(holder, kind, key):
 def _reach(root, keys, kinds):
     """(what holds the place, how far that is): the whole place, or as far as state goes."""
     holder = root
-    for depth, (key, kind) in enumerate(zip(keys, kinds)):
+    for depth, (key, kind) in enumerate(zip(keys, kinds, strict=True)):
         if _stops(holder, kind, key):
             return holder, depth
         holder = _next(holder, kind, key)
@@ -337,7 +337,7 @@ def _is_covered(root, keys, kinds, above):
     """Whether a shorter place, of one of these lengths, is part of the state,
     and holds this one."""
     for length in above:
-        found, depth = _reach(root, keys[:length], kinds)
+        found, depth = _reach(root, keys[:length], kinds[:length])
         if depth == length and _is_holder(found):
             return True
     return False

@@ -84,7 +84,7 @@ class _Loop:
 
     def initial(self):
         tensors = []
-        for i, (chosen, taken) in enumerate(zip(self.layouts, self.taken)):
+        for i, (chosen, taken) in enumerate(zip(self.layouts, self.taken, strict=True)):
             try:
                 tensors.extend(chosen.emit(taken))
             except Mismatch:
@@ -95,7 +95,7 @@ class _Loop:
         """Gives the names the values that these tensors are."""
         tensors = iter(tensors)
         values = []
-        for name, chosen, before in zip(self.names, self.layouts, self.before):
+        for name, chosen, before in zip(self.names, self.layouts, self.before, strict=True):
             if chosen.undefined:
                 values.append(before)
                 continue
@@ -104,7 +104,9 @@ class _Loop:
                 value if flag is None else PartlyDefined(value, flag, name, self.at, True)
             )
         self.given = tuple(values)
-        for i, (value, before) in enumerate(zip(values, self.before) if self.tracing else ()):
+        for i, (value, before) in enumerate(
+            zip(values, self.before, strict=True) if self.tracing else ()
+        ):
             own(value, functools.partial(self._make_list_of_graph, i), before)
         self.set_state(self.given)
 
@@ -116,7 +118,7 @@ class _Loop:
         # Python's, so that Python can decide by it, also if a loop around has made a tensor of it.
         self.kept = [
             value is given and isinstance(value, _gyre.Tensor)
-            for value, given in zip(values, self.given)
+            for value, given in zip(values, self.given, strict=True)
         ]
         for i, value in enumerate(values):
             taken = Taken(value)
@@ -156,7 +158,7 @@ class _Loop:
             while results is None:
                 results = self._attempt(build, blocks)
         self.tracing = False
-        for chosen, value in zip(self.layouts, self.after):
+        for chosen, value in zip(self.layouts, self.after, strict=True):
             if not chosen.undefined and chosen.template is not None and not is_undefined(value):
                 chosen.template = layouts.with_element_shapes(chosen.template, Taken(value).value)
         self.enter(results)
@@ -164,7 +166,7 @@ class _Loop:
             tuple(
                 before if kept else settled(name, value)
                 for name, before, value, kept in zip(
-                    self.names, self.before, self.get_state(), self.kept
+                    self.names, self.before, self.get_state(), self.kept, strict=True
                 )
             )
         )
@@ -270,7 +272,9 @@ class _Loop:
 
     def paths(self):
         return [
-            name for name, chosen in zip(self.names, self.layouts) for _ in range(chosen.count())
+            name
+            for name, chosen in zip(self.names, self.layouts, strict=True)
+            for _ in range(chosen.count())
         ]
 
     def dims(self):
@@ -283,7 +287,7 @@ class _Loop:
                 (leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True)
             )
         dims = []
-        for chosen, taken in zip(self.layouts, self.taken):
+        for chosen, taken in zip(self.layouts, self.taken, strict=True):
             for leaf in taken.leaves[:]:
                 if leaf.dtype is not None:
                     found = [d for value, d in stated if value is leaf.value]

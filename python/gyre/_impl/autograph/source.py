@@ -54,7 +54,7 @@ def _known(code):
 
 
 def _instantiate(factory_code, fn, operators):
-    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     closure = tuple(cells.get(name) or types.CellType() for name in factory_code.co_freevars)
     factory = types.FunctionType(factory_code, fn.__globals__, fn.__name__, None, closure)
     converted = factory(operators)

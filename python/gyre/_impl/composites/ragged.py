@@ -1,5 +1,7 @@
 """RaggedTensor: rows of different lengths."""
 
+import itertools
+
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
@@ -235,7 +237,7 @@ class RaggedTensor:
             if isinstance(self.values, RaggedTensor)
             else self.values.numpy().tolist()
         )
-        return [inner[a:b] for a, b in zip(splits, splits[1:])]
+        return [inner[a:b] for a, b in itertools.pairwise(splits)]
 
     def _map(self, fn):
         return self.with_flat_values(fn(self.flat_values))

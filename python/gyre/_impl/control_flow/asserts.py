@@ -272,7 +272,7 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
             raise ValueError(
                 f"{start}expected {len(shape)} axes, got the shape {list(tensor._dims)}"
             )
-        for want, have in zip(shape, tensor._dims):
+        for want, have in zip(shape, tensor._dims, strict=True):
             if isinstance(want, str) and want not in (".", "*"):
                 want = sizes.setdefault(want, have)
             if isinstance(want, int) and have is not None and want != have:

@@ -41,7 +41,7 @@ def _results(name, results, dtypes):
     if len(leaves) != len(dtypes):
         raise ValueError(f"{name} returned {len(leaves)} values where Tout promises {len(dtypes)}")
     tensors = []
-    for leaf, dtype in zip(leaves, dtypes):
+    for leaf, dtype in zip(leaves, dtypes, strict=True):
         tensor = (
             leaf
             if isinstance(leaf, _gyre.Tensor)

@@ -103,7 +103,7 @@ def _typed(result, signature):
     ]
     leaves = nest.flatten(result, expand_composites=True)
     if len(wanted) == len(leaves):
-        for want, leaf in zip(wanted, leaves):
+        for want, leaf in zip(wanted, leaves, strict=True):
             if want != leaf.dtype:
                 raise TypeError(
                     f"fn returns {with_article(leaf.dtype)} tensor where fn_output_signature says "

@@ -167,7 +167,7 @@ class TensorArray:
         return (
             dims
             if self._dims is None
-            else tuple(a if a is not None else b for a, b in zip(self._dims, dims))
+            else tuple(a if a is not None else b for a, b in zip(self._dims, dims, strict=True))
         )
 
     # ---- Single elements
@@ -374,7 +374,9 @@ class TensorArray:
                     "rows",
                 )
             starts = [sum(sizes[:i]) for i in range(len(sizes))]
-            self._values = [tensor[start : start + size] for start, size in zip(starts, sizes)]
+            self._values = [
+                tensor[start : start + size] for start, size in zip(starts, sizes, strict=True)
+            ]
             self._cleared = set()
             return self
         int64 = _gyre.as_dtype("int64")

@@ -95,7 +95,9 @@ def _next(before, after):
 def _check(before, after, name, at):
     why = nest.difference(before, after)
     if why is None:
-        for i, (x, y) in enumerate(zip(nest.flatten(before, True), nest.flatten(after, True))):
+        for i, (x, y) in enumerate(
+            zip(nest.flatten(before, True), nest.flatten(after, True), strict=True)
+        ):
             if isinstance(x, _gyre.Tensor) and isinstance(y, _gyre.Tensor) and x.dtype != y.dtype:
                 why = f"variable {i} enters as {x.dtype.name} and becomes {y.dtype.name}"
                 break
@@ -149,7 +151,7 @@ def _trace(
     paths = [
         f"loop_vars{path}"
         for (path, _), leaf in zip(
-            nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves
+            nest.flatten_with_paths(loop_vars, expand_composites=True), layout.leaves, strict=True
         )
         if leaf.dtype is not None
     ]
@@ -218,7 +220,7 @@ def _invariants(shapes, layout):
                 f"shape_invariants must be structured as loop_vars: {len(parts)} shapes for "
                 f"{len(children)} variables"
             )
-        for one, (_, child) in zip(parts, children):
+        for one, (_, child) in zip(parts, children, strict=True):
             walk(one, child)
 
     walk(shapes, layout.template)

@@ -203,7 +203,7 @@ def trace(function, leaves, dims, python):
     with graph:
         placeholders = [
             graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
-            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths())
+            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths(), strict=True)
         ]
         args, kwargs = leaves.rebuild(placeholders)
         try:

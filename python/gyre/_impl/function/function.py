@@ -144,7 +144,9 @@ class Function(_gyre.QuietCallable):
             defaults = [
                 parameter.default for parameter in self.parameters.signature.parameters.values()
             ][len(signature) :]
-            if any(a is not b for a, b in zip(given, defaults)) or len(defaults) < len(given):
+            if any(a is not b for a, b in zip(given, defaults, strict=False)) or len(
+                defaults
+            ) < len(given):
                 raise TypeError(
                     f"{self.name} takes {len(signature)} arguments, as its "
                     f"input_signature says, but was given {len(values)}"

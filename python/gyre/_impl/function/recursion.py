@@ -57,12 +57,14 @@ class _Entry:
         """Whether results are what they are declared to be; leaves open what differs."""
         if self.specs is None or len(self.specs) != len(flat):
             return
-        if all(covers(dims, tensor._dims) for (_, dims), tensor in zip(self.specs, flat)):
+        if all(
+            covers(dims, tensor._dims) for (_, dims), tensor in zip(self.specs, flat, strict=True)
+        ):
             return
         raise _SizesDiffer(
             [
                 (dtype, generalise(dims, tensor._dims))
-                for (dtype, dims), tensor in zip(self.specs, flat)
+                for (dtype, dims), tensor in zip(self.specs, flat, strict=True)
             ]
         )
 
@@ -146,7 +148,7 @@ def _declare_and_call(entry, python):
         entry.specs = specs
         entry.callee = _gyre.GraphFunction(
             entry.function.name,
-            [(tensor.dtype, dims) for tensor, dims in zip(arguments, entry.dims)],
+            [(tensor.dtype, dims) for tensor, dims in zip(arguments, entry.dims, strict=True)],
             specs,
         )
         try:

@@ -29,7 +29,7 @@ def _difference(function, leaves, last):
     before = nest.flatten_with_paths(last.leaves.structure, expand_composites=True)
     if [path for path, _ in pairs] != [path for path, _ in before]:
         return "the structure of its arguments changed"
-    for (path, new), (_, old) in zip(pairs, before):
+    for (path, new), (_, old) in zip(pairs, before, strict=True):
         name = function.parameters.name_of(path)
         if hasattr(new, "_dims") and hasattr(old, "_dims"):
             if new.dtype != old.dtype:

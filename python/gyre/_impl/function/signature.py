@@ -169,7 +169,7 @@ class Leaves:
     def paths(self):
         """Of the tensors."""
         pairs = nest.flatten_with_paths(self.structure, expand_composites=True)
-        return [path for (path, _), leaf in zip(pairs, self.rest) if leaf is _TENSOR]
+        return [path for (path, _), leaf in zip(pairs, self.rest, strict=True) if leaf is _TENSOR]
 
 
 def _kept(leaf):
@@ -185,7 +185,7 @@ def generalise(a, b):
     """The dims that both are instances of; a rank that differs stays unknown."""
     if a is None or b is None or len(a) != len(b):
         return None
-    return tuple(x if x == y else None for x, y in zip(a, b))
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
 def covers(general, dims):
@@ -195,11 +195,12 @@ def covers(general, dims):
     return (
         dims is not None
         and len(general) == len(dims)
-        and all(g is None or g == d for g, d in zip(general, dims))
+        and all(g is None or g == d for g, d in zip(general, dims, strict=True))
     )
 
 
 def same_ranks(all_a, all_b):
     return all(
-        (a is None) == (b is None) and (a is None or len(a) == len(b)) for a, b in zip(all_a, all_b)
+        (a is None) == (b is None) and (a is None or len(a) == len(b))
+        for a, b in zip(all_a, all_b, strict=True)
     )

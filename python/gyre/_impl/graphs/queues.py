@@ -57,7 +57,7 @@ class QueueBase:
             )
         return [
             convert_to_tensor(v, d) if holds_tensor(v) else constant(v, d, name="component")
-            for v, d in zip(vals, self._dtypes)
+            for v, d in zip(vals, self._dtypes, strict=True)
         ]
 
     def _named(self, suffix: str, name):
@@ -71,7 +71,7 @@ class QueueBase:
         """An operation that puts a row in: a list of its components, or the only one. It waits
         while the queue is full. Of a closed queue: CancelledError."""
         row = self._row(vals)
-        for value, dims in zip(row, self._shapes):
+        for value, dims in zip(row, self._shapes, strict=True):
             TensorShape(dims).assert_is_compatible_with(value._dims)
         return self._act(
             "QueueEnqueueV2", [row], self._named("enqueue", name), Tcomponents=self._dtypes
@@ -88,7 +88,7 @@ class QueueBase:
 
     def _packed(self, values: list):
         if self._names:
-            return dict(zip(self._names, values))
+            return dict(zip(self._names, values, strict=True))
         return values[0] if len(values) == 1 else values
 
     def dequeue(self, name=None):
@@ -101,7 +101,7 @@ class QueueBase:
             component_types=self._dtypes,
         )
         if has_default_graph():
-            for value, dims in zip(values, self._shapes):
+            for value, dims in zip(values, self._shapes, strict=True):
                 value.set_shape(dims)
         return self._packed(values)
 
@@ -121,7 +121,7 @@ class QueueBase:
                     values = calls("QueueDequeueV2", self._queue_ref, component_types=self._dtypes)
                 rows.append(values)
                 before = [current().operation_of(_gyre.node_of(values[0]))] if in_graph else []
-            return self._packed([call("Pack", list(column)) for column in zip(*rows)])
+            return self._packed([call("Pack", list(column)) for column in zip(*rows, strict=True)])
 
     def close(self, cancel_pending_enqueues=False, name=None):
         """An operation after which nothing can be put in."""

@@ -74,7 +74,9 @@ def range(start, limit=None, delta=1, dtype=None, name=None):
     else:
         numbers = _widest(numbers)
     values = call("Range", *numbers, name=name)
-    ranges.note(values, *(n if type(n) is int else number for n, number in zip(given, numbers)))
+    ranges.note(
+        values, *(n if type(n) is int else number for n, number in zip(given, numbers, strict=True))
+    )
     return values
 
 

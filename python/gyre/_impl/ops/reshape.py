@@ -297,7 +297,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     if tensor._dims is not None and axis >= 0:
         masked = tuple(tensor._dims[axis:stop])
         if len(masked) != len(mask._dims) or any(
-            a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims)
+            a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims, strict=True)
         ):
             raise ValueError(
                 f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the "

@@ -75,7 +75,10 @@ class LoadedModel(Module):
         that its variables have now; what it was read from must still be there. What
         gyre.saved_model.save does."""
         self._model.assign_variables(
-            {name: variable.read_value() for name, variable in zip(self._names, self._loaded)}
+            {
+                name: variable.read_value()
+                for name, variable in zip(self._names, self._loaded, strict=True)
+            }
         )
         self._model.save(os.fspath(path))
 
@@ -158,7 +161,7 @@ class Signature:
             replaced[handle] = variable.handle
         tensors = [tensor for tensor, *_ in self._outputs.values()]
         results = self._model._model.import_graph(tensors, replaced)
-        return dict(zip(self._outputs, results))
+        return dict(zip(self._outputs, results, strict=True))
 
     def __repr__(self):
         inputs = ", ".join(f"{name}: {spec}" for name, spec in _specs(self._inputs).items())

@@ -189,7 +189,7 @@ class _Export:
             "saver/RestoreV2",
         )
         assigned, values = [], []
-        for variable, value in zip(variables, restored):
+        for variable, value in zip(variables, restored, strict=True):
             if None not in (variable.shape.dims or [None]):
                 value = call(
                     "EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape"

@@ -1,5 +1,6 @@
 """What stands on nodes: expressions, constants, types, as short as they can be understood."""
 
+import itertools
 import re
 
 _INFIX = {
@@ -81,9 +82,10 @@ def expression(node, operands):
     if node.op in _PREFIX and len(operands) == 1:
         return _PREFIX[node.op] + operands[0]
     if "MatMul" in node.op:
+        flags = itertools.chain(("transpose_a", "transpose_b"), itertools.repeat(""))
         operands = [
-            text + "ᵀ" * (node.attrs.get(attr) == "true")
-            for text, attr in zip(operands, ("transpose_a", "transpose_b"))
+            text + "ᵀ" * (node.attrs.get(flag) == "true")
+            for text, flag in zip(operands, flags, strict=False)
         ]
     shown = [text for text in operands if text != "·"]
     text = node.op + (f"({', '.join(operands)})" if shown else "")

@@ -181,7 +181,7 @@ def _items(root, closed):
             entry.update(
                 children=[child.id for child in item.children],
                 layers=item.layers,
-                edges=[[*edge, route] for edge, route in zip(item.edges, item.routes)],
+                edges=[[*edge, route] for edge, route in zip(item.edges, item.routes, strict=True)],
             )
             if item in closed:
                 entry["collapsed"] = True

@@ -3,6 +3,8 @@
 The page does the same again when a box is opened or closed (page.js): keep them alike.
 """
 
+import itertools
+
 from gyre._impl.show import layers
 
 LETTER, SMALL_LETTER = 7.23, 6.03  # widths in a fixed font of 12 and 10 pixels
@@ -40,7 +42,7 @@ def spread(wanted, widths, gap):
     middles."""
     groups = []  # [sum of shifted places, how many, from which index]
     starts, offset = [], 0.0
-    for middle, width in zip(wanted, widths):
+    for middle, width in zip(wanted, widths, strict=True):
         starts.append(offset)
         groups.append([middle - width / 2 - offset, 1])
         offset += width + gap
@@ -84,9 +86,9 @@ def place(box):
 def _middles(box, width_of):
     """The middle of every child and bend, from zero on."""
     above, below = {i: [] for i in width_of}, {i: [] for i in width_of}
-    for (a, b, _), route in zip(box.edges, box.routes):
+    for (a, b, _), route in zip(box.edges, box.routes, strict=True):
         chain = [a, *route, b]
-        for p, q in zip(chain, chain[1:]):
+        for p, q in itertools.pairwise(chain):
             above[q].append(p)
             below[p].append(q)
     middle = {}
@@ -104,7 +106,9 @@ def _middles(box, width_of):
                 for i in layer
             ]
             widths = [width_of[i] for i in layer]
-            for i, start, width in zip(layer, spread(wanted, widths, COLUMN_GAP), widths):
+            for i, start, width in zip(
+                layer, spread(wanted, widths, COLUMN_GAP), widths, strict=True
+            ):
                 middle[i] = start + width / 2
     return middle
 
@@ -114,7 +118,7 @@ def _route(box, middle, spans):
     passes, to its target."""
     row_of = {i: row for row, layer in enumerate(box.layers) for i in layer}
     entering = {}
-    for at, ((a, b, _), route) in enumerate(zip(box.edges, box.routes)):
+    for at, ((a, b, _), route) in enumerate(zip(box.edges, box.routes, strict=True)):
         entering.setdefault(b, []).append((middle[route[-1] if route else a], at))
     port = {}
     for b, edges in entering.items():
@@ -122,7 +126,7 @@ def _route(box, middle, spans):
         for k, (_, at) in enumerate(sorted(edges)):
             port[at] = middle[b] + width * ((k + 0.5) / len(edges) - 0.5)
     box.paths = []
-    for at, ((a, b, _), route) in enumerate(zip(box.edges, box.routes)):
+    for at, ((a, b, _), route) in enumerate(zip(box.edges, box.routes, strict=True)):
         source, target = box.children[a], box.children[b]
         points = [(middle[a], source.y + source.height), (middle[a], spans[row_of[a]][1])]
         for bend in route:

@@ -123,7 +123,7 @@ def _rate(told, last, depth):
     before = last["loops"]
     names = [[loop["name"] for loop in seen[: depth + 1]] for seen in (before, loops)]
     if names[0] != names[1] or any(
-        a["iteration"] != b["iteration"] for a, b in zip(before[:depth], loops)
+        a["iteration"] != b["iteration"] for a, b in zip(before[:depth], loops[:depth], strict=True)
     ):
         return 0.0
     return (

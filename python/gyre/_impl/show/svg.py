@@ -107,7 +107,9 @@ def _box(item, parts, hints):
             f'transform="translate({item.width - 24:.1f} {place.HEADER + 10}) rotate(180)"/>'
         )
     row_of = {i: row for row, layer in enumerate(item.layers) for i in layer}
-    for at, ((a, b, kind), route, points) in enumerate(zip(item.edges, item.routes, item.paths)):
+    for at, ((a, b, kind), route, points) in enumerate(
+        zip(item.edges, item.routes, item.paths, strict=True)
+    ):
         far = " far" if not route and row_of[b] - row_of[a] != 1 else ""
         parts.append(
             f'<path id="e{item.id}-{at}" class="edge {kind}{far}" fill="none" stroke="#9aa3b2" '

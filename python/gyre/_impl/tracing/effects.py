@@ -52,7 +52,7 @@ class Watch:
     def _look_into_function(self, fn, path, depth):
         if depth > 0:
             self._look_at_assigned(fn)
-        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
@@ -67,7 +67,7 @@ class Watch:
         """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
         if fn.__code__ in block_codes:
             return
-        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         for kind, name in _assigned_outside(fn.__code__):
             if kind == "STORE_GLOBAL":
                 read = functools.partial(fn.__globals__.get, name)

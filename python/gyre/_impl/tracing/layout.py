@@ -135,7 +135,7 @@ class Layout:
         if nest.difference(self.template, taken.value):
             raise Mismatch
         tensors = []
-        for want, have in zip(self.leaves, taken.leaves):
+        for want, have in zip(self.leaves, taken.leaves, strict=True):
             if want.dtype is not None:
                 have = read(have)
             if want.dtype is None:
@@ -256,7 +256,7 @@ def join(a, b):
     difference = nest.difference(a.value, b.value)
     if difference:
         raise Refusal("its structure changes")
-    leaves = [_join_leaves(x, y) for x, y in zip(a.leaves, b.leaves)]
+    leaves = [_join_leaves(x, y) for x, y in zip(a.leaves, b.leaves, strict=True)]
     return Layout(b.value, leaves, flagged)
 
 

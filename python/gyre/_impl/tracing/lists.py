@@ -106,7 +106,7 @@ class TracedList:
         leaves = nest.flatten(value, expand_composites=True)
         tensors = []
         self.make_room(value)
-        for leaf, dtype in zip(leaves, self._dtypes):
+        for leaf, dtype in zip(leaves, self._dtypes, strict=True):
             tensors.append(_as_tensor(leaf, dtype))
             if tensors[-1].dtype != dtype:
                 raise TypeError(
@@ -176,7 +176,7 @@ class TracedList:
             _gyre.execute(
                 "TensorListGetItem", [handle, index, _shape(dims)], {"element_dtype": dtype}
             )[0]
-            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)
+            for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims, strict=True)
         ]
         return self._pack(leaves)
 
@@ -195,14 +195,14 @@ class TracedList:
                 _gyre.execute("TensorListStack", [handle, _shape(dims)], {"element_dtype": dtype})[
                     0
                 ]
-                for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims)
+                for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims, strict=True)
             ]
         )
 
     def concat(self):
         """The elements one after the other, along their axis 0."""
         leaves = []
-        for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims):
+        for handle, dtype, dims in zip(self.handles, self._dtypes, self._dims, strict=True):
             shape = None if dims is None else (None, *dims[1:])
             leaves.append(
                 _gyre.execute(
@@ -249,7 +249,7 @@ def _empty_handles(dtypes):
 def _merge(a, b):
     if a is None or b is None or len(a) != len(b):
         return None
-    return tuple(x if x == y else None for x, y in zip(a, b))
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
 def _filled(structure, keys, value):

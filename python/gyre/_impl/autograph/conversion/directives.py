@@ -33,7 +33,7 @@ class _Directives(ast.NodeTransformer):
 
 
 def _arguments(call):
-    named = dict(zip(options.NAMES, call.args))
+    named = dict(zip(options.NAMES, call.args, strict=False))
     named.update({keyword.arg: keyword.value for keyword in call.keywords})
     unknown = set(named) - set(options.NAMES)
     if unknown:

@@ -75,7 +75,7 @@ class Function:
             found = self._activity(statement)
             closures |= found.closures
             reaching.append(closures)
-        for statement, used in zip(reversed(statements), reversed(reaching)):
+        for statement, used in zip(reversed(statements), reversed(reaching), strict=True):
             live = self._statement(statement, live | used, always, used) | always | used
         return live
 

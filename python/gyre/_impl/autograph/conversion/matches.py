@@ -71,7 +71,7 @@ class _Pattern:
 
     def _MatchOr(self, pattern, value):
         parts = [_Pattern() for _ in pattern.patterns]
-        for part, alternative in zip(parts, pattern.patterns):
+        for part, alternative in zip(parts, pattern.patterns, strict=True):
             part.match(alternative, value)
         for name in parts[0].bound:
             self.bound[name] = _first_that_holds(parts, name)
@@ -88,7 +88,7 @@ class _Pattern:
             self.match(
                 part, at(operator("match_argument", value, pattern.cls, ast.Constant(i)), part)
             )
-        for name, part in zip(pattern.kwd_attrs, pattern.kwd_patterns):
+        for name, part in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
             self.match(part, at(ast.Attribute(value, name, ctx=ast.Load()), part))
 
     def _MatchSequence(self, pattern, value):
@@ -112,7 +112,7 @@ class _Pattern:
     def _MatchMapping(self, pattern, value):
         keys = ast.Tuple(pattern.keys, ctx=ast.Load())
         self._test(operator("match_mapping", value, keys), pattern)
-        for key, part in zip(pattern.keys, pattern.patterns):
+        for key, part in zip(pattern.keys, pattern.patterns, strict=True):
             self.match(part, at(ast.Subscript(value, key, ctx=ast.Load()), part))
         if pattern.rest:
             self.bound[pattern.rest] = at(operator("match_rest", value, keys), pattern)

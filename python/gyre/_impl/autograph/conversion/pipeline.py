@@ -51,7 +51,7 @@ def factory(fn):
 
 def _namespace(fn):
     """What a name is outside of a function."""
-    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
 
     def value(name):
         if name not in cells:

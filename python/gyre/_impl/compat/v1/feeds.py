@@ -73,7 +73,7 @@ class Feed:
         return (
             self._dims is None
             or len(dims) == len(self._dims)
-            and all(have is None or have == d for have, d in zip(self._dims, dims))
+            and all(have is None or have == d for have, d in zip(self._dims, dims, strict=True))
         )
 
 
@@ -95,16 +95,17 @@ def expand(feed_dict) -> dict:
     plain: dict = {}
     for key, value in feed_dict.items():
         if isinstance(key, SparseTensor):
-            plain.update(zip((key.indices, key.values, key.dense_shape), value))
+            key = (key.indices, key.values, key.dense_shape)
         elif isinstance(key, IndexedSlices):
-            parts = (key.values, key.indices, key.dense_shape)
-            plain.update((part, v) for part, v in zip(parts, value) if part is not None)
-        elif isinstance(key, (tuple, list)):
+            key = (key.values, key.indices, key.dense_shape)
+            if key[2] is None:
+                key, value = key[:2], value[:2]  # an IndexedSlicesValue has a place for it
+        if isinstance(key, (tuple, list)):
             if len(key) != len(value):
                 raise ValueError(
                     f"feed_dict has {len(value)} values for a key of {len(key)} tensors"
                 )
-            plain.update(zip(key, value))
+            plain.update(zip(key, value, strict=True))
         else:
             plain[key] = value
     return plain

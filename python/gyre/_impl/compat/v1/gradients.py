@@ -64,7 +64,7 @@ def _source(x):
 def _found(ys, xs, weights, stops, unconnected):
     zero = unconnected is UnconnectedGradients.ZERO
     targets, given = [], []
-    for y, weight in zip(ys, weights):
+    for y, weight in zip(ys, weights, strict=True):
         for part in parts_of(y):
             if part.dtype.is_floating or part.dtype.is_complex or part.dtype.name == "variant":
                 targets.append(part)
@@ -72,7 +72,7 @@ def _found(ys, xs, weights, stops, unconnected):
     if not targets:
         return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
     dys = (
-        [_weight(y, w) for y, w in zip(targets, given)]
+        [_weight(y, w) for y, w in zip(targets, given, strict=True)]
         if any(w is not None for w in given)
         else None
     )
@@ -91,7 +91,7 @@ def _found(ys, xs, weights, stops, unconnected):
         else _slices(x, g, gathered)
         if isinstance(g, tuple)
         else g
-        for x, g in zip(xs, found)
+        for x, g in zip(xs, found, strict=True)
     ]
 
 

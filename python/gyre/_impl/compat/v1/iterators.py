@@ -74,7 +74,7 @@ class OneShotIterator:
         def go_on():
             now = [
                 _gyre.execute("ReadVariableOp", [handle], {"dtype": leaf.dtype})[0]
-                for handle, leaf in zip(handles, leaves)
+                for handle, leaf in zip(handles, leaves, strict=True)
             ]
             return nest.pack_sequence_as(self._state, now, True)
 

@@ -133,7 +133,10 @@ class BaseSession(watching.Watched):
             plan, feed_dict = self._prepare(key, fetches, feed_dict)
         try:
             values = (
-                [feed.convert(value) for feed, value in zip(plan.feeds, feed_dict.values())]
+                [
+                    feed.convert(value)
+                    for feed, value in zip(plan.feeds, feed_dict.values(), strict=True)
+                ]
                 if feed_dict
                 else ()
             )
@@ -218,7 +221,7 @@ class BaseSession(watching.Watched):
                 )
             if len(values) != len(fed):
                 raise ValueError(f"the callable takes {len(fed)} values, not {len(values)}")
-            return self.run(fetches, dict(zip(fed, values)), options, run_metadata)
+            return self.run(fetches, dict(zip(fed, values, strict=True)), options, run_metadata)
 
         return call
 

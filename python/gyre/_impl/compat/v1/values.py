@@ -1,5 +1,6 @@
 """What runs give, and are fed, for values that are made of several tensors: arrays with names."""
 
+import itertools
 from typing import Any, NamedTuple
 
 
@@ -46,7 +47,7 @@ class RaggedTensorValue:
             else self.values.tolist()
         )
         splits = self.row_splits.tolist()
-        return [rows[a:b] for a, b in zip(splits, splits[1:])]
+        return [rows[a:b] for a, b in itertools.pairwise(splits)]
 
     def __repr__(self) -> str:
         return f"<gyre.RaggedTensorValue {self.to_list()}>"

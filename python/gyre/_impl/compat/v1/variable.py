@@ -25,7 +25,7 @@ class _Making(type(_Base)):
     def __call__(cls, *args, **kwargs):
         if has_default_graph():
             return super().__call__(*args, **kwargs)
-        kwargs.update(zip(_PARAMETERS, args))
+        kwargs.update(zip(_PARAMETERS, args, strict=False))
         known = (
             "initial_value",
             "trainable",

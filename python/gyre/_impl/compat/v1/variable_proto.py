@@ -32,7 +32,8 @@ class SaveSliceInfo:
     def spec(self) -> str:
         """As SaveV2 and RestoreV2 take it: "7 4 3,2:0,4"."""
         extents = ":".join(
-            f"{start},{length}" for start, length in zip(self.var_offset, self.var_shape)
+            f"{start},{length}"
+            for start, length in zip(self.var_offset, self.var_shape, strict=True)
         )
         return "".join(f"{size} " for size in self.full_shape) + extents
 

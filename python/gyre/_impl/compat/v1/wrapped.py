@@ -39,7 +39,7 @@ class WrappedFunction:
             )
         values = iter(
             self._executable(
-                [_gyre.convert(value, x.dtype) for value, x in zip(given, self.inputs)]
+                [_gyre.convert(value, x.dtype) for value, x in zip(given, self.inputs, strict=True)]
             )
         )
         return nest.map_structure(

@@ -127,15 +127,17 @@ def _over_time(cell, inputs, state, lengths, batch_size, parallel_iterations, sw
 
     def body(time, arrays, state):
         step = nest.pack_sequence_as(inputs, [array.read(time) for array in rows])
-        for part, whole in zip(nest.flatten(step), flat):
+        for part, whole in zip(nest.flatten(step), flat, strict=True):
             part.set_shape(whole._dims[1:])
         if lengths is None:
-            output, new_state = cell(step, state)
+            output, new_state = _stepped(cell, step, state)
         else:
             output, new_state = _masked(cell, step, state, time, lengths, batch_size, sizes, dtype)
-        nest.assert_same_structure(state, new_state)
-        written = [array.write(time, value) for array, value in zip(arrays, nest.flatten(output))]
-        for old, new in zip(nest.flatten(state), nest.flatten(new_state)):
+        written = [
+            array.write(time, value)
+            for array, value in zip(arrays, nest.flatten(output), strict=True)
+        ]
+        for old, new in zip(nest.flatten(state), nest.flatten(new_state), strict=True):
             new.set_shape(old._dims)
         return time + 1, written, new_state
 
@@ -147,7 +149,7 @@ def _over_time(cell, inputs, state, lengths, batch_size, parallel_iterations, sw
         swap_memory=swap_memory,
     )
     outputs = [array.stack() for array in arrays]
-    for output, size in zip(outputs, sizes):
+    for output, size in zip(outputs, sizes, strict=True):
         output.set_shape([flat[0]._dims[0], flat[0]._dims[1], *TensorShape(size).as_list()])
     return nest.pack_sequence_as(cell.output_size, outputs), state
 
@@ -157,14 +159,25 @@ def _output_dtype(flat, state):
     return leaves[0].dtype if leaves else flat[0].dtype
 
 
+def _stepped(cell, inputs, state):
+    """One step of a cell. ValueError where it gives another structure than it says."""
+    output, new_state = cell(inputs, state)
+    nest.assert_same_structure(cell.output_size, output, check_types=False)
+    nest.assert_same_structure(state, new_state)
+    return output, new_state
+
+
 def _masked(cell, step, state, time, lengths, batch_size, sizes, dtype):
     """A step whose outputs are zeros, and whose states stay, where a sequence has ended."""
-    output, new_state = cell(step, state)
+    output, new_state = _stepped(cell, step, state)
     goes_on = call("Less", time, lengths)
     zeros = [create.zeros([batch_size, *TensorShape(size).as_list()], dtype) for size in sizes]
-    outputs = [_where(goes_on, new, zero) for new, zero in zip(nest.flatten(output), zeros)]
+    outputs = [
+        _where(goes_on, new, zero) for new, zero in zip(nest.flatten(output), zeros, strict=True)
+    ]
     states = [
-        _where(goes_on, new, old) for new, old in zip(nest.flatten(new_state), nest.flatten(state))
+        _where(goes_on, new, old)
+        for new, old in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
     ]
     return nest.pack_sequence_as(output, outputs), nest.pack_sequence_as(new_state, states)
 
@@ -274,7 +287,11 @@ def static_bidirectional_rnn(
                 scope_bw,
             )
         output_bw = _turned(turned, sequence_length)
-    return [call("ConcatV2", [f, b], 1) for f, b in zip(output_fw, output_bw)], state_fw, state_bw
+    return (
+        [call("ConcatV2", [f, b], 1) for f, b in zip(output_fw, output_bw, strict=True)],
+        state_fw,
+        state_bw,
+    )
 
 
 def _turned(steps, sequence_length) -> list:
@@ -362,17 +379,19 @@ class _RawLoop:
         )
         if next_loop_state is None:
             next_loop_state = loop_state
+        nest.assert_same_structure(self._emit, emitted, check_types=False)
+        nest.assert_same_structure(state, next_state, check_types=False)
         goes_on = call("LogicalNot", finished)
         zeros = [create.zeros([self._batch, *sizes], dtype) for sizes, dtype in self._specs]
         given = [
             _chosen(goes_on, convert_to_tensor(new), zero)
-            for new, zero in zip(nest.flatten(emitted), zeros)
+            for new, zero in zip(nest.flatten(emitted), zeros, strict=True)
         ]
         kept = [
             _chosen(goes_on, convert_to_tensor(new), old)
-            for new, old in zip(nest.flatten(next_state), nest.flatten(state))
+            for new, old in zip(nest.flatten(next_state), nest.flatten(state), strict=True)
         ]
-        written = [array.write(time, value) for array, value in zip(arrays, given)]
+        written = [array.write(time, value) for array, value in zip(arrays, given, strict=True)]
         return (
             after,
             call("LogicalOr", finished, convert_to_tensor(next_finished)),

@@ -100,7 +100,7 @@ class Optimizer:
         )
         if gate_gradients == self.GATE_GRAPH:
             found = gated(found)
-        return list(zip(found, variables))
+        return list(zip(found, variables, strict=True))
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An operation that changes each variable by its gradient; then `global_step`, a variable,

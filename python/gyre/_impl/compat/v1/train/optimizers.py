@@ -154,7 +154,7 @@ class AdamOptimizer(Optimizer):
                     call("Mul", power.read_value(), self._number(beta, power.dtype, "beta")),
                     read_value=False,
                 )
-                for power, beta in zip(self._powers(), (self._beta1, self._beta2))
+                for power, beta in zip(self._powers(), (self._beta1, self._beta2), strict=True)
             ]
         return group(*updates, *grown, name=name)
 

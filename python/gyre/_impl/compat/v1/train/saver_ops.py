@@ -47,7 +47,10 @@ def add_saver_ops(
             {"dtypes": [variable.dtype for variable in values]},
             "RestoreV2",
         )
-        assigned = [_assign(variable, value, reshape) for variable, value in zip(values, restored)]
+        assigned = [
+            _assign(variable, value, reshape)
+            for variable, value in zip(values, restored, strict=True)
+        ]
         restore = group(*assigned, name="restore_all")
     return {
         "filename_tensor_name": prefix.name,
@@ -106,15 +109,15 @@ def restore_eagerly(variables: dict, prefix: str, reshape: bool) -> None:
     if reshape:
         values = [
             call("Reshape", value, _gyre.convert(variable.shape.as_list()))
-            for variable, value in zip(variables.values(), values)
+            for variable, value in zip(variables.values(), values, strict=True)
         ]
-    for (name, variable), value in zip(variables.items(), values):
+    for (name, variable), value in zip(variables.items(), values, strict=True):
         if not TensorShape(variable.shape).is_compatible_with(value.shape):
             raise ValueError(
                 f"{prefix} has '{name}' of shape {value.shape}, but the variable has "
                 f"{variable.shape}"
             )
-    for variable, value in zip(variables.values(), values):
+    for variable, value in zip(variables.values(), values, strict=True):
         variable.assign(value)
 
 

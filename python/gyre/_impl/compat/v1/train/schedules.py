@@ -149,7 +149,7 @@ def piecewise_constant(x, boundaries, values, name=None):
     with name_scope(name, "PiecewiseConstant"):
         x = convert_to_tensor(x)
         result = convert_to_tensor(values[-1])
-        for boundary, value in reversed(list(zip(boundaries, values))):
+        for boundary, value in reversed(list(zip(boundaries, values[:-1], strict=True))):
             below = call(
                 "LessEqual",
                 x,
