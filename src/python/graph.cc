@@ -1,5 +1,7 @@
 #include "python/graph.h"
 
+#include <deque>
+
 #include "front/error.h"
 #include "front/graph_state.h"
 #include "front/op_call.h"
@@ -18,10 +20,11 @@ namespace {
 
 using gyre::internal::GraphState;
 
-// The graphs that are current on this thread, innermost last; null: ops run at once. What a thread
-// leaves behind is not destroyed with it, since that would take the GIL.
+// The graphs that are current on this thread, innermost last; null: ops run at once. Adding one
+// leaves references to the others alone: who holds one may call Python, which may add more. What a
+// thread leaves behind is not destroyed with it, since that would take the GIL.
 struct Graphs {
-  using List = std::vector<std::shared_ptr<GraphCore>>;
+  using List = std::deque<std::shared_ptr<GraphCore>>;
   List* const list = new List;
   ~Graphs() {
     if (list->empty()) delete list;

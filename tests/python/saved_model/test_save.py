@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -324,3 +326,15 @@ def test_options_are_accepted(tmp_path):
     )
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
         gyre.saved_model.SaveOptions(nonsense=1)
+
+
+def test_a_model_that_was_written_again_is_called_first_thing_in_a_process(tmp_path):
+    program = (
+        "import sys, gyre\n"
+        "model = gyre.saved_model.load(sys.argv[1])\n"
+        "gyre.saved_model.save(model, sys.argv[2])\n"
+        "print(float(model.signatures['peek']()['total']))\n"
+    )
+    words = [sys.executable, "-c", program, str(MODELS / "counter/model"), str(tmp_path / "again")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10.0\n", "")
