@@ -6,6 +6,7 @@ import re
 
 from gyre import _gyre
 from gyre._impl.device import name_scope
+from gyre._impl.tracing import late_values
 from gyre._impl.variable import Variable
 
 
@@ -99,6 +100,11 @@ class Module:
         if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise ValueError(f"A module's name must be an identifier, got {name!r}.")
         self._name = name or re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def __setattr__(self, name: str, value) -> None:
+        super().__setattr__(name, value)
+        if late_values.waiting and is_tracked(value):
+            late_values.look()
 
     @property
     def name(self) -> str:

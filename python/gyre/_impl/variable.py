@@ -11,7 +11,7 @@ from gyre._impl.device import name_in_scope
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
-from gyre._impl.tracing import variables
+from gyre._impl.tracing import late_values, variables
 from gyre._impl.unsupported import refuse
 
 _creators = threading.local()
@@ -122,6 +122,7 @@ class Variable(metaclass=_Creating):
         # Whether gathers read it: only then tapes give IndexedSlices as its gradient.
         self.read_by_rows = False
         variables.by_handle[self.handle.id] = self
+        late_values.created(self)
 
     # ---- What it is
 
@@ -189,6 +190,8 @@ class Variable(metaclass=_Creating):
 
     def _argument(self):
         """What is read instead of the variable, where ReadsAsArguments says so."""
+        if late_values.new:
+            late_values.look()
         argument = variables.argument_for(self)
         if argument is not None and self.is_watched:
             tape.accessed(self.handle)
@@ -235,6 +238,8 @@ class Variable(metaclass=_Creating):
         return value
 
     def _run(self, op: str, *inputs, **attrs) -> "Variable":
+        if late_values.new:
+            late_values.look()
         graph = _gyre.current_graph()
         handle = (
             self.handle if graph is None else graph.variable(self.handle, self._dtype, self._dims)

@@ -6,6 +6,7 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.tracing import late_values
 from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
 
@@ -93,6 +94,8 @@ class Optimizer:
                 value = call("ZerosLike", _gyre.read_variable(variable.handle))
                 made = Variable(value, trainable=False, name=f"{variable._name}/{name}")
             found = slots[variable.handle.id] = (made, variable)
+            if late_values.waiting:
+                late_values.look()
         return found[0]
 
     def build(self, var_list) -> None:

@@ -8,10 +8,11 @@ import warnings
 from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.checkpoints.reader import CheckpointReader, file_of, open_file, text_of
+from gyre._impl.checkpoints.restoration import CheckpointLoadStatus, Restoration, give
 from gyre._impl.checkpoints.safetensors import write_arrays
 from gyre._impl.checkpoints.state import SAFETENSORS, bundle_exists, update_checkpoint_state
 from gyre._impl.module import is_tracked, named_variables, untracked_state
-from gyre._impl.shape import TensorShape
+from gyre._impl.tracing import late_values
 from gyre._impl.variable import Variable
 
 _NUMBER = "gyre.save_counter"
@@ -139,21 +140,7 @@ def _restore(target, path, arrays: dict, partial: bool) -> list[str]:
             f"not in it: {sorted(missing)}; no variable: {sorted(extra)}.",
         )
     chosen = [name for name in named if name in arrays]
-    values, wrong = {}, []
-    for name in chosen:
-        value, variable = _gyre.tensor(arrays[name]), named[name]
-        if value.dtype != variable.dtype or not variable.shape.is_compatible_with(value._dims):
-            wrong.append(
-                f"{name!r} is {value.dtype.name} of shape {TensorShape(value._dims)} there, but "
-                f"the variable is {variable.dtype.name} of shape {variable.shape}"
-            )
-        values[name] = value
-    if wrong:
-        raise errors.InvalidArgumentError(
-            None, None, f"{text_of(path)} does not fit: {'; '.join(wrong)}"
-        )
-    for name, value in values.items():
-        named[name].assign(value)
+    give(named, arrays, chosen, path)
     return chosen
 
 
@@ -163,8 +150,7 @@ class Checkpoint:
 
     `save(prefix)` writes prefix-1, prefix-2, …, and names the last in the folder's file
     "checkpoint", where train.latest_checkpoint finds it; train.CheckpointManager keeps the last
-    few. `write(path)` writes one file, `restore(path)` reads one. The optimizer's slots must exist
-    when it is restored (`optimizer.build(variables)`).
+    few. `write(path)` writes one file, `restore(path)` reads one.
 
     What is saved are variables: those handed over, and those below modules, optimizers, random
     generators, other checkpoints, and dicts, lists and tuples of these; a gyre.function may be
@@ -185,6 +171,11 @@ class Checkpoint:
                     "gyre.Variable, a gyre.Module, an optimizer, or a dict, list or tuple of these"
                 )
             setattr(self, name, value)
+
+    def __setattr__(self, name: str, value) -> None:
+        super().__setattr__(name, value)
+        if late_values.waiting:
+            late_values.look()
 
     def _tracked_items(self) -> dict:
         """What it saves, by name."""
@@ -217,16 +208,23 @@ class Checkpoint:
         self.save_counter.assign(count)
         return path
 
-    def restore(self, path, partial: bool = False) -> list[str]:
-        """Gives all variables the values that were saved, here or by TensorFlow's Checkpoint of
-        objects of the same names, and returns their names; see restore_variables. Nothing happens
-        for None, which train.latest_checkpoint gives where there is no checkpoint yet."""
-        if path is None:
-            return []
-        arrays, number = _load(path)
-        names = _restore(self, path, arrays, partial)
+    def restore(self, save_path) -> CheckpointLoadStatus:
+        """Gives variables the values that were saved, here or by TensorFlow's Checkpoint of
+        objects of the same names, and returns a status: a list of their names, whose methods
+        (`assert_consumed`, `assert_existing_objects_matched`, `expect_partial`) say how well file
+        and objects fit. save_path: as restore_variables takes it; nothing happens for None, which
+        train.latest_checkpoint gives where there is no checkpoint yet.
+
+        Variables that are made later below the same objects get their values then: an optimizer's
+        slots, those of a layer that waits for its first input. InvalidArgumentError: other dtypes
+        or shapes; at a restore, no variable has changed then.
+        """
+        if save_path is None:
+            return CheckpointLoadStatus(self, None)
+        arrays, number = _load(save_path)
+        status = CheckpointLoadStatus(self, Restoration(self, save_path, arrays))
         if number is not None:
             self.save_counter.assign(number)
-        return names
+        return status
 
     read = restore
