@@ -127,11 +127,21 @@ PyScope ControlScope(PyGraph& self, nb::handle before) {
   return SettingOf(self.core, [operations] { return control_dependencies(operations); });
 }
 
-// The main graph, whatever body is being traced, and no settings.
+// The main graph, whatever body is being traced, and no settings but the device.
 PyScope MainScope(PyGraph& self) {
   return {[core = self.core] {
-            auto in_main = std::make_shared<gyre::internal::InMainGraph>(core->state());
-            return [in_main]() mutable { in_main.reset(); };
+            const auto state = core->state();
+            std::optional<std::string> device;
+            for (const GraphState::Setting& setting : state->settings()) {
+              if (setting.device) device = setting.device;
+            }
+            auto in_main = std::make_shared<gyre::internal::InMainGraph>(state);
+            std::shared_ptr<BuildScope> on_device;
+            if (device) on_device = std::make_shared<BuildScope>(state->Set({.device = device}));
+            return [in_main, on_device]() mutable {
+              on_device.reset();
+              in_main.reset();
+            };
           },
           {}};
 }

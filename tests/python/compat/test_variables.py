@@ -230,3 +230,33 @@ def test_seeds(graph):
 def test_eager_variables_stay_what_they_are():
     v = tf.Variable(2.0, trainable=False, use_resource=True)
     assert float(v) == 2.0 and not v.trainable
+
+
+@pytest.mark.parametrize("v2", [False, True], ids=["control-flow-v1", "control-flow-v2"])
+def test_variables_stand_on_the_device_around_them(v2):
+    (tf.enable_control_flow_v2 if v2 else tf.disable_control_flow_v2)()
+    inside = []
+
+    def body(i):
+        with tf.device("/job:worker/task:2"):
+            inside.append(tf.get_variable("inside", [2]))
+        return i + 1
+
+    with tf.Graph().as_default():
+        with tf.device("/job:worker/task:1"):
+            variables = [
+                tf.Variable(1.0),
+                tf.Variable(lambda: 1.0),
+                tf.get_variable("number", initializer=1.0),
+                tf.get_variable("shape", [2]),
+            ]
+        with tf.device("/job:worker/task:3"):
+            tf.while_loop(lambda i: i < 3, body, [0])
+        outside = tf.get_variable("outside", [2])
+        optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+        optimizer.minimize(tf.reduce_sum(variables[3] ** 2))
+        slot = optimizer.get_slot(variables[3], "momentum")
+    for variable in (*variables, slot):
+        assert variable.device == variable.op.device == "/job:worker/task:1"
+        assert variable.initializer.device == "/job:worker/task:1"
+    assert inside[0].device == "/job:worker/task:2" and outside.device == ""

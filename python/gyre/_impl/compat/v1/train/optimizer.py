@@ -8,6 +8,7 @@ from gyre._impl.compat.v1.variable import RefVariable, Variable, trainable_varia
 from gyre._impl.compat.v1.variable_scope import get_variable_scope
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.device import device
 from gyre._impl.graphs.constant import constant, ones, zeros
 from gyre._impl.graphs.graph import current, get_default_graph
 
@@ -197,7 +198,7 @@ class Optimizer:
         return sorted(own, key=lambda v: v.name)
 
     def _slot(self, variable, name: str, number: float = 0.0) -> Variable:
-        """The slot of a variable: `number` everywhere at first."""
+        """The slot of a variable, on its device: `number` everywhere at first."""
         slots = self._slots.setdefault(name, {})
         if id(variable) not in slots:
             dims, dtype = variable.shape.as_list(), variable.dtype
@@ -209,9 +210,10 @@ class Optimizer:
 
             around = get_variable_scope().name
             prefix = around + "/" if around else ""
-            slots[id(variable)] = _at_root(
-                initial, f"{prefix}{variable.op.name}/{self._name}", dtype
-            )
+            with device(variable.device or None):
+                slots[id(variable)] = _at_root(
+                    initial, f"{prefix}{variable.op.name}/{self._name}", dtype
+                )
         return slots[id(variable)]
 
     def _other(self, name: str, value, dtype) -> Variable:
