@@ -17,7 +17,8 @@ function(gyre_python)
                       $<TARGET_OBJECTS:gyre_golden> $<TARGET_OBJECTS:gyre_cli>)
   target_link_libraries(gyre_python PRIVATE gyre_library)
   set(symbols ${CMAKE_SOURCE_DIR}/cmake/python.map)
-  target_link_options(gyre_python PRIVATE -Wl,--version-script=${symbols})
+  target_link_options(gyre_python PRIVATE -Wl,--version-script=${symbols}
+                      -Wl,--wrap=__gxx_personality_v0)  # src/python/thread_exit.cc
   target_compile_definitions(gyre_python PRIVATE GYRE_VERSION="${PROJECT_VERSION}")
   set_target_properties(gyre_python PROPERTIES
     LINK_DEPENDS ${symbols} OUTPUT_NAME _gyre LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib

@@ -6,6 +6,7 @@
 
 #include "front/error.h"
 #include "gyre/value.h"
+#include "python/gil.h"
 #include "python/host_function.h"
 #include "python/lines.h"
 #include "python/python.h"
@@ -26,7 +27,7 @@ nb::object& Provider() {
 // Nothing without a provider: lines of this module say nothing to users.
 std::string LineFromPython() {
   if (!Provider().is_valid()) return "";
-  const nb::gil_scoped_acquire gil;  // the command line runs without
+  const GilHeld gil;  // the command line runs without
   const nb::object line = Provider()();
   return line.is_none() ? "" : std::string(TextOf(line, "what a line provider returns"));
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "ops/text/host_functions.h"
 #include "python/arrays/convert.h"
+#include "python/gil.h"
 #include "python/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
@@ -50,7 +51,7 @@ absl::Status KeepException(nb::handle exception) {
 namespace {
 
 absl::StatusOr<std::vector<Tensor>> CallPython(nb::handle fn, absl::Span<const Tensor> arguments) {
-  const nb::gil_scoped_acquire gil;
+  const GilHeld gil;
   try {
     const CurrentGraphScope eager(nullptr);
     nb::list list;

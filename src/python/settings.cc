@@ -12,6 +12,7 @@
 #include "ir/program.h"
 #include "ops/registry.h"
 #include "python/dtype.h"
+#include "python/gil.h"
 #include "python/graph.h"
 #include "python/python.h"
 
@@ -32,7 +33,7 @@ std::shared_ptr<const Program> EmptyProgram() {
 
 // What Print and its kin write goes where Python's streams go.
 void Print(absl::string_view stream, absl::string_view text) {
-  const nb::gil_scoped_acquire gil;
+  const GilHeld gil;
   try {
     const nb::object file =
         nb::module_::import_("sys").attr(stream == "stdout" ? "stdout" : "stderr");

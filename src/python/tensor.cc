@@ -109,9 +109,14 @@ nb::object StringsToNumpy(const Tensor& tensor) {
   return array.attr("reshape")(ToPython(PartialShape(tensor.shape())));
 }
 
-// numpy.asarray, imported when it is first needed.
+// numpy.asarray, imported when it is first needed. An import lets other threads have the GIL, and
+// one of them must not wait for it as the initialisation of a static would have it do.
 nb::handle AsArray() {
-  static nb::handle const as_array = nb::object(Numpy().attr("asarray")).release();
+  static nb::handle as_array;
+  if (!as_array.is_valid()) {
+    nb::object found = Numpy().attr("asarray");
+    if (!as_array.is_valid()) as_array = found.release();
+  }
   return as_array;
 }
 

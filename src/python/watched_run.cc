@@ -1,6 +1,7 @@
 #include "python/watched_run.h"
 
 #include "base/signals.h"
+#include "python/gil.h"
 #include "python/host_function.h"
 
 namespace gyre::python {
@@ -70,7 +71,7 @@ void WatchedRun::AddTo(RunOptions& options) {
 // On a thread of the run, without the GIL.
 void WatchedRun::Tell(const RunProgress& progress) {
   const CallersSignals signals;
-  const nb::gil_scoped_acquire gil;
+  const GilHeld gil;
   try {
     nb::list loops;
     for (const RunProgress::Loop& loop : progress.loops) {

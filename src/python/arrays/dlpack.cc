@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "python/gil.h"
 #include "python/tensor.h"
 
 namespace gyre::python {
@@ -196,7 +197,7 @@ struct Borrowed {
   explicit Borrowed(Managed* managed) : managed(managed) {}
   ~Borrowed() {
     if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
-    const nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     managed->deleter(managed);
   }
   Borrowed(const Borrowed&) = delete;

@@ -17,6 +17,7 @@
 #include "base/attention.h"
 #include "base/signals.h"
 #include "base/thread_pool.h"
+#include "python/gil.h"
 #include "python/python.h"
 #include "python/signals/relay.h"
 
@@ -99,7 +100,7 @@ void AttendToSignals() {
   Attention::Withdraw();
   // Nobody would throw it; or the run ends already, and its caller looks again.
   if (state.innermost == nullptr || state.raised.has_value()) return;
-  const nb::gil_scoped_acquire gil;
+  const GilHeld gil;
   state.attended = state.interrupts.load();
   if (PyErr_CheckSignals() == 0) return;
   state.raised.emplace();

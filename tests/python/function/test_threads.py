@@ -1,5 +1,6 @@
 """Functions on several threads: some run, one traces, none sees another's work."""
 
+import subprocess
 import sys
 import threading
 import traceback
@@ -245,3 +246,19 @@ def test_what_python_nests_deeper_than_the_stack_is_an_error():
         sys.setrecursionlimit(before)
     assert "nested deeper than the thread's stack has room for" in str(result)
     assert "\n  at test_threads.py:" in str(result)
+
+
+def test_numpy_is_imported_by_several_threads_at_once():
+    program = """if True:
+        import threading
+        import gyre
+        tensors = [gyre.constant([i]) for i in range(8)]
+        barrier = threading.Barrier(8)
+        def read(tensor):
+            barrier.wait()
+            print(tensor.numpy().tolist())
+        for tensor in tensors:
+            threading.Thread(target=read, args=(tensor,)).start()
+    """
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert sorted(ended.stdout.split()) == [b"[%d]" % i for i in range(8)] and not ended.stderr
