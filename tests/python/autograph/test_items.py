@@ -322,3 +322,46 @@ def test_variables_as_indices():
     same([5, np.array([1, 9])], f(gyre.constant([1.0, 2.0])))
     index.assign(0)
     same([5, np.array([9, 2])], f(gyre.constant([1.0, 2.0])))
+
+
+@pytest.mark.parametrize("x", [[4, 3], [0, 3]])
+def test_a_name_and_its_items_are_assigned_in_one_block(x):
+    def both(a):
+        if a[0] > 1:
+            a = a + 1
+            a[0] = 2
+        return a
+
+    def either(a):
+        if a[0] > 1:
+            a[0] = 2
+        else:
+            a = a + 1
+        return a
+
+    def never(a):
+        if a[0] > 1:
+            if isinstance(a, list):
+                a[0] = 2
+            else:
+                a = a + 1
+        return a
+
+    def looped(a):
+        for i in range(2):
+            a = a * 2
+            a[i] = 1
+        return a
+
+    for f in (both, either, never, looped):
+        got = gyre.function(f)(gyre.constant(x))
+        np.testing.assert_array_equal(got, f(np.array(x)), err_msg=f.__name__)
+    for_graph = gyre.function(looped_over_a_range)(gyre.constant(x), gyre.constant(2))
+    np.testing.assert_array_equal(for_graph, looped(np.array(x)))
+
+
+def looped_over_a_range(a, n):
+    for i in gyre.range(n):
+        a = a * 2
+        a[i] = 1
+    return a

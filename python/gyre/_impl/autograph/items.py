@@ -343,6 +343,13 @@ def _is_covered(root, keys, kinds, above):
     return False
 
 
+def _is_part(root, keys, kinds, above, firsts):
+    """Whether a place is part of what is state by itself: of the name, or of a shorter place."""
+    if firsts is not None and _is_whole(root, firsts) or _stops(root, kinds[0], keys[0]):
+        return True
+    return _is_covered(root, keys, kinds, above)
+
+
 def item_of_state(place_of, kinds, inside, above, firsts, name):
     """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and
     the keys.
@@ -351,7 +358,7 @@ def item_of_state(place_of, kinds, inside, above, firsts, name):
     try:
         root, keys = place_of()
         root = ld(root)
-        if firsts is not None and _is_whole(root, firsts) or _is_covered(root, keys, kinds, above):
+        if _is_part(root, keys, kinds, above, firsts):
             return None
         found, depth = _reach(root, keys, kinds)
     except _MISSING:
@@ -366,7 +373,7 @@ def _is_holder(value):
 def set_item_of_state(place_of, kinds, inside, above, firsts, value):
     """Puts there what `item_of_state` gave, or what became of it."""
     root, keys = place_of()
-    if firsts is not None and _is_whole(root, firsts) or _is_covered(root, keys, kinds, above):
+    if _is_part(root, keys, kinds, above, firsts):
         return
     holder, depth = root, 0
     last = len(keys) - 1
