@@ -93,6 +93,14 @@ void CheckCaptures(const ScopePtr& body, const std::vector<Endpoint>& ys, const 
   }
 }
 
+// What is known of the shape of an x, or of what a variable holds, and so of its gradient.
+PartialShape ShapeOfSource(const internal::Scope& scope, Endpoint x) {
+  const ValueInfo& info = scope.info(x);
+  if (scope.function().node(x.node).signature.outputs[x.slot].dtype != DType::kResource)
+    return info.shape;
+  return info.handle ? info.handle->shape : PartialShape();
+}
+
 std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                                           const std::vector<Source>& xs,
                                           const GradientOptions& options,
@@ -123,6 +131,8 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
     const std::optional<GradientOfX>& gradient = result->gradients[i];
     gradients[i].values = gradient ? scope->ValueAt(gradient->values)
                                    : Missing(sources[i], options, result->why_not[i], where);
+    if (gradient && !gradient->indices)
+      scope->RefineShape(gradient->values, ShapeOfSource(*scope, request.xs[i]), where);
     if (!gradient || !gradient->indices) continue;
     gradients[i].indices = scope->ValueAt(*gradient->indices);
     gradients[i].shape = scope->ValueAt(*gradient->dims);

@@ -299,3 +299,47 @@ def test_arrays_and_host_functions():
         z = gyre.reduce_sum(gyre.py_function(lambda a: a * a, [x], gyre.float32))
     np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [6, 8, 36])
     np.testing.assert_array_equal(tape.gradient(z, x).numpy(), [6, 2, 4])
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [lambda p: gyre.sin(p[0]) * p[1], lambda p: gyre.gather(p, [1]), lambda p: p[:1] * 2],
+    ids=["items", "rows", "slices"],
+)
+def test_gradients_in_a_function_have_the_shape_of_the_source(loss):
+    v = gyre.Variable([[1.0, 2.0], [3.0, 4.0]])
+    shapes = []
+
+    @gyre.function
+    def f(p, n):
+        with gyre.GradientTape() as tape:
+            tape.watch(p)
+            y = loss(p) + gyre.reduce_sum(v[0])
+            for _ in gyre.range(n):
+                y = y * loss(p)
+        dp, dv = tape.gradient(y, [p, v])
+        shapes.extend([dp.shape, gyre.convert_to_tensor(dv).shape])
+        return gyre.ensure_shape(dp, [2])
+
+    f(gyre.constant([1.0, 2.0]), gyre.constant(2))
+    assert shapes[0] == [2]
+    assert shapes[1] == [2, 2]
+
+
+def test_a_gradient_through_a_loop_of_any_shape_has_the_shape_of_the_source():
+    @gyre.function
+    def f(p, n):
+        with gyre.GradientTape() as tape:
+            tape.watch(p)
+            y, _ = gyre.while_loop(
+                lambda y, i: i < n,
+                lambda y, i: (gyre.concat([gyre.sin(y), y[:1]], 0), i + 1),
+                [p, 0],
+                shape_invariants=[gyre.TensorShape([None]), gyre.TensorShape([])],
+            )
+        dp = tape.gradient(y, p)
+        assert dp.shape == [2]
+        return dp
+
+    x = np.float32([0.5, 2.0])
+    np.testing.assert_allclose(f(x, 1), np.cos(x) + [1, 0], rtol=1e-6)

@@ -87,7 +87,11 @@ def _of_source(x, gradient):
         return gradient
     if is_variable(x) and getattr(x, "read_by_rows", True):
         return gradient
-    return convert_to_tensor(gradient)
+    dims = x._dims if is_variable(x) else parts_of(x)[0]._dims
+    if not dims or dims[0] is None:
+        return convert_to_tensor(gradient)
+    rows = _gyre.convert(dims[0], gradient.indices.dtype)  # so that the shape is known
+    return call("UnsortedSegmentSum", gradient.values, gradient.indices, rows)
 
 
 # ---- In a graph
