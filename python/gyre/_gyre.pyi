@@ -141,6 +141,9 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     """A Tensor as it is (TypeError if dtype differs), a Variable read, everything else by `tensor`.
     While a graph is current: a symbolic tensor (constants and captures are made as needed)."""
 
+def holds_tensors(value: Any) -> bool:
+    """Whether it is a list or a tuple that holds tensors, or what converts to them, at any depth."""
+
 # ---- Executing
 
 def execute(

@@ -5,6 +5,7 @@
 
 #include "python/arrays/convert.h"
 #include "python/dtype.h"
+#include "python/items.h"
 #include "python/tensor.h"
 
 namespace gyre::python {
@@ -129,9 +130,8 @@ AttrValue ToAttr(const OpDef& op, const AttrDef& def, nb::handle value) {
 AttrMap ToAttrs(const OpDef& op, nb::handle attrs) {
   AttrMap map;
   if (!attrs.is_valid() || attrs.is_none()) return map;
-  if (PyDict_Check(attrs.ptr()) == 0)
-    ThrowTypeError(absl::StrCat("attributes must be a dict, not ", TypeNameOf(attrs)));
-  for (const auto& [key, value] : nb::borrow<nb::dict>(attrs)) {
+  const nb::dict entries = ItemsOfDict(attrs, "attributes");
+  for (const auto& [key, value] : entries) {
     const absl::string_view name = TextOf(key, "the name of an attribute");
     if (const AttrDef* def = op.FindAttr(name)) {
       if (!value.is_none() || def->kind == AttrKind::kShape) map.Set(name, ToAttr(op, *def, value));

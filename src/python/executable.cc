@@ -13,6 +13,7 @@
 #include "python/cluster/cluster.h"
 #include "python/graph.h"
 #include "python/host_function.h"
+#include "python/items.h"
 #include "python/settings.h"
 #include "python/signals/interrupt.h"
 #include "python/tensor.h"
@@ -58,20 +59,8 @@ struct PyExecutable {
   }
 };
 
-std::vector<nb::handle> Items(nb::handle list, absl::string_view what) {
-  PyObject* const o = list.ptr();
-  const bool is_list = PyList_Check(o) != 0;
-  if (!is_list && PyTuple_Check(o) == 0)
-    ThrowTypeError(absl::StrCat(what, " must be a list or a tuple, not ", TypeNameOf(list)));
-  std::vector<nb::handle> items;
-  const Py_ssize_t size = PySequence_Size(o);
-  for (Py_ssize_t i = 0; i < size; ++i)
-    items.emplace_back(is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i));
-  return items;
-}
-
 std::vector<Tensor> FeedsOf(const PyExecutable& self, nb::handle feeds) {
-  const std::vector<nb::handle> items = Items(feeds, "feeds");
+  const nb::tuple items = ItemsOf(feeds, "feeds");
   if (items.size() != self.feeds.size()) {
     ThrowTypeError(
         absl::StrCat("this executable takes ", self.feeds.size(), " feeds, not ", items.size()));
@@ -172,13 +161,13 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
                         bool effects, nb::handle session) {
   GraphCore& core = *ToGraph(graph);
   PyExecutable made;
-  for (const nb::handle feed : Items(feeds, "feeds"))
+  for (const nb::handle feed : ItemsOf(feeds, "feeds"))
     made.feeds.push_back(NameIn(core, feed, "the feed"));
-  for (const nb::handle fetch : Items(fetches, "fetches"))
+  for (const nb::handle fetch : ItemsOf(fetches, "fetches"))
     made.fetches.push_back(NameIn(core, fetch, "the fetch"));
   const gyre::internal::Scope& main = *core.state()->main();
   if (!targets.is_none()) {
-    for (const nb::handle target : Items(targets, "targets"))
+    for (const nb::handle target : ItemsOf(targets, "targets"))
       made.targets.push_back(NodeNameIn(core, target));
   }
   if (effects) {

@@ -7,10 +7,12 @@
 #include "front/op_call.h"
 #include "ops/registry.h"
 #include "python/arrays/convert.h"
+#include "python/arrays/list_scan.h"
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/eager.h"
 #include "python/graph.h"
+#include "python/items.h"
 #include "python/lines.h"
 #include "python/recorder.h"
 
@@ -251,14 +253,33 @@ std::shared_ptr<GraphCore> GraphFor(const Inputs& inputs) {
   return CurrentGraph() == nullptr ? nullptr : SharedCurrentGraph();
 }
 
-// Lists whose elements are tensors become one by Pack, level by level.
-nb::object Pack(nb::handle list, std::optional<DType> dtype) {
+// As HoldsTensors, of a list that `depth` others contain.
+bool HoldsTensorsAt(nb::handle list, size_t depth) {
+  PyObject* const o = list.ptr();
+  const bool is_list = PyList_Check(o) != 0;
+  if (!is_list && PyTuple_Check(o) == 0) return false;
+  CheckDepth(depth);
+  const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* const borrowed = is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
+    if (borrowed == nullptr) throw nb::python_error();  // code of the user has shortened the list
+    if (IsPythonNumber(borrowed)) continue;
+    const nb::object item = nb::borrow(borrowed);
+    if (AsTensor(item) != nullptr || HoldsTensorsAt(item, depth + 1)) return true;
+    if (!IsList(item) && nb::hasattr(item, "__gyre_tensor__")) return true;
+  }
+  return false;
+}
+
+// Lists whose elements are tensors become one by Pack, level by level; `depth` others contain it.
+nb::object Pack(nb::handle list, std::optional<DType> dtype, size_t depth = 0) {
+  CheckDepth(depth);
   nb::list parts;
   for (const nb::handle item : nb::iter(list)) {
     const nb::object value = Unwrapped(item);
     if (!dtype && AsTensor(value) != nullptr) dtype = AsTensor(value)->dtype();
     const bool is_nested = AsTensor(value) == nullptr && HoldsTensors(value);
-    parts.append(is_nested ? Pack(value, dtype) : value);
+    parts.append(is_nested ? Pack(value, dtype, depth + 1) : value);
     if (is_nested && !dtype) dtype = AsTensor(parts[nb::len(parts) - 1])->dtype();
   }
   AttrMap attrs;
@@ -270,14 +291,9 @@ nb::object Pack(nb::handle list, std::optional<DType> dtype) {
 nb::list ExecuteFromPython(nb::handle op_name, nb::handle inputs, nb::handle attrs,
                            nb::handle name) {
   const OpDef& op = FindOp(TextOf(op_name, "the name of an op"));
+  const nb::tuple items = ItemsOf(inputs, "inputs");
   absl::InlinedVector<nb::handle, 4> list;
-  PyObject* const o = inputs.ptr();
-  if (PyList_Check(o) == 0 && PyTuple_Check(o) == 0)
-    ThrowTypeError(absl::StrCat("inputs must be a list or a tuple, not ", TypeNameOf(inputs)));
-  const bool is_list = PyList_Check(o) != 0;
-  const Py_ssize_t size = PySequence_Size(o);
-  for (Py_ssize_t i = 0; i < size; ++i)
-    list.push_back(is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i));
+  for (const nb::handle item : items) list.push_back(item);
   nb::list outputs;
   for (nb::object& output :
        Execute(op, list, ToAttrs(op, attrs), name.is_none() ? "" : TextOf(name, "a name"))) {
@@ -336,21 +352,7 @@ nb::object Unwrapped(nb::handle value) {
   return tensor;
 }
 
-bool HoldsTensors(nb::handle list) {
-  PyObject* const o = list.ptr();
-  const bool is_list = PyList_Check(o) != 0;
-  if (!is_list && PyTuple_Check(o) == 0) return false;
-  const Py_ssize_t size = PySequence_Size(o);
-  for (Py_ssize_t i = 0; i < size; ++i) {
-    PyObject* const item = is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
-    if (item == nullptr) throw nb::python_error();
-    if (IsPythonNumber(item)) continue;
-    if (AsTensor(item) != nullptr || HoldsTensors(item)) return true;
-    if (!PyList_Check(item) && !PyTuple_Check(item) && nb::hasattr(item, "__gyre_tensor__"))
-      return true;
-  }
-  return false;
-}
+bool HoldsTensors(nb::handle list) { return HoldsTensorsAt(list, 0); }
 
 nb::object Convert(nb::handle given, std::optional<DType> dtype) {
   const nb::object value = Unwrapped(given);
@@ -383,6 +385,9 @@ void BindExecute(nb::module_& m) {
         "Runs an op at once, or adds it to the graph that is current; returns the outputs.");
   m.def("signature", &Signature, nb::arg("args"),
         "A key for the dtypes and dims of eager tensors; None where there is none.");
+  m.def("holds_tensors", &HoldsTensors, nb::arg("value").none(),
+        "Whether it is a list or a tuple that holds tensors, or what converts to them, at any "
+        "depth.");
   m.def(
       "convert",
       [](nb::handle value, nb::handle dtype) { return Convert(value, ToOptionalDType(dtype)); },

@@ -7,6 +7,7 @@
 #include "front/scope.h"
 #include "python/attrs.h"
 #include "python/graph.h"
+#include "python/items.h"
 #include "python/tensor.h"
 
 namespace gyre::python {
@@ -99,21 +100,19 @@ nb::list Grouped(const OpDef& op, absl::Span<const nb::handle> inputs,
 }
 
 void Record(nb::handle what, nb::handle inputs, nb::handle outputs) {
+  const nb::tuple in_items = ItemsOf(inputs, "inputs");
+  const nb::tuple out_items = ItemsOf(outputs, "outputs");
   std::vector<nb::handle> in;
   std::vector<nb::object> out;
-  for (const nb::handle input : nb::iter(inputs)) {
+  for (const nb::handle input : in_items) {
     RequireTensor(input, "an input");
     in.push_back(input);
   }
-  for (const nb::handle output : nb::iter(outputs)) {
+  for (const nb::handle output : out_items) {
     RequireTensor(output, "an output");
     out.push_back(nb::borrow(output));
   }
-  Tell(in, out, [&] {
-    nb::list in_list;
-    for (const nb::handle input : in) in_list.append(input);
-    return nb::make_tuple(what, nb::dict(), in_list, ListOf(out));
-  });
+  Tell(in, out, [&] { return nb::make_tuple(what, nb::dict(), nb::list(in_items), ListOf(out)); });
 }
 
 // Also of a graph that is gone.

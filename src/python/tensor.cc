@@ -11,6 +11,7 @@
 #include "python/dtype.h"
 #include "python/graph.h"
 #include "python/indexing.h"
+#include "python/items.h"
 #include "python/operators.h"
 #include "python/settings.h"
 #include "tensor/format.h"
@@ -242,12 +243,12 @@ nb::object Unpickle(nb::handle dtype_object, nb::handle dims, nb::handle data) {
   if (dtype != DType::kString && !IsTrivial(dtype))
     ThrowValueError("this is no pickled tensor: its dtype cannot be pickled");
   if (dtype == DType::kString) {
-    if (nb::len(data) != static_cast<size_t>(shape->num_elements()))
+    const nb::tuple texts = ItemsOf(data, "the data of a pickled tensor of texts");
+    if (nb::len(texts) != static_cast<size_t>(shape->num_elements()))
       ThrowValueError("this is no pickled tensor: its data do not fit its shape");
     Tensor tensor = ValueOf(Tensor::Make(dtype, *shape));
     size_t i = 0;
-    for (const nb::handle text : nb::iter(data))
-      StringOf(text, &tensor.mutable_values<std::string>()[i++]);
+    for (const nb::handle text : texts) StringOf(text, &tensor.mutable_values<std::string>()[i++]);
     return WrapEager(std::move(tensor));
   }
   std::string bytes;

@@ -11,6 +11,7 @@
 #include "gyre/graph.h"
 #include "python/execute.h"
 #include "python/graph.h"
+#include "python/items.h"
 #include "python/python.h"
 #include "python/tracing/body.h"
 
@@ -83,7 +84,8 @@ nb::list ImportGraph(nb::handle path, nb::handle outputs, nb::handle inputs) {
   const auto graph = RequireGraph("import_graph");
   ImportInputs replaced;
   if (!inputs.is_none()) {
-    for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs))) {
+    const nb::dict entries = ItemsOfDict(inputs, "inputs");
+    for (const auto& [name, value] : entries) {
       const nb::object tensor = Convert(value);
       replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*graph, tensor), kNowhere));
     }

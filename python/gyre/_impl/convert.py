@@ -36,7 +36,7 @@ def is_value(value) -> bool:
 def holds_tensor(value) -> bool:
     """Whether it is a value (is_value), or a nested list with one in it."""
     if isinstance(value, (list, tuple)):
-        return any(holds_tensor(item) for item in value)
+        return _gyre.holds_tensors(value)
     return is_value(value)
 
 

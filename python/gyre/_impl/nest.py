@@ -143,7 +143,10 @@ def flatten(structure, expand_composites=False):
 def flatten_with_paths(structure, expand_composites=False):
     """[(path, leaf)]; a path reads as in Python: "['a'][0].field"; that of a lone leaf is ""."""
     leaves = []
-    _flatten(structure, "", expand_composites, leaves)
+    try:
+        _flatten(structure, "", expand_composites, leaves)
+    except RecursionError:
+        raise RecursionError("a structure is nested too deep, or contains itself") from None
     return leaves
 
 

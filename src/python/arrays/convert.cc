@@ -161,16 +161,19 @@ Tensor FromLeaves(const ListScan& scan, DType dtype) {
   return tensor;
 }
 
+// ToTensor of a value that `depth` others contain or have handed on.
+Tensor ToTensorAt(nb::handle value, std::optional<DType> dtype, size_t depth);
+
 // A list that holds arrays or tensors: all of one shape and dtype.
-Tensor Stack(const ListScan& scan, std::optional<DType> dtype) {
+Tensor Stack(const ListScan& scan, std::optional<DType> dtype, size_t depth) {
   std::vector<Tensor> parts(scan.leaves.size());
   for (size_t i = 0; i < scan.leaves.size(); ++i) {
     if (scan.kinds[i] != LeafKind::kOther) continue;
-    parts[i] = ToTensor(scan.leaves[i], dtype);
+    parts[i] = ToTensorAt(scan.leaves[i], dtype, depth + 1);
     if (!dtype) dtype = parts[i].dtype();
   }
   for (size_t i = 0; i < scan.leaves.size(); ++i) {
-    if (!parts[i].has_value()) parts[i] = ToTensor(scan.leaves[i], dtype);
+    if (!parts[i].has_value()) parts[i] = ToTensorAt(scan.leaves[i], dtype, depth + 1);
     if (parts[i].dtype() == *dtype && parts[i].shape() == parts[0].shape()) continue;
     ThrowValueError(absl::StrCat("element ", scan.PlaceOf(i), " is ", DTypeName(parts[i].dtype()),
                                  " ", parts[i].shape().ToString(), ", where element ",
@@ -198,9 +201,9 @@ Tensor Stack(const ListScan& scan, std::optional<DType> dtype) {
   return tensor;
 }
 
-Tensor FromList(nb::handle list, std::optional<DType> dtype) {
+Tensor FromList(nb::handle list, std::optional<DType> dtype, size_t depth) {
   const ListScan scan = ScanList(list);
-  if (scan.has_other) return Stack(scan, dtype);
+  if (scan.has_other) return Stack(scan, dtype, depth);
   return FromLeaves(scan, dtype ? *dtype : scan.DefaultType());
 }
 
@@ -223,7 +226,7 @@ DType DefaultTypeOfNumber(nb::handle value) {
   return PyComplex_Check(o) != 0 ? DType::kComplex128 : SmallestIntegerType(value);
 }
 
-std::optional<Tensor> FromArray(nb::handle value) {
+std::optional<Tensor> FromArray(nb::handle value, size_t depth) {
   if (std::optional<Tensor> tensor = CopyBuffer(value)) return tensor;
   if (nb::hasattr(value, "dtype") && nb::hasattr(value, "view")) {
     // numpy arrays of elements that the buffer protocol does not know: bfloat16, texts, other
@@ -239,20 +242,59 @@ std::optional<Tensor> FromArray(nb::handle value) {
     const absl::string_view kind = TextOf(kind_object, "a kind");
     if (kind == "S" || kind == "U" || kind == "O") {
       const nb::object list = value.attr("tolist")();
-      if (!PyList_Check(list.ptr())) return ToTensor(list);
+      if (!PyList_Check(list.ptr())) return ToTensorAt(list, std::nullopt, depth + 1);
       ListScan scan = ScanList(list);
       if (kind != "O" || !scan.has_other)
         return FromLeaves(scan,
                           kind != "O" && scan.leaves.empty() ? DType::kString : scan.DefaultType());
-      return Stack(scan, std::nullopt);
+      return Stack(scan, std::nullopt, depth);
     }
     if (nb::hasattr(dtype, "newbyteorder") && (kind == "i" || kind == "u" || kind == "f"))
       return CopyBuffer(value.attr("astype")(dtype.attr("newbyteorder")("=")));
     return std::nullopt;
   }
   if (nb::hasattr(value, "__dlpack__")) return FromDLPack(value);
-  if (nb::hasattr(value, "__array__")) return FromArray(Numpy().attr("asarray")(value));
+  if (nb::hasattr(value, "__array__")) {
+    CheckDepth(depth);
+    return FromArray(Numpy().attr("asarray")(value), depth + 1);
+  }
   return std::nullopt;
+}
+
+Tensor ToTensorAt(nb::handle value, std::optional<DType> dtype, size_t depth) {
+  PyObject* const o = value.ptr();
+  if (IsPythonNumber(value)) return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
+  if (IsText(value)) {
+    if (dtype && *dtype != DType::kString) Throw(WrongType(value, *dtype), "");
+    std::string text;
+    StringOf(value, &text);
+    return Tensor::Scalar(std::move(text));
+  }
+  CheckDepth(depth);
+  if (IsList(value)) return FromList(value, dtype, depth);
+  if (const PyTensor* tensor = AsTensor(value)) {
+    const Tensor& eager = RequireEager(value, "the value");
+    if (!dtype || eager.dtype() == *dtype) return eager;
+    ThrowTypeError(absl::StrCat("a tensor of ", Describe(*tensor), " is no ", DTypeName(*dtype),
+                                "; convert it with cast if that is meant"));
+  }
+  if (nb::hasattr(value, "__gyre_tensor__"))
+    return ToTensorAt(value.attr("__gyre_tensor__")(), dtype, depth + 1);
+  if (value.is_none()) ThrowTypeError("None is no tensor");
+  if (std::optional<Tensor> tensor = FromArray(value, depth))
+    return dtype ? CastTo(*tensor, *dtype) : *std::move(tensor);
+  if (PyLong_Check(o) != 0 || PyFloat_Check(o) != 0 || PyComplex_Check(o) != 0)
+    return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
+  if (nb::hasattr(value, "dtype")) {
+    ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " of dtype ",
+                                TextOf(nb::str(nb::object(value.attr("dtype"))), "a dtype"),
+                                " is no tensor"));
+  }
+  if (PySequence_Check(o) != 0 && PyDict_Check(o) == 0) {
+    const nb::object list = Own(PySequence_List(o));
+    return FromList(list, dtype, depth);
+  }
+  ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " is no tensor"));
 }
 
 }  // namespace
@@ -280,38 +322,7 @@ Tensor CastTo(const Tensor& tensor, DType dtype) {
 }
 
 Tensor ToTensor(nb::handle value, std::optional<DType> dtype) {
-  PyObject* const o = value.ptr();
-  if (IsPythonNumber(value)) return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
-  if (IsText(value)) {
-    if (dtype && *dtype != DType::kString) Throw(WrongType(value, *dtype), "");
-    std::string text;
-    StringOf(value, &text);
-    return Tensor::Scalar(std::move(text));
-  }
-  if (PyList_Check(o) != 0 || PyTuple_Check(o) != 0) return FromList(value, dtype);
-  if (const PyTensor* tensor = AsTensor(value)) {
-    const Tensor& eager = RequireEager(value, "the value");
-    if (!dtype || eager.dtype() == *dtype) return eager;
-    ThrowTypeError(absl::StrCat("a tensor of ", Describe(*tensor), " is no ", DTypeName(*dtype),
-                                "; convert it with cast if that is meant"));
-  }
-  if (nb::hasattr(value, "__gyre_tensor__"))
-    return ToTensor(value.attr("__gyre_tensor__")(), dtype);
-  if (value.is_none()) ThrowTypeError("None is no tensor");
-  if (std::optional<Tensor> tensor = FromArray(value))
-    return dtype ? CastTo(*tensor, *dtype) : *std::move(tensor);
-  if (PyLong_Check(o) != 0 || PyFloat_Check(o) != 0 || PyComplex_Check(o) != 0)
-    return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
-  if (nb::hasattr(value, "dtype")) {
-    ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " of dtype ",
-                                TextOf(nb::str(nb::object(value.attr("dtype"))), "a dtype"),
-                                " is no tensor"));
-  }
-  if (PySequence_Check(o) != 0 && PyDict_Check(o) == 0) {
-    const nb::object list = Own(PySequence_List(o));
-    return FromList(list, dtype);
-  }
-  ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " is no tensor"));
+  return ToTensorAt(value, dtype, 0);
 }
 
 nb::object MakeTensor(nb::handle value, nb::handle dtype_object, nb::handle dims) {

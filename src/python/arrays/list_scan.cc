@@ -20,15 +20,14 @@ class Scanner {
 
   void Visit(nb::handle value) {
     PyObject* const o = value.ptr();
+    if (!IsList(value)) return VisitLeaf(value);
     const bool is_list = PyList_Check(o) != 0;
-    if (!is_list && PyTuple_Check(o) == 0) return VisitLeaf(value);
     const size_t depth = path_.size();
-    const Py_ssize_t size = PySequence_Size(o);
-    if (size < 0) throw nb::python_error();
+    // No code of the user runs while lists are visited: they stay as they are.
+    const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
     if (depth == scan_.dims.size()) {
       if (has_leaf_) ThrowRagged("is a list, where others are elements");
-      if (depth == Shape::kMaxRank)
-        ThrowValueError(absl::StrCat("lists are nested more than ", Shape::kMaxRank, " deep"));
+      CheckDepth(depth);
       scan_.dims.push_back(size);
     } else if (scan_.dims[depth] != size) {
       ThrowRagged(absl::StrCat("has ", size, " items, where others have ", scan_.dims[depth]));
@@ -117,6 +116,15 @@ DType ListScan::DefaultType() const {
     default:
       return DType::kString;
   }
+}
+
+bool IsList(nb::handle value) {
+  return PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0;
+}
+
+void CheckDepth(size_t depth) {
+  if (depth < Shape::kMaxRank) return;
+  ThrowValueError(absl::StrCat("lists are nested more than ", Shape::kMaxRank, " deep"));
 }
 
 ListScan ScanList(nb::handle list) {

@@ -24,6 +24,13 @@ struct ListScan {
   DType DefaultType() const;
 };
 
+// Whether `value` is a list or a tuple.
+bool IsList(nb::handle value);
+
+// ValueError for a list that `depth` others contain, where no shape has so many dimensions. What
+// looks into lists asks first: a list may contain itself.
+void CheckDepth(size_t depth);
+
 // ValueError, with the place, for ragged lists.
 ListScan ScanList(nb::handle list);
 

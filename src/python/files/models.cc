@@ -10,6 +10,7 @@
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/graph.h"
+#include "python/items.h"
 #include "python/lines.h"
 #include "python/python.h"
 #include "python/settings.h"
@@ -70,7 +71,8 @@ nb::list AssetsOf(const PyModel& self) {
 
 nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inputs) {
   SavedModel::Values values;
-  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs)))
+  const nb::dict entries = ItemsOfDict(inputs, "inputs");
+  for (const auto& [name, value] : entries)
     values.emplace(TextOf(name, "a name"), RequireEager(value, "an input"));
   const std::string name(TextOf(signature, "a signature"));
   absl::StatusOr<SavedModel::Values> outputs;
@@ -87,7 +89,8 @@ nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inpu
 // {variable: value}, all at once.
 void AssignVariables(PyModel& self, nb::handle values) {
   std::vector<std::pair<std::string, Tensor>> assigned;
-  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(values)))
+  const nb::dict entries = ItemsOfDict(values, "values");
+  for (const auto& [name, value] : entries)
     assigned.emplace_back(TextOf(name, "a name"), RequireEager(value, "a value"));
   Check(self.model->session().AssignVariables(assigned));
 }
@@ -120,7 +123,8 @@ nb::list ImportModel(const PyModel& self, nb::handle outputs, nb::handle inputs)
   std::vector<std::string> names;
   for (const nb::handle output : nb::iter(outputs)) names.emplace_back(TextOf(output, "an output"));
   ImportInputs replaced;
-  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs))) {
+  const nb::dict entries = ItemsOfDict(inputs, "inputs");
+  for (const auto& [name, value] : entries) {
     const nb::object tensor = Convert(value);
     replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*graph, tensor), kNowhere));
   }

@@ -14,6 +14,7 @@
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/execute.h"
+#include "python/items.h"
 #include "python/lines.h"
 
 namespace gyre::python {
@@ -115,7 +116,8 @@ nb::list ImportGraphDefBytes(nb::handle bytes, nb::handle inputs) {
   const std::shared_ptr<const Program> program = ValueOf(ImportGraphDef(
       absl::string_view(data, static_cast<size_t>(size)), Ops(), {.refuse_unknown_ops = true}));
   ImportInputs replaced;
-  for (const auto& [name, value] : nb::cast<nb::dict>(nb::borrow(inputs))) {
+  const nb::dict entries = ItemsOfDict(inputs, "inputs");
+  for (const auto& [name, value] : entries) {
     const nb::object tensor = Convert(value);
     replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*core, tensor), kNowhere));
   }
