@@ -1,8 +1,10 @@
 // Structured control flow: what the golden graphs, which come from elsewhere, cannot show.
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/cancellation.h"
 #include "ir/text/literal.h"
@@ -103,6 +105,62 @@ TEST(While, CancellationFromAnotherThreadEndsALoop) {
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(absl::StrContains(status.message(), "enough")) << status;
 }
+
+// %loop goes round for ever; %bad fails once it is its turn. Given windows, loops are made of
+// tokens.
+std::string LoopBesideAnError(absl::string_view nodes) {
+  return absl::StrCat(R"(
+graph {
+  %x = Placeholder() dtype=int32 : int32
+  %zero = Const() value=int32{0} : int32
+  %minus = Neg(%x) : int32
+)",
+                      nodes, R"(
+}
+func @below(%i: int32) -> (p: bool) {
+  %n = Const() value=int32{1000} : int32
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @around(%i: int32) -> (j: int32) {
+  %one = Const() value=int32{1} : int32
+  %next = AddV2(%i, %one) : int32
+  %n = Const() value=int32{1000} : int32
+  %j = FloorMod(%next, %n) : int32
+  return %j
+}
+)");
+}
+
+constexpr absl::string_view kLoopNode =
+    "  %loop = While(%minus) cond=@below body=@around : int32\n";
+constexpr absl::string_view kBadNodes =
+    "  %plus = Neg(%minus) : int32\n  %bad = FloorDiv(%plus, %zero) : int32\n";
+
+class EndlessLoop : public ::testing::TestWithParam<std::tuple<int, int>> {};
+
+TEST_P(EndlessLoop, DoesNotHideAnError) {
+  const auto& [window, threads] = GetParam();
+  SessionOptions session_options;
+  session_options.window = window;
+  session_options.threads = threads;
+  RunOptions options;
+  options.timeout_ms = 20'000;
+  for (const auto& nodes :
+       {absl::StrCat(kLoopNode, kBadNodes), absl::StrCat(kBadNodes, kLoopNode)}) {
+    auto session = SessionFor(LoopBesideAnError(nodes), session_options);
+    ASSERT_NE(session, nullptr);
+    for (const auto& fetches : {std::vector<std::string>{"loop:0", "bad:0"}, {"bad:0", "loop:0"}}) {
+      const absl::Status status =
+          session->Run({{"x:0", Tensor::Scalar<int32_t>(1)}}, fetches, {}, options).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), "bad (FloorDiv)")) << status;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, EndlessLoop,
+                         ::testing::Combine(::testing::Values(1, 2, 32), ::testing::Values(1, 2)));
 
 TEST(If, BranchNotTakenDoesNotRun) {
   auto session = SessionFor(R"(

@@ -13,6 +13,10 @@ namespace {
 constexpr int kMaxWidened = 16;
 // Iterations in flight at first: one more than must be, so that what goes on need not wait.
 constexpr int64_t kNarrow = 2;
+// After so many iterations of a loop, what has been ready for longest runs first: cheap nodes wait
+// on a stack, under those of the loop, which may never end. Not for loops of functions that are
+// called: a tree of calls, each with a loop, would be all in memory at once.
+constexpr int64_t kFairEvery = 1024;
 
 // As many iterations of the loop may be live: what the loop says, lowered by a window given for the
 // run (0: none).
@@ -285,6 +289,9 @@ void FrameControl::EndIteration(Iteration* iteration) {
       next = iteration->next.load(std::memory_order_relaxed);
       frame.oldest = next;
     }
+    if (iteration->number % kFairEvery == kFairEvery - 1 && frame.activation->depth == 0)
+        [[unlikely]]
+      router_.queues().LetOldestRun();
     const uint64_t dead_exits = iteration->dead_exits.load(std::memory_order_relaxed);
     pools_.Recycle(iteration);
     int64_t change = -1;

@@ -40,6 +40,11 @@ bool ReadyQueues::TakeHighest(Ready* ready) {
   return true;
 }
 
+void ReadyQueues::LetOldestRun() {
+  stack_.RaiseOldest();
+  if (Ready ready; TakeHighest(&ready)) stack_.Push(ready.iteration, ready.node(), ready.dead());
+}
+
 void ReadyQueues::Clear() {
   stack_ = ReadyStack();
   fresh_.clear();

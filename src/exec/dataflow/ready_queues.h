@@ -49,6 +49,9 @@ class ReadyQueues {
   // both, the oldest iteration first: the window moves on with it. False when there is nothing.
   bool TakeDeepest(Ready* ready);
   bool TakeHighest(Ready* ready);
+  // Puts what has been ready for longest on top: it may be an error, beside a loop that would go on
+  // for ever.
+  void LetOldestRun();
   // What the queue will take, about.
   int64_t queued_nanos() const { return queued_nanos_.load(std::memory_order_relaxed); }
   // Drops everything. Nobody else may be at work.

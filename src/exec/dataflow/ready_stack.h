@@ -31,6 +31,10 @@ class ReadyStack {
     ready.what = top_->what;
     return ready;
   }
+  // Puts the one that was pushed first on top.
+  void RaiseOldest() {
+    if (!empty()) std::swap(top_[-1], begin_[0]);
+  }
   // Puts a random one on top.
   void Shuffle(std::mt19937_64& random) { std::swap(top_[-1], begin_[random() % size()]); }
 
