@@ -189,6 +189,34 @@ def rows() -> list[Row]:
     return [Row(section, uses, name, tests.get(name)) for section, uses, name in names]
 
 
+def of_tensorflow() -> list[str]:
+    """The lines of the page on all public names of TensorFlow."""
+    from gyre._impl.tensorflow_names import NAMES
+
+    lines = [
+        "",
+        "## All public names",
+        "",
+        "Those of TensorFlow 2.21, without Keras, `raw_ops` and `compat`. Keras is not in Gyre: "
+        "layers and losses",
+        "are in `gyre.nn`, optimizers in `gyre.optimizers`. That a name is here says no more here "
+        "than that.",
+        "",
+        "| namespace | here | not here |",
+        "|---|---|---|",
+    ]
+    for namespace, text in NAMES.items():
+        around = namespace + "." if namespace else ""
+        names = text.split()
+        absent = [name for name in names if not _has(around + name)]
+        lines.append(
+            f"| `{'tf.' + namespace if namespace else 'tf'}` "
+            f"| {len(names) - len(absent)} of {len(names)} "
+            f"| {' '.join(f'`{name}`' for name in absent)} |"
+        )
+    return lines
+
+
 def share(table: list[Row]) -> str:
     """ "12 of 15 (80.0 %)" of those that count."""
     good = sum(row.counts for row in table)
@@ -233,7 +261,7 @@ def page(table: list[Row]) -> str:
             lines += ["", f"## {section}", "", "| uses | name | tested in |", "|---:|---|---|"]
         if row.counts:
             lines.append(f"| {row.uses} | `{row.name}` | {row.test} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + of_tensorflow()) + "\n"
 
 
 def main() -> int:

@@ -85,6 +85,7 @@ PYTHON_ROWS = [
         "nest",
         "notebooks",
         "shape",
+        "tensorflow_names",
         "unsupported",
     ),
     ("cluster", "convert", "proto", "spec", "tensor", "tracing"),

@@ -66,7 +66,7 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
         elif full.startswith(_OLDER + "."):
             value = _newer(full.removeprefix(_OLDER + "."), name, module)
         else:
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            raise AttributeError(_absent(full, name, module.__name__))
         setattr(module, name, value)
         return value
 
@@ -84,8 +84,31 @@ def _newer(full: str, name: str, module: types.ModuleType):
         for part in full.split("."):
             value = getattr(value, part)
     except AttributeError:
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}") from None
+        text = _absent(f"{_OLDER}.{full}", name, module.__name__)
+        raise AttributeError(text) from None
     return value
+
+
+def _absent(full: str, name: str, module: str) -> str:
+    """What the error says of a name that is not there."""
+    text = f"module {module!r} has no attribute {name!r}"
+    newer = full.removeprefix(_OLDER + ".")
+    if newer.split(".")[0] == "keras":
+        return f"{text}: Keras is not in Gyre; layers and losses are in gyre.nn, optimizers in " + (
+            "gyre.optimizers (docs/compatibility.md)"
+        )
+    elsewhere = sorted(n for n in names() if n.rpartition(".")[2] == name)
+    near = [f"gyre.{n}" for n in elsewhere if not n.startswith(_OLDER)]
+    if importlib.import_module("gyre._impl.tensorflow_names").has(newer):
+        text += f": TensorFlow's tf.{newer} is not in Gyre (docs/compatibility.md)"
+    elif not near and f"{_OLDER}.{full}" in names():
+        return f"{text}: it is gyre.{_OLDER}.{full}"
+    elif not near:
+        prefix = full.rpartition(".")[0]
+        start = f"gyre.{prefix}." if prefix else "gyre."
+        close = importlib.import_module("difflib").get_close_matches(name, _members(prefix), 1)
+        near = [start + found for found in close]
+    return f"{text}; did you mean {' or '.join(near[:2])}?" if near else text
 
 
 def _make(prefix: str) -> types.ModuleType:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import gyre
 from gyre._impl import facade
 
 
@@ -42,6 +43,24 @@ def test_namespaces_can_be_imported():
     assert "reduce_sum" in dir(gyre.math) and "math" in dir(gyre)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = gyre.math.nothing
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("Session", "it is gyre.compat.v1.Session"),
+        ("keras", "Keras is not in Gyre; layers and losses are in gyre.nn, optimizers in"),
+        ("compat.v1.keras", "Keras is not in Gyre"),
+        ("math.bessel_i0", r"TensorFlow's tf.math.bessel_i0 is not in Gyre \(docs/compatibility"),
+        ("audio", "TensorFlow's tf.audio is not in Gyre"),
+        ("log", "did you mean gyre.math.log.?"),
+        ("math.reduce_summ", "did you mean gyre.math.reduce_sum.?"),
+        ("compat.v1.get_varible", "did you mean gyre.compat.v1.get_variable.?"),
+    ],
+)
+def test_a_name_that_is_not_there_says_what_to_do(name, says):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name.split('.')[-1]}'.*{says}"):
+        importlib.import_module("operator").attrgetter(name)(gyre)
 
 
 def test_import_is_quick_and_brings_no_numpy():
