@@ -426,7 +426,8 @@ def gradients(
     recorder: Recorder | None = None,
 ) -> list:
     """xs: tensors or symbolic variable handles. unconnected: "none" (None in the list), "zero",
-    "error". sparse: items may be (values, indices, dense_shape). recorder: only of what it saw."""
+    "error". sparse: items may be (values, indices, dense_shape). recorder: only through what it
+    saw; the items are as with sparse."""
 
 def custom_gradient(
     xs: list[Tensor],
@@ -435,6 +436,9 @@ def custom_gradient(
     name: str = "custom",
 ) -> list[Tensor]:
     """name: of the function in the graph; a PartitionedCall of it in the gradient calls fn."""
+
+def crossing(seeds: list[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """What results are computed from that does not depend on seeds, where it meets what does."""
 
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 

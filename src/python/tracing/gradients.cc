@@ -1,9 +1,13 @@
 // Gradients in the graph that is current.
 #include "gyre/gradients.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "front/custom_gradient.h"
+#include "front/graph_state.h"
+#include "ir/data_order.h"
 #include "python/graph.h"
 #include "python/recorder.h"
 #include "python/signals/interrupt.h"
@@ -106,6 +110,45 @@ nb::object Jvp(nb::handle y, nb::handle x, nb::handle direction) {
       graph);
 }
 
+// What `results` are computed from that does not depend on `seeds`, where nodes that do take it:
+// with it and the seeds fed, nothing else runs again. Constants and handles of variables are made
+// anew. ValueError for values of bodies.
+nb::list Crossing(nb::handle seeds, nb::handle results) {
+  const auto graph = RequireGraph("crossing");
+  const auto& scope = graph->state()->main();
+  const Function& main = scope->function();
+  const auto in_main = [&](const Value& value) -> Endpoint {
+    if (value.scope() != scope)
+      ThrowValueError(absl::StrCat("'", value.name(), "' is no value of the main graph"));
+    return {value.node(), value.slot()};
+  };
+  std::vector<bool> depends(main.nodes.size()), needed(main.nodes.size());
+  for (const Value& seed : ValuesOf(seeds, "seeds")) depends[in_main(seed).node] = true;
+  const DataOrder order = OrderByData(main);
+  for (const NodeId id : order.order) {
+    const auto& inputs = main.node(id).inputs;
+    depends[id] = depends[id] || std::any_of(inputs.begin(), inputs.end(),
+                                             [&](Endpoint e) { return depends[e.node]; });
+  }
+  std::vector<Value> crossing;
+  HashSet<Endpoint> seen;
+  const auto take = [&](Endpoint e) {
+    const Node& made = main.node(e.node);
+    if (depends[e.node]) {
+      needed[e.node] = true;
+    } else if (made.kind() != OpKind::kConst && made.op != nullptr &&
+               !made.op->traits.makes_variable && seen.insert(e).second) {
+      crossing.push_back(scope->ValueAt(e));
+    }
+  };
+  for (const Value& result : ValuesOf(results, "results")) take(in_main(result));
+  for (auto id = order.order.rbegin(); id != order.order.rend(); ++id) {
+    if (!needed[*id]) continue;
+    for (const Endpoint& input : main.node(*id).inputs) take(input);
+  }
+  return WrapAll(crossing, graph);
+}
+
 }  // namespace
 
 void BindGradients(nb::module_& m) {
@@ -114,6 +157,7 @@ void BindGradients(nb::module_& m) {
         nb::arg("memory") = "", nb::arg("sparse") = false, nb::arg("recorder") = nb::none());
   m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
         nb::arg("name") = "custom");
+  m.def("crossing", &Crossing, nb::arg("seeds"), nb::arg("results"));
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
 }
 

@@ -117,6 +117,20 @@ def test_effects_keep_their_order(name, tmp_path):
         gyre.saved_model.save(loaded, tmp_path)
 
 
+def test_tapes_watch_the_variables_of_a_signature(saved):
+    call = gyre.saved_model.load(saved[1]).signatures["serving_default"]
+
+    def slope():
+        with gyre.GradientTape() as tape:
+            y = call(x=X, times=2)["y"]
+        found = tape.gradient(y, [v for v in call.variables if v.trainable])
+        return [gyre.convert_to_tensor(g) for g in found if g is not None]
+
+    eager, traced = slope(), gyre.function(slope)()
+    assert len(eager) == len(traced) == 1
+    np.testing.assert_allclose(eager[0], traced[0], rtol=1e-6)
+
+
 def test_keys_are_the_names_in_the_object(saved):
     _, folder = saved
     index = (folder / "variables/variables.index").read_bytes()

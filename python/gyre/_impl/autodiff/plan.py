@@ -46,7 +46,7 @@ class Plan:
 
     def __init__(self, segment, weighted: bool):
         self._steps = [
-            (op.without_memory() if isinstance(op, GradientCall) else op, attrs, refs, outs)
+            (op.without_memory() if hasattr(op, "without_memory") else op, attrs, refs, outs)
             for (op, attrs), (_, _, refs, outs, _) in zip(segment.ops, segment.steps, strict=True)
         ]
         self._leaves = [

@@ -42,6 +42,11 @@ def recording() -> bool:
     return bool(_active.tapes)
 
 
+def watched(tensors) -> tuple[bool, ...]:
+    """Of each eager tensor or handle, whether a tape that records watches it."""
+    return tuple(any(t._recorder.is_watched(x) for t in _active.tapes) for x in tensors)
+
+
 @contextlib.contextmanager
 def paused():
     """Within it, no tape of this thread records."""
@@ -214,7 +219,7 @@ class GradientTape:
             raise ValueError(f"{len(dys)} output_gradients were given for {len(ys)} targets.")
         if _gyre.current_graph() is not None:
             return backprop.symbolic(ys, xs, dys, recorder=self._recorder)
-        return backprop.eager(self._recorder, ys, xs, dys)
+        return backprop.eager(self._recorder, ys, xs, dys, recording())
 
     def jacobian(
         self,

@@ -1,11 +1,12 @@
 """ConcreteFunction: one trace of a Python function, compiled."""
 
+import contextlib
 import types
 
 from gyre import _gyre
-from gyre._impl import nest
-from gyre._impl.autodiff import tape
-from gyre._impl.autograph import calls
+from gyre._impl import errors, nest
+from gyre._impl.autodiff import calls, tape
+from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import watching
 from gyre._impl.function.signature import Leaves
@@ -85,30 +86,51 @@ class ConcreteFunction(_gyre.QuietCallable):
             tensors = tensors + self.captured_inputs
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
+        if tape.recording():
+            return self._pack(self._run_recorded(tensors))
         by = watching.current()
-        outputs = (
+        return self._pack(
             self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
         )
-        if tape.recording():
-            self._record(tensors, outputs)
-        return self._pack(outputs)
 
     def run_tuple(self, tensors):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
         if self.captured_inputs:
             tensors = (*tensors, *self.captured_inputs)
+        if tape.recording():
+            return self._pack(self._run_recorded(tensors))
         by = watching.current()
-        outputs = (
+        return self._pack(
             self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
         )
-        if tape.recording():
-            self._record(tensors, outputs)
-        return self._pack(outputs)
 
-    def _record(self, tensors, outputs):
-        """Tells the tapes, which know variables by their handles."""
+    def _run_recorded(self, tensors):
+        """The results, of a call that tapes hear of."""
         self._tell_accessed()
-        _gyre.record(self, [*tensors, *self.variables], outputs)
+        inputs = [*tensors, *self.variables]
+        wanted = tape.watched(inputs)
+        halves = self._halves_for(wanted) if any(wanted) else None
+        if halves is None:
+            outputs, entry = _run(self._executable, tensors), self
+        else:
+            outputs, saved = halves.forward(_run, tensors)
+            entry = calls.Call(self, halves, saved)
+        _gyre.record(entry, inputs, outputs)
+        return outputs
+
+    def _halves_for(self, wanted):
+        """The function with its gradient by some inputs and variables; None where that has none,
+        of which a tape that is asked for it will tell."""
+        table = self.__dict__.setdefault("_halves", {})
+        if wanted not in table:
+            variables = [variable_of(handle) for handle in self.variables]
+            table[wanted] = None
+            if calls.may_have_halves(self.inputs, self.outputs):
+                with tape.paused(), contextlib.suppress(errors.OpError):
+                    table[wanted] = calls.Halves(
+                        self.name, self.graph, self.inputs, self.outputs, variables, wanted
+                    )
+        return table[wanted]
 
     def _tell_accessed(self):
         """Tells the tapes of the variables that it reads."""
@@ -146,6 +168,11 @@ class ConcreteFunction(_gyre.QuietCallable):
 
     def __repr__(self):
         return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
+
+
+def _run(executable, tensors):
+    by = watching.current()
+    return executable(tensors) if by is None else watching.run(executable, tensors, by)
 
 
 def _packer(structure):
@@ -229,5 +256,5 @@ def converted(fn, autograph):
         return fn
     # a partial, an object with __call__, a built-in function
     if not isinstance(fn, types.FunctionType):
-        return lambda *args, **kwargs: calls.converted_call(fn, args, kwargs)
-    return calls.convert_or_none(fn) or fn
+        return lambda *args, **kwargs: conversion.converted_call(fn, args, kwargs)
+    return conversion.convert_or_none(fn) or fn

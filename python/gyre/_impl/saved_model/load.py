@@ -3,6 +3,7 @@
 import os
 
 from gyre import _gyre
+from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function.function import function
 from gyre._impl.module import Module
@@ -159,6 +160,8 @@ class Signature:
         replaced = {self._inputs[name][0]: value for name, value in values.items()}
         for handle, variable in self._model._handles.items():
             replaced[handle] = variable.handle
+            if variable.is_watched:
+                tape.accessed(variable.handle)
         tensors = [tensor for tensor, *_ in self._outputs.values()]
         results = self._model._model.import_graph(tensors, replaced)
         return dict(zip(self._outputs, results, strict=True))

@@ -1,0 +1,183 @@
+"""Tapes around calls of functions: going back runs nothing again."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import gyre
+
+X = gyre.constant(3.0)
+
+
+def test_effects_happen_once():
+    count, w = gyre.Variable(0.0, trainable=False), gyre.Variable(2.0)
+
+    @gyre.function
+    def f(x):
+        count.assign_add(1.0)
+        return x * w * count
+
+    for calls in (1, 2):
+        with gyre.GradientTape() as tape:
+            y = f(X)
+        assert float(tape.gradient(y, w)) == 3.0 * calls
+        assert float(count) == calls
+
+
+def test_effects_of_a_function_without_results_happen():
+    w = gyre.Variable(2.0)
+
+    @gyre.function
+    def f(x):
+        w.assign(x * w)
+
+    with gyre.GradientTape() as tape:
+        tape.watch(X)
+        f(X)
+        y = w * 1.0
+    assert float(w) == 6
+    assert float(tape.gradient(y, w)) == 1
+
+
+@pytest.mark.parametrize("kind", ["plain", "loop", "branch", "inner"])
+def test_random_numbers_are_those_of_the_call(kind):
+    def mask(x):
+        return gyre.random.uniform(x.shape) * x
+
+    def f(x):
+        if kind == "loop":
+            y = gyre.zeros_like(x)
+            for _ in gyre.range(3):
+                y += mask(x)
+            return y
+        if kind == "branch":
+            return gyre.cond(gyre.reduce_sum(x) > 0, lambda: mask(x), lambda: x)
+        return gyre.function(mask)(x) if kind == "inner" else mask(x)
+
+    function = gyre.function(f)
+    x = gyre.ones([8])
+    for _ in range(3):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        # Linear in x, which is 1: its gradient is its value.
+        np.testing.assert_allclose(tape.gradient(y, x), y, rtol=1e-6)
+
+
+def test_host_functions_that_have_no_gradient_run_once():
+    seen = []
+
+    def host(x):
+        seen.append(float(x))
+        return x * 2.0
+
+    @gyre.function
+    def f(x):
+        return gyre.stop_gradient(gyre.py_function(host, [x], gyre.float32)) * x
+
+    with gyre.GradientTape() as tape:
+        tape.watch(X)
+        y = f(X)
+    assert seen == [3.0]
+    assert float(tape.gradient(y, X)) == 6
+    assert seen == [3.0]
+
+
+def test_a_variable_that_has_changed_since_counts_as_it_was():
+    w = gyre.Variable(2.0)
+    function = gyre.function(lambda x: x * w * w)
+    with gyre.GradientTape() as tape:
+        y = function(X)
+    w.assign(100.0)
+    assert float(tape.gradient(y, w)) == 12
+
+
+def test_rows_of_variables_stay_rows():
+    table = gyre.Variable(np.arange(12, dtype=np.float32).reshape(4, 3))
+
+    @gyre.function
+    def f(rows):
+        return gyre.reduce_sum(gyre.nn.embedding_lookup(table, rows) ** 2)
+
+    with gyre.GradientTape() as tape:
+        y = f(gyre.constant([2, 0, 2]))
+    found = tape.gradient(y, table)
+    assert isinstance(found, gyre.IndexedSlices)
+    wanted = np.zeros((4, 3), np.float32)
+    for row in (2, 0, 2):
+        wanted[row] += 2 * table.numpy()[row]
+    np.testing.assert_allclose(gyre.convert_to_tensor(found), wanted)
+
+
+def test_results_that_are_no_numbers_and_structures():
+    @gyre.function
+    def f(pair):
+        a, b = pair["a"], pair["b"]
+        return {"sum": a + b, "most": gyre.argmax(a), "name": gyre.constant("x"), "a": (a * a, b)}
+
+    a, b = gyre.constant([1.0, 2.0]), gyre.constant([3.0, 5.0])
+    with gyre.GradientTape(persistent=True) as tape:
+        tape.watch([a, b])
+        out = f({"a": a, "b": b})
+    np.testing.assert_allclose(tape.gradient(out["sum"], a), [1, 1])
+    np.testing.assert_allclose(tape.gradient(out["a"][0], a), [2, 4])
+    assert tape.gradient(out["most"], a) is None
+    np.testing.assert_allclose(tape.gradient([out["sum"], out["a"]], [a, b]), [[3, 5], [2, 2]])
+    np.testing.assert_allclose(tape.jacobian(out["a"][0], a), [[2, 0], [0, 4]])
+
+
+def test_only_what_is_watched_has_adjoints():
+    w = gyre.Variable(2.0)
+    function = gyre.function(lambda x, y: x * y * w)
+    y = gyre.constant(4.0)
+    with gyre.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(X)
+        z = function(X, y)
+    assert [None if g is None else float(g) for g in tape.gradient(z, [X, y, w])] == [8, None, None]
+    with gyre.GradientTape() as tape:
+        z = function(X, y)
+    assert [None if g is None else float(g) for g in tape.gradient(z, [X, y, w])] == [
+        None,
+        None,
+        12,
+    ]
+
+
+def test_second_derivatives_through_calls():
+    w = gyre.Variable(2.0)
+
+    @gyre.function
+    def f(x):
+        y = x
+        for _ in gyre.range(2):
+            y = y * x * w
+        return y  # x³ w²
+
+    with gyre.GradientTape(persistent=True) as outer:
+        outer.watch(X)
+        with gyre.GradientTape() as inner:
+            inner.watch(X)
+            y = f(X)
+        slope = inner.gradient(y, X)
+    assert float(slope) == 3 * 9 * 4
+    assert float(outer.gradient(slope, X)) == 6 * 3 * 4
+    assert float(outer.gradient(slope, w)) == 3 * 9 * 4
+    assert float(outer.gradient(y, w)) == 27 * 4
+
+
+def test_a_tape_that_is_gone_leaves_nothing_behind():
+    function = gyre.function(lambda x: gyre.sin(x) * gyre.cos(x))
+    x = gyre.ones([1000])
+    with gyre.GradientTape() as outer:
+        outer.watch(x)
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        slope = tape.gradient(y, x)
+    outer.gradient(slope, x)
+    recorder = weakref.ref(tape._recorder)
+    del tape, outer, slope
+    gc.collect()
+    assert recorder() is None
