@@ -142,7 +142,8 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     While a graph is current: a symbolic tensor (constants and captures are made as needed)."""
 
 def holds_tensors(value: Any) -> bool:
-    """Whether it is a list or a tuple that holds tensors, or what converts to them, at any depth."""
+    """Whether it is a list or a tuple that holds tensors, or what converts to them,
+    at any depth."""
 
 # ---- Executing
 

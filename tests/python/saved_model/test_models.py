@@ -71,6 +71,18 @@ def test_gradients_of_a_loaded_model_are_differences(layers, power):
         assert abs((ends[0] - ends[1]) / (2 * step) - slope[at]) < 1e-2 * max(1, abs(slope[at]))
 
 
+@pytest.mark.parametrize("within", [lambda fn: fn, gyre.function], ids=["tape", "function"])
+def test_tapes_in_functions_watch_the_variables_of_a_model(layers, power, within):
+    def slopes():
+        with gyre.GradientTape() as tape:
+            y = within(lambda: gyre.reduce_sum(power(**INPUTS)["h"]))()
+        return tape.gradient(y, layers.trainable_variables, unconnected_gradients="zero")
+
+    for eager, traced in zip(slopes(), gyre.function(slopes)()):
+        np.testing.assert_allclose(traced.numpy(), eager.numpy(), rtol=1e-6)
+    assert any(slope.numpy().any() for slope in slopes())
+
+
 def test_signatures_are_parts_of_functions(power):
     @gyre.function
     def twice(x):
