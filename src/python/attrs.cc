@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "python/arrays/convert.h"
+#include "python/arrays/items.h"
 #include "python/dtype.h"
-#include "python/items.h"
 #include "python/tensor.h"
 
 namespace gyre::python {

@@ -7,12 +7,12 @@
 #include "front/op_call.h"
 #include "ops/registry.h"
 #include "python/arrays/convert.h"
+#include "python/arrays/items.h"
 #include "python/arrays/list_scan.h"
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/eager.h"
 #include "python/graph.h"
-#include "python/items.h"
 #include "python/lines.h"
 #include "python/recorder.h"
 

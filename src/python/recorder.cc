@@ -5,9 +5,9 @@
 #include "base/hash_map.h"
 #include "front/graph_state.h"
 #include "front/scope.h"
+#include "python/arrays/items.h"
 #include "python/attrs.h"
 #include "python/graph.h"
-#include "python/items.h"
 #include "python/tensor.h"
 
 namespace gyre::python {

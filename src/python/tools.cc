@@ -9,9 +9,9 @@
 
 #include "cli/cli.h"
 #include "gyre/graph.h"
+#include "python/arrays/items.h"
 #include "python/execute.h"
 #include "python/graph.h"
-#include "python/items.h"
 #include "python/python.h"
 #include "python/tracing/body.h"
 

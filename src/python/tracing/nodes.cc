@@ -11,10 +11,10 @@
 #include "graphdef/import.h"
 #include "lower/lower.h"
 #include "ops/registry.h"
+#include "python/arrays/items.h"
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/execute.h"
-#include "python/items.h"
 #include "python/lines.h"
 
 namespace gyre::python {

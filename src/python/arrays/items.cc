@@ -1,4 +1,4 @@
-#include "python/items.h"
+#include "python/arrays/items.h"
 
 namespace gyre::python {
 
