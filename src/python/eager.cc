@@ -90,6 +90,7 @@ struct Surroundings {
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
   LocalRendezvous rendezvous;
   uint64_t version = 0;
+  bool trap_nan = false;
 
   // All eager tensors of the process are charged to one budget.
   static MemoryBudget& Budget() {
@@ -171,6 +172,14 @@ absl::Status RunSlowly(const EagerOp& op, Surroundings& surroundings, KernelCont
   return status;
 }
 
+void LookForNan(const EagerOp& op, absl::Span<const Tensor> outputs) {
+  const absl::Status found =
+      TheNanTrap()->OnFired({.node = op.node.name, .op = op.node.op_name, .outputs = outputs});
+  if (found.ok()) return;
+  ThrowStatus(absl::Status(
+      found.code(), absl::StrCat(found.message(), "\n  of ", op.node.op_name, ", run at once")));
+}
+
 }  // namespace
 
 std::shared_ptr<EagerOp> FindEagerOp(const OpDef& op, absl::Span<const Tensor> inputs,
@@ -204,6 +213,15 @@ void RunEagerOp(const EagerOp& op, absl::Span<Tensor> inputs, absl::Span<Tensor>
                                   : RunSlowly(op, surroundings, ctx);
   if (!status.ok()) [[unlikely]]
     ThrowStatus(status);
+  if (surroundings.trap_nan) [[unlikely]]
+    LookForNan(op, outputs);
 }
+
+NanTrap* TheNanTrap() {
+  static NanTrap* const trap = new NanTrap();
+  return TheSurroundings().trap_nan ? trap : nullptr;
+}
+
+void SetNanTrap(bool is_on) { TheSurroundings().trap_nan = is_on; }
 
 }  // namespace gyre::python

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/types/span.h"
+#include "gyre/debug.h"
 #include "ir/program.h"
 #include "ops/kernel.h"
 #include "python/python.h"
@@ -30,5 +31,10 @@ std::shared_ptr<EagerOp> FindEagerOp(const OpDef& op, absl::Span<const Tensor> i
 // Runs it. `inputs` may be consumed; `outputs` are as many as the node has, without values. Throws
 // what goes wrong. Releases the GIL while it runs if that may take long; Ctrl-C ends it then.
 void RunEagerOp(const EagerOp& op, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs);
+
+// Whether ops and graphs that this thread runs fail where they make a NaN or an infinity, and what
+// watches runs for that; null: nothing does.
+void SetNanTrap(bool is_on);
+NanTrap* TheNanTrap();
 
 }  // namespace gyre::python

@@ -12,6 +12,7 @@
 #include "front/graph_state.h"
 #include "python/arrays/items.h"
 #include "python/cluster/cluster.h"
+#include "python/eager.h"
 #include "python/graph.h"
 #include "python/host_function.h"
 #include "python/settings.h"
@@ -106,7 +107,8 @@ nb::list ResultsOf(absl::StatusOr<std::vector<Tensor>> results) {
 
 nb::list Call(PyExecutable& self, nb::handle feeds) {
   Cancellation cancellation;
-  return ResultsOf(RunWithoutGil(self, FeedsOf(self, feeds), RunOptions(), cancellation));
+  const RunOptions options{.observer = TheNanTrap()};
+  return ResultsOf(RunWithoutGil(self, FeedsOf(self, feeds), options, cancellation));
 }
 
 nb::object Run(PyExecutable& self, nb::handle feeds, int64_t timeout_ms, int64_t budget_bytes,

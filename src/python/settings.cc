@@ -12,6 +12,7 @@
 #include "ir/program.h"
 #include "ops/registry.h"
 #include "python/dtype.h"
+#include "python/eager.h"
 #include "python/gil.h"
 #include "python/graph.h"
 #include "python/python.h"
@@ -160,6 +161,9 @@ void BindSettings(nb::module_& m) {
       "check_memory_policy",
       [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },
       nb::arg("memory"), "InvalidArgumentError for what says nothing of what gradients keep.");
+  m.def(
+      "set_nan_trap", [](bool is_on) { SetNanTrap(is_on); }, nb::arg("is_on"),
+      "Whether what this thread runs fails where it makes a NaN or an infinity.");
   m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });
   m.def("version", [] { return GYRE_VERSION; });
 }

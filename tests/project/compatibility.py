@@ -197,14 +197,9 @@ def of_tensorflow() -> list[str]:
         "",
         "## All public names",
         "",
-        (
-            "Those of TensorFlow 2.21, without Keras, `raw_ops` and `compat`. Keras is not in "
-            "Gyre: layers and losses"
-        ),
-        (
-            "are in `gyre.nn`, optimizers in `gyre.optimizers`. That a name is here says no more "
-            "here than that."
-        ),
+        "Those of TensorFlow 2.21, without `raw_ops`, `compat` and Keras, which is not in Gyre:",
+        "layers and losses are in `gyre.nn`, optimizers in `gyre.optimizers`. That a name is here",
+        "says no more than that.",
         "",
         "| namespace | here | not here |",
         "|---|---|---|",

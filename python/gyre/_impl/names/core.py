@@ -143,6 +143,10 @@ NAMES = {
             "is_traceback_filtering_enabled",
         )
     },
+    **{
+        f"debugging.{name}": f"{_I}ops.debugging:{name}"
+        for name in ("enable_check_numerics", "disable_check_numerics")
+    },
     "debugging.is_numeric_tensor": _I + "ops.debugging:is_numeric_tensor",
     **{f"config.{name}": f"{_I}config:{name}" for name in _CONFIG},
     **{
