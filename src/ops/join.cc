@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 
 namespace gyre {
 
@@ -13,11 +14,12 @@ absl::StatusOr<Tensor> JoinParts(const KernelContext& ctx, DType dtype, const Sh
   GYRE_RETURN_IF_ERROR(VisitElement(dtype, [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
     T* to = joined.mutable_values<T>().data();
+    Mover<T> mover(ctx, joined);
     int64_t until_poll = kPollEvery;
     for (const Tensor& part : parts) {
       const int64_t n = part.has_value() ? part.num_elements() : missing;
       if (part.has_value()) {
-        std::copy_n(part.values<T>().data(), n, to);
+        mover.Copy(part.values<T>().data(), n, to);
       } else {
         std::fill_n(to, n, T());
       }
@@ -28,7 +30,7 @@ absl::StatusOr<Tensor> JoinParts(const KernelContext& ctx, DType dtype, const Sh
         until_poll = kPollEvery;
       }
     }
-    return absl::OkStatus();
+    return mover.status();
   }));
   return joined;
 }

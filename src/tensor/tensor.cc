@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
+#include "tensor/text_charge.h"
 
 namespace gyre {
 namespace internal {
@@ -16,7 +17,10 @@ const Shape kScalarShape;
 namespace {
 // The header sits in front of the elements when they are in the host's memory: one allocation,
 // elements aligned.
-constexpr size_t kHeaderBytes = (sizeof(TensorRep) + 63) / 64 * 64;
+struct HostRep : TensorRep {
+  std::atomic<int64_t> text_bytes{0};  // charged beside `bytes`; of strings alone
+};
+constexpr size_t kHeaderBytes = (sizeof(HostRep) + 63) / 64 * 64;
 bool HoldsHeaders(const Allocator& allocator) { return allocator.device() == nullptr; }
 
 size_t ElementSize(DType dtype) {
@@ -81,7 +85,9 @@ void TensorRep::Destroy(TensorRep* rep) {
   Allocator* allocator = rep->allocator;
   const size_t bytes = rep->bytes;
   if (HoldsHeaders(*allocator)) {
-    rep->~TensorRep();
+    auto* const host_rep = static_cast<HostRep*>(rep);
+    if (rep->budget) rep->budget->Release(host_rep->text_bytes.load(std::memory_order_relaxed));
+    host_rep->~HostRep();
     allocator->Deallocate(rep, bytes + kHeaderBytes);
   } else {
     allocator->Deallocate(rep->data, bytes);
@@ -157,7 +163,7 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
   if (internal::HoldsHeaders(allocator)) {
     void* block = allocator.Allocate(size + internal::kHeaderBytes);
     if (block != nullptr) {
-      rep = new (block) internal::TensorRep;
+      rep = new (block) internal::HostRep;
       rep->data = static_cast<char*>(block) + internal::kHeaderBytes;
     }
   } else if (void* data = allocator.Allocate(size); data != nullptr) {
@@ -182,6 +188,16 @@ absl::StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Alloc alloc
   rep->dtype = dtype;
   internal::ConstructElements(rep);
   return t;
+}
+
+bool ChargeText(Tensor& strings, int64_t bytes) {
+  void* const elements = strings.mutable_raw_data();
+  auto* const rep =
+      reinterpret_cast<internal::HostRep*>(static_cast<char*>(elements) - internal::kHeaderBytes);
+  if (!rep->budget) return true;
+  if (!rep->budget->Charge(bytes)) return false;
+  rep->text_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
 }
 
 absl::StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape, Alloc alloc) {

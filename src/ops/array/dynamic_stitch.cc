@@ -8,6 +8,7 @@
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -63,12 +64,13 @@ absl::StatusOr<int64_t> StitchedRows(const KernelContext& ctx, int pieces) {
 template <typename T>
 absl::Status StitchRows(const KernelContext& ctx, int pieces, int64_t row, Tensor& out) {
   T* to = static_cast<T*>(out.mutable_raw_data());
+  Mover<T> mover(ctx, out);
   int64_t since_poll = 0;
   for (int i = 0; i < pieces; ++i) {
     const auto indices = ctx.input(i).values<int32_t>();
     const T* from = static_cast<const T*>(ctx.input(pieces + i).raw_data());
     for (size_t k = 0; k < indices.size(); ++k) {
-      std::copy_n(from + static_cast<int64_t>(k) * row, row, to + indices[k] * row);
+      mover.Copy(from + static_cast<int64_t>(k) * row, row, to + indices[k] * row);
       since_poll += row;
       if (since_poll >= kElementGrain) {
         GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -76,7 +78,7 @@ absl::Status StitchRows(const KernelContext& ctx, int pieces, int64_t row, Tenso
       }
     }
   }
-  return absl::OkStatus();
+  return mover.status();
 }
 
 // A row named twice is the last one named; a row never named is zero.
@@ -176,17 +178,20 @@ absl::Status PartRows(const KernelContext& ctx, absl::Span<const int32_t> partit
   const T* from = static_cast<const T*>(data.raw_data());
   absl::InlinedVector<T*, 8> to;
   for (Tensor& output : outputs) to.push_back(static_cast<T*>(output.mutable_raw_data()));
+  Mover<T> mover(ctx, outputs[0]);
   int64_t since_poll = 0;
   for (size_t i = 0; i < partitions.size(); ++i) {
     T*& next = to[partitions[i]];
-    next = std::copy_n(from + static_cast<int64_t>(i) * row, row, next);
+    mover.Into(outputs[partitions[i]]);
+    mover.Copy(from + static_cast<int64_t>(i) * row, row, next);
+    next += row;
     since_poll += row;
     if (since_poll >= kElementGrain) {
       GYRE_RETURN_IF_ERROR(ctx.Poll());
       since_poll = 0;
     }
   }
-  return absl::OkStatus();
+  return mover.status();
 }
 
 absl::Status ComputeDynamicPartition(KernelContext& ctx) {

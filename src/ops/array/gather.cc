@@ -11,6 +11,7 @@
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -106,7 +107,7 @@ absl::Status CheckIndices(const KernelContext& ctx, const Tensor& indices, int64
 // Copies rows [begin, end) of the output.
 template <typename T, typename Index>
 void GatherRows(const T* params, const Index* indices, T* out, const GatherLoops& loops,
-                int64_t begin, int64_t end) {
+                int64_t begin, int64_t end, Mover<T>& mover) {
   int64_t i = begin % loops.count;
   int64_t block = begin / loops.count;  // batch and outer together
   for (int64_t row = begin; row < end; ++row) {
@@ -115,9 +116,9 @@ void GatherRows(const T* params, const Index* indices, T* out, const GatherLoops
     const T* from = params + (block * loops.limit + index) * loops.inner;
     T* to = out + row * loops.inner;
     if (loops.inner == 1) {
-      *to = *from;
+      mover.Set(*to, *from);
     } else {
-      std::copy_n(from, loops.inner, to);
+      mover.Copy(from, loops.inner, to);
     }
     if (++i == loops.count) {
       i = 0;
@@ -133,14 +134,16 @@ absl::Status GatherInto(const KernelContext& ctx, const Tensor& params, const Te
   const int64_t grain = std::max<int64_t>(1, kElementGrain / loops.inner);
   return VisitType<AnyIndexTypes>(indices.dtype(), [&](auto index_tag) {
     using Index = typename decltype(index_tag)::type;
-    return VisitElement(params.dtype(), [&](auto tag) {
+    return VisitElement(params.dtype(), [&](auto tag) -> absl::Status {
       using T = typename decltype(tag)::type;
       const T* from = static_cast<const T*>(params.raw_data());
       const Index* at = indices.values<Index>().data();
       T* to = static_cast<T*>(out.mutable_raw_data());
-      return RunPieces(ctx, rows, grain, [&](int64_t begin, int64_t end) {
-        GatherRows(from, at, to, loops, begin, end);
-      });
+      Mover<T> mover(ctx, out);
+      GYRE_RETURN_IF_ERROR(RunPieces(ctx, rows, grain, [&](int64_t begin, int64_t end) {
+        GatherRows(from, at, to, loops, begin, end, mover);
+      }));
+      return mover.status();
     });
   });
 }

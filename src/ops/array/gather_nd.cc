@@ -9,6 +9,7 @@
 #include "ops/array/layout.h"
 #include "ops/array/nd_index.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -22,15 +23,17 @@ absl::Status CopySlices(const KernelContext& ctx, const Tensor& params, const Nd
   T* to = static_cast<T*>(out.mutable_raw_data());
   const int64_t n = indices.slice_size;
   const int64_t grain = std::max<int64_t>(1, kElementGrain / n);
-  return RunPieces(ctx, indices.count, grain, [&](int64_t begin, int64_t end) {
+  Mover<T> mover(ctx, out);
+  GYRE_RETURN_IF_ERROR(RunPieces(ctx, indices.count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (offsets[i] < 0) {
         std::fill_n(to + i * n, n, T());
       } else {
-        std::copy_n(from + offsets[i], n, to + i * n);
+        mover.Copy(from + offsets[i], n, to + i * n);
       }
     }
-  });
+  }));
+  return mover.status();
 }
 
 absl::Status ComputeGatherNd(KernelContext& ctx, const BadIndices& policy) {

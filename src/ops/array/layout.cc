@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 
 namespace gyre {
 namespace {
@@ -31,22 +32,23 @@ void Collapse(StridedAxes& axes) {
 }
 
 template <typename T>
-void CopyRow(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t n) {
+void CopyRow(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t n,
+             Mover<T>& mover) {
   if (dst_stride != 1) {
-    for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
+    for (int64_t i = 0; i < n; ++i) mover.Set(dst[i * dst_stride], src[i * src_stride]);
   } else if (src_stride == 1) {
-    std::copy_n(src, n, dst);
+    mover.Copy(src, n, dst);
   } else if (src_stride == 0) {
-    std::fill_n(dst, n, *src);
+    mover.Fill(*src, n, dst);
   } else {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[i * src_stride];
+    for (int64_t i = 0; i < n; ++i) mover.Set(dst[i], src[i * src_stride]);
   }
 }
 
 // Copies elements [begin, end), counted in the row-major order of `axes`.
 template <typename T>
-void CopyPiece(const T* src, T* dst, absl::Span<const StridedAxis> axes, int64_t begin,
-               int64_t end) {
+void CopyPiece(const T* src, T* dst, absl::Span<const StridedAxis> axes, int64_t begin, int64_t end,
+               Mover<T>& mover) {
   const int last = static_cast<int>(axes.size()) - 1;
   absl::InlinedVector<int64_t, 6> index(axes.size());
   int64_t src_at = 0;
@@ -61,7 +63,7 @@ void CopyPiece(const T* src, T* dst, absl::Span<const StridedAxis> axes, int64_t
   const StridedAxis inner = axes[last];
   while (true) {
     const int64_t n = std::min(inner.size - index[last], end - begin);
-    CopyRow(src + src_at, inner.src, dst + dst_at, inner.dst, n);
+    CopyRow(src + src_at, inner.src, dst + dst_at, inner.dst, n, mover);
     begin += n;
     if (begin >= end) return;
     src_at -= index[last] * inner.src;
@@ -112,7 +114,8 @@ bool PlanTiles(const StridedAxes& axes, Tiling& tiling) {
 }
 
 template <typename T>
-void CopyTiles(const T* src, T* dst, const Tiling& tiling, int64_t begin, int64_t end) {
+void CopyTiles(const T* src, T* dst, const Tiling& tiling, int64_t begin, int64_t end,
+               Mover<T>& mover) {
   const int64_t src_stride = tiling.dst_run.src;
   const int64_t dst_stride = tiling.src_run.dst;
   for (int64_t tile = begin; tile < end; ++tile) {
@@ -133,21 +136,23 @@ void CopyTiles(const T* src, T* dst, const Tiling& tiling, int64_t begin, int64_
     for (int64_t i = i0; i < i1; ++i) {
       const T* from = src + src_at + i;
       T* to = dst + dst_at + i * dst_stride;
-      for (int64_t j = j0; j < j1; ++j) to[j] = from[j * src_stride];
+      for (int64_t j = j0; j < j1; ++j) mover.Set(to[j], from[j * src_stride]);
     }
   }
 }
 
 template <typename T>
 absl::Status CopyAxes(const KernelContext& ctx, const T* src, T* dst, const StridedAxes& axes,
-                      int64_t total) {
+                      int64_t total, Mover<T>& mover) {
   Tiling tiling;
   if (axes.size() > 1 && PlanTiles(axes, tiling)) {
-    return RunPieces(ctx, tiling.count, kElementGrain / (kTile * kTile),
-                     [&](int64_t begin, int64_t end) { CopyTiles(src, dst, tiling, begin, end); });
+    return RunPieces(
+        ctx, tiling.count, kElementGrain / (kTile * kTile),
+        [&](int64_t begin, int64_t end) { CopyTiles(src, dst, tiling, begin, end, mover); });
   }
-  return RunPieces(ctx, total, kElementGrain,
-                   [&](int64_t begin, int64_t end) { CopyPiece<T>(src, dst, axes, begin, end); });
+  return RunPieces(ctx, total, kElementGrain, [&](int64_t begin, int64_t end) {
+    CopyPiece<T>(src, dst, axes, begin, end, mover);
+  });
 }
 
 }  // namespace
@@ -171,10 +176,13 @@ absl::Status CopyStrided(const KernelContext& ctx, const Tensor& src, int64_t sr
   if (axes.empty()) axes.push_back({1, 1, 1});
   int64_t total = 1;
   for (const StridedAxis& axis : axes) total *= axis.size;
-  return VisitElement(src.dtype(), [&](auto tag) {
+  return VisitElement(src.dtype(), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
-    return CopyAxes(ctx, static_cast<const T*>(src.raw_data()) + src_offset,
-                    static_cast<T*>(dst.mutable_raw_data()) + dst_offset, axes, total);
+    Mover<T> mover(ctx, dst);
+    GYRE_RETURN_IF_ERROR(CopyAxes(ctx, static_cast<const T*>(src.raw_data()) + src_offset,
+                                  static_cast<T*>(dst.mutable_raw_data()) + dst_offset, axes, total,
+                                  mover));
+    return mover.status();
   });
 }
 

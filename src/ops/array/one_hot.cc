@@ -6,6 +6,7 @@
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -31,13 +32,15 @@ absl::Status SetOn(const KernelContext& ctx, const Tensor& indices, int64_t dept
   const auto values = indices.values<Index>();
   T* to = static_cast<T*>(out.mutable_raw_data());
   const auto n = static_cast<int64_t>(values.size());
-  return RunPieces(ctx, n, kElementGrain, [&](int64_t begin, int64_t end) {
+  Mover<T> mover(ctx, out);
+  GYRE_RETURN_IF_ERROR(RunPieces(ctx, n, kElementGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto index = static_cast<int64_t>(values[i]);
       if (index < 0 || index >= depth) continue;
-      to[(i / suffix * depth + index) * suffix + i % suffix] = on;
+      mover.Set(to[(i / suffix * depth + index) * suffix + i % suffix], on);
     }
-  });
+  }));
+  return mover.status();
 }
 
 absl::Status ComputeOneHot(KernelContext& ctx, const OneHotAttrs& attrs) {

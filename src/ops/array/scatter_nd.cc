@@ -14,6 +14,7 @@
 #include "ops/array/nd_index.h"
 #include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -40,10 +41,14 @@ absl::Status ForEachUpdate(const KernelContext& ctx, const NdIndices& indices,
   T* to = static_cast<T*>(out.mutable_raw_data());
   const int64_t* offsets = indices.offsets.values<int64_t>().data();
   const int64_t n = indices.slice_size;
+  Mover<T> mover(ctx, out);
   int64_t since_poll = 0;
   for (int64_t i = 0; i < indices.count; ++i) {
     if (offsets[i] >= 0) {
-      for (int64_t k = 0; k < n; ++k) combine(to[offsets[i] + k], from[i * n + k]);
+      for (int64_t k = 0; k < n; ++k) {
+        const T& update = from[i * n + k];
+        if (mover.Admit(update)) combine(to[offsets[i] + k], update);
+      }
     }
     since_poll += n;
     if (since_poll >= kElementGrain) {
@@ -51,7 +56,7 @@ absl::Status ForEachUpdate(const KernelContext& ctx, const NdIndices& indices,
       since_poll = 0;
     }
   }
-  return absl::OkStatus();
+  return mover.status();
 }
 
 struct Assign {
@@ -159,7 +164,8 @@ absl::Status ComputeTensorScatter(KernelContext& ctx, const BadIndices& policy) 
                         ResolveNdIndices(ctx, ctx.input(1), shape, policy));
   GYRE_RETURN_IF_ERROR(CheckUpdates(indices, ctx.input(1).shape(), updates.shape(), shape));
   Tensor out = ctx.TakeInput(0);
-  if (!out.IsUnique()) {
+  // Strings are written to a new tensor alone: theirs is the charge for text.
+  if (!out.IsUnique() || out.dtype() == DType::kString) {
     GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(out.dtype(), shape));
     GYRE_RETURN_IF_ERROR(CopyStrided(ctx, out, 0, copy, 0, {{shape.num_elements(), 1, 1}}));
     out = std::move(copy);

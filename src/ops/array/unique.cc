@@ -7,6 +7,7 @@
 #include "ir/shape_context.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -82,10 +83,12 @@ absl::Status FindUnique(KernelContext& ctx) {
   }));
   GYRE_ASSIGN_OR_RETURN(Tensor y, ctx.Allocate(input.dtype(), Shape::Vector(count)));
   const auto distinct = y.mutable_values<T>();
+  Mover<T> mover(ctx, y);
   for (int64_t i = 0; i < count; ++i) {
     if (i % kElementGrain == kElementGrain - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    distinct[i] = x[first[i]];
+    mover.Set(distinct[i], x[first[i]]);
   }
+  GYRE_RETURN_IF_ERROR(mover.status());
   ctx.set_output(0, std::move(y));
   ctx.set_output(1, std::move(ids));
   return absl::OkStatus();

@@ -15,7 +15,8 @@ absl::Status Read(KernelContext& ctx) {
     GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, file.size()));
   }
   GYRE_ASSIGN_OR_RETURN(std::string contents, ReadFile(path));
-  ctx.set_output(0, Tensor::Scalar(std::move(contents)));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, TextScalar(ctx, std::move(contents)));
+  ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
 

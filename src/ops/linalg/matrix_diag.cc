@@ -5,6 +5,7 @@
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -105,14 +106,14 @@ absl::StatusOr<Band> BandInputs(const KernelContext& ctx) {
 // Row `i` of the matrix whose diagonals start at `from`.
 template <typename E>
 void FillRow(const Band& band, const DiagAttrs& attrs, const E* from, const E& padding, int64_t i,
-             E* row) {
-  std::fill_n(row, band.columns, padding);
+             E* row, Mover<E>& mover) {
+  mover.Fill(padding, band.columns, row);
   const int64_t first = std::max<int64_t>(0, i + band.lower);
   const int64_t last = std::min(band.columns - 1, i + band.upper);
   for (int64_t j = first; j <= last; ++j) {
     const int64_t d = j - i;
     const int64_t along = j - std::max<int64_t>(d, 0) + band.Start(d, attrs);
-    row[j] = from[(band.upper - d) * band.max_length + along];
+    mover.Set(row[j], from[(band.upper - d) * band.max_length + along]);
   }
 }
 
@@ -132,18 +133,20 @@ absl::Status MatrixDiag(KernelContext& ctx, const DiagAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(diagonal.dtype(), shape));
   if (out.num_elements() > 0) {
     const int64_t grain = std::max<int64_t>(1, (1 << 15) / band.columns);
-    GYRE_RETURN_IF_ERROR(VisitElement(diagonal.dtype(), [&](auto tag) {
+    GYRE_RETURN_IF_ERROR(VisitElement(diagonal.dtype(), [&](auto tag) -> absl::Status {
       using E = typename decltype(tag)::type;
       const E* from = static_cast<const E*>(diagonal.raw_data());
       const E pad = *static_cast<const E*>(padding.raw_data());
       E* to = static_cast<E*>(out.mutable_raw_data());
-      return ctx.ParallelRun(
+      Mover<E> mover(ctx, out);
+      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
           out.num_elements() / band.columns, grain, [&](int64_t begin, int64_t end) {
             for (int64_t r = begin; r < end; ++r) {
               const E* own = from + r / band.rows * band.count() * band.max_length;
-              FillRow(band, attrs, own, pad, r % band.rows, to + r * band.columns);
+              FillRow(band, attrs, own, pad, r % band.rows, to + r * band.columns, mover);
             }
-          });
+          }));
+      return mover.status();
     }));
   }
   ctx.set_output(0, std::move(out));

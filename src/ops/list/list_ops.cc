@@ -4,6 +4,7 @@
 
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 
 namespace gyre {
 
@@ -128,6 +129,7 @@ absl::Status CopyItems(const KernelContext& ctx, int64_t n,
   return VisitElement(result.dtype(), [&](auto tag) -> absl::Status {
     using T = typename decltype(tag)::type;
     T* to = result.mutable_values<T>().data();
+    Mover<T> mover(ctx, result);
     for (int64_t k = 0; k < n; ++k) {
       if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
       const ChunkedVector::Item from = item(k);
@@ -135,13 +137,13 @@ absl::Status CopyItems(const KernelContext& ctx, int64_t n,
       if (from.data == nullptr) {
         std::fill_n(to, count, T());
       } else if (count == 1) {  // most often: no call for it
-        *to = *static_cast<const T*>(from.data);
+        mover.Set(*to, *static_cast<const T*>(from.data));
       } else {
-        std::copy_n(static_cast<const T*>(from.data), count, to);
+        mover.Copy(static_cast<const T*>(from.data), count, to);
       }
       to += count;
     }
-    return absl::OkStatus();
+    return mover.status();
   });
 }
 

@@ -11,6 +11,7 @@
 #include "ir/simplify_context.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
+#include "ops/mover.h"
 
 namespace gyre {
 namespace {
@@ -81,48 +82,30 @@ using SquaredDifferenceKernel = Binary<SquaredDifferenceFn, T>;
 template <typename T>
 using SquareKernel = Unary<SquareFn, T>;
 
-// Bytes of text in all of `strings` together, when each occurs `copies` times; nullopt on overflow.
-std::optional<int64_t> TextBytes(absl::Span<const std::string> strings, int64_t copies) {
-  int64_t total = 0;
-  for (const std::string& s : strings) {
-    const std::optional<int64_t> sum = CheckedAdd(total, static_cast<int64_t>(s.size()));
-    if (!sum) return std::nullopt;
-    total = *sum;
-  }
-  return CheckedMul(total, copies);
-}
-
-// Bytes of text in the result of a non-empty broadcast of inputs 0 and 1: each element occurs
-// equally often.
-std::optional<int64_t> JoinedBytes(const KernelContext& ctx, const Shape& result) {
-  const Tensor& x = ctx.input(0);
-  const Tensor& y = ctx.input(1);
-  const auto x_bytes = TextBytes(x.values<std::string>(), result.num_elements() / x.num_elements());
-  const auto y_bytes = TextBytes(y.values<std::string>(), result.num_elements() / y.num_elements());
-  return x_bytes && y_bytes ? CheckedAdd(*x_bytes, *y_bytes) : std::nullopt;
-}
-
 absl::Status JoinStrings(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
   const Tensor& y = ctx.input(1);
   GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast({&x.shape(), &y.shape()}));
   GYRE_ASSIGN_OR_RETURN(Tensor z, ctx.Allocate(DType::kString, plan.shape));
   if (plan.shape.num_elements() > 0) {
-    GYRE_RETURN_IF_ERROR(CheckTextFits(ctx, JoinedBytes(ctx, plan.shape), plan.shape));
+    Mover<std::string> mover(ctx, z);
     const BroadcastPlan::Offsets strides = plan.dims.back().strides;
     const std::string* xs = x.values<std::string>().data();
     const std::string* ys = y.values<std::string>().data();
     std::string* zs = z.mutable_values<std::string>().data();
     GYRE_RETURN_IF_ERROR(
         ctx.ParallelRun(plan.shape.num_elements(), 1024, [&](int64_t begin, int64_t end) {
-          ForEachStretch(
-              plan, begin, end, [&](const BroadcastPlan::Offsets& from, int64_t to, int64_t n) {
-                for (int64_t i = 0; i < n; ++i) {
-                  zs[to + i] =
-                      absl::StrCat(xs[from[0] + i * strides[0]], ys[from[1] + i * strides[1]]);
-                }
-              });
+          ForEachStretch(plan, begin, end,
+                         [&](const BroadcastPlan::Offsets& from, int64_t to, int64_t n) {
+                           for (int64_t i = 0; i < n; ++i) {
+                             const std::string& x_text = xs[from[0] + i * strides[0]];
+                             const std::string& y_text = ys[from[1] + i * strides[1]];
+                             if (mover.AdmitSize(x_text.size() + y_text.size()))
+                               zs[to + i] = absl::StrCat(x_text, y_text);
+                           }
+                         });
         }));
+    GYRE_RETURN_IF_ERROR(mover.status());
   }
   ctx.set_output(0, std::move(z));
   return absl::OkStatus();

@@ -109,18 +109,6 @@ absl::Status RunBinarySameShape(KernelContext& ctx, const BinaryCall& call) {
   return RunSimple(ctx, call, x, Operands::kVectors);
 }
 
-absl::Status CheckTextFits(const KernelContext& ctx, std::optional<int64_t> bytes,
-                           const Shape& shape) {
-  MemoryBudget* budget = ctx.env().budget;
-  if (bytes && (budget == nullptr || budget->Charge(*bytes))) {
-    if (budget != nullptr) budget->Release(*bytes);
-    return absl::OkStatus();
-  }
-  return absl::ResourceExhaustedError(absl::StrCat("the strings of the result of shape ",
-                                                   shape.ToString(),
-                                                   " do not fit the run's memory budget"));
-}
-
 void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
                 absl::string_view doc, KernelFactory kernel, Gradient gradient,
                 SimplifyFn simplify) {

@@ -220,12 +220,6 @@ struct Binary {
 // arithmetic.cc.
 BinaryRow AddRow(DType dtype);
 
-// RESOURCE_EXHAUSTED unless the run's budget has room for `bytes` of text (nullopt: more than can
-// be counted) in a result of `shape`. Broadcasting multiplies text, so this is asked before it is
-// copied; the bytes are not charged.
-absl::Status CheckTextFits(const KernelContext& ctx, std::optional<int64_t> bytes,
-                           const Shape& shape);
-
 // Lists of types for schemas, and the registration of ops whose schema is the common one.
 inline constexpr absl::string_view kSignedTypes =
     "{bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}";

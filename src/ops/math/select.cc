@@ -12,6 +12,7 @@
 #include "ops/dispatch.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
+#include "ops/mover.h"
 
 namespace gyre {
 namespace {
@@ -23,45 +24,25 @@ const uint8_t* Condition(const KernelContext& ctx) {
   return static_cast<const uint8_t*>(ctx.input(0).raw_data());
 }
 
-// Bytes of text among the chosen strings; nullopt on overflow.
-std::optional<int64_t> ChosenBytes(const KernelContext& ctx, const BroadcastPlan& plan) {
-  const uint8_t* condition = Condition(ctx);
-  const std::string* t = ctx.input(kThen).values<std::string>().data();
-  const std::string* e = ctx.input(kElse).values<std::string>().data();
-  const BroadcastPlan::Offsets strides = plan.dims.back().strides;
-  std::optional<int64_t> bytes = 0;
-  ForEachStretch(plan, 0, plan.shape.num_elements(),
-                 [&](const BroadcastPlan::Offsets& from, int64_t, int64_t n) {
-                   for (int64_t i = 0; i < n && bytes; ++i) {
-                     const std::string& chosen = condition[from[0] + i * strides[0]] != 0
-                                                     ? t[from[1] + i * strides[1]]
-                                                     : e[from[2] + i * strides[2]];
-                     bytes = CheckedAdd(*bytes, static_cast<int64_t>(chosen.size()));
-                   }
-                 });
-  return bytes;
-}
-
 template <typename T>
 absl::Status SelectElements(KernelContext& ctx, const BroadcastPlan& plan, Tensor result) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    GYRE_RETURN_IF_ERROR(CheckTextFits(ctx, ChosenBytes(ctx, plan), plan.shape));
-  }
   const uint8_t* condition = Condition(ctx);
   const T* t = static_cast<const T*>(ctx.input(kThen).raw_data());
   const T* e = static_cast<const T*>(ctx.input(kElse).raw_data());
   T* to = static_cast<T*>(result.mutable_raw_data());
   const BroadcastPlan::Offsets strides = plan.dims.back().strides;
+  Mover<T> mover(ctx, result);
   GYRE_RETURN_IF_ERROR(ForPieces(ctx, plan.shape.num_elements(), [&](int64_t begin, int64_t end) {
     ForEachStretch(plan, begin, end,
                    [&](const BroadcastPlan::Offsets& from, int64_t position, int64_t n) {
                      for (int64_t i = 0; i < n; ++i) {
-                       to[position + i] = condition[from[0] + i * strides[0]] != 0
-                                              ? t[from[1] + i * strides[1]]
-                                              : e[from[2] + i * strides[2]];
+                       mover.Set(to[position + i], condition[from[0] + i * strides[0]] != 0
+                                                       ? t[from[1] + i * strides[1]]
+                                                       : e[from[2] + i * strides[2]]);
                      }
                    });
   }));
+  GYRE_RETURN_IF_ERROR(mover.status());
   ctx.set_output(0, std::move(result));
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/random/seeding.h"
 #include "ops/registry.h"
 
@@ -33,16 +34,18 @@ absl::Status RandomShuffle(KernelContext& ctx, const SeedAttrs& attrs) {
   const absl::Span<const int64_t> order = permutation.values<int64_t>();
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(value.dtype(), value.shape()));
   const int64_t width = value.num_elements() / rows;
-  GYRE_RETURN_IF_ERROR(VisitElement(value.dtype(), [&](auto tag) {
+  GYRE_RETURN_IF_ERROR(VisitElement(value.dtype(), [&](auto tag) -> absl::Status {
     using E = typename decltype(tag)::type;
     const E* from = static_cast<const E*>(value.raw_data());
     E* to = static_cast<E*>(out.mutable_raw_data());
     const int64_t grain = std::max<int64_t>(1, (1 << 15) / width);
-    return ctx.ParallelRun(rows, grain, [&](int64_t begin, int64_t end) {
+    Mover<E> mover(ctx, out);
+    GYRE_RETURN_IF_ERROR(ctx.ParallelRun(rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        std::copy_n(from + order[i] * width, width, to + i * width);
+        mover.Copy(from + order[i] * width, width, to + i * width);
       }
-    });
+    }));
+    return mover.status();
   }));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include "ir/shape_context.h"
 #include "ops/array/gather_gradient.h"
 #include "ops/dispatch.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 #include "ops/state/variable.h"
 
@@ -21,12 +22,13 @@ absl::Status CopySlices(const KernelContext& ctx, const Tensor& params, int64_t 
     using T = typename decltype(tag)::type;
     const T* const from = params.values<T>().data();
     T* const to = result.mutable_values<T>().data();
+    Mover<T> mover(ctx, result);
     for (int64_t i = 0; i < n; ++i) {
       if (i % kPollEvery == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
       GYRE_ASSIGN_OR_RETURN(const int64_t k, source(i));
-      std::copy_n(from + k * slice, slice, to + i * slice);
+      mover.Copy(from + k * slice, slice, to + i * slice);
     }
-    return absl::OkStatus();
+    return mover.status();
   });
 }
 

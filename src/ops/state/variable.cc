@@ -6,6 +6,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/memory.h"
+#include "ops/mover.h"
 
 namespace gyre {
 
@@ -92,9 +93,9 @@ absl::Status MakeWritable(const KernelContext& ctx, Tensor& value) {
   GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(value.dtype(), value.shape()));
   GYRE_RETURN_IF_ERROR(VisitElement(value.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const absl::Span<const T> from = value.values<T>();
-    std::copy(from.begin(), from.end(), copy.mutable_values<T>().begin());
-    return absl::OkStatus();
+    Mover<T> mover(ctx, copy);
+    mover.Copy(value.values<T>().data(), value.num_elements(), copy.mutable_values<T>().data());
+    return mover.status();
   }));
   value = std::move(copy);
   return absl::OkStatus();

@@ -124,10 +124,17 @@ template <typename T>
 absl::Status Convert(const KernelContext& ctx, const AsStringAttrs& attrs, absl::Span<const T> in,
                      Tensor& out) {
   const absl::Span<std::string> text = out.mutable_values<std::string>();
+  Mover<std::string> mover(ctx, out);
   constexpr int64_t kGrain = 256;
-  return ctx.ParallelRun(static_cast<int64_t>(in.size()), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) text[i] = ToText(attrs, in[i]);
-  });
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(static_cast<int64_t>(in.size()), kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          std::string made = ToText(attrs, in[i]);
+          if (!mover.Admit(made)) return;
+          text[i] = std::move(made);
+        }
+      }));
+  return mover.status();
 }
 
 template <typename T>

@@ -87,11 +87,10 @@ absl::Status Replace(KernelContext& ctx, const Replacement& replacement) {
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, ctx.input(0).shape()));
   const absl::Span<const std::string> texts = ctx.input(0).values<std::string>();
   const absl::Span<std::string> replaced = out.mutable_values<std::string>();
-  int64_t bytes = 0;
+  Mover<std::string> mover(ctx, out);
   for (size_t i = 0; i < texts.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(replaced[i], Replaced(ctx, replacement, texts[i]));
-    bytes += static_cast<int64_t>(replaced[i].size());
-    GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, bytes));
+    if (!mover.Admit(replaced[i])) return mover.status();
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -29,6 +30,7 @@ absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, input.shape()));
   const absl::Span<const std::string> texts = input.values<std::string>();
   const absl::Span<std::string> changed = out.mutable_values<std::string>();
+  Mover<std::string> mover(ctx, out);
   for (size_t i = 0; i < texts.size(); ++i) {
     if (i % 4096 == 4095) GYRE_RETURN_IF_ERROR(ctx.Poll());
     if (!attrs.encoding.empty() && !IsAscii(texts[i])) {
@@ -37,9 +39,10 @@ absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
                        " has letters beyond ASCII, of which only encoding '' takes "
                        "notice: it leaves them as they are"));
     }
-    changed[i] = texts[i];
+    mover.Set(changed[i], texts[i]);
     Change(&changed[i]);
   }
+  GYRE_RETURN_IF_ERROR(mover.status());
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }

@@ -36,7 +36,8 @@ absl::Status StringFormat(KernelContext& ctx, const StringFormatAttrs& attrs) {
     GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, static_cast<int64_t>(text.size())));
     GYRE_RETURN_IF_ERROR(ctx.Poll());
   }
-  ctx.set_output(0, Tensor::Scalar(std::move(text)));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, TextScalar(ctx, std::move(text)));
+  ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
 

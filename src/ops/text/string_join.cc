@@ -1,8 +1,8 @@
 #include "absl/strings/str_cat.h"
 #include "ir/batch_context.h"
 #include "ir/shape_context.h"
+#include "ops/mover.h"
 #include "ops/registry.h"
-#include "ops/text/string_bytes.h"
 
 namespace gyre {
 namespace {
@@ -31,29 +31,29 @@ absl::StatusOr<Shape> CommonShape(const KernelContext& ctx) {
 
 absl::Status StringJoin(KernelContext& ctx, const StringJoinAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Shape shape, CommonShape(ctx));
-  const int64_t n = shape.num_elements();
-  int64_t bytes = 0;  // cannot overflow: it counts text that exists, each at most n times
-  for (int i = 0; i < ctx.num_inputs(); ++i) {
-    const absl::Span<const std::string> parts = ctx.input(i).values<std::string>();
-    const bool repeated = ctx.input(i).rank() == 0;
-    for (const std::string& part : parts) {
-      bytes += static_cast<int64_t>(part.size() + (i > 0 ? attrs.separator.size() : 0)) *
-               (repeated ? n : 1);
-    }
-  }
-  GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, bytes));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, shape));
   const absl::Span<std::string> joined = out.mutable_values<std::string>();
+  const auto part = [&](int i, int64_t j) -> const std::string& {
+    const Tensor& input = ctx.input(i);
+    return input.values<std::string>()[input.rank() == 0 ? 0 : j];
+  };
+  Mover<std::string> mover(ctx, out);
   constexpr int64_t kGrain = 1024;
-  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; ++j) {
-      for (int i = 0; i < ctx.num_inputs(); ++i) {
-        const Tensor& input = ctx.input(i);
-        if (i > 0) joined[j] += attrs.separator;
-        joined[j] += input.values<std::string>()[input.rank() == 0 ? 0 : j];
-      }
-    }
-  }));
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(shape.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          size_t size = 0;
+          for (int i = 0; i < ctx.num_inputs(); ++i)
+            size += part(i, j).size() + (i > 0 ? attrs.separator.size() : 0);
+          if (!mover.AdmitSize(size)) return;
+          joined[j].reserve(size);
+          for (int i = 0; i < ctx.num_inputs(); ++i) {
+            if (i > 0) joined[j] += attrs.separator;
+            joined[j] += part(i, j);
+          }
+        }
+      }));
+  GYRE_RETURN_IF_ERROR(mover.status());
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }

@@ -1,0 +1,240 @@
+// Text that ops make or copy is charged to the run's budget as long as it is there, and a run's
+// deadline is asked for while it is copied.
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "ops/math_values.h"
+#include "ops/resource_run.h"
+
+namespace gyre::test {
+namespace {
+
+constexpr int64_t kSide = 16;
+constexpr int64_t kCount = kSide * kSide;
+constexpr int64_t kTextBytes = int64_t{1} << 16;
+constexpr int64_t kBudget = int64_t{1} << 22;  // less than half of what each case makes
+
+Tensor Texts(std::vector<int64_t> dims) {
+  const Shape shape = ShapeOf(std::move(dims));
+  std::vector<std::string> values(shape.num_elements());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = std::string(kTextBytes, 'a');
+    values[i].replace(0, 4, std::to_string(1000 + i));
+  }
+  return Tensor::FromValues<std::string>(values, shape);
+}
+
+Tensor Ints(std::vector<int32_t> values, std::vector<int64_t> dims = {}) {
+  if (dims.empty()) dims = {static_cast<int64_t>(values.size())};
+  return Tensor::FromValues<int32_t>(values, ShapeOf(std::move(dims)));
+}
+
+struct Case {
+  std::string op;
+  std::vector<Tensor> inputs;
+  AttrMap attrs = {};
+};
+
+std::vector<Case> Cases() {
+  const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide}), one = Texts({});
+  const Tensor sixteen = Texts({kSide});
+  std::vector<int32_t> numbers(kCount);
+  for (int32_t i = 0; i < kCount; ++i) numbers[i] = i;
+  const Tensor ids = Ints(numbers), column = Ints(numbers, {kCount, 1});
+  std::vector<int32_t> halves = numbers;
+  for (int32_t& n : halves) n %= 2;
+  const Tensor zero = Tensor::Scalar<int32_t>(0), side = Tensor::Scalar<int32_t>(kSide);
+  const Tensor axis1 = Tensor::Scalar<int32_t>(1), size = Ints({kCount});
+  const Tensor shape = Ints({kSide, kSide}), origin = Ints({0, 0}), ones = Ints({1, 1});
+  const Tensor border = Ints({kSide - 1, 0, 0, 0}, {2, 2});
+  Tensor truths = *Tensor::Make(DType::kBool, ShapeOf({kSide, 1}));
+  std::fill_n(truths.mutable_values<bool>().data(), kSide, true);
+  const Tensor flags = truths.Reshaped(ShapeOf({kSide}));
+  const auto text = [](absl::string_view t) { return Tensor::Scalar<std::string>(std::string(t)); };
+  return {
+      {"Add", {vector, vector}},
+      {"AsString", {vector}},
+      {"BroadcastTo", {one, size}},
+      {"Concat", {zero, vector, vector}},
+      {"ConcatV2", {vector, vector, zero}},
+      {"DynamicPartition", {vector, Ints(halves)}, Attrs({{"num_partitions", int64_t{2}}})},
+      {"DynamicStitch", {ids, vector}, Attrs({{"N", int64_t{1}}})},
+      {"Fill", {size, one}},
+      {"Gather", {vector, ids}},
+      {"GatherNd", {vector, column}},
+      {"GatherV2", {vector, ids, zero}},
+      {"MatrixDiagV3",
+       {sixteen, zero, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(-1), one}},
+      {"MirrorPad", {matrix, border}, Attrs({{"mode", std::string("REFLECT")}})},
+      {"OneHot", {Ints(std::vector<int32_t>(kSide)), side, one, one}},
+      {"Pack", {vector, vector}},
+      {"Pad", {matrix, border}},
+      {"PadV2", {matrix, border, one}},
+      {"RandomShuffle", {vector}},
+      {"RegexReplace", {vector, text("b"), text("c")}},
+      {"ReverseSequence",
+       {matrix, Ints(std::vector<int32_t>(kSide, kSide))},
+       Attrs({{"seq_dim", int64_t{1}}})},
+      {"ReverseV2", {vector, Ints({0})}},
+      {"ScatterNd", {column, vector, size}},
+      {"Select", {flags, matrix, matrix}},
+      {"SelectV2", {truths, matrix, matrix}},
+      {"Slice", {matrix, Ints({0, 1}), Ints({kSide, kSide - 1})}},
+      {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
+      {"SplitV", {matrix, Ints({8, 8}), axis1}, Attrs({{"num_split", int64_t{2}}})},
+      {"StaticRegexReplace",
+       {vector},
+       Attrs({{"pattern", std::string("b")}, {"rewrite", std::string("c")}})},
+      {"StridedSlice", {matrix, origin, shape, Ints({1, 2})}},
+      {"StridedSliceGrad", {shape, origin, shape, ones, matrix}},
+      {"StringFormat", {vector}, Attrs({{"summarize", int64_t{-1}}})},
+      {"StringJoin", {vector, one}, Attrs({{"N", int64_t{2}}})},
+      {"StringLower", {vector}},
+      {"StringUpper", {vector}},
+      {"TensorScatterAdd", {vector, column, vector}},
+      {"TensorScatterUpdate", {vector, column, vector}},
+      {"Tile", {sixteen, Ints({kSide})}},
+      {"Transpose", {matrix, Ints({1, 0})}},
+      {"Unique", {vector}},
+      {"Unpack", {matrix}, Attrs({{"num", kSide}, {"axis", int64_t{1}}})},
+  };
+}
+
+int64_t TextIn(const std::vector<Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& t : tensors) {
+    if (t.dtype() != DType::kString) continue;
+    for (const std::string& text : t.values<std::string>()) bytes += text.size();
+  }
+  return bytes;
+}
+
+TEST(TextCharge, TextThatDoesNotFitTheBudgetIsNotMade) {
+  for (Case& each : Cases()) {
+    ResourceRun run(kBudget);
+    const absl::Status status = run.Error(each.op, std::move(each.inputs), std::move(each.attrs));
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << each.op << ": " << status;
+    EXPECT_NE(Message(status).find("memory budget"), std::string::npos) << status;
+    EXPECT_EQ(run.budget().used(), 0) << each.op;
+    EXPECT_LE(run.budget().peak(), kBudget) << each.op;
+  }
+}
+
+TEST(TextCharge, IsHeldAsLongAsTheText) {
+  for (Case& each : Cases()) {
+    ResourceRun run;
+    {
+      const std::vector<Tensor> made =
+          run.All(each.op, std::move(each.inputs), std::move(each.attrs));
+      ASSERT_GT(TextIn(made), 2 * kBudget - kSide * kTextBytes) << each.op;
+      EXPECT_GE(run.budget().used(), TextIn(made)) << each.op;
+    }
+    EXPECT_EQ(run.budget().used(), 0) << each.op;
+  }
+}
+
+TEST(TextCharge, OfWhatListsAreJoinedTo) {
+  const AttrMap attrs = Attrs({{"element_dtype", DType::kString}});
+  const Tensor scalar = Tensor::FromValues<int32_t>({}, ShapeOf({0}));
+  ResourceRun run(4 * kBudget + 2 * kBudget);  // a list of texts, and not as many again
+  const Tensor list = run.Run("TensorListFromTensor", {Texts({kCount}), scalar}, attrs);
+  for (const bool gathers : {false, true}) {
+    std::vector<int32_t> numbers(kCount);
+    const absl::Status status =
+        gathers ? run.Error("TensorListGather", {list, Ints(numbers), scalar}, attrs)
+                : run.Error("TensorListStack", {list, scalar}, attrs);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  }
+}
+
+// Counts how often a run asks for its deadline.
+class CountingClock final : public Clock {
+ public:
+  int64_t NowNanos() const override {
+    ++looks_;
+    return 0;
+  }
+  int64_t looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int64_t> looks_{0};
+};
+
+TEST(TextCharge, DeadlinesAreAskedForWhileTextIsCopied) {
+  for (Case& each : Cases()) {
+    ResourceRun run;
+    const CountingClock clock;
+    Cancellation cancellation(/*deadline_nanos=*/1, clock);
+    run.env().cancellation = &cancellation;
+    const int64_t bytes = TextIn(run.All(each.op, std::move(each.inputs), std::move(each.attrs)));
+    // One text of any length is made at a stretch.
+    const int64_t wanted = each.op == "StringFormat" ? 1 : bytes / (int64_t{4} << 20);
+    EXPECT_GE(clock.looks(), wanted) << each.op;
+  }
+}
+
+bool MayBeText(const OpDef& op, const ArgDef& arg) {
+  if (arg.dtype != DType::kInvalid) return arg.dtype == DType::kString;
+  const AttrDef* attr = op.FindAttr(arg.type_attr);
+  if (attr == nullptr) return false;
+  const std::vector<DType>& types = attr->allowed_types;
+  return types.empty() || std::find(types.begin(), types.end(), DType::kString) != types.end();
+}
+
+// Ops whose text is not in question here.
+const std::set<std::string>& Others() {
+  static const std::set<std::string> names = {
+      // Have no kernel for text.
+      "Cast",
+      "Einsum",
+      "TensorScatterMax",
+      "TensorScatterMin",
+      "TensorScatterSub",
+      // Make empty or short texts.
+      "ShardedFilename",
+      "ZerosLike",
+      "FakeParam",
+      // Hand on what they are given, or what lies elsewhere.
+      "EnsureShape",
+      "OptionalGetValue",
+      "_ArrayToList",
+      "_ListToArray",
+      "_CapturedValue",
+      "_OptionalGetOrZeros",
+      "_Replayed",
+      "PreventGradient",
+      "Placeholder",
+      "PlaceholderWithDefault",
+      "RefSelect",
+      "StopGradient",
+      "TensorListGetItem",
+      "TensorListPopBack",
+      "_DeviceArg",
+      "_TensorListItemsOrZeros",
+      // Copy with JoinParts and CopyItems: above.
+      "TensorListConcat",
+      "TensorListConcatV2",
+      "TensorListGather",
+      "TensorListStack",
+  };
+  return names;
+}
+
+TEST(TextCharge, EveryOpThatMakesTextIsHere) {
+  std::set<std::string> known = Others();
+  for (const Case& each : Cases()) known.insert(each.op);
+  for (const OpDef* op : Ops().All()) {
+    const bool is_pure = op->traits.effect == Effect::kNone || op->traits.effect == Effect::kRandom;
+    if (op->kind != OpKind::kPlain || !is_pure || op->traits.hands_on || op->traits.forwards ||
+        op->traits.is_view) {
+      continue;
+    }
+    const bool makes_text = std::any_of(op->outputs.begin(), op->outputs.end(),
+                                        [&](const ArgDef& out) { return MayBeText(*op, out); });
+    EXPECT_TRUE(!makes_text || known.contains(op->name)) << op->name << " needs a case here";
+  }
+}
+
+}  // namespace
+}  // namespace gyre::test
