@@ -4,6 +4,7 @@ import operator
 
 from gyre._impl.autograph.objects import PLAIN, call, found_in, method
 from gyre._impl.autograph.truth import not_
+from gyre._impl.tracing import aliases
 
 _SEQUENCES = (list, tuple, str, bytes)
 _ARITHMETIC = {
@@ -78,6 +79,7 @@ def _asked(obj, name, users, other):
 def augmented(sign, old, value):
     """What `old += value` and its like give the place of old."""
     name, plain = _IN_PLACE[sign]
+    aliases.check_write(old, f"{sign}=")
     if _are_plain(old, value):
         return plain(old, value)
     users = method(type(old), name)

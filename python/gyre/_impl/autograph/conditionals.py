@@ -5,6 +5,7 @@ from gyre._impl import nest
 from gyre._impl.autograph import arithmetic, members
 from gyre._impl.autograph.truth import not_, truth
 from gyre._impl.control_flow.merging import merge
+from gyre._impl.tracing import aliases
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.lists import CONTAINERS, fresh
 from gyre._impl.tracing.state import Recursion, condition, is_symbolic, shown, state
@@ -50,6 +51,9 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         _same_containers(old, new, *marks)
         for old, new, *marks in zip(before[:nouts], after, *kept.values(), strict=True)
     ]
+    for name, old, new, *marks in zip(symbol_names, before, after, *kept.values(), strict=False):
+        if any(mark is None for mark in marks) and any(mark is not None for mark in marks):
+            aliases.mark_renamed(name, old, new, at)
     set_state(tuple(after) + tuple(before[nouts:]))
 
 
@@ -190,10 +194,9 @@ def _choose(test, left, word, if_true, if_false):
 
 def compare(sign, a, b):
     """`a < b` and its like."""
-    if sign == "is":
-        return a is b
-    if sign == "is not":
-        return a is not b
+    if sign in ("is", "is not"):
+        aliases.check_is(a, b)
+        return a is b if sign == "is" else a is not b
     if sign == "in":
         return members.contains(b, a)
     if sign == "not in":

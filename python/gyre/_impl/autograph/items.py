@@ -9,6 +9,8 @@ A place below a name is given by the name's value, by keys, and by the kinds of 
 name of an attribute, "[" for an index.
 """
 
+import types
+
 from gyre import _gyre
 from gyre._impl.autograph import objects
 from gyre._impl.dtypes import with_article
@@ -326,11 +328,46 @@ def _stops(holder, kind, key):
 def _reach(root, keys, kinds):
     """(what holds the place, how far that is): the whole place, or as far as state goes."""
     holder = root
+    last = len(keys) - 1
     for depth, (key, kind) in enumerate(zip(keys, kinds, strict=True)):
         if _stops(holder, kind, key):
             return holder, depth
-        holder = _next(holder, kind, key)
+        holder = _held(holder, kind, key) if depth == last else _next(holder, kind, key)
     return holder, len(keys)
+
+
+def _base_method(holder, name):
+    """What a list or a dict does under a special name, where its class has a method of the user's
+    for it: what the block leaves is kept as it is, and not given to that method once more."""
+    if not isinstance(holder, (list, dict)) or objects.method(type(holder), name) is None:
+        return None
+    classes = (cls.__dict__.get(name) for cls in type(holder).__mro__)
+    return next(found for found in classes if found and type(found) is not types.FunctionType)
+
+
+def _held(holder, kind, key):
+    """What a holder holds at a place, as `_keep` puts it there."""
+    base = _base_method(holder, "__getitem__") if kind == "[" else None
+    return _next(holder, kind, key) if base is None else base(holder, key)
+
+
+def _keep(holder, kind, key, value):
+    """Puts the state that a block leaves at a place. It must be found there as it is."""
+    base = _base_method(holder, "__setitem__") if kind == "[" else None
+    if base is not None:
+        base(holder, key, value)
+        return
+    _put(holder, kind, key, value)
+    if (
+        kind == "["
+        and objects.method(type(holder), "__setitem__") is not None
+        and _held(holder, kind, key) is not value
+    ):
+        raise TypeError(
+            f"an item of a {type(holder).__name__} is assigned in the traced block at {place()}, "
+            "but its __setitem__ keeps something else than it is given: what the block leaves "
+            "cannot be put back. Compute the item in the block, and assign it after the block"
+        )
 
 
 def _is_covered(root, keys, kinds, above):
@@ -383,7 +420,7 @@ def set_item_of_state(place_of, kinds, inside, above, firsts, value):
         holder, depth = inner, depth + 1
     if inside and value is None:
         return
-    _put(holder, kinds[depth], keys[depth], value)
+    _keep(holder, kinds[depth], keys[depth], value)
 
 
 __all__ = [

@@ -77,6 +77,7 @@ class _Loop:
         self.guessed = self.guessed_lists = self.tracing = False
         self.assigned = {}  # which name -> what items of its list are assigned, as far as is known
         self.after = ()  # the values at the end of the body
+        self.watch = None  # made when the blocks are known, before the first of them is traced
         self.options = _options(opts)
         self.invariants = opts.get("shape_invariants") if opts else None
 
@@ -173,10 +174,10 @@ class _Loop:
 
     def _attempt(self, build, blocks):
         """The results, or None where another layout has to be tried."""
-        watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
+        if self.watch is None:
+            self.watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
         try:
-            with watch:
-                self.watch = watch
+            with self.watch:
                 return build(self.initial(), self.paths(), self.dims())
         except Restart as restart:
             if restart.owner is not self:

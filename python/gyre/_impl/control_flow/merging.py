@@ -2,8 +2,8 @@
 
 from gyre import _gyre
 from gyre._impl import handlers
+from gyre._impl.tracing import aliases, raising
 from gyre._impl.tracing import layout as layouts
-from gyre._impl.tracing import raising
 from gyre._impl.tracing.effects import Watch
 from gyre._impl.tracing.layout import Mismatch, Refusal, Taken
 from gyre._impl.tracing.state import Restart
@@ -63,7 +63,7 @@ class _Branches:
     def refuse(self, i, then, otherwise, why):
         raise TypeError(self.refusal(self.names[i], self.at, then, otherwise, why)) from None
 
-    def results(self, tensors):
+    def results(self, tensors, is_older):
         tensors = iter(tensors)
         values = []
         for i, chosen in enumerate(self.layouts):
@@ -85,6 +85,7 @@ class _Branches:
                 )
             elif known is not None:
                 value = known
+            aliases.mark_chosen(value, (then.value, otherwise.value), is_older, self.at)
             values.append(value)
         return values
 
@@ -127,12 +128,13 @@ def merge(cond, then_fn, else_fn, names, at, refusal, before=None, name="cond"):
     many; `names` are theirs. refusal(name, at, then, otherwise, why): how an error says that they
     cannot be one; `before`: the values that the names had."""
     attempt = _Branches(names, at, before, refusal)
+    watch = Watch(then_fn, else_fn, kind="if", at=at, names=names)
     while True:
-        watch = Watch(then_fn, else_fn, kind="if", at=at, names=names)
         then = _watched(watch, then_fn, attempt.then, names)
         otherwise = _watched(watch, else_fn, attempt.otherwise, names)
         try:
-            return attempt.results(_gyre.trace_cond(cond, then, otherwise, None, name))
+            results = _gyre.trace_cond(cond, then, otherwise, None, name)
+            return attempt.results(results, watch.is_older)
         except Restart as restart:
             if restart.owner is not attempt:
                 raise

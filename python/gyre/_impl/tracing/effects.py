@@ -3,16 +3,20 @@ of in each iteration or in the taken branch only. Those that involve traced valu
 
 Assignments that the block itself states (`x = …`, `self.x = …`) are part of its state, and fine.
 What is refused is changing an older list, dict or set by a method, an attribute by a call, or a
-name of an enclosing function by a call.
+name of an enclosing function by a call. What containers and iterators hold that the function which
+is traced has made itself must stay as it is, whatever the values: nobody else needs them.
 """
 
 import dis
 import functools
+import re
 import threading
 import types
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.tracing import aliases
+from gyre._impl.tracing.contents import Contents, OwnValues, has_contents
 from gyre._impl.tracing.lines import block_codes, place
 from gyre._impl.tracing.lists import MUTATORS, TracedList
 
@@ -37,8 +41,10 @@ class Watch:
         self.older = {}  # id -> object: containers that the block can reach
         self.objects = {}  # id -> (object, path)
         self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
+        self.contents = {}  # id -> (Contents, paths) of what the function has made itself
+        own = OwnValues()
         for block in blocks:
-            self._look_into_function(block, "", 0)
+            self._look_into_function(block, "", 0, own)
 
     def __enter__(self):
         self.found = {key: dict(obj.__dict__) for key, (obj, _) in self.objects.items()}
@@ -49,19 +55,22 @@ class Watch:
     def __exit__(self, kind, error, traceback):
         _active.watches.remove(self)
 
-    def _look_into_function(self, fn, path, depth):
+    def _look_into_function(self, fn, path, depth, own):
         if depth > 0:
             self._look_at_assigned(fn)
+        for value in fn.__defaults__ or ():
+            self._look(value, f"a default value of {fn.__name__}", depth, own, own.defines(fn))
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            self._look(value, name, depth)
+            if name != "ag__":  # the operators of converted code
+                self._look(value, name, depth, own)
         names = fn.__globals__
         for name in fn.__code__.co_names:
             if name in names and isinstance(names[name], _CONTAINERS):
-                self._look(names[name], name, depth)
+                self._look(names[name], name, depth, own)
 
     def _look_at_assigned(self, fn):
         """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
@@ -76,9 +85,14 @@ class Watch:
                 read = functools.partial(_contents, cells[name])
                 self.assigned[id(cells[name]), name] = read, name, fn.__name__
 
-    def _look(self, value, path, depth):
+    def _look(self, value, path, depth, own, is_own=False):
         if depth > 4 or len(self.older) + len(self.objects) > _LIMIT:
             return
+        is_own = is_own or value in own
+        if is_own and has_contents(value):
+            if id(value) not in self.contents:
+                self.contents[id(value)] = Contents(value), []
+            self.contents[id(value)][1].append(path)
         if isinstance(value, _CONTAINERS):
             if id(value) in self.older:
                 return
@@ -89,19 +103,23 @@ class Watch:
                 else (() if isinstance(value, TracedList) else enumerate(value))
             )
             for key, item in list(items)[:50]:
-                self._look(item, f"{path}[{key!r}]", depth + 1)
+                self._look(item, f"{path}[{key!r}]", depth + 1, own, is_own)
         elif isinstance(value, tuple):
             for i, item in enumerate(value[:50]):
-                self._look(item, f"{path}[{i}]", depth + 1)
+                self._look(item, f"{path}[{i}]", depth + 1, own, is_own)
         elif isinstance(value, types.FunctionType):
             if not value.__module__ or not value.__module__.startswith(("gyre", "numpy")):
-                self._look_into_function(value, path, depth + 1)
+                self._look_into_function(value, path, depth + 1, own)
         elif isinstance(value, types.MethodType):
-            self._look(value.__self__, path, depth + 1)
+            self._look(value.__self__, path, depth + 1, own)
         elif _is_users(value) and id(value) not in self.objects:
             self.objects[id(value)] = (value, path)
             for name, item in list(value.__dict__.items())[:100]:
-                self._look(item, f"{path}.{name}", depth + 1)
+                self._look(item, f"{path}.{name}", depth + 1, own)
+
+    def is_older(self, value):
+        """Whether a container was there before the block."""
+        return id(value) in self.older
 
     def holds(self, written):
         """Whether a place, as it is written, is part of the state, or is in what is."""
@@ -112,6 +130,7 @@ class Watch:
     def check(self, names):
         """Refuses attributes, and names of functions around, that calls in the block gave traced
         values. `names`: what it states."""
+        self._check_contents()
         allowed = {str(name).rpartition(".")[2].partition("[")[0] for name in names}
         for key, (read, name, function) in self.assigned.items():
             value = read()
@@ -134,6 +153,35 @@ class Watch:
                         f"by a call: it would keep a value of the trace. Assign {path}.{name} in "
                         f"the {self.kind} itself, or make it a gyre.Variable"
                     )
+
+    def _check_contents(self):
+        """Refuses that what the function has made holds something else than before the block, but
+        for items that are part of the block's state."""
+        stated = [_any_key(name) for name in self.names]
+        for contents, paths in self.contents.values():
+            if not contents.have_changed() or any(
+                name.startswith(f"{_any_key(path)}[") for path in paths for name in stated
+            ):
+                continue
+            if contents.is_iterator:
+                raise TypeError(
+                    f"the traced {self.kind} at {self.at} takes items of {paths[0]!r}, a Python "
+                    f"iterator that is older: they would be taken once, while tracing, and not "
+                    f"when the {self.kind} runs. Take them before the {self.kind}, or run over "
+                    f"the values themselves, gyre.range or a gyre.data.Dataset"
+                )
+            raise TypeError(
+                f"the traced {self.kind} at {self.at} changes {paths[0]!r}, a Python "
+                f"{contents.kind} that is older, by a call: it would happen once, while tracing, "
+                f"not when the {self.kind} runs. Change a list, dict or set by a statement of the "
+                f"{self.kind} itself (its methods, an assignment), or use a tensor, a "
+                f"gyre.TensorArray or a gyre.Variable"
+            )
+
+
+def _any_key(path):
+    """A place as it is written, whatever its keys are."""
+    return re.sub(r"\[[^\[\]]*\]", "[]", path)
 
 
 def _contents(cell):
@@ -186,12 +234,15 @@ def _holds_traced(value):
 def check_method(method, args):
     """Refuses `older.append(traced)`. `method` is a bound builtin method."""
     owner = getattr(method, "__self__", None)
+    if isinstance(owner, _CONTAINERS) and method.__name__ in MUTATORS:
+        aliases.check_write(owner, f"{method.__name__}()")
     if _active.watches and isinstance(owner, _CONTAINERS) and method.__name__ in MUTATORS:
         _check(owner, list(args), f"{method.__name__}()")
 
 
 def check_item(owner, value, written):
     """Refuses `older[key] = traced`, unless that place is part of a block's state."""
+    aliases.check_write(owner, f"the assignment of {written}")
     if _active.watches and isinstance(owner, _ITEMS):
         _check(owner, value, f"the assignment of {written}", written)
 

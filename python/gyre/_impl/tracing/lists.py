@@ -6,6 +6,7 @@ import threading
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.tracing import aliases
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import condition, is_symbolic
 
@@ -289,12 +290,14 @@ nest.register_composite(
 
 def list_append(target, value):
     """`target.append(value)` as a statement."""
+    aliases.check_write(target, "append()")
     target.append(value)
     return target
 
 
 def list_pop(target):
     """`x = target.pop()` as a statement: (target, x)."""
+    aliases.check_write(target, "pop()")
     value = target.pop()
     return target, value
 
@@ -355,15 +358,16 @@ def fresh(values):
 
 
 def _copy(value):
+    made = value
     if isinstance(value, TracedList):
-        return value.copy()
-    if type(value) is dict:
-        return {key: _copy(item) for key, item in value.items()}
-    if type(value) is set:
-        return set(value)
-    if type(value) is not list:
-        return value
-    made = [_copy(item) for item in value]
-    if id(value) in _owned.lists:
-        _owned.lists[id(made)] = made, _makers(value)
+        made = value.copy()
+    elif type(value) is dict:
+        made = {key: _copy(item) for key, item in value.items()}
+    elif type(value) is set:
+        made = set(value)
+    elif type(value) is list:
+        made = [_copy(item) for item in value]
+        if id(value) in _owned.lists:
+            _owned.lists[id(made)] = made, _makers(value)
+    aliases.copy_mark(value, made)
     return made

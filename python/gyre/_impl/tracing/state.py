@@ -12,6 +12,7 @@ class _State(threading.local):
     def __init__(self):
         self.probing = 0  # depth of probes for the results of recursive functions
         self.memory = ""  # what gradients of loops keep, where a loop does not say
+        self.chosen = {}  # containers that a run chooses: id -> (the container, where); aliases.py
 
 
 state = _State()
@@ -21,12 +22,12 @@ state = _State()
 def anew(memory):
     """Around a trace of its own, whatever is being traced around it: an init_scope may stand
     between, or a handler of a signal. memory: what gradients keep of its loops."""
-    before = state.probing, state.memory
-    state.probing, state.memory = 0, memory or ""
+    before = state.probing, state.memory, state.chosen
+    state.probing, state.memory, state.chosen = 0, memory or "", {}
     try:
         yield
     finally:
-        state.probing, state.memory = before
+        state.probing, state.memory, state.chosen = before
 
 
 @contextlib.contextmanager

@@ -222,7 +222,10 @@ class _Expressions(ast.NodeTransformer):
     def visit_Compare(self, node):
         self.generic_visit(node)
         if len(node.ops) == 1:
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            sides = node.left, node.comparators[0]
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and any(
+                isinstance(side, ast.Constant) for side in sides
+            ):
                 return node
             sign = ast.Constant(SIGNS[type(node.ops[0])])
             return at(operator("compare", sign, node.left, node.comparators[0]), node)
