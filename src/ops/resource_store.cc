@@ -3,12 +3,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
+
 namespace gyre {
 
 RefPtr<Object> ResourceStore::LookupOrCreateObject(absl::string_view type,
                                                    absl::string_view container,
                                                    absl::string_view name,
                                                    const std::function<RefPtr<Object>()>& create) {
+  const NoFork no_fork;
   const std::lock_guard lock(mutex_);
   Key key(type, container, name);
   if (const auto it = objects_.find(key); it != objects_.end()) return it->second;
@@ -17,6 +20,7 @@ RefPtr<Object> ResourceStore::LookupOrCreateObject(absl::string_view type,
 
 RefPtr<Object> ResourceStore::LookupObject(absl::string_view type, absl::string_view container,
                                            absl::string_view name) {
+  const NoFork no_fork;
   const std::lock_guard lock(mutex_);
   const auto it = objects_.find(Key(std::string(type), std::string(container), std::string(name)));
   return it == objects_.end() ? nullptr : it->second;
@@ -25,6 +29,7 @@ RefPtr<Object> ResourceStore::LookupObject(absl::string_view type, absl::string_
 bool ResourceStore::Erase(absl::string_view type, absl::string_view container,
                           absl::string_view name) {
   RefPtr<Object> doomed;  // destroyed outside the lock
+  const NoFork no_fork;
   const std::lock_guard lock(mutex_);
   const auto it = objects_.find(Key(std::string(type), std::string(container), std::string(name)));
   if (it == objects_.end()) return false;
@@ -35,6 +40,7 @@ bool ResourceStore::Erase(absl::string_view type, absl::string_view container,
 
 void ResourceStore::Clear() {
   std::map<Key, RefPtr<Object>> doomed;
+  const NoFork no_fork;
   const std::lock_guard lock(mutex_);
   doomed.swap(objects_);
 }
@@ -43,6 +49,7 @@ void ResourceStore::ForEach(const std::function<void(absl::string_view, absl::st
                                                      absl::string_view, Object&)>& visit) {
   std::vector<std::pair<Key, RefPtr<Object>>> all;
   {
+    const NoFork no_fork;
     const std::lock_guard lock(mutex_);
     all.assign(objects_.begin(), objects_.end());
   }

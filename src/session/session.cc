@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/env.h"
+#include "base/fork.h"
 #include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/out_of_memory.h"
@@ -212,10 +213,12 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(
       absl::StrCat(absl::StrJoin(feeds, "\n"), "\n\n", absl::StrJoin(fetches, "\n"), "\n\n",
                    absl::StrJoin(targets, "\n"));
   {
+    const NoFork no_fork;
     const std::lock_guard lock(mutex);
     if (const auto it = prepared.find(key); it != prepared.end()) return it->second;
   }
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Prepared> made, Compile(feeds, fetches, targets));
+  const NoFork no_fork;
   const std::lock_guard lock(mutex);
   if (prepared.size() >= kMaxPrepared) prepared.clear();
   return prepared.emplace(key, std::move(made)).first->second;

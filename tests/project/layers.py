@@ -81,6 +81,7 @@ PYTHON_ROWS = [
         "golden",
         "handlers",
         "importing",
+        "locks",
         "names",
         "nest",
         "notebooks",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "exec/dataflow/devices.h"
@@ -64,6 +65,7 @@ class DataflowExecutable final : public Executable {
   // An error if the run has no time or memory left for it: another run looks again.
   absl::Status LookAtFeedsOnce(absl::Span<const Tensor> feeds, const RunEnv& env) const {
     if (has_looked_.load(std::memory_order_acquire)) return absl::OkStatus();
+    const NoFork no_fork;
     const std::lock_guard lock(mutex_);
     if (has_looked_.load(std::memory_order_relaxed)) return absl::OkStatus();
     const WorkLimit limit(env.cancellation);
@@ -89,6 +91,7 @@ class DataflowExecutable final : public Executable {
   }
 
   absl::StatusOr<const dataflow::RunsOfPlan*> Watched(const RunEnv& env) const {
+    const NoFork no_fork;
     const std::lock_guard lock(mutex_);
     if (watched_ == nullptr) {
       const WorkLimit limit(env.cancellation);

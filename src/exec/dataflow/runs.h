@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "exec/dataflow/run.h"
 
 namespace gyre::dataflow {
@@ -34,6 +35,7 @@ class RunsOfPlan {
 
   std::unique_ptr<dataflow::Run> Take() const {
     {
+      const NoFork no_fork;
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
         std::unique_ptr<dataflow::Run> run = std::move(idle_.back());
@@ -44,6 +46,7 @@ class RunsOfPlan {
     return std::make_unique<dataflow::Run>(*plan_, settings_);
   }
   void Keep(std::unique_ptr<dataflow::Run> run) const {
+    const NoFork no_fork;
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kKeptRuns) idle_.push_back(std::move(run));
   }

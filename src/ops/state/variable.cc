@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/fork.h"
 #include "ops/dispatch.h"
 #include "ops/memory.h"
 #include "ops/mover.h"
@@ -16,18 +17,21 @@ Variable::Variable(std::string name, DType dtype, PartialShape shape)
 Variable::~Variable() { DropIteratively(std::move(value_)); }
 
 Tensor Variable::Read() const {
+  const NoFork no_fork;
   std::lock_guard lock(mutex_);
   return value_;
 }
 
 void Variable::Assign(Tensor value) {
   // The old value is dropped after the lock: dropping may destroy other variables.
+  const NoFork no_fork;
   std::lock_guard lock(mutex_);
   std::swap(value_, value);
 }
 
 bool Variable::Destroy() {
   Tensor old;
+  const NoFork no_fork;
   std::lock_guard lock(mutex_);
   std::swap(value_, old);
   return old.has_value();

@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fork.h"
 #include "ops/state/resource.h"
 
 namespace gyre {
@@ -61,6 +62,7 @@ class VariableLock {
   Tensor& value(Variable& variable) const { return variable.value_; }
 
  private:
+  const NoFork no_fork_;
   absl::InlinedVector<Variable*, 4> variables_;
 };
 

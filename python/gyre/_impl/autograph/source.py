@@ -5,12 +5,12 @@ warnings and the lines that nodes carry are the user's own without any translati
 """
 
 import inspect
-import threading
 import types
 import weakref
 
 from gyre import _gyre
 from gyre._impl.autograph.conversion import pipeline, tree
+from gyre._impl.locks import reentrant_lock
 
 
 class Unconvertible(Exception):
@@ -23,7 +23,7 @@ class Unconvertible(Exception):
 
 # By the identity of a function's code: codes of equal text at equal lines of two files are equal.
 _factories = {}  # id -> (the code, weakly; the code of the factory, or why there is none)
-_lock = threading.RLock()
+_lock = reentrant_lock()
 
 
 def convert(fn, operators):

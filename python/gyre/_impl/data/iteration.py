@@ -1,6 +1,5 @@
 """Running over datasets: iterators of Python, and reduce."""
 
-import threading
 from typing import Any
 
 from gyre import _gyre
@@ -12,9 +11,10 @@ from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.data import elements
 from gyre._impl.function.concrete import converted
 from gyre._impl.function.function import Function
+from gyre._impl.locks import lock
 from gyre._impl.variable import Variable
 
-_lock = threading.Lock()
+_lock = lock()
 
 
 class _Steps:

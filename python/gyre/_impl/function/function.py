@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import threading
 import types
 import weakref
 from typing import Any
@@ -14,6 +13,7 @@ from gyre._impl.control_flow.loop_options import checked_memory
 from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
+from gyre._impl.locks import lazily, reentrant_lock
 from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.tracing import lines
 from gyre._impl.tracing.state import anew
@@ -58,7 +58,7 @@ class Function(_gyre.QuietCallable):
         self.memory = checked_memory(memory)
         self._owner = None if owner is None else weakref.ref(owner)
         self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
-        self._lock = threading.RLock()
+        self._lock = reentrant_lock()
         self._traces = {}  # token -> [_Trace]
         self._exact = {}  # (token, dims) -> ConcreteFunction
         self._fast = {}  # key of tensors -> runs
@@ -80,12 +80,12 @@ class Function(_gyre.QuietCallable):
                 f"of a graph has its results at once. Return a list, or append to one in a loop"
             )
 
-    @functools.cached_property
+    @lazily
     def parameters(self):
         """The parameters that calls hand over."""
         return Parameters(self.python_function, self.name, skip_first=self._owner is not None)
 
-    @functools.cached_property
+    @lazily
     def _python(self):
         return concrete.converted(self.python_function, self.autograph)
 

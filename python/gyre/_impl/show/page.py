@@ -1,6 +1,5 @@
 """Page: a drawn program, as SVG and as an HTML page that needs nothing else."""
 
-import functools
 import html
 import json
 import linecache
@@ -8,6 +7,7 @@ import os
 import sys
 
 from gyre._impl.files import write_file
+from gyre._impl.locks import lazily
 from gyre._impl.show import labels, model, place, svg
 
 _MOST_LINES = 400  # of source in a page
@@ -23,12 +23,12 @@ class Page:
         self.root, self.statistics = root, statistics
         place.layout(root)
 
-    @functools.cached_property
+    @lazily
     def svg(self) -> str:
         """The picture, with everything open; an image file of its own."""
         return svg.draw(self.root)
 
-    @functools.cached_property
+    @lazily
     def html(self) -> str:
         """A page of its own: no other files, no network.
         Of large programs deep boxes are closed."""

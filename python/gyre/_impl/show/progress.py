@@ -2,9 +2,9 @@
 
 import functools
 import sys
-import threading
 
 from gyre._impl.function import watching
+from gyre._impl.locks import lock
 
 _LONGEST = 79  # letters: a line that wraps cannot be drawn over
 
@@ -31,7 +31,7 @@ class progress:
             raise ValueError(f"every must be more than 0 seconds, not {every}")
         self.label, self.total, self.every, self.after = label, total, every, after
         self._file, self._callback = file, callback
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._tokens = []
         self._drawn = False
         self._last = None

@@ -9,11 +9,11 @@ import itertools
 import os
 import socket
 import struct
-import threading
 import time
 import weakref
 
 from gyre import _gyre
+from gyre._impl.locks import lock
 
 _numbers = itertools.count()
 
@@ -72,7 +72,7 @@ class EventFile:
         self._file = open(self.path, "ab")
         self._max_queue, self._seconds = max_queue, flush_millis / 1000
         self._waiting, self._flushed = 0, time.monotonic()
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._closing = weakref.finalize(self, self._file.close)
         self.add(version_event())
         self.flush()
