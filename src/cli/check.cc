@@ -74,8 +74,8 @@ struct Found {
 struct Settings {
   std::vector<std::string> folders;
   golden::CheckOptions check;
-  std::unique_ptr<LocalWorkers> workers;  // of check.session.cluster
-  std::vector<std::string> only;          // without `gradients`
+  ClusterRequest cluster;
+  std::vector<std::string> only;  // without `gradients`
   int jobs = 1;
   bool list = false;
   bool verbose = false;
@@ -129,7 +129,7 @@ absl::Status CheckCombination(const Arguments& arguments) {
                       .why = "with --passes-off=all, which leaves no pass to order"}});
 }
 
-absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words, const Streams& streams) {
+absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const Arguments arguments, ParseFor(kCheckCommand, words, 1, words.size()));
   GYRE_RETURN_IF_ERROR(CheckCombination(arguments));
   Settings settings;
@@ -151,9 +151,7 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words, const
       arguments.Int("--timeout", 1, INT32_MAX, kDefaultTimeoutMs, "milliseconds"));
   GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
   settings.jobs = static_cast<int>(jobs);
-  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(arguments, streams));
-  settings.workers = std::move(cluster.workers);
-  settings.check.session.cluster = std::move(cluster.engine);
+  GYRE_ASSIGN_OR_RETURN(settings.cluster, ReadCluster(arguments));
   settings.list = arguments.Has("--list");
   settings.verbose = arguments.Has("--verbose");
   for (std::string& word : arguments.List("--only")) {
@@ -335,13 +333,18 @@ void List(const std::vector<Found>& cases, std::ostream& out) {
 }
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Settings> settings = ReadSettings(words, streams);
+  absl::StatusOr<Settings> settings = ReadSettings(words);
   if (!settings.ok()) return Misuse(kCheckCommand, streams, settings.status());
   const absl::StatusOr<std::vector<Found>> cases = SelectCases(*settings);
   if (!cases.ok()) return Misuse(kCheckCommand, streams, cases.status());
-  if (!settings->list) return CheckAll(*cases, *settings, streams);
-  List(*cases, streams.out);
-  return kSuccess;
+  if (settings->list) {
+    List(*cases, streams.out);
+    return kSuccess;
+  }
+  const auto cluster = Connect(settings->cluster, settings->check.timeout_ms, streams);
+  if (!cluster.ok()) return NotConnected(kCheckCommand, streams, cluster.status());
+  settings->check.session.cluster = cluster->engine;
+  return CheckAll(*cases, *settings, streams);
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ constexpr Option kOptions[] = {
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
      "see 'gyre help check'"},
-    {"--timeout", "MS", "fail after so many milliseconds, for loading the graph and\nfor each run"},
+    {"--timeout", "MS",
+     "fail after so many milliseconds, for calling workers, for\nloading the graph and for each "
+     "run"},
     {"--budget", "BYTES",
      "fail when tensors hold more, or the program does (which\nmay have 64 MiB in any case): 1500, "
      "64K, 10M, 2G"},
@@ -150,7 +152,7 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
 // What the command line asks for, apart from the graph.
 struct Plan {
   std::string graph;
-  std::unique_ptr<LocalWorkers> workers;  // of session.cluster
+  ClusterRequest cluster;
   std::vector<std::string> tags;
   std::string save;
   SessionOptions session;
@@ -160,7 +162,7 @@ struct Plan {
   std::vector<Arguments> runs;
 };
 
-absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams& streams) {
+absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   const std::vector<std::vector<std::string>> runs = SplitRuns(words);
   GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
   Plan plan;
@@ -171,9 +173,7 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams
   GYRE_ASSIGN_OR_RETURN(plan.session, ReadSessionOptions(first));
   GYRE_ASSIGN_OR_RETURN(plan.run, ReadLimits(first));
   GYRE_ASSIGN_OR_RETURN(plan.watch, ReadWatchOptions(first));
-  GYRE_ASSIGN_OR_RETURN(AskedCluster cluster, ReadCluster(first, streams));
-  plan.workers = std::move(cluster.workers);
-  plan.session.cluster = std::move(cluster.engine);
+  GYRE_ASSIGN_OR_RETURN(plan.cluster, ReadCluster(first));
   plan.runs.push_back(std::move(first));
   for (size_t i = 1; i < runs.size(); ++i) {
     GYRE_ASSIGN_OR_RETURN(Arguments further, ParseFurtherRun(runs[i]));
@@ -184,11 +184,13 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words, const Streams
   return plan;
 }
 
-absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan) {
+absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan, const AskedCluster& cluster) {
   const PreparationLimit limit(plan.run);
   if (!plan.tags.empty() && !SavedModel::IsAt(plan.graph))
     return absl::InvalidArgumentError("--tags is for models: a folder with saved_model.pb");
-  return LoadGraphOrModel(plan.graph, {.tags = plan.tags, .session = plan.session});
+  SessionOptions session = plan.session;
+  session.cluster = cluster.engine;
+  return LoadGraphOrModel(plan.graph, {.tags = plan.tags, .session = std::move(session)});
 }
 
 absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const GraphOrModel& loaded) {
@@ -253,10 +255,12 @@ class Runner {
 };
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Plan> plan = ReadPlan(words, streams);
+  const absl::StatusOr<Plan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
+  const auto cluster = Connect(plan->cluster, plan->run.timeout_ms, streams);
+  if (!cluster.ok()) return NotConnected(kRunCommand, streams, cluster.status());
   RunProgressLine progress(streams);  // from here on SIGUSR1 is a question
-  const auto loaded = LoadProgram(*plan);
+  const auto loaded = LoadProgram(*plan, *cluster);
   if (!loaded.ok()) return NotLoaded(kRunCommand, streams, plan->graph, loaded.status());
   if (!plan->save.empty() && loaded->model == nullptr) {
     return Misuse(kRunCommand, streams,

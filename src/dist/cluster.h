@@ -24,6 +24,8 @@ struct ClusterSettings {
   std::string token;
   Transport transport = Transport::kAuto;
   int64_t failure_nanos = 5'000'000'000;
+  // When calling the workers is given up, as the host's clock has it.
+  int64_t connect_deadline_nanos = Cancellation::kNoDeadline;
   int64_t look_out_nanos = 0;
   std::string shared_state;
   uint64_t first_step = 0;  // drawn at random: no two clients count the same steps

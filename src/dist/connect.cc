@@ -1,9 +1,13 @@
 // gyre/session.h's ConnectCluster: a cluster of processes, whose control links are gRPC's.
+#include "dist/connect.h"
+
+#include <algorithm>
 #include <random>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/env.h"
 #include "base/status.h"
 #include "dist/cluster.h"
 #include "dist/gate/knock.h"
@@ -39,6 +43,11 @@ struct OwnedCluster {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOptions& options) {
+  return dist::ConnectWithin(0, options);
+}
+
+absl::StatusOr<std::shared_ptr<const Engine>> dist::ConnectWithin(int64_t timeout_ms,
+                                                                  const ClusterOptions& options) {
   dist::ClusterSettings settings;
   settings.addresses = options.workers;
   settings.token = options.token;
@@ -61,13 +70,22 @@ absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOption
   settings.incarnation = Random();
   const auto owned = std::make_shared<OwnedCluster>();
   GYRE_ASSIGN_OR_RETURN(owned->host, dist::MachineHost(""));
+  const Clock& clock = SystemClock();
+  if (timeout_ms > 0) settings.connect_deadline_nanos = clock.NowNanos() + timeout_ms * kNanosPerMs;
   const auto dial = [&](const std::string& address, std::shared_ptr<dist::LinkHandler> handler)
       -> absl::StatusOr<std::shared_ptr<dist::ControlLink>> {
-    GYRE_ASSIGN_OR_RETURN(dist::Fd socket,
-                          dist::Knock(address, settings.token, settings.failure_nanos));
+    const int64_t left = settings.connect_deadline_nanos - clock.NowNanos();
+    GYRE_ASSIGN_OR_RETURN(
+        dist::Fd socket,
+        dist::Knock(address, settings.token, std::clamp<int64_t>(left, 0, settings.failure_nanos)));
     return grpc->dial(socket.Release(), address, std::move(handler));
   };
-  GYRE_ASSIGN_OR_RETURN(owned->engine, dist::ConnectCluster(*owned->host, dial, settings));
+  auto engine = dist::ConnectCluster(*owned->host, dial, settings);
+  if (absl::IsUnavailable(engine.status()) && clock.NowNanos() >= settings.connect_deadline_nanos) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the workers were not reached within ", timeout_ms, " ms: ", engine.status().message()));
+  }
+  GYRE_ASSIGN_OR_RETURN(owned->engine, std::move(engine));
   return std::shared_ptr<const Engine>(owned, owned->engine.get());
 }
 

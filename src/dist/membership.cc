@@ -307,7 +307,8 @@ absl::Status Membership::AnyGone() const {
 template <typename F>
 absl::Status Membership::WaitFor(std::unique_lock<std::mutex>& lock, absl::string_view what,
                                  F is_so) {
-  const int64_t deadline = host.clock().NowNanos() + 2 * settings.failure_nanos;
+  const int64_t deadline = std::min(host.clock().NowNanos() + 2 * settings.failure_nanos,
+                                    settings.connect_deadline_nanos);
   while (true) {
     GYRE_RETURN_IF_ERROR(AnyGone());
     if (is_so()) return absl::OkStatus();
@@ -418,7 +419,8 @@ void Membership::CallWorkers(std::unique_lock<std::mutex>& lock) {
     }
   }
   lock.unlock();
-  const int64_t deadline = host.clock().NowNanos() + settings.failure_nanos / 4;
+  const int64_t deadline = std::min(host.clock().NowNanos() + settings.failure_nanos / 4,
+                                    settings.connect_deadline_nanos);
   while (true) {
     const uint64_t seen = mesh.wakes();
     const bool has_all =

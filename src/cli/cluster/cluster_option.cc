@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "dist/connect.h"
 #include "dist/serve.h"
 
 namespace gyre::cli {
@@ -113,8 +114,8 @@ absl::StatusOr<std::string> ReadToken(const Arguments& arguments) {
   return token;
 }
 
-absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Streams& streams) {
-  AskedCluster asked;
+absl::StatusOr<ClusterRequest> ReadCluster(const Arguments& arguments) {
+  ClusterRequest request;
   const std::string where = arguments.Get("--cluster").value_or("");
   if (where.empty()) {
     for (const Option& option : {kTransportOption, kTokenOption, kSpinOption}) {
@@ -122,9 +123,9 @@ absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Strea
       return absl::InvalidArgumentError(
           absl::StrCat(option.name, " is about the workers of --cluster, which is not given"));
     }
-    return asked;
+    return request;
   }
-  ClusterOptions options;
+  ClusterOptions& options = request.options;
   options.transport = arguments.Get("--transport").value_or(options.transport);
   GYRE_ASSIGN_OR_RETURN(options.spin_us, arguments.Int("--spin", 0, 1'000'000, 0));
   if (absl::StartsWith(where, kLocal)) {
@@ -133,22 +134,37 @@ absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Strea
                                                      " has no effect with --cluster=", where,
                                                      ", whose workers get a token of their own"));
     }
-    int count = 0;
+    int& count = request.local;
     if (!absl::SimpleAtoi(where.substr(kLocal.size()), &count) || count < 1 ||
         count > kMostWorkers) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", where, "\" starts no workers: local:2 starts two, and ", kMostWorkers,
                        " are the most"));
     }
-    GYRE_ASSIGN_OR_RETURN(asked.workers, StartWorkers(count, {}, streams.restart));
-    options.workers = asked.workers->addresses();
-    options.token = asked.workers->token();
   } else {
     options.workers = absl::StrSplit(where, ',');
     GYRE_ASSIGN_OR_RETURN(options.token, ReadToken(arguments));
   }
-  GYRE_ASSIGN_OR_RETURN(asked.engine, ConnectCluster(options));
+  return request;
+}
+
+absl::StatusOr<AskedCluster> Connect(ClusterRequest request, int64_t timeout_ms,
+                                     const Streams& streams) {
+  AskedCluster asked;
+  ClusterOptions& options = request.options;
+  if (request.local > 0) {
+    GYRE_ASSIGN_OR_RETURN(asked.workers, StartWorkers(request.local, {}, streams.restart));
+    options.workers = asked.workers->addresses();
+    options.token = asked.workers->token();
+  }
+  if (options.workers.empty()) return asked;
+  GYRE_ASSIGN_OR_RETURN(asked.engine, dist::ConnectWithin(timeout_ms, options));
   return asked;
+}
+
+int NotConnected(const Command& command, const Streams& streams, const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? Misuse(command, streams, status)
+                                         : Failure(command, streams, status);
 }
 
 }  // namespace gyre::cli

@@ -1,12 +1,14 @@
 // The options that put a session on a cluster, which several commands have.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/streams.h"
 #include "gyre/session.h"
 
@@ -44,7 +46,19 @@ struct AskedCluster {
   std::unique_ptr<LocalWorkers> workers;  // outlives the engine
   std::shared_ptr<const Engine> engine;
 };
-// What the options ask for; no engine: none. As ConnectCluster and StartWorkers.
-absl::StatusOr<AskedCluster> ReadCluster(const Arguments& arguments, const Streams& streams);
+// Who is asked for, and what with; no worker and no `local`: nobody.
+struct ClusterRequest {
+  int local = 0;  // workers to be started
+  ClusterOptions options;
+};
+// What the options ask for; errors are mistakes of the command line.
+absl::StatusOr<ClusterRequest> ReadCluster(const Arguments& arguments);
+
+// Starts and calls those workers, in `timeout_ms` (0: no limit of its own); no engine: none were
+// asked for. As ConnectCluster and StartWorkers.
+absl::StatusOr<AskedCluster> Connect(ClusterRequest request, int64_t timeout_ms,
+                                     const Streams& streams);
+// Reports why Connect failed: a Misuse if what is asked for makes no sense, else a Failure.
+int NotConnected(const Command& command, const Streams& streams, const absl::Status& status);
 
 }  // namespace gyre::cli
