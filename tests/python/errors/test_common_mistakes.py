@@ -71,7 +71,42 @@ def another_graph():
         return a + v1.constant(1.0)
 
 
+def rows_of_a_set():
+    return gyre.map_fn(lambda row: row, {1, 2})
+
+
+def states_over_a_generator():
+    return gyre.scan(lambda state, row: row, (i for i in [1, 2]))
+
+
+def vectorized_rows_of_a_set():
+    return gyre.vectorized_map(lambda row: row, {1, 2})
+
+
+def stack_of_a_scalar():
+    return gyre.stack(5)
+
+
+def loop_without_a_body():
+    return gyre.raw_ops.While(input=[1], cond=gyre.function(lambda x: x < 3), body=None)
+
+
+def branches_that_are_none():
+    return gyre.raw_ops.Case(branch_index=0, input=[], Tout=[], branches=None)
+
+
+def call_of_a_number():
+    return gyre.raw_ops.PartitionedCall(args=[], Tout=[], f=5)
+
+
 MISTAKES = {
+    rows_of_a_set: ["elems must hold tensors, not a set"],
+    states_over_a_generator: ["elems must hold tensors, not a generator"],
+    vectorized_rows_of_a_set: ["elems must hold tensors, not a set"],
+    stack_of_a_scalar: ["stack needs a list of tensors", "not a scalar"],
+    loop_without_a_body: ["body of While must be a gyre.function", "not None"],
+    branches_that_are_none: ["branches of Case must be a list of functions, not None"],
+    call_of_a_number: ["f of PartitionedCall must be a gyre.function", "not 5"],
     conv_of_other_channels: ["3 channels", "axis 3", "filters of shape (3, 3, 4, 8) are for 4"],
     conv_of_other_channels_first: ["3 channels", "axis 1", "NCHW"],
     conv_of_one_image: ["images of rank 4", "(5, 5, 3)"],

@@ -2,6 +2,8 @@
 tests/peers/summaries.py.)"""
 
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -139,3 +141,36 @@ def test_what_is_refused(tmp_path):
             gyre.summary.scalar("a", 1.0)
     with gyre.summary.create_noop_writer().as_default(step=0):
         assert bool(gyre.summary.scalar("a", 1.0))
+
+
+def test_file_system_that_takes_no_more(tmp_path):
+    program = """if True:
+        import resource, sys
+        import gyre
+        writer = gyre.summary.create_file_writer(sys.argv[1], max_queue=1000000)
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        with writer.as_default(step=0):
+            for i in range(100):
+                gyre.summary.scalar("a" * 100, float(i))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limit[1]))
+        try:
+            writer.flush()
+        except OSError as error:
+            print(error.filename)
+        if sys.argv[2] == "more":
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+            writer.flush()
+    """
+    for end in "more", "full":
+        folder = tmp_path / end
+        ended = subprocess.run(
+            [sys.executable, "-c", program, folder, end], capture_output=True, text=True
+        )
+        (path,) = folder.iterdir()
+        assert ended.returncode == 0 and ended.stdout == f"{path}\n"
+        if end == "more":
+            assert ended.stderr == ""
+            assert len(list(records(path))) == 101
+        else:
+            assert "the last events are lost" in ended.stderr and str(path) in ended.stderr
+            assert "Exception ignored" not in ended.stderr

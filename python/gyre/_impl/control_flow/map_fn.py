@@ -75,10 +75,16 @@ class RowBody:
 
 def rows_of(elems):
     """The tensors in `elems`. ValueError if it shows that they have no rows,
-    or not equally many."""
+    or not equally many; TypeError if they are none."""
     rows = nest.flatten(elems, expand_composites=True)
     if not rows:
         raise ValueError("elems must hold at least one tensor")
+    for row in rows:
+        if not isinstance(row, _gyre.Tensor):
+            raise TypeError(
+                f"elems must hold tensors, not a {type(row).__name__}. Make a list of its items, "
+                "or a gyre.data.Dataset"
+            )
     sizes = set()
     for row in rows:
         if row._dims == ():

@@ -118,6 +118,9 @@ def concat(values, axis, name=None):
 def stack(values, axis=0, name="stack"):
     """Tensors of one shape along a new axis."""
     if not isinstance(values, (list, tuple)):
+        values = convert_to_tensor(values)
+        if values._dims == ():
+            raise ValueError("stack needs a list of tensors, or one with an axis, not a scalar")
         values = unstack(values)
     if not values:
         raise ValueError("stack needs at least one tensor.")

@@ -117,19 +117,19 @@ def symbolic_gradient(*, input, Tout=None, f, name=None):
     return _in_graph(build, input)
 
 
-# By the op's name; a list of functions stands under the attribute that is named with it.
+# By the op's name: what makes it, and its attributes that are functions.
 FUNCTIONS = {
-    "If": (if_, "then_branch"),
-    "StatelessIf": (if_, "then_branch"),
-    "Case": (case, "branches"),
-    "StatelessCase": (case, "branches"),
-    "While": (while_, "body"),
-    "StatelessWhile": (while_, "body"),
-    "For": (for_, "body"),
-    "PartitionedCall": (call, "f"),
-    "StatefulPartitionedCall": (call, "f"),
-    "RemoteCall": (remote_call, "f"),
-    "SymbolicGradient": (symbolic_gradient, "f"),
+    "If": (if_, ("then_branch", "else_branch")),
+    "StatelessIf": (if_, ("then_branch", "else_branch")),
+    "Case": (case, ("branches",)),
+    "StatelessCase": (case, ("branches",)),
+    "While": (while_, ("body", "cond")),
+    "StatelessWhile": (while_, ("body", "cond")),
+    "For": (for_, ("body",)),
+    "PartitionedCall": (call, ("f",)),
+    "StatefulPartitionedCall": (call, ("f",)),
+    "RemoteCall": (remote_call, ("f",)),
+    "SymbolicGradient": (symbolic_gradient, ("f",)),
 }
 
 
@@ -137,12 +137,29 @@ def with_functions(op: str, by_name):
     """The raw op, which takes functions of Python; names of functions go to `by_name`."""
     if op not in FUNCTIONS:
         return by_name
-    construct, attribute = FUNCTIONS[op]
+    construct, attributes = FUNCTIONS[op]
 
     @functools.wraps(by_name)
     def function(**arguments):
-        given = arguments.get(attribute)
+        given = arguments.get(attributes[0])
         first = given[0] if isinstance(given, (list, tuple)) and given else given
-        return (by_name if isinstance(first, str) else construct)(**arguments)
+        if isinstance(first, str):
+            return by_name(**arguments)
+        for name in attributes:
+            if name in arguments:
+                _check_functions(op, name, arguments[name])
+        return construct(**arguments)
 
     return function
+
+
+def _check_functions(op, name, given):
+    """TypeError for what is no function where one, or a list of them, is wanted."""
+    are_many = name == "branches"
+    if are_many and not (isinstance(given, (list, tuple)) and given):
+        raise TypeError(f"{name} of {op} must be a list of functions, not {given!r}")
+    for function in given if are_many else [given]:
+        if not hasattr(function, "get_concrete_function") and not hasattr(function, "replay"):
+            raise TypeError(
+                f"{name} of {op} must be a gyre.function or a ConcreteFunction, not {function!r}"
+            )

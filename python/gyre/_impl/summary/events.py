@@ -10,6 +10,7 @@ import os
 import socket
 import struct
 import time
+import warnings
 import weakref
 
 from gyre import _gyre
@@ -57,6 +58,40 @@ def scalar_event(tag: str, value: float, step: int, description: str | None = No
     return _event(step, _block(5, _block(1, item)))
 
 
+class _Appended:
+    """A file that is appended to, and what waits to be written to it."""
+
+    def __init__(self, path):
+        self._path, self._waiting = path, bytearray()
+        self._file = open(path, "ab", buffering=0)
+
+    def write(self, data):
+        if self._file.closed:
+            raise ValueError(f"the event file {self._path} is closed")
+        self._waiting += data
+
+    def flush(self):
+        try:
+            while self._waiting:
+                del self._waiting[: self._file.write(self._waiting)]
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
+
+    def close(self):
+        try:
+            self.flush()
+        finally:
+            self._waiting.clear()
+            self._file.close()
+
+    def close_late(self):
+        """Where nobody is left to raise an error to."""
+        try:
+            self.close()
+        except OSError as error:
+            warnings.warn(f"the last events are lost: {error}", RuntimeWarning, stacklevel=2)
+
+
 class EventFile:
     """A new event file in a folder, which is made if need be. Any thread may write."""
 
@@ -69,11 +104,11 @@ class EventFile:
             f"{next(_numbers)}{suffix}"
         )
         self.path = os.path.join(logdir, name)
-        self._file = open(self.path, "ab")
+        self._file = _Appended(self.path)
         self._max_queue, self._seconds = max_queue, flush_millis / 1000
         self._waiting, self._flushed = 0, time.monotonic()
         self._lock = lock()
-        self._closing = weakref.finalize(self, self._file.close)
+        weakref.finalize(self, self._file.close_late)
         self.add(version_event())
         self.flush()
 
@@ -96,13 +131,13 @@ class EventFile:
             self.flush()
 
     def flush(self) -> None:
-        """Hands what was written to the file system."""
+        """Hands what was written to the file system. OSError, with the path, where that takes it
+        not: the next flush goes on with it."""
         with self._lock:
-            if not self._file.closed:
-                self._file.flush()
+            self._file.flush()
             self._waiting, self._flushed = 0, time.monotonic()
 
     def close(self) -> None:
         """Flushes, and ends the file."""
         with self._lock:
-            self._closing()
+            self._file.close()

@@ -13,6 +13,24 @@ def taken_off_the_front_in_a_branch(n):
 
 
 @case((3,), (1,))
+def deleted_in_a_branch(n):
+    values = [3, 1, 2]
+    if n > 2:
+        del values[0]
+    return values[0], len(values)
+
+
+@case((3,), (1,))
+def deleted_in_both_branches(n):
+    values, other = [n, n + 1, n + 2], {"a": [1, 2, 3, n]}
+    if n > 2:
+        del values[0], other["a"][1:]
+    else:
+        del values[2], other["a"][-2:-1]
+    return values[0], values[1], other["a"][-1]
+
+
+@case((3,), (1,))
 def changed_in_both_branches(n):
     values, other = [3, 1, 2], [0]
     same = values

@@ -5,6 +5,7 @@ block's state. Only for names that the function itself binds: others belong to s
     y = l.pop()     l, y = ag__.list_pop(l)
     v[i][j] = x     v = ag__.set_item(v, (i, j), '[[', x, 'v[i][j]')
     self.v[i] = x   ag__.set_item(self, ('v', i), '.[', x, 'self.v[i]')
+    del v[i]        v.__delitem__(i), a method that changes v
 """
 
 import ast
@@ -94,6 +95,18 @@ class _Lists(ast.NodeTransformer):
         if node.value is None or not _is_item(node.target):
             return node
         return self._set(node.target, node.value, node)
+
+    def visit_Delete(self, node):
+        made = []
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                method = ast.Attribute(target.value, "__delitem__", ctx=ast.Load())
+                target.value.ctx = ast.Load()
+                call = ast.Call(func=method, args=[_key(target.slice)], keywords=[])
+                made.append(at(ast.Expr(call), node))
+            else:
+                made.append(at(ast.Delete([target]), node))
+        return made
 
     def visit_AugAssign(self, node):
         if not _is_item(node.target):
