@@ -218,7 +218,7 @@ def changes():
         "UserList": (collections.UserList([1]), lambda held: held.append(2)),
         "bytearray": (bytearray(2), lambda held: held.__setitem__(0, 1)),
         "array": (array.array("i", [0, 0]), lambda held: held.__setitem__(0, 1)),
-        "StringIO": (io.StringIO(), lambda held: held.write("abc")),
+        "StringIO": (io.StringIO(), lambda held: print("abc", file=held)),
         "ndarray": (np.zeros(2), lambda held: np.add(held, 1, out=held)),
         "fill": (np.zeros(2), lambda held: held.fill(1)),
         "ContextVar": (token, lambda held: held.set(1)),

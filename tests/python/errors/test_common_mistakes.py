@@ -8,6 +8,7 @@ import pytest
 
 import gyre
 import gyre.compat.v1 as v1
+from gyre import raw_ops as raw
 
 
 def conv_of_other_channels():
@@ -88,15 +89,15 @@ def stack_of_a_scalar():
 
 
 def loop_without_a_body():
-    return gyre.raw_ops.While(input=[1], cond=gyre.function(lambda x: x < 3), body=None)
+    return raw.While(input=[1], cond=gyre.function(lambda x: x < 3), body=None)
 
 
 def branches_that_are_none():
-    return gyre.raw_ops.Case(branch_index=0, input=[], Tout=[], branches=None)
+    return raw.Case(branch_index=0, input=[], Tout=[], branches=None)
 
 
 def call_of_a_number():
-    return gyre.raw_ops.PartitionedCall(args=[], Tout=[], f=5)
+    return raw.PartitionedCall(args=[], Tout=[], f=5)
 
 
 MISTAKES = {
