@@ -137,10 +137,11 @@ class Optimizer:
         """A step with pairs (gradient, variable); pairs with None are passed over. Gradients may be
         IndexedSlices. Returns `iterations`, after the step.
 
-        ValueError: no gradient at all, a variable twice, a gradient of another dtype.
+        ValueError: no gradient at all, a variable twice, a gradient of another dtype. TypeError:
+        no pairs.
         """
         del name
-        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        pairs = [(g, v) for g, v in map(_pair, grads_and_vars) if g is not None]
         if not pairs:
             raise ValueError("No gradients were given for any variable.")
         if len({v.handle.id for _, v in pairs}) != len(pairs):
@@ -166,6 +167,25 @@ class Optimizer:
     def _update(self, gradient, variable: Variable, rate, shared) -> None:
         """Changes one variable and its slots."""
         raise NotImplementedError
+
+
+def _pair(item) -> tuple:
+    """An item of grads_and_vars, if it is a pair of these."""
+    try:
+        gradient, variable = item
+    except (TypeError, ValueError):
+        raise TypeError(
+            "apply_gradients takes pairs (gradient, variable), say zip(gradients, variables), not "
+            f"a {type(item).__name__}"
+        ) from None
+    if isinstance(variable, Variable):
+        return gradient, variable
+    turned = isinstance(gradient, Variable)
+    raise TypeError(
+        f"apply_gradients takes pairs (gradient, variable), but the second of a pair is a "
+        f"{type(variable).__name__}"
+        + (", and the first the variable: turn them round" if turned else "")
+    )
 
 
 def resource(variable: Variable):

@@ -520,3 +520,26 @@ def test_method_of_a_temporary_object():
     method = Model().twice
     assert float(method(gyre.constant(2.0))) == 4 and method.name == "twice"
     assert method.get_concrete_function(gyre.constant(1.0))(gyre.constant(3.0)).numpy() == 6
+
+
+def test_structures_that_are_not_those_of_the_input_signature():
+    spec = gyre.TensorSpec([], gyre.float32)
+
+    @gyre.function(input_signature=[{"a": spec, "b": (spec,)}])
+    def f(d):
+        return d["a"] * d["b"][0]
+
+    one = gyre.constant(1.0)
+    assert float(f({"b": [one], "a": one})) == 1
+    for given, says in (
+        ({"a": one, "c": (one,)}, r"a dict with the keys \['a', 'c'\] where .* keys \['a', 'b'\]"),
+        ({"a": one}, r"a dict with the keys \['a'\]"),
+        ([one, one], "a list where"),
+        (
+            {"a": one, "b": (one, one)},
+            "a tuple of 2 items where its input_signature says a tuple of 1",
+        ),
+        ({"a": one, "b": one}, "a Tensor where"),
+    ):
+        with pytest.raises(TypeError, match=f"f was given .*{says}"):
+            f(given)

@@ -162,3 +162,17 @@ def test_scheduled_steps():
     for _ in range(3):
         step()
     assert float(w) == -(1 + 0.5 + 0.25)
+
+
+@pytest.mark.parametrize(
+    "pairs, says",
+    [
+        (lambda g, v: [(v, g)], "second of a pair is a Tensor, and the first the variable: turn"),
+        (lambda g, v: [(g, g)], "second of a pair is a Tensor$"),
+        (lambda g, v: [(g, v, 1)], r"pairs \(gradient, variable\), say zip\(.*, not a tuple"),
+        (lambda g, v: [v], "not a Variable"),
+    ],
+)
+def test_what_are_no_pairs_is_refused(pairs, says):
+    with pytest.raises(TypeError, match=says):
+        gyre.optimizers.SGD(0.1).apply_gradients(pairs(gyre.constant(1.0), gyre.Variable(1.0)))

@@ -52,6 +52,14 @@ def map_fn(
     return body.pack(_gyre.trace_map(body, rows, name=name or "map", window=window, **options))
 
 
+_INSTEAD = {
+    "RaggedTensor": "map over gyre.range(x.nrows()), and take x[i] there, or compute on "
+    "x.flat_values, which x.with_flat_values puts in their place",
+    "SparseTensor": "make it dense, with gyre.sparse.to_dense, or compute on its values",
+    "IndexedSlices": "make it dense, with gyre.convert_to_tensor",
+}
+
+
 class RowBody:
     """fn as tracing calls it: from the tensors of one row to those of its result."""
 
@@ -74,8 +82,12 @@ class RowBody:
 
 
 def rows_of(elems):
-    """The tensors in `elems`. ValueError if it shows that they have no rows,
-    or not equally many; TypeError if they are none."""
+    """The tensors in `elems`. ValueError if it shows that they have no rows, or not equally many;
+    TypeError if they are none, and for composites, whose rows are not those of their tensors."""
+    for leaf in nest.flatten(elems):
+        kind = type(leaf).__name__
+        if kind in _INSTEAD:
+            raise TypeError(f"elems holds a {kind}: {_INSTEAD[kind]}")
     rows = nest.flatten(elems, expand_composites=True)
     if not rows:
         raise ValueError("elems must hold at least one tensor")

@@ -160,6 +160,7 @@ class Function(_gyre.QuietCallable):
 
         def fit(spec, value) -> Any:
             if nest.is_nested(spec):
+                self._check_form(spec, value)
                 if isinstance(spec, dict):
                     return {key: fit(part, value[key]) for key, part in spec.items()}
                 parts = [fit(*pair) for pair in zip(spec, value, strict=True)]
@@ -197,6 +198,24 @@ class Function(_gyre.QuietCallable):
             return nest.pack_sequence_as(value, parts, expand_composites=True)
 
         return (*fit(signature, head), *values[len(signature) :])
+
+    def _check_form(self, spec, value) -> None:
+        """TypeError: a part of the input signature holds parts, and what is given has others."""
+        if isinstance(spec, dict):
+            has, wants = value.keys() if isinstance(value, dict) else None, spec.keys()
+            if has == wants:
+                return
+            given = (
+                f"a {type(value).__name__}" if has is None else f"a dict with the keys {list(has)}"
+            )
+            asked = f"one with the keys {list(wants)}"
+        else:
+            if isinstance(value, (list, tuple)) and len(value) == len(spec):
+                return
+            size = f" of {len(value)} items" if isinstance(value, (list, tuple)) else ""
+            given = f"a {type(value).__name__}{size}"
+            asked = f"a {type(spec).__name__} of {len(spec)}"
+        raise TypeError(f"{self.name} was given {given} where its input_signature says {asked}")
 
     # ---- Traces
 
