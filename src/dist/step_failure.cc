@@ -14,11 +14,13 @@ absl::Status StepFailure(const absl::Status& first, const std::vector<MemberFail
     } else if (member.status == first) {
       absl::StrAppend(&text, "\n  on ", member.name);
     } else if (!member.status.ok()) {
-      // What was cancelled says where it was, behind why.
-      absl::string_view where = member.status.message();
-      if (absl::StartsWith(where, first.message())) where.remove_prefix(first.message().size());
-      if (absl::StartsWith(where, "\n")) where.remove_prefix(1);
-      if (!where.empty()) absl::StrAppend(&text, "\n  ", member.name, " was at:\n", where);
+      // What was cancelled says where it was, behind why, which may be told in other words than
+      // those of the first.
+      const absl::string_view message = member.status.message();
+      const size_t why = absl::StartsWith(message, first.message()) ? first.message().size() : 0;
+      const size_t where = message.find("\n  ", why);
+      if (where != message.npos)
+        absl::StrAppend(&text, "\n  ", member.name, " was at:", message.substr(where));
     }
   }
   return absl::Status(first.code(), text);

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
+#include "ir/where.h"
 #include "place/groups.h"
 #include "place/kernels.h"
 
@@ -186,7 +187,8 @@ class Placer {
         group.why = absl::StrCat("asks for ", group.request.ToString());
       } else if (!options_.soft) {
         return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " asks for the device ",
-                                                       group.request.ToString(), ", but ", lacks));
+                                                       group.request.ToString(), ", but ", lacks,
+                                                       NodeText(node)));
       }
     }
     return absl::OkStatus();

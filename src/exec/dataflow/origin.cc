@@ -4,7 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "exec/where.h"
+#include "ir/where.h"
 
 namespace gyre::dataflow {
 namespace {

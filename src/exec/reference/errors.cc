@@ -1,7 +1,7 @@
 // Where an error happened, in the user's words: node, iterations, branches and calls, innermost
 // first.
 #include "exec/reference/machine.h"
-#include "exec/where.h"
+#include "ir/where.h"
 
 namespace gyre::reference {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/attention.h"
 #include "base/status.h"
 #include "exec/sequential/loop.h"
-#include "exec/where.h"
+#include "ir/where.h"
 
 namespace gyre::sequential {
 namespace {

@@ -109,3 +109,16 @@ def test_sessions_say_themselves_whether_their_placement_is_soft(strict):
             session.run(y)
         with v1.Session(config=v1.ConfigProto(allow_soft_placement=True)) as session:
             assert session.run(y) == 6.0
+
+
+def test_a_device_that_is_not_there_is_named_with_the_line(strict):
+    @gyre.function
+    def f(x):
+        with gyre.device("/device:CPU:7"):
+            return x + 1.0
+
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError,
+        match=r"for the device /device:CPU:7(?s:.*)\n  at node .*, written at test_devices.py:",
+    ):
+        f(gyre.constant(1.0))

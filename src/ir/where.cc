@@ -1,4 +1,4 @@
-#include "exec/where.h"
+#include "ir/where.h"
 
 #include "absl/strings/str_cat.h"
 #include "ir/calls.h"
