@@ -1,5 +1,6 @@
 #include "cli/feed.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ absl::StatusOr<Tensor> ReadSafetensor(const std::string& path, absl::string_view
   GYRE_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
   std::vector<std::string> names = file.Names();
   if (name.empty() && names.size() == 1) return file.Read(names[0]);
+  // A first output is "k" and "k:0", here as for feeds and fetches.
+  const auto is_there = [&](absl::string_view n) {
+    return std::find(names.begin(), names.end(), n) != names.end();
+  };
+  const std::string other = absl::EndsWith(name, ":0") ? std::string(absl::StripSuffix(name, ":0"))
+                                                       : absl::StrCat(name, ":0");
+  if (!is_there(name) && is_there(other)) return file.Read(other);
   absl::StatusOr<Tensor> tensor = name.empty() ? absl::NotFoundError("") : file.Read(name);
   if (tensor.ok() || tensor.status().code() != absl::StatusCode::kNotFound) return tensor;
   const std::string hint = DidYouMean(name, names);

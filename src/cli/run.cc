@@ -214,7 +214,15 @@ class Runner {
         progress_(progress),
         watch_(plan.watch) {}
 
-  absl::Status Prepare() { return watch_.Prepare(session_.program()); }
+  absl::Status Prepare(const std::vector<Request>& requests) {
+    std::vector<std::shared_ptr<const Program>> forms;
+    if (!plan_.session.form.empty()) {
+      for (const Request& request : requests) {
+        GYRE_ASSIGN_OR_RETURN(forms.emplace_back(), InForm(request));
+      }
+    }
+    return watch_.Prepare(session_.program(), forms);
+  }
 
   absl::Status RunAll(const std::vector<Request>& requests) {
     absl::Status status = RunEach(requests);
@@ -235,6 +243,18 @@ class Runner {
       GYRE_RETURN_IF_ERROR(results.status());
     }
     return absl::OkStatus();
+  }
+
+  // The program that a request runs.
+  absl::StatusOr<std::shared_ptr<const Program>> InForm(const Request& request) const {
+    std::vector<std::string> feeds;
+    for (const auto& [name, value] : request.feeds) feeds.push_back(name);
+    const std::shared_ptr<const Program> program = session_.shared_program();
+    GYRE_ASSIGN_OR_RETURN(RunSignature signature, MainNames(*program).FindSignature(
+                                                      feeds, request.fetches, request.targets));
+    Staged staged = MakeStaged(program, std::move(signature));
+    GYRE_ASSIGN_OR_RETURN(staged, ToForm(std::move(staged), plan_.session));
+    return staged.program;
   }
 
   absl::StatusOr<std::vector<Tensor>> RunOne(const std::string& name, const Request& request) {
@@ -269,7 +289,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const auto requests = MakeRequests(*plan, *loaded);
   if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
   Runner runner(*plan, loaded->session(), streams, progress);
-  if (absl::Status status = runner.Prepare(); !status.ok())
+  if (absl::Status status = runner.Prepare(*requests); !status.ok())
     return Misuse(kRunCommand, streams, status);
   absl::Status status = runner.RunAll(*requests);
   if (status.ok() && !plan->save.empty()) {

@@ -76,6 +76,21 @@ std::pair<const Function*, const Node*> FindInBodies(const Program& program,
   return {nullptr, nullptr};
 }
 
+// "FUNCTION/NODE[:SLOT]" for a name that the main graph lacks and one function alone has; else the
+// name.
+std::string InFunction(const Program& program, const std::string& name) {
+  const std::string node = name.substr(0, name.find(':'));
+  const auto has = [&](const Function& function) {
+    return std::any_of(function.nodes.begin(), function.nodes.end(),
+                       [&](const Node& n) { return n.name == node; });
+  };
+  if (has(program.main())) return name;
+  std::vector<std::string> holders;
+  for (const auto& [function_name, function] : program.functions())
+    if (has(*function)) holders.push_back(function_name);
+  return holders.size() == 1 ? InBody(holders[0], name) : name;
+}
+
 std::vector<std::string> AllNames(const Program& program) {
   std::vector<std::string> names;
   for (const Node& node : program.main().nodes) names.push_back(node.name);
@@ -120,10 +135,15 @@ absl::StatusOr<WatchedOutput> FindWatched(const Program& program, absl::string_v
   return watched;
 }
 
-absl::Status Watch::Prepare(const Program& program) {
+absl::Status Watch::Prepare(const Program& program,
+                            const std::vector<std::shared_ptr<const Program>>& forms) {
   for (const std::string& name : options_.each) {
-    GYRE_ASSIGN_OR_RETURN(WatchedOutput watched, FindWatched(program, name));
-    each_.push_back(std::move(watched));
+    absl::StatusOr<WatchedOutput> watched = absl::NotFoundError("");
+    for (size_t i = 0; i < forms.size() && !watched.ok(); ++i)
+      watched = FindWatched(*forms[i], InFunction(*forms[i], name));
+    if (forms.empty()) watched = FindWatched(program, name);
+    GYRE_RETURN_IF_ERROR(watched.status());
+    each_.push_back(*std::move(watched));
   }
   return absl::OkStatus();
 }

@@ -34,8 +34,11 @@ class Watch {
  public:
   explicit Watch(const WatchOptions& options) : options_(options) {}
 
-  // Before anything runs; NOT_FOUND as FindWatched.
-  absl::Status Prepare(const Program& program);
+  // Before anything runs; NOT_FOUND as FindWatched. `forms`: what runs in the place of the program,
+  // where that has another form: its names count, and a node of a function may go by its own name
+  // if no other has it.
+  absl::Status Prepare(const Program& program,
+                       const std::vector<std::shared_ptr<const Program>>& forms);
   // For one run, called `name` in the timeline; null: nobody watches. Owned by this, for good.
   RunObserver* StartRun(const std::string& name);
   // Prints what was asked for of the run that was started last; results to `out`, the rest to

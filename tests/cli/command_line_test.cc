@@ -101,6 +101,21 @@ TEST_F(CommandLine, ResultsGoToFilesAndComeBackFromThem) {
               HasSubstr("[[4 8 12]\n [16 20 24]]"));
 }
 
+TEST_F(CommandLine, AFirstOutputInAFileGoesByBothOfItsNames) {
+  const std::string file = folder_.Path("p.safetensors");
+  const std::vector<std::string> run = {"run", graph_, "--feed", "a=[1,2,3,4,5,6]"};
+  for (const std::string name : {"b", "b:0"}) {
+    std::vector<std::string> write = run;
+    write.insert(write.end(), {"--feed", "b=2", "--fetch", "product," + name, "--out", file});
+    EXPECT_EQ(Gyre(write).code, kSuccess);
+    for (const std::string other : {"b", "b:0"}) {
+      std::vector<std::string> read = run;
+      read.insert(read.end(), {"--feed", "b=@" + file + ":" + other, "--fetch", "product"});
+      EXPECT_THAT(Gyre(read).out, HasSubstr("[[2 4 6]\n [8 10 12]]")) << name << " " << other;
+    }
+  }
+}
+
 TEST_F(CommandLine, AFailureOfTheGraphIsNotAMisuse) {
   const Ran unfed = Gyre({"run", graph_, "--fetch", "product"});
   EXPECT_EQ(unfed.code, kFailure);

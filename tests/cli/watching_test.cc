@@ -187,6 +187,43 @@ TEST_F(Watching, RunsOnWorkersAreWatchedToo) {
             "add/sum in each iteration of loop: float32[4] = [0 1 3 6]\n");
 }
 
+// The same sum as a loop of primitives, whose nodes are those of functions in other forms.
+constexpr char kPrimitives[] = R"(program
+
+graph {
+  %n = Placeholder() dtype=float32 shape=() : float32
+  %zero = Const() value=float32{0} : float32
+  %one = Const() value=float32{1} : float32
+  %enter = Enter(%zero) frame_name="f"
+  %limit = Enter(%n) frame_name="f" is_constant=true
+  %by = Enter(%one) frame_name="f" is_constant=true
+  %merge = Merge(%enter, %next)
+  %below = Less(%merge, %limit)
+  %goes = LoopCond(%below)
+  %switch = Switch(%merge, %goes)
+  %add = AddV2(%switch:1, %by)
+  %next = NextIteration(%add)
+  %total = Exit(%switch)
+}
+)";
+
+TEST_F(Watching, FetchEachTakesNamesOfTheFormThatRuns) {
+  const std::string graph = folder_.Write("primitives.gyre", kPrimitives);
+  const auto run = [&](const std::string& form, const std::string& name) {
+    return Gyre(
+        {"run", graph, "--feed", "n=3", "--fetch", "total", "--form", form, "--fetch-each", name});
+  };
+  for (const std::string form : {"imported", "raised", "optimized"}) {
+    const Ran ran = run(form, "add");
+    EXPECT_EQ(ran.code, kSuccess) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("add in each iteration of f: float32[3] = [1 2 3]\n"));
+  }
+  EXPECT_THAT(run("raised", "f/body/add").out, HasSubstr("float32[3] = [1 2 3]\n"));
+  EXPECT_EQ(run("raised", "switch").code, kMisuse);
+  const Ran fetched = Gyre({"run", graph, "--feed", "n=3", "--fetch", "add"});
+  EXPECT_THAT(fetched.err, AllOf(HasSubstr("cannot fetch add"), HasSubstr("--fetch-each")));
+}
+
 TEST_F(Watching, FetchEachKnowsWhatThereIs) {
   const Ran wrong = Run({"--fetch-each", "add/sun"});
   EXPECT_EQ(wrong.code, kMisuse);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "exec/dataflow/counts.h"
+#include "exec/refusals.h"
 #include "ir/calls.h"
 #include "lower/facts.h"
 #include "ops/registry.h"
@@ -128,10 +129,7 @@ class Builder {
   }
 
   absl::Status AddNode(const Node& node) {
-    if (node.op == nullptr) {
-      return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
-                                              ", which is not registered"));
-    }
+    if (node.op == nullptr) return UnregisteredOp(node);
     SpendWork();
     SpendWorkMemory(sizeof(PlanNode) + sizeof(NodeInfo));
     PlanNode& p = plan_.nodes[node.id];
@@ -354,12 +352,7 @@ class Builder {
         continue;
       }
       const int frame = table_.output_frame_of_node[fetch.node];
-      if (frame != 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"",
-            table_.frames[frame].name,
-            "\" and has a value per iteration. Fetch what an Exit hands out of the loop"));
-      }
+      if (frame != 0) return FetchInLoop(function_.EndpointName(fetch), table_.frames[frame].name);
       plan_.infos[fetch.node].fetched.emplace_back(fetch.slot, static_cast<int>(i));
       plan_.nodes[fetch.node].is_fetched = true;
     }

@@ -4,6 +4,7 @@
 
 #include "base/hash_map.h"
 #include "base/work.h"
+#include "exec/refusals.h"
 #include "ir/calls.h"
 
 namespace gyre::reference {
@@ -76,10 +77,7 @@ class Builder {
   }
 
   absl::Status AddNode(const Node& node, const FrameTable& table) {
-    if (node.op == nullptr) {
-      return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
-                                              ", which is not registered"));
-    }
+    if (node.op == nullptr) return UnregisteredOp(node);
     SpendWork();
     SpendWorkMemory(sizeof(NodePlan));
     NodePlan& p = plan_.nodes[node.id];
@@ -134,12 +132,7 @@ class Builder {
         continue;
       }
       const int frame = table.output_frame_of_node[fetch.node];
-      if (frame != 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "cannot fetch ", function_.EndpointName(fetch), ": it lives in loop frame \"",
-            table.frames[frame].name,
-            "\" and has a value per iteration. Fetch what an Exit hands out of the loop"));
-      }
+      if (frame != 0) return FetchInLoop(function_.EndpointName(fetch), table.frames[frame].name);
       plan_.nodes[fetch.node].fetched.emplace_back(fetch.slot, static_cast<int>(i));
     }
     return absl::OkStatus();

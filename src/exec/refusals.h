@@ -1,0 +1,17 @@
+// What both engines say of programs and signatures that they cannot run. Stateless.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ir/program.h"
+
+namespace gyre {
+
+// NOT_FOUND: a node of an op that nobody has registered.
+absl::Status UnregisteredOp(const Node& node);
+// INVALID_ARGUMENT: a fetch of a value within a loop of primitives.
+absl::Status FetchInLoop(absl::string_view fetch, absl::string_view frame);
+
+}  // namespace gyre
