@@ -13,10 +13,15 @@ import inspect
 import re
 import shutil
 import subprocess
+import sys
 import types
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python/tools"))
+
+from signatures import signature_of  # noqa: E402 (found by what stands above)
+
 GYRE = ROOT / "build/release/bin/gyre"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)((?:#[^)\s]*)?)\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.M | re.S)
@@ -122,26 +127,27 @@ def public_modules():
     return dict(sorted(found.items()))
 
 
-def signature_of(value) -> str:
+def shown_signature(value) -> str:
     try:
-        return str(inspect.signature(value))
+        return str(signature_of(value))
     except (TypeError, ValueError):
         return ""
 
 
 def called(name: str, value) -> str:
     """How it is called: on one line, or with a line for each parameter."""
-    line = name + signature_of(value)
-    if len(line) <= LINE_WIDTH or not signature_of(value):
+    line = name + shown_signature(value)
+    if len(line) <= LINE_WIDTH or not shown_signature(value):
         return line
-    parameters = inspect.signature(value).parameters.values()
+    signature = signature_of(value)
+    returned = str(signature.replace(parameters=())).removeprefix("()")
     parts, is_open = [], False
-    for parameter in parameters:
+    for parameter in signature.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not is_open:
             parts.append("*")
         is_open |= parameter.kind in {parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL}
         parts.append(str(parameter))
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
 
 
 def described(name: str, value) -> list[str]:
@@ -162,7 +168,7 @@ def described(name: str, value) -> list[str]:
             doc = inspect.getdoc(function)
             if not member.startswith("_") and callable(function) and doc:
                 first = " ".join(doc.partition("\n\n")[0].split())
-                parts.append(f"- `{member}{signature_of(function)}`: {first}")
+                parts.append(f"- `{member}{shown_signature(function)}`: {first}")
         parts.append("")
     return parts
 

@@ -89,6 +89,7 @@ PYTHON_ROWS = [
         "tensorflow_names",
         "unsupported",
     ),
+    ("annotations",),
     ("cluster", "convert", "proto", "spec", "tensor", "tracing"),
     ("ops",),
     ("composites",),

@@ -1,6 +1,9 @@
 """gyre.config: devices, threads and switches of the process."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gyre import _gyre
@@ -162,7 +165,7 @@ def enable_op_determinism() -> None:
 
 
 @contextlib.contextmanager
-def function_executor_type(executor_type):
+def function_executor_type(executor_type) -> Iterator[None]:
     """A context without effect: there is one executor, which runs ops in parallel where that
     pays."""
     del executor_type

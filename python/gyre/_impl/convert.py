@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
+
 _execute = _gyre.execute
 
 
@@ -50,7 +51,7 @@ def packed_list(value, dtype=None):
     return _gyre.execute("Pack", [same_dtype(items, dtype)], {"axis": 0})[0]
 
 
-def same_dtype(values, dtype=None) -> list:
+def same_dtype(values, dtype=None) -> list[Tensor]:
     """Values as tensors of one dtype: numbers and lists take that of the first tensor."""
     values = [packed_list(v) if type(v) in (list, tuple) else v for v in values]
     if all([isinstance(v, Tensor) for v in values]):

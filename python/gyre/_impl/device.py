@@ -1,7 +1,11 @@
 """Places and names of nodes and variables."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 from gyre import _gyre
 
@@ -14,7 +18,7 @@ class _Scopes(threading.local):
 _scopes = _Scopes()
 
 
-def device(device_name):
+def device(device_name: str | None) -> AbstractContextManager[object]:
     """A context: nodes of a graph made within it ask for this device. What runs at once runs on the
     CPU, whatever it asks for. InvalidArgumentError for what is no name of a device, and eagerly for
     a device that is not there, if config.set_soft_device_placement says so."""
@@ -29,7 +33,7 @@ def device(device_name):
 
 
 @contextlib.contextmanager
-def name_scope(name):
+def name_scope(name: str) -> Iterator[str]:
     """A context: names of nodes and variables made within it begin with this one. It gives the
     whole path, "outer/inner/"."""
     if not isinstance(name, (str, type(None))):

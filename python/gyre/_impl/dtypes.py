@@ -1,10 +1,10 @@
 """Element types: `float32`, `int32`, `bool`, `string`, `resource`, … and `as_dtype`."""
 
 from gyre import _gyre
+from gyre._gyre import DType
 
-DType = _gyre.DType
-DTypeLike = DType | str | type  # a name, a class of numpy's
 as_dtype = _gyre.as_dtype
+DTypeLike = DType | str | type  # a name, a class of numpy's
 
 globals().update(_gyre.all_dtypes())
 half = _gyre.as_dtype("float16")

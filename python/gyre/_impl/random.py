@@ -1,8 +1,12 @@
 """Random numbers: new ones each time (normal, …), or determined by a seed (stateless_*)."""
 
+from __future__ import annotations
+
 import operator
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
@@ -35,7 +39,14 @@ def _scaled(numbers, mean, stddev, name):
     return call("AddV2", call("Mul", numbers, stddev), mean, name=name)
 
 
-def normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None):
+def normal(
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Normally distributed numbers of a shape; mean and stddev broadcast."""
     numbers = call(
         "RandomStandardNormal",
@@ -48,8 +59,13 @@ def normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None,
 
 
 def truncated_normal(
-    shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None
-):
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
     numbers = call(
         "TruncatedNormal",
@@ -72,13 +88,13 @@ def _interval(numbers, minval, maxval, name):
 
 
 def uniform(
-    shape,
+    shape: ShapeLike,
     minval: float | _gyre.Tensor = 0,
     maxval=None,
     dtype: DTypeLike = "float32",
     seed=None,
-    name=None,
-):
+    name: str | None = None,
+) -> Tensor:
     """Evenly distributed numbers of [minval, maxval). maxval is 1 for floating types, and must be
     given for integers (ValueError)."""
     kind = _gyre.as_dtype(dtype)
@@ -93,12 +109,18 @@ def uniform(
     return _interval(numbers, minval, 1 if maxval is None else maxval, name)
 
 
-def shuffle(value, seed=None, name=None):
+def shuffle(value: TensorLike, seed=None, name: str | None = None) -> Tensor:
     """The rows of a tensor in random order."""
     return call("RandomShuffle", convert_to_tensor(value), seed=op_seed(seed), name=name)
 
 
-def categorical(logits, num_samples, dtype: DTypeLike = "int64", seed=None, name=None):
+def categorical(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    dtype: DTypeLike = "int64",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes].
 
     The largest of logits + Gumbel noise (Gumbel, 1954; Maddison et al., A* sampling, 2014).
@@ -128,8 +150,14 @@ def _seed(seed):
 
 
 def stateless_normal(
-    shape, seed, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None, alg=None
-):
+    shape: ShapeLike,
+    seed,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    alg=None,
+) -> Tensor:
     """As normal, determined by a seed: two integers."""
     _check(alg)
     numbers = call(
@@ -143,8 +171,14 @@ def stateless_normal(
 
 
 def stateless_truncated_normal(
-    shape, seed, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None, alg=None
-):
+    shape: ShapeLike,
+    seed,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    alg=None,
+) -> Tensor:
     """As truncated_normal, determined by a seed: two integers."""
     _check(alg)
     numbers = call(
@@ -158,8 +192,14 @@ def stateless_truncated_normal(
 
 
 def stateless_uniform(
-    shape, seed, minval=0, maxval=None, dtype: DTypeLike = "float32", name=None, alg=None
-):
+    shape: ShapeLike,
+    seed,
+    minval: TensorLike = 0,
+    maxval=None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    alg=None,
+) -> Tensor:
     """As uniform, determined by a seed: two integers."""
     _check(alg)
     kind = _gyre.as_dtype(dtype)
@@ -174,7 +214,7 @@ def stateless_uniform(
     return _interval(numbers, minval, 1 if maxval is None else maxval, name)
 
 
-def split(seed, num=2):
+def split(seed, num: TensorLike = 2) -> Tensor:
     """`num` new seeds of one: [num, 2] of int64."""
     numbers = call(
         "StatelessRandomUniformInt",
@@ -186,13 +226,13 @@ def split(seed, num=2):
     return numbers
 
 
-def fold_in(seed, data):
+def fold_in(seed, data: TensorLike) -> Tensor:
     """A new seed of a seed and an integer."""
     seed = cast(_seed(seed), "int64")
     return call("AddV2", split(seed, 1)[0], call("Pack", [cast(data, "int64"), cast(0, "int64")]))
 
 
-def stateless_shuffle(value, seed, name=None):
+def stateless_shuffle(value: TensorLike, seed, name: str | None = None) -> Tensor:
     """The rows of a tensor in an order that a seed determines."""
     value = convert_to_tensor(value)
     rows = call("GatherV2", call("Shape", value), 0, 0)
@@ -208,13 +248,13 @@ class Generator:
         self.state = Variable([int(seed), 0], trainable=False, dtype="int64", name="generator")
 
     @classmethod
-    def from_seed(cls, seed: int, alg=None) -> "Generator":
+    def from_seed(cls, seed: int, alg=None) -> Generator:
         """The sequence that a seed determines."""
         _check(alg)
         return cls(seed)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg=None) -> "Generator":
+    def from_non_deterministic_state(cls, alg=None) -> Generator:
         """A sequence that nobody can foretell."""
         _check(alg)
         import secrets
@@ -238,7 +278,7 @@ class Generator:
         """[2, count] seeds for stateless functions."""
         return call("Transpose", split(self._next(), count), [1, 0])
 
-    def split(self, count: int = 1) -> list["Generator"]:
+    def split(self, count: int = 1) -> list[Generator]:
         """Generators of their own, determined by this one."""
         return [Generator(int(row[0])) for row in split(self._next(), count)]
 

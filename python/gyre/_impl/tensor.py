@@ -1,10 +1,9 @@
 """What Tensor has beside what the binding defines."""
 
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
-
-Tensor = _gyre.Tensor
 
 
 class Reference:

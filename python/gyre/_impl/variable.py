@@ -1,13 +1,18 @@
 """Variable: a tensor that programs can change."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
+from collections.abc import Callable, Iterator
 
 from gyre import _gyre
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
 from gyre._impl.device import name_in_scope
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
@@ -18,7 +23,7 @@ _creators = threading.local()
 
 
 @contextlib.contextmanager
-def variable_creator_scope(creator):
+def variable_creator_scope(creator: Callable[..., Any]) -> Iterator[None]:
     """Within it, variables are made by `creator(next_creator, **kwargs)`, which may change the
     arguments, or return something else. Scopes nest: the innermost is asked first."""
     stack = _creators.__dict__.setdefault("stack", [])
@@ -59,6 +64,17 @@ class _Creating(type):
         return make(**kwargs)
 
 
+def _operator(name: str) -> Callable[..., _gyre.Tensor]:
+    """A method: Tensor's of this name, of the value."""
+    method = getattr(_gyre.Tensor, name)
+
+    def function(self, *operands):
+        return method(self.read_value(), *operands)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 class Variable(metaclass=_Creating):
     """A tensor that programs can change, shared by all graphs of the process.
 
@@ -77,15 +93,15 @@ class Variable(metaclass=_Creating):
 
     def __init__(
         self,
-        initial_value=None,
-        trainable=None,
-        validate_shape=True,
+        initial_value: TensorLike | Callable[[], Any] | None = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
         caching_device=None,
-        name=None,
+        name: str | None = None,
         variable_def=None,
-        dtype=None,
+        dtype: DTypeLike | None = None,
         import_scope=None,
-        constraint=None,
+        constraint: Callable[..., Any] | None = None,
         synchronization=None,
         aggregation=None,
         shape=None,
@@ -127,7 +143,7 @@ class Variable(metaclass=_Creating):
     # ---- What it is
 
     @property
-    def dtype(self):
+    def dtype(self) -> _gyre.DType:
         """The type of its elements."""
         return self._dtype
 
@@ -181,7 +197,7 @@ class Variable(metaclass=_Creating):
             return self.handle
         return graph.variable(self.handle, self._dtype, self._dims)
 
-    def read_value(self):
+    def read_value(self) -> _gyre.Tensor:
         """The value it has at this place of the program: a tensor."""
         argument = self._argument()
         if argument is not None:
@@ -200,11 +216,11 @@ class Variable(metaclass=_Creating):
     value = read_value
     __gyre_tensor__ = read_value
 
-    def numpy(self):
+    def numpy(self) -> Any:
         """The value as a numpy array. Eagerly only (TypeError in a graph)."""
         return self.read_value().numpy()
 
-    def sparse_read(self, indices, name=None):
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> _gyre.Tensor:
         """The rows that `indices` name; only these are read; the gradient is IndexedSlices."""
         self.read_by_rows = True
         argument = self._argument()
@@ -212,7 +228,7 @@ class Variable(metaclass=_Creating):
             return call("GatherV2", argument, indices, 0, name=name)
         return call("ResourceGather", self._resource(), indices, dtype=self._dtype, name=name)
 
-    def gather_nd(self, indices, name=None):
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> _gyre.Tensor:
         """The slices that index vectors name."""
         self.read_by_rows = True
         return call("ResourceGatherNd", self._resource(), indices, dtype=self._dtype, name=name)
@@ -237,7 +253,7 @@ class Variable(metaclass=_Creating):
             )
         return value
 
-    def _run(self, op: str, *inputs, **attrs) -> "Variable":
+    def _run(self, op: str, *inputs, **attrs) -> Variable:
         if late_values.new:
             late_values.look()
         graph = _gyre.current_graph()
@@ -247,73 +263,91 @@ class Variable(metaclass=_Creating):
         _gyre.execute(op, [handle, *inputs], attrs)
         return self
 
-    def assign(self, value, use_locking=False, name=None, read_value=True) -> "Variable":
+    def assign(
+        self,
+        value: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Makes `value` its value. ValueError if shape or dtype do not fit."""
         del use_locking, name, read_value
         return self._run("AssignVariableOp", self._checked(value), dtype=self._dtype)
 
-    def assign_add(self, delta, use_locking=False, name=None, read_value=True) -> "Variable":
+    def assign_add(
+        self,
+        delta: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Adds to its value a tensor of its shape."""
         del use_locking, name, read_value
         return self._run("AssignAddVariableOp", self._checked(delta), dtype=self._dtype)
 
-    def assign_sub(self, delta, use_locking=False, name=None, read_value=True) -> "Variable":
+    def assign_sub(
+        self,
+        delta: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Subtracts from its value a tensor of its shape."""
         del use_locking, name, read_value
         return self._run("AssignSubVariableOp", self._checked(delta), dtype=self._dtype)
 
-    def _scatter(self, op: str, slices) -> "Variable":
+    def _scatter(self, op: str, slices) -> Variable:
         return self._run(
             op, convert_to_tensor(slices.indices), self._operand(slices.values), dtype=self._dtype
         )
 
-    def scatter_add(self, sparse_delta, use_locking=False, name=None) -> "Variable":
+    def scatter_add(self, sparse_delta, use_locking=False, name=None) -> Variable:
         """Adds IndexedSlices to its rows; equal indices add up."""
         del use_locking, name
         return self._scatter("ResourceScatterAdd", sparse_delta)
 
-    def scatter_sub(self, sparse_delta, use_locking=False, name=None) -> "Variable":
+    def scatter_sub(self, sparse_delta, use_locking=False, name=None) -> Variable:
         """Subtracts IndexedSlices from its rows."""
         del use_locking, name
         return self._scatter("ResourceScatterSub", sparse_delta)
 
-    def scatter_mul(self, sparse_delta, use_locking=False, name=None) -> "Variable":
+    def scatter_mul(self, sparse_delta, use_locking=False, name=None) -> Variable:
         """Multiplies its rows by IndexedSlices."""
         del use_locking, name
         return self._scatter("ResourceScatterMul", sparse_delta)
 
-    def scatter_update(self, sparse_delta, use_locking=False, name=None) -> "Variable":
+    def scatter_update(self, sparse_delta, use_locking=False, name=None) -> Variable:
         """Replaces its rows by IndexedSlices."""
         del use_locking, name
         return self._scatter("ResourceScatterUpdate", sparse_delta)
 
-    def _scatter_nd(self, op: str, indices, updates) -> "Variable":
+    def _scatter_nd(self, op: str, indices, updates) -> Variable:
         return self.assign(call(op, self.read_value(), indices, self._operand(updates)))
 
-    def scatter_nd_add(self, indices, updates, name=None) -> "Variable":
+    def scatter_nd_add(self, indices, updates, name=None) -> Variable:
         """Adds slices at index vectors."""
         del name
         return self._scatter_nd("TensorScatterAdd", indices, updates)
 
-    def scatter_nd_sub(self, indices, updates, name=None) -> "Variable":
+    def scatter_nd_sub(self, indices, updates, name=None) -> Variable:
         """Subtracts slices at index vectors."""
         del name
         return self._scatter_nd("TensorScatterSub", indices, updates)
 
-    def scatter_nd_update(self, indices, updates, name=None) -> "Variable":
+    def scatter_nd_update(self, indices, updates, name=None) -> Variable:
         """Replaces slices at index vectors."""
         del name
         return self._scatter_nd("TensorScatterUpdate", indices, updates)
 
     # ---- Python
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> _gyre.Tensor:
         return self.read_value()[key]
 
     def __len__(self) -> int:
         return len(self.read_value())
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[_gyre.Tensor]:
         return iter(self.read_value())
 
     def __bool__(self) -> bool:
@@ -331,14 +365,45 @@ class Variable(metaclass=_Creating):
     def __index__(self) -> int:
         return self.read_value().__index__()
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype=None, copy=None) -> Any:
         del copy
         value = self.numpy()
         return value if dtype is None else value.astype(dtype)
 
+    __add__ = _operator("__add__")
+    __radd__ = _operator("__radd__")
+    __sub__ = _operator("__sub__")
+    __rsub__ = _operator("__rsub__")
+    __mul__ = _operator("__mul__")
+    __rmul__ = _operator("__rmul__")
+    __truediv__ = _operator("__truediv__")
+    __rtruediv__ = _operator("__rtruediv__")
+    __floordiv__ = _operator("__floordiv__")
+    __rfloordiv__ = _operator("__rfloordiv__")
+    __mod__ = _operator("__mod__")
+    __rmod__ = _operator("__rmod__")
+    __pow__ = _operator("__pow__")
+    __rpow__ = _operator("__rpow__")
+    __matmul__ = _operator("__matmul__")
+    __rmatmul__ = _operator("__rmatmul__")
+    __and__ = _operator("__and__")
+    __rand__ = _operator("__rand__")
+    __or__ = _operator("__or__")
+    __ror__ = _operator("__ror__")
+    __xor__ = _operator("__xor__")
+    __rxor__ = _operator("__rxor__")
+    __lt__ = _operator("__lt__")
+    __le__ = _operator("__le__")
+    __gt__ = _operator("__gt__")
+    __ge__ = _operator("__ge__")
+    __eq__ = _operator("__eq__")  # pyright: ignore[reportAssignmentType] (of elements)
+    __ne__ = _operator("__ne__")  # pyright: ignore[reportAssignmentType]
+    __neg__ = _operator("__neg__")
+    __abs__ = _operator("__abs__")
+    __invert__ = _operator("__invert__")
     __hash__ = None  # pyright: ignore[reportAssignmentType] (as Python spells it)
 
-    def __deepcopy__(self, memo) -> "Variable":
+    def __deepcopy__(self, memo) -> Variable:
         copy = Variable(
             self.read_value(),
             self._trainable,
@@ -363,49 +428,3 @@ class Variable(metaclass=_Creating):
 
 def _restored(value, trainable, name, dtype, dims) -> Variable:
     return Variable(value, trainable, name=name, dtype=dtype, shape=dims)
-
-
-def _operator(name: str):
-    method = getattr(_gyre.Tensor, name)
-
-    def function(self, *operands):
-        return method(self.read_value(), *operands)
-
-    function.__name__ = function.__qualname__ = name
-    return function
-
-
-for _name in (
-    "add",
-    "radd",
-    "sub",
-    "rsub",
-    "mul",
-    "rmul",
-    "truediv",
-    "rtruediv",
-    "floordiv",
-    "rfloordiv",
-    "mod",
-    "rmod",
-    "pow",
-    "rpow",
-    "matmul",
-    "rmatmul",
-    "and",
-    "rand",
-    "or",
-    "ror",
-    "xor",
-    "rxor",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "eq",
-    "ne",
-    "neg",
-    "abs",
-    "invert",
-):
-    setattr(Variable, f"__{_name}__", _operator(f"__{_name}__"))

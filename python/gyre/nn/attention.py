@@ -3,9 +3,13 @@
 Source: Vaswani et al., Attention is all you need (2017).
 """
 
+from __future__ import annotations
+
 import math
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.dtypes import DTypeLike
 from gyre.nn import functional
@@ -13,14 +17,14 @@ from gyre.nn.layers import Dense, Layer
 
 
 def scaled_dot_product_attention(
-    query,
-    key,
-    value,
-    mask=None,
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    mask: TensorLike | None = None,
     causal: bool = False,
     dropout_rate: float = 0.0,
     return_scores: bool = False,
-):
+) -> Tensor | tuple[Tensor, Tensor]:
     """softmax(Q Kᵀ / √n) V: query [..., t, n], key [..., s, n], value [..., s, m] give [..., t, m].
 
     mask: true where a query may see a key, broadcast to [..., t, s]; `causal`: query i sees keys

@@ -1,13 +1,25 @@
 """Convolutions, as sums of products with shifted inputs."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.convert import call, same_dtype
 
 _PLACES = {"NHWC": (1, 2), "NCHW": (2, 3)}
 
 
-def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
+def conv2d(
+    input: TensorLike,
+    filters: TensorLike,
+    strides,
+    padding: str,
+    data_format: str = "NHWC",
+    dilations=None,
+    name: str | None = None,
+) -> Tensor:
     """Images [batch, height, width, channels] convolved with filters [rows, columns, channels, n]:
     [batch, height', width', n]; with data_format "NCHW" channels stand second.
 

@@ -1,8 +1,11 @@
 """Schedules: functions from the number of steps taken before to the learning rate, in float64."""
 
+from __future__ import annotations
+
 import math
 
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl.convert import call, convert_to_tensor
 
 
@@ -14,7 +17,7 @@ def _double(value):
 class Schedule:
     """`schedule(step)` is the rate, a float64 scalar."""
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         raise NotImplementedError
 
 
@@ -25,7 +28,7 @@ class ExponentialDecay(Schedule):
         self._rate, self._steps = initial_learning_rate, decay_steps
         self._decay, self._staircase = decay_rate, staircase
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         exponent = call("RealDiv", _double(step), float(self._steps))
         if self._staircase:
             exponent = call("Floor", exponent)
@@ -39,7 +42,7 @@ class InverseTimeDecay(Schedule):
         self._rate, self._steps = initial_learning_rate, decay_steps
         self._decay, self._staircase = decay_rate, staircase
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         part = call("RealDiv", _double(step), float(self._steps))
         if self._staircase:
             part = call("Floor", part)
@@ -60,7 +63,7 @@ class PiecewiseConstantDecay(Schedule):
             )
         self._boundaries, self._values = list(boundaries), [float(v) for v in values]
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         rate = _double(self._values[-1])
         for boundary, value in reversed(
             list(zip(self._boundaries, self._values[:-1], strict=True))
@@ -78,7 +81,7 @@ class PolynomialDecay(Schedule):
         self._rate, self._steps = initial_learning_rate, decay_steps
         self._end, self._power = end_learning_rate, power
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
         left = call("Pow", call("Sub", 1.0, part), float(self._power))
         return call("AddV2", call("Mul", left, float(self._rate - self._end)), float(self._end))
@@ -91,7 +94,7 @@ class CosineDecay(Schedule):
     def __init__(self, initial_learning_rate, decay_steps, alpha=0.0):
         self._rate, self._steps, self._alpha = initial_learning_rate, decay_steps, alpha
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
         wave = call("Mul", call("AddV2", call("Cos", call("Mul", part, math.pi)), 1.0), 0.5)
         scaled = call("AddV2", call("Mul", wave, 1.0 - self._alpha), float(self._alpha))
@@ -108,7 +111,7 @@ class Warmup(Schedule):
     def _later(self, step):
         return _double(self._after(step) if callable(self._after) else self._after)
 
-    def __call__(self, step):
+    def __call__(self, step) -> Tensor:
         step = _double(step)
         later = self._later(call("Maximum", call("Sub", step, float(self._steps)), 0.0))
         part = call("Minimum", call("RealDiv", step, float(self._steps)), 1.0)

@@ -1,12 +1,16 @@
 """Gradients that the program gives itself: custom_gradient, recompute_grad, grad_pass_through."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import itertools
 import threading
+from collections.abc import Callable
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff.tape import GradientTape, accessed, flat, packed, paused
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.tracing.user_code import user_code
@@ -55,7 +59,7 @@ def _takes_variables(gradient) -> bool:
     return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def custom_gradient(f):
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose gradient it gives itself: f(*args) returns the results, and a function from
     the adjoints of these to those of the arguments.
 
@@ -252,7 +256,7 @@ def _traced(f, args: tuple, kwargs: dict):
     return packed(trace.result, results)
 
 
-def recompute_grad(f):
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """f, whose intermediate values are not kept: its gradient computes them again.
 
     In a graph f becomes a function, and its gradient runs it again: variables and effects are seen
@@ -304,7 +308,7 @@ def _called_again(f, args: tuple, kwargs: dict):
     return packed(traced[-1], results)
 
 
-def grad_pass_through(f):
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """f of one argument, through which adjoints flow as if it were the identity."""
 
     @custom_gradient

@@ -1,8 +1,12 @@
 """Gradients by name of tensors of a graph, and second derivatives."""
 
+from __future__ import annotations
+
 import enum
+from collections.abc import Callable
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop
 from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
 from gyre._impl.convert import call, convert_to_tensor
@@ -21,12 +25,12 @@ def gradients(
     ys,
     xs,
     grad_ys=None,
-    name="gradients",
-    gate_gradients=False,
+    name: str = "gradients",
+    gate_gradients: bool = False,
     aggregation_method=None,
     stop_gradients=None,
     unconnected_gradients=UnconnectedGradients.NONE,
-):
+) -> list[Any]:
     """The gradient of the sum of all elements of all ys by each x, in a graph: a list.
 
     grad_ys: one weight per y, of its shape. stop_gradients: tensors that count as constants.
@@ -54,7 +58,9 @@ def _listed(value) -> list:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
+def hessians(
+    ys, xs, gate_gradients=False, aggregation_method=None, name: str = "hessians"
+) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements, in a graph: of shape
     x.shape + x.shape. The number of elements of x must be known (ValueError)."""
     del gate_gradients, aggregation_method, name
@@ -79,7 +85,7 @@ def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessia
     return results
 
 
-def jvp(f, primals, tangents):
+def jvp(f: Callable[..., Any], primals, tangents) -> tuple[Any, Any]:
     """(f(*primals), its derivative in the direction of the tangents), eagerly or in a graph."""
     primals = packed(primals, [convert_to_tensor(p) for p in flat(primals)])
     with ForwardAccumulator(primals, tangents) as forward:

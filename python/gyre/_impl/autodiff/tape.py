@@ -5,12 +5,16 @@ Eagerly, a recorder of the core collects the ops that ran; `gradient` computes b
 while it was active, and since when what is watched.
 """
 
+from __future__ import annotations
+
 import contextlib
 import enum
 import threading
+from collections.abc import Iterator
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
 from gyre._impl.tracing.variables import argument_for, variable_of
@@ -109,7 +113,7 @@ class GradientTape:
         if stand_in is not None:
             self._recorder.watch(stand_in)
 
-    def __enter__(self) -> "GradientTape":
+    def __enter__(self) -> GradientTape:
         self._start()
         return self
 
@@ -156,7 +160,7 @@ class GradientTape:
         return tuple(v for v in found if v is not None)
 
     @contextlib.contextmanager
-    def stop_recording(self):
+    def stop_recording(self) -> Iterator[None]:
         """Within it, this tape does not record: what is computed counts as constant."""
         if not self._recording:
             raise ValueError("This tape is not recording.")
@@ -182,7 +186,7 @@ class GradientTape:
         sources,
         output_gradients=None,
         unconnected_gradients=UnconnectedGradients.NONE,
-    ):
+    ) -> Any:
         """The gradient of the sum of all elements of `target` by each source.
 
         target: a tensor or a structure of them. sources: a tensor, a variable, or a structure; the
@@ -228,7 +232,7 @@ class GradientTape:
         unconnected_gradients=UnconnectedGradients.NONE,
         parallel_iterations=None,
         experimental_use_pfor=True,
-    ):
+    ) -> Any:
         """The derivatives of all elements of a tensor by all elements of each source: of shape
         target.shape + source.shape. Computed backwards once per element of the target, whose
         number must be known in a graph (ValueError)."""
@@ -271,7 +275,7 @@ class GradientTape:
         unconnected_gradients=UnconnectedGradients.NONE,
         parallel_iterations=None,
         experimental_use_pfor=True,
-    ):
+    ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
         [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row.
         ValueError if shapes don't begin with the same batch, or the size of a row is not known."""
@@ -326,7 +330,7 @@ class ForwardAccumulator:
         self._tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self._tape.watch([p for p in self._primals if p is not None])
 
-    def __enter__(self) -> "ForwardAccumulator":
+    def __enter__(self) -> ForwardAccumulator:
         self._tape.__enter__()
         return self
 

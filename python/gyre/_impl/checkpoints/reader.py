@@ -1,9 +1,12 @@
 """What is in a checkpoint: names, shapes, values."""
 
+from __future__ import annotations
+
 import os
 
 from gyre import _gyre
 from gyre._impl import errors
+from gyre._impl.annotations import Any
 from gyre._impl.checkpoints.safetensors import SafetensorsFile
 from gyre._impl.checkpoints.state import SAFETENSORS, bundle_exists, latest_checkpoint
 from gyre._impl.shape import TensorShape
@@ -110,7 +113,7 @@ def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int | None]]]:
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def load_variable(ckpt_dir_or_file, name: str):
+def load_variable(ckpt_dir_or_file, name: str) -> Any:
     """A value of a checkpoint, or of the last one of a folder, as numpy has it. NotFoundError:
     there is none of this name."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))

@@ -1,6 +1,10 @@
 """Cholesky's decomposition, and triangular systems, as loops over columns and rows."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.autodiff.custom_gradient import custom_gradient
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.while_loop import while_loop
@@ -60,7 +64,7 @@ def _solve_lower(lower, right):
     )[1]
 
 
-def cholesky(input, name=None):
+def cholesky(input: TensorLike, name: str | None = None) -> Any:
     """The lower triangular matrices l with l l* = input, of positive definite matrices: [..., n,
     n].
 
@@ -102,7 +106,13 @@ def call_assert(fine) -> None:
     )
 
 
-def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+def triangular_solve(
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """x of matrix x = rhs, or with `adjoint` of matrix* x = rhs: [..., n, n] and [..., n, k].
 
     Only the lower (or upper) halves of the matrices are read.
@@ -118,6 +128,6 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
     return reshape.reverse(turned, [-2])
 
 
-def cholesky_solve(chol, rhs, name=None):
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """x of a x = rhs, where chol = cholesky(a): [..., n, n] and [..., n, k]."""
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=name)

@@ -1,7 +1,11 @@
 """Random numbers that are drawn again until they fit, in a loop of the program."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import random
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
 from gyre._impl.dtypes import DTypeLike
@@ -12,7 +16,14 @@ def _loop(test, body, values):
     return while_loop(test, body, values)
 
 
-def gamma(shape, alpha, beta=None, dtype: DTypeLike = "float32", seed=None, name=None):
+def gamma(
+    shape: ShapeLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Gamma distributed numbers of parameter alpha and rate beta (1): of shape + that of alpha and
     beta. No gradient flows to the parameters.
 
@@ -61,7 +72,13 @@ def gamma(shape, alpha, beta=None, dtype: DTypeLike = "float32", seed=None, name
     return call("RealDiv", call("SelectV2", small, shrunk, result), rate, name=name)
 
 
-def poisson(shape, lam, dtype: DTypeLike = "float32", seed=None, name=None):
+def poisson(
+    shape: ShapeLike,
+    lam: TensorLike,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Poisson distributed numbers of mean lam: of shape + lam.shape.
 
     The number of arrivals, at exponentially distributed distances, before time lam: about as many

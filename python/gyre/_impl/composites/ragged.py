@@ -1,9 +1,12 @@
 """RaggedTensor: rows of different lengths."""
 
+from __future__ import annotations
+
 import itertools
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.reductions import reduce_max
@@ -24,7 +27,7 @@ class RaggedTensor:
     """Rows of different lengths: `values`, cut at `row_splits` (int64, from 0 to the number of
     values). The values may be ragged themselves."""
 
-    values: "_gyre.Tensor | RaggedTensor"
+    values: _gyre.Tensor | RaggedTensor
     row_splits: _gyre.Tensor
     __gyre_operand__ = True
 
@@ -275,7 +278,7 @@ class RaggedTensor:
         return self._map(lambda values: -values)
 
     @property
-    def _type_spec(self) -> "RaggedTensorSpec":
+    def _type_spec(self) -> RaggedTensorSpec:
         return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank)
 
     @staticmethod
@@ -371,7 +374,7 @@ def _flat(other):
 
 def ragged_constant(
     pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
-):
+) -> Any:
     """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for
     another ragged_rank, an inner_shape, or splits that are not int64."""
     depth, level = 0, pylist

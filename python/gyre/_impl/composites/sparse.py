@@ -1,7 +1,11 @@
 """Functions of sparse tensors."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import errors
+from gyre._impl.annotations import TensorLike
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.convert import call, convert_to_tensor, same_dtype
 from gyre._impl.ops import elementwise, linalg
@@ -38,7 +42,9 @@ def _row_numbers(sparse: SparseTensor, axes: list[int]):
     return place, count
 
 
-def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+def to_dense(
+    sp_input, default_value=None, validate_indices: bool = True, name: str | None = None
+) -> Tensor:
     """The dense tensor, with `default_value` (0) where there is no value. With validate_indices
     InvalidArgumentError for indices out of range; those that stand twice add up."""
     del validate_indices
@@ -51,7 +57,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     return call("SelectV2", call("NotEqual", there, call("ZerosLike", there)), dense, default)
 
 
-def from_dense(tensor, name=None):
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The elements that are not zero (false, empty), in row-major order."""
     tensor = convert_to_tensor(tensor)
     zero = _gyre.convert(
@@ -65,7 +71,13 @@ def from_dense(tensor, name=None):
     )
 
 
-def reduce_sum(sp_input, axis=None, keepdims=False, output_is_sparse=False, name=None):
+def reduce_sum(
+    sp_input,
+    axis=None,
+    keepdims: bool = False,
+    output_is_sparse=False,
+    name: str | None = None,
+) -> Tensor:
     """The dense sum over axes; over all without any. UnimplementedError for sparse results."""
     if output_is_sparse:
         raise errors.UnimplementedError(
@@ -92,7 +104,7 @@ def reduce_sum(sp_input, axis=None, keepdims=False, output_is_sparse=False, name
     return call("Reshape", flat, shape, name=name)
 
 
-def expand_dims(sp_input, axis=None, name=None):
+def expand_dims(sp_input, axis=None, name: str | None = None) -> SparseTensor:
     """With a new axis of size 1 at `axis`; -1, the default: at the end."""
     sparse = _require(sp_input)
     rank = _rank(sparse)
@@ -119,7 +131,9 @@ def expand_dims(sp_input, axis=None, name=None):
     return SparseTensor(indices, sparse.values, shape)
 
 
-def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
+def sparse_dense_matmul(
+    sp_a, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
     """The product of a sparse matrix and a dense one: dense.
     ValueError unless both are matrices."""
     sparse = _require(sp_a)
@@ -137,7 +151,7 @@ def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     return unsorted_segment_sum(products, row, count, name=name)
 
 
-def reorder(sp_input, name=None):
+def reorder(sp_input, name: str | None = None) -> SparseTensor:
     """The same, with its values in row-major order of their indices."""
     sparse = _require(sp_input)
     place, _ = _row_numbers(sparse, list(range(_rank(sparse))))
@@ -149,7 +163,7 @@ def reorder(sp_input, name=None):
     )
 
 
-def add(a, b, name=None):
+def add(a, b, name: str | None = None) -> Tensor | SparseTensor:
     """The sum of two sparse tensors: sparse; of a sparse and a dense one: dense."""
     if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
         return call(

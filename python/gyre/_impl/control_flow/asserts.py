@@ -1,9 +1,13 @@
 """Assert, and assertions about values: checked at once in eager mode,
 when the graph runs otherwise."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import errors, nest
-from gyre._impl.dtypes import with_article
+from gyre._impl.annotations import Any, TensorLike
+from gyre._impl.dtypes import DTypeLike, with_article
 
 
 def _truth(value):
@@ -38,7 +42,9 @@ def _show(value, summarize):
     return str(value)
 
 
-def Assert(condition, data, summarize=None, name=None):
+def Assert(
+    condition: TensorLike, data, summarize: int | None = None, name: str | None = None
+) -> None:
     """InvalidArgumentError with `data` (a list of tensors and texts) if the condition is not true.
 
     In a traced function it is checked when the graph runs, in the order of the program."""
@@ -101,32 +107,68 @@ _greater = _binary("Greater", "x > y")
 _greater_equal = _binary("GreaterEqual", "x >= y")
 
 
-def assert_equal(x, y, message=None, summarize=None, name=None):
+def assert_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x == y for all elements."""
     return _equal(x, y, message, summarize, name)
 
 
-def assert_none_equal(x, y, message=None, summarize=None, name=None):
+def assert_none_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x != y for all elements."""
     return _none_equal(x, y, message, summarize, name)
 
 
-def assert_less(x, y, message=None, summarize=None, name=None):
+def assert_less(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x < y for all elements."""
     return _less(x, y, message, summarize, name)
 
 
-def assert_less_equal(x, y, message=None, summarize=None, name=None):
+def assert_less_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x <= y for all elements."""
     return _less_equal(x, y, message, summarize, name)
 
 
-def assert_greater(x, y, message=None, summarize=None, name=None):
+def assert_greater(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x > y for all elements."""
     return _greater(x, y, message, summarize, name)
 
 
-def assert_greater_equal(x, y, message=None, summarize=None, name=None):
+def assert_greater_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless x >= y for all elements."""
     return _greater_equal(x, y, message, summarize, name)
 
@@ -137,27 +179,43 @@ def _sign(op, what, x, message, summarize, name):
     return _check(what, _gyre.execute(op, [x, zero])[0], x, None, message, None, summarize, name)
 
 
-def assert_positive(x, message=None, summarize=None, name=None):
+def assert_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """InvalidArgumentError unless x > 0 for all elements."""
     return _sign("Greater", "x > 0", x, message, summarize, name)
 
 
-def assert_negative(x, message=None, summarize=None, name=None):
+def assert_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """InvalidArgumentError unless x < 0 for all elements."""
     return _sign("Less", "x < 0", x, message, summarize, name)
 
 
-def assert_non_negative(x, message=None, summarize=None, name=None):
+def assert_non_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """InvalidArgumentError unless x >= 0 for all elements."""
     return _sign("GreaterEqual", "x >= 0", x, message, summarize, name)
 
 
-def assert_non_positive(x, message=None, summarize=None, name=None):
+def assert_non_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """InvalidArgumentError unless x <= 0 for all elements."""
     return _sign("LessEqual", "x <= 0", x, message, summarize, name)
 
 
-def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+def assert_near(
+    x: TensorLike,
+    y: TensorLike,
+    rtol=None,
+    atol=None,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """InvalidArgumentError unless |x - y| <= atol + rtol * |y| for all elements. The tolerances are
     ten times the dtype's resolution, unless given."""
     x, y = _pair(x, y)
@@ -177,7 +235,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     )
 
 
-def assert_integer(x, message=None, name=None):
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
     """TypeError unless x is of an integer dtype."""
     dtype = _gyre.convert(x).dtype
     if not dtype.is_integer:
@@ -186,7 +244,9 @@ def assert_integer(x, message=None, name=None):
         )
 
 
-def assert_type(tensor, tf_type, message=None, name=None):
+def assert_type(
+    tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> None:
     """TypeError unless the tensor is of this dtype."""
     dtype, wanted = _gyre.convert(tensor).dtype, _gyre.as_dtype(tf_type)
     if dtype != wanted:
@@ -195,7 +255,9 @@ def assert_type(tensor, tf_type, message=None, name=None):
         )
 
 
-def assert_scalar(tensor, message=None, name=None):
+def assert_scalar(
+    tensor: TensorLike, message: str | None = None, name: str | None = None
+) -> Tensor:
     """ValueError unless the tensor has no axes. Returns it."""
     value = _gyre.convert(tensor)
     if value._dims is not None and value._dims != ():
@@ -216,19 +278,23 @@ def _rank_check(x, allowed, holds, message, name):
     return Assert(holds(_gyre.execute("Rank", [x])[0]), [text], None, name)
 
 
-def assert_rank(x, rank, message=None, name=None):
+def assert_rank(x: TensorLike, rank, message: str | None = None, name: str | None = None) -> None:
     """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for another
     rank."""
     return _rank_check(x, str(rank), lambda found: found == rank, message, name)
 
 
-def assert_rank_at_least(x, rank, message=None, name=None):
+def assert_rank_at_least(
+    x: TensorLike, rank, message: str | None = None, name: str | None = None
+) -> None:
     """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for a lower
     rank."""
     return _rank_check(x, f"{rank} or more", lambda found: found >= rank, message, name)
 
 
-def assert_rank_in(x, ranks, message=None, name=None):
+def assert_rank_in(
+    x: TensorLike, ranks, message: str | None = None, name: str | None = None
+) -> None:
     """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for other
     ranks."""
 
@@ -243,7 +309,7 @@ def assert_rank_in(x, ranks, message=None, name=None):
     return _rank_check(x, " or ".join(map(str, ranks)), holds, message, name)
 
 
-def assert_same_float_dtype(tensors=None, dtype=None):
+def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
     """The common floating dtype; ValueError if they differ or are not floating."""
     dtype = None if dtype is None else _gyre.as_dtype(dtype)
     for tensor in nest.flatten(tensors or []):
@@ -257,7 +323,13 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     return dtype
 
 
-def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+def assert_shapes(
+    shapes,
+    data=None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> None:
     """ValueError unless tensors have these shapes. shapes: {tensor: shape} or [(tensor, shape)];
     sizes are numbers, None, or symbols that stand for one size throughout."""
     pairs = shapes.items() if isinstance(shapes, dict) else shapes

@@ -1,7 +1,12 @@
 """case and switch_case: one of several branches."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
@@ -9,7 +14,13 @@ from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
 
 
-def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+def case(
+    pred_fn_pairs,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
     """The result of the first fn whose predicate is true; of default() if there is none.
 
     pred_fn_pairs: [(bool scalar, callable)], or a dict of them (with `exclusive`).
@@ -97,7 +108,12 @@ def _branch_list(branch_fns):
     return branch_fns
 
 
-def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+def switch_case(
+    branch_index: Any,
+    branch_fns,
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
     """branch_fns[branch_index](). Out of range: default() if given, else the last branch.
 
     branch_index: an int32 scalar tensor. branch_fns: callables, or pairs (index, callable), or a

@@ -1,5 +1,8 @@
 """cond: one of two branches, by a bool."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
@@ -15,7 +18,12 @@ def _differ(name, at, then, otherwise, why):
     )
 
 
-def cond(pred, true_fn=None, false_fn=None, name=None) -> Any:
+def cond(
+    pred,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
     """true_fn() if `pred` is true, else false_fn(). Only that branch runs.
 
     pred: a bool scalar. A Python bool or an eager tensor decides at once.

@@ -1,9 +1,13 @@
 """group, tuple, no_op, control_dependencies: what happens before what."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 
 
 def _tensors(values):
@@ -16,13 +20,13 @@ def _tensors(values):
     return found
 
 
-def no_op(name=None):
+def no_op(name: str | None = None) -> None:
     """Nothing. None in eager mode, and in functions, where effects keep their order by
     themselves."""
     return None
 
 
-def group(*inputs, name=None):
+def group(*inputs, name: str | None = None) -> None:
     """Something that is done when all inputs are: as effects keep the order of the program,
     nothing."""
     for value in nest.flatten(inputs):
@@ -37,7 +41,7 @@ def group(*inputs, name=None):
     return None
 
 
-def tuple(tensors, name=None, control_inputs=None):
+def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Any]:
     """The tensors, each of which is there only when all are."""
     given = list(tensors)
     if not any(value is not None for value in given):
@@ -55,7 +59,7 @@ def tuple(tensors, name=None, control_inputs=None):
 
 
 @contextlib.contextmanager
-def control_dependencies(control_inputs):
+def control_dependencies(control_inputs) -> Iterator[None]:
     """What is made inside runs after these tensors are there. In eager mode it is anyway; callables
     among them are called."""
     graph = _gyre.current_graph()

@@ -1,5 +1,8 @@
 """py_function, numpy_function: Python as part of a graph."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from gyre import _gyre
@@ -141,7 +144,13 @@ def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
 
 
-def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
+def numpy_function(
+    func: Callable[..., Any] | None = None,
+    inp=None,
+    Tout=None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
     """func(*inp), called by Python when the graph runs, with numpy arrays; returns arrays.
 
     Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so

@@ -1,7 +1,12 @@
 """map_fn: a function of each row."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.dtypes import with_article
@@ -10,17 +15,17 @@ from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 
 
 def map_fn(
-    fn,
+    fn: Callable[..., Any],
     elems,
     dtype=None,
-    parallel_iterations=None,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    name=None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
     fn_output_signature=None,
-    memory=None,
-):
+    memory: str | None = None,
+) -> Any:
     """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked.
 
     elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same

@@ -1,5 +1,7 @@
 """print: text and tensors, when the program runs."""
 
+from __future__ import annotations
+
 import sys
 
 from gyre import _gyre
@@ -30,7 +32,14 @@ def _stream(output_stream):
     return found
 
 
-def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
+def print(
+    *inputs,
+    output_stream=None,
+    summarize: int = 3,
+    sep: str = " ",
+    end: str = "\n",
+    name: str | None = None,
+) -> None:
     """Writes what is given, tensors in brackets, structures as Python shows them.
 
     To stderr, unless output_stream says. In a traced function it happens when the graph runs, in

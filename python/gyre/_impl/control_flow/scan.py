@@ -1,7 +1,12 @@
 """scan, foldl, foldr: what becomes of a value that each row changes."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.control_flow.map_fn import rows_of
@@ -12,17 +17,17 @@ from gyre._impl.tracing.lines import place
 
 
 def scan(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    reverse=False,
-    name="scan",
-    memory=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = "scan",
+    memory: str | None = None,
+) -> Any:
     """The values of `state = fn(state, row)` after each row of `elems`, stacked.
 
     Starts with `initializer`; without one, with the first row, which then is the first result
@@ -37,15 +42,15 @@ def scan(
 
 
 def foldl(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name="foldl",
-    memory=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = "foldl",
+    memory: str | None = None,
+) -> Any:
     """`state = fn(state, row)` for the rows from first to last; the last state.
     Options as of scan."""
     del swap_memory
@@ -56,15 +61,15 @@ def foldl(
 
 
 def foldr(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name="foldr",
-    memory=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = "foldr",
+    memory: str | None = None,
+) -> Any:
     """`state = fn(state, row)` for the rows from last to first; the last state.
     Options as of scan."""
     del swap_memory

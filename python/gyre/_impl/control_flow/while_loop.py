@@ -1,7 +1,12 @@
 """while_loop: the state of a loop, replaced as long as a condition holds."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.composite import dims_of_parts
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import checked_trips, memory_option, window_of
@@ -13,18 +18,18 @@ from gyre._impl.tracing.state import Recursion, condition, state
 
 
 def while_loop(
-    cond,
-    body,
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
     loop_vars,
     shape_invariants=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    maximum_iterations=None,
-    name="while",
-    memory=None,
-    return_same_structure=True,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: TensorLike | None = None,
+    name: str | None = "while",
+    memory: str | None = None,
+    return_same_structure: bool = True,
+) -> Any:
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
     loop_vars: a tuple or list of structures of tensors. body returns the same structure (for a

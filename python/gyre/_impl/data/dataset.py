@@ -1,9 +1,14 @@
 """Dataset: a sequence of elements, to run over in Python or in a graph."""
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Callable, Iterator
 
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import errors, nest
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.data import iteration
 from gyre._impl.data.carried import Carried
 from gyre._impl.data.functions import DatasetFunction, ElementFunction
@@ -72,18 +77,18 @@ class Dataset(Source):
     # ---- Sources
 
     @staticmethod
-    def from_tensors(tensors, name=None) -> "Dataset":
+    def from_tensors(tensors, name=None) -> Dataset:
         """One element: these tensors."""
         return Dataset(Single(tensors))
 
     @staticmethod
-    def from_tensor_slices(tensors, name=None) -> "Dataset":
+    def from_tensor_slices(tensors, name=None) -> Dataset:
         """The rows of tensors (a structure of them) along axis 0.
         ValueError if their numbers differ."""
         return Dataset(Rows(tensors))
 
     @staticmethod
-    def range(*args, output_type=None, name=None) -> "Dataset":
+    def range(*args, output_type=None, name=None) -> Dataset:
         """range(stop), range(start, stop) or range(start, stop, step), as int64 unless told."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"range takes one to three numbers, not {len(args)}")
@@ -98,7 +103,7 @@ class Dataset(Source):
         args=None,
         output_signature=None,
         name=None,
-    ) -> "Dataset":
+    ) -> Dataset:
         """What `generator(*args)`, called each time, yields; it must be of `output_signature` (or
         of output_types and output_shapes). TypeError without either."""
         if not callable(generator):
@@ -123,7 +128,7 @@ class Dataset(Source):
         return Dataset(Generator(lambda: generator(*values), output_signature))
 
     @staticmethod
-    def zip(*args, datasets=None, name=None) -> "Dataset":
+    def zip(*args, datasets=None, name=None) -> Dataset:
         """Tuples of one element of each dataset; or a structure, given one of datasets. TypeError
         for none at all, and for both ways of naming them."""
         if args and datasets is not None:
@@ -140,18 +145,24 @@ class Dataset(Source):
 
     # ---- Others of this one
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None) -> "Dataset":
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls=None,
+        deterministic=None,
+        name: str | None = None,
+    ) -> Dataset:
         """map_func of each element; the parts of a tuple are its arguments. Elements are computed
         when they are asked for, one after the other: num_parallel_calls and deterministic have
         nothing to do."""
         _check_calls(num_parallel_calls, "num_parallel_calls")
         return Dataset(Map(self, ElementFunction(map_func, self.element_spec, "map")))
 
-    def filter(self, predicate, name=None) -> "Dataset":
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which predicate(…) is true. ValueError if it is no bool scalar."""
         return Dataset(Filter(self, self._predicate(predicate, "filter")))
 
-    def take_while(self, predicate, name=None) -> "Dataset":
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which predicate(…) is false."""
         return Dataset(TakeWhile(self, self._predicate(predicate, "take_while")))
 
@@ -163,11 +174,11 @@ class Dataset(Source):
             )
         return function
 
-    def flat_map(self, map_func, name=None) -> "Dataset":
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of map_func(…), a dataset for each element, one after the other."""
         return Dataset(FlatMap(self, DatasetFunction(map_func, self.element_spec)))
 
-    def unbatch(self, name=None) -> "Dataset":
+    def unbatch(self, name=None) -> Dataset:
         """The rows of the elements, each by itself."""
         return self.flat_map(
             lambda *parts: Dataset.from_tensor_slices(
@@ -175,24 +186,24 @@ class Dataset(Source):
             )
         )
 
-    def take(self, count, name=None) -> "Dataset":
+    def take(self, count: TensorLike, name: str | None = None) -> Dataset:
         """The first `count` elements; all if it is negative."""
         count = whole(count, "the count of take")
         return self if isinstance(count, int) and count < 0 else Dataset(Take(self, count))
 
-    def skip(self, count, name=None) -> "Dataset":
+    def skip(self, count: TensorLike, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none if it is negative."""
         return Dataset(Skip(self, whole(count, "the count of skip")))
 
-    def repeat(self, count=None, name=None) -> "Dataset":
+    def repeat(self, count: TensorLike | None = None, name: str | None = None) -> Dataset:
         """The whole `count` times; for ever without a count, or if it is negative."""
         return Dataset(Repeat(self, None if count is None else whole(count, "the count of repeat")))
 
-    def enumerate(self, start=0, name=None) -> "Dataset":
+    def enumerate(self, start=0, name=None) -> Dataset:
         """Pairs (int64 index, element)."""
         return Dataset(Zip((Range(start, 2**63 - 1, 1, None), self)))
 
-    def concatenate(self, dataset, name=None) -> "Dataset":
+    def concatenate(self, dataset, name=None) -> Dataset:
         """The elements of this one, then those of another."""
         return Dataset(Concatenate(self, dataset))
 
@@ -203,7 +214,7 @@ class Dataset(Source):
         num_parallel_calls=None,
         deterministic=None,
         name=None,
-    ) -> "Dataset":
+    ) -> Dataset:
         """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
         have so many, and their shape is known; else the last may have fewer. The rest as of map."""
         _check_calls(num_parallel_calls, "num_parallel_calls")
@@ -211,9 +222,7 @@ class Dataset(Source):
             (WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size"))
         )
 
-    def shuffle(
-        self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None
-    ) -> "Dataset":
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> Dataset:
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
         dataset, all orders are as likely. The orders are not TensorFlow's.
 
@@ -228,7 +237,7 @@ class Dataset(Source):
             )
         )
 
-    def prefetch(self, buffer_size=None, name=None) -> "Dataset":
+    def prefetch(self, buffer_size=None, name=None) -> Dataset:
         """The same elements. (Nothing is computed ahead.) ValueError for a buffer of fewer than 0,
         but for AUTOTUNE."""
         if buffer_size is not None:
@@ -239,23 +248,25 @@ class Dataset(Source):
                 )
         return self
 
-    def with_options(self, options, name=None) -> "Dataset":
+    def with_options(self, options, name=None) -> Dataset:
         """The same elements: options only concern speed. TypeError for what are no Options."""
         if not isinstance(options, Options):
             raise TypeError(f"with_options takes data.Options, not a {type(options).__name__}")
         return self
 
-    def apply(self, transformation_func) -> "Dataset":
+    def apply(self, transformation_func: Callable[..., Any]) -> Dataset:
         """transformation_func(self)."""
         return transformation_func(self)
 
     # ---- Running over it
 
-    def reduce(self, initial_state, reduce_func, name=None):
+    def reduce(
+        self, initial_state, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
         """The last of initial_state, and of reduce_func(state, element) for each element."""
         return iteration.reduce(self, initial_state, reduce_func)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """An iterator of Python. RuntimeError in a graph, but for loops of converted functions."""
         if _gyre.current_graph() is not None:
             raise RuntimeError(
@@ -266,12 +277,12 @@ class Dataset(Source):
             )
         return iteration.Iterator(self)
 
-    def as_numpy_iterator(self):
+    def as_numpy_iterator(self) -> Iterator[Any]:
         """An iterator of elements as numpy arrays. RuntimeError in a graph."""
         for element in self:
             yield nest.map_structure(lambda leaf: leaf.numpy(), element)
 
-    def get_single_element(self, name=None):
+    def get_single_element(self, name=None) -> Any:
         """The only element. InvalidArgumentError if there is none, or another."""
         found = list(self.take(2))
         if len(found) != 1:
@@ -280,7 +291,7 @@ class Dataset(Source):
             )
         return found[0]
 
-    def cardinality(self, name=None):
+    def cardinality(self, name=None) -> Tensor:
         """How many elements there are: int64; -1 for endless, -2 where that is not known."""
         return _gyre.convert(self.length, _gyre.as_dtype("int64"))
 

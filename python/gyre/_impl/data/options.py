@@ -1,7 +1,10 @@
 """Constants and options of datasets."""
 
+from __future__ import annotations
+
 import types
 
+from gyre._gyre import Tensor
 from gyre._impl.data.source import INFINITE, UNKNOWN
 
 INFINITE_CARDINALITY = INFINITE
@@ -53,6 +56,6 @@ class Options:
         return None
 
 
-def cardinality(dataset):
+def cardinality(dataset) -> Tensor:
     """How many elements a dataset has: int64; -1 for endless, -2 where that is not known."""
     return dataset.cardinality()

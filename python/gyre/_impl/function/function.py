@@ -1,5 +1,7 @@
 """`gyre.function`: a Python function, traced once per signature and run as a graph."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import types
@@ -410,15 +412,15 @@ class Method(_gyre.QuietCallable):
 def function(
     func=None,
     input_signature=None,
-    autograph=True,
-    reduce_retracing=True,
-    name=None,
-    memory=None,
+    autograph: bool = True,
+    reduce_retracing: bool = True,
+    name: str | None = None,
+    memory: str | None = None,
     jit_compile=None,
     experimental_implements=None,
     experimental_autograph_options=None,
     experimental_relax_shapes=None,
-):
+) -> Any:
     """Makes a Python function run as a graph: traced when it is first called with arguments of a
     new kind, run without Python from then on.
 

@@ -1,16 +1,22 @@
 """vectorized_map: a function of each row, computed for all rows at once."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of
 from gyre._impl.control_flow.map_fn import RowBody, rows_of, run_rows
 from gyre._impl.function.function import function
 from gyre._impl.tracing.lines import stack_level
 
 
-def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+def vectorized_map(
+    fn: Callable[..., Any], elems, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """fn(row) for each row along axis 0 of the tensors in `elems`, as map_fn, for all rows at once:
     fn is called with one symbolic row, and each op of it becomes an op of tensors with one more
     axis in front.

@@ -1,10 +1,13 @@
 """Constants and placeholders of graphs."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import convert
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.dtypes import DTypeLike
@@ -14,7 +17,9 @@ from gyre._impl.proto.values import value_of
 from gyre._impl.shape import TensorShape, as_dims
 
 
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+def constant(
+    value, dtype: DTypeLike | None = None, shape=None, name: str = "Const", verify_shape=False
+) -> Tensor:
     """A constant of the graph. `shape`: its shape; where the value has too few elements, the last
     one is repeated. verify_shape: a value of another shape is a TypeError.
     ValueError if there are too many elements; TypeError for what does not convert."""
@@ -38,7 +43,7 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     return _gyre.execute("Const", [], {"value": tensor, "dtype": tensor.dtype}, name)[0]
 
 
-def placeholder(dtype, shape=None, name=None):
+def placeholder(dtype: DTypeLike, shape=None, name: str | None = None) -> Tensor:
     """A tensor that runs are fed a value for, of a dtype and, as far as it is given, a shape. Where
     it is needed and not fed, a run is an InvalidArgumentError. RuntimeError in eager execution."""
     if not has_default_graph():
@@ -50,7 +55,7 @@ def placeholder(dtype, shape=None, name=None):
     return _gyre.execute("Placeholder", [], attrs, name or "Placeholder")[0]
 
 
-def placeholder_with_default(input, shape, name=None):
+def placeholder_with_default(input, shape, name: str | None = None) -> Tensor:
     """A tensor that is `input` unless a run is fed a value for it."""
     if not isinstance(input, _gyre.Tensor):
         input = convert.convert_to_tensor(input)
@@ -63,7 +68,7 @@ def placeholder_with_default(input, shape, name=None):
     return _gyre.execute("PlaceholderWithDefault", [input], {"shape": dims}, name)[0]
 
 
-def sparse_placeholder(dtype, shape=None, name=None):
+def sparse_placeholder(dtype, shape=None, name: str | None = None) -> Any:
     """A SparseTensor that runs are fed a SparseTensorValue for."""
     rank = TensorShape(shape).rank
     prefix = (name or "Placeholder") + "/"
@@ -80,7 +85,7 @@ def sparse_placeholder(dtype, shape=None, name=None):
 
 
 def _filled(name: str, number):
-    def function(shape, dtype: DTypeLike = "float32", name=name):
+    def function(shape: Any, dtype: DTypeLike = "float32", name: str = name) -> Tensor:
         if not has_default_graph():
             return getattr(create, function.__name__)(shape, dtype, name)
         dtype = _gyre.as_dtype(dtype)
@@ -106,7 +111,13 @@ def _filled(name: str, number):
 zeros, ones = _filled("zeros", 0), _filled("ones", 1)
 
 
-def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
+def convert_to_tensor(
+    value,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype=None,
+    dtype_hint=None,
+) -> Tensor:
     """A tensor of the graph of anything that converts to one; of Python values a constant."""
     if convert.is_value(value) or convert.holds_tensor(value) or not has_default_graph():
         return convert.convert_to_tensor(value, dtype, preferred_dtype or dtype_hint)

@@ -1,6 +1,10 @@
 """The session that evaluates where none is named."""
 
+from __future__ import annotations
+
 import threading
+
+from gyre._impl.annotations import Any
 
 
 class _Sessions(threading.local):
@@ -11,7 +15,7 @@ class _Sessions(threading.local):
 open_sessions = _Sessions()
 
 
-def get_default_session():
+def get_default_session() -> Any:
     """The innermost session of `with`, or the InteractiveSession; None if there is none."""
     return open_sessions.stack[-1] if open_sessions.stack else None
 

@@ -1,9 +1,12 @@
 """Graph: operations that are added one by one, and run by sessions;
 and which graph is the default."""
 
+from __future__ import annotations
+
 import contextlib
 import re
 import threading
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gyre import _gyre
@@ -460,24 +463,24 @@ def current() -> Graph:
     )
 
 
-def device(device_name_or_function):
+def device(device_name_or_function) -> Any:
     """A context: operations made within it ask for this device (see Graph.device)."""
     if not has_default_graph():
         return eager_device(device_name_or_function)
     return current().device(device_name_or_function)
 
 
-def colocate_with(op, ignore_existing: bool = False):
+def colocate_with(op, ignore_existing: bool = False) -> AbstractContextManager[object]:
     """A context: operations made within it are recorded as to be in one place with `op`."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-def container(container_name: str):
+def container(container_name: str) -> AbstractContextManager[object]:
     """A context: queues and variables made within it are in a container of this name."""
     return get_default_graph().container(container_name)
 
 
-def control_dependencies(control_inputs):
+def control_dependencies(control_inputs) -> Any:
     """A context: operations made within it run after these tensors, operations and variables. None:
     after nothing, whatever stands around."""
     if not has_default_graph():
@@ -486,7 +489,7 @@ def control_dependencies(control_inputs):
 
 
 @contextlib.contextmanager
-def init_scope():
+def init_scope() -> Any:
     """Within it, operations stand outside of loops, branches and functions that are being built,
     and wait for nothing."""
     if _defaults.stack or not modes.eager:

@@ -1,8 +1,12 @@
 """Tensors from nothing: zeros, ranges, the identity matrix."""
 
+from __future__ import annotations
+
 import builtins
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, ShapeLike, TensorLike
 from gyre._impl.convert import (
     call,
     convert_to_tensor,
@@ -22,12 +26,12 @@ def _zero(dtype):
     return _gyre.convert("" if kind.name == "string" else False if kind.is_bool else 0, kind)
 
 
-def zeros(shape, dtype: DTypeLike = "float32", name=None):
+def zeros(shape: ShapeLike, dtype: DTypeLike = "float32", name: str | None = None) -> Tensor:
     """Zeros (empty strings, False) of a shape: a list of ints and scalar tensors, or a vector."""
     return call("Fill", dims_tensor(shape), _zero(dtype), name=name)
 
 
-def ones(shape, dtype: DTypeLike = "float32", name=None):
+def ones(shape: ShapeLike, dtype: DTypeLike = "float32", name: str | None = None) -> Tensor:
     """Ones (True) of a shape: a list of ints and scalar tensors, or a vector."""
     kind = _gyre.as_dtype(dtype)
     return call(
@@ -35,12 +39,14 @@ def ones(shape, dtype: DTypeLike = "float32", name=None):
     )
 
 
-def fill(dims, value, name=None):
+def fill(dims: ShapeLike, value: TensorLike, name: str | None = None) -> Tensor:
     """`value`, a scalar, at all places of a shape."""
     return call("Fill", dims_tensor(dims), value, name=name)
 
 
-def zeros_like(input, dtype=None, name=None):
+def zeros_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor:
     """Zeros in the shape of a tensor, of its dtype or another."""
     x = convert_to_tensor(input)
     if dtype is None or _gyre.as_dtype(dtype) == x.dtype:
@@ -48,7 +54,7 @@ def zeros_like(input, dtype=None, name=None):
     return call("Fill", call("Shape", x), _zero(dtype), name=name)
 
 
-def ones_like(input, dtype=None, name=None):
+def ones_like(input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Ones in the shape of a tensor, of its dtype or another."""
     x = convert_to_tensor(input)
     if dtype is None or _gyre.as_dtype(dtype) == x.dtype:
@@ -56,7 +62,13 @@ def ones_like(input, dtype=None, name=None):
     return ones(call("Shape", x), dtype, name)
 
 
-def range(start, limit=None, delta=1, dtype=None, name=None):
+def range(
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """start, start + delta, … before limit: a vector. range(n) starts at 0.
 
     All three take one dtype: `dtype`, or that of the tensors among them, or float32 if one is a
@@ -93,7 +105,9 @@ def _widest(numbers):
     return [cast(t, widest) for t in tensors]
 
 
-def linspace(start, stop, num, name=None, axis=0):
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None, axis=0
+) -> Tensor:
     """`num` evenly spaced numbers from start to stop, both included, along a new axis.
 
     Scalars give a vector; tensors of one shape a tensor with one dimension more.
@@ -114,7 +128,13 @@ def linspace(start, stop, num, name=None, axis=0):
     return call("AddV2", start, call("Mul", part, call("Sub", stop, start)), name=name)
 
 
-def eye(num_rows, num_columns=None, batch_shape=None, dtype: DTypeLike = "float32", name=None):
+def eye(
+    num_rows: TensorLike,
+    num_columns=None,
+    batch_shape: ShapeLike = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor:
     """The identity matrix, [num_rows, num_columns], repeated over `batch_shape`."""
     columns = num_rows if num_columns is None else num_columns
     for name_of_size, size in (("num_rows", num_rows), ("num_columns", columns)):
@@ -131,7 +151,15 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype: DTypeLike = "float3
     )
 
 
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+def one_hot(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value=None,
+    off_value=None,
+    axis: TensorLike | None = None,
+    dtype=None,
+    name: str | None = None,
+) -> Tensor:
     """`on_value` (1) at the class that each index names, `off_value` (0) elsewhere, along a new
     axis of size `depth` (the last by default)."""
     if dtype is None:
@@ -155,7 +183,9 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     )
 
 
-def sequence_mask(lengths, maxlen=None, dtype: DTypeLike = "bool", name=None):
+def sequence_mask(
+    lengths: TensorLike, maxlen=None, dtype: DTypeLike = "bool", name: str | None = None
+) -> Tensor:
     """Whether j < lengths[…]: of shape lengths.shape + [maxlen] (by default the longest)."""
     lengths = convert_to_tensor(lengths)
     if maxlen is None:
@@ -168,7 +198,7 @@ def sequence_mask(lengths, maxlen=None, dtype: DTypeLike = "bool", name=None):
     return mask if _gyre.as_dtype(dtype).is_bool else cast(mask, dtype)
 
 
-def meshgrid(*args, indexing="xy", name=None):
+def meshgrid(*args, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
     """Coordinates of a grid: one tensor per vector, each of the shape of the whole grid.
 
     "xy": the first vector runs along the second dimension; "ij": along the first.
@@ -192,7 +222,7 @@ def meshgrid(*args, indexing="xy", name=None):
     return [call("BroadcastTo", v, shape) for v in shaped]
 
 
-def get_static_value(tensor, partial=False):
+def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     """The value as a numpy array if it is known now, else None."""
     del partial
     return static_value(tensor)

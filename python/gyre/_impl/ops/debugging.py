@@ -1,10 +1,14 @@
 """Checks of numbers while a program runs. (Assertions are in control_flow.)"""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor
 
 
-def check_numerics(tensor, message, name=None):
+def check_numerics(tensor: TensorLike, message, name: str | None = None) -> Tensor:
     """The tensor. InvalidArgumentError, beginning with the message, if it holds NaN or infinity."""
     return call("CheckNumerics", convert_to_tensor(tensor), message=message, name=name)
 
@@ -26,6 +30,6 @@ def disable_check_numerics() -> None:
     _gyre.set_nan_trap(False)
 
 
-def is_numeric_tensor(tensor) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """Whether it is a tensor of numbers."""
     return isinstance(tensor, _gyre.Tensor) and tensor.dtype.is_numeric

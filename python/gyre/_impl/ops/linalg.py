@@ -1,9 +1,14 @@
 """Products and forms of matrices."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, rank_of, same_dtype
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create, reshape
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.reductions import reduce_max, reduce_sum
@@ -13,17 +18,17 @@ matrix_transpose = reshape.matrix_transpose
 
 
 def matmul(
-    a,
-    b,
-    transpose_a=False,
-    transpose_b=False,
-    adjoint_a=False,
-    adjoint_b=False,
-    a_is_sparse=False,
-    b_is_sparse=False,
-    output_type=None,
-    name=None,
-):
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """a @ b of the last two dimensions; the dimensions before them broadcast.
 
     `transpose_*` swaps the last two dimensions first, `adjoint_*` also conjugates.
@@ -60,8 +65,14 @@ def matmul(
 
 
 def matvec(
-    a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None
-):
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Matrices times vectors: [..., m, n] and [..., n] give [..., m]."""
     product = matmul(
         a, call("ExpandDims", convert_to_tensor(b), -1), transpose_a, False, adjoint_a, name=name
@@ -69,7 +80,7 @@ def matvec(
     return call("Squeeze", product, squeeze_dims=[-1])
 
 
-def einsum(equation, *inputs, name=None, **options):
+def einsum(equation: str, *inputs, name: str | None = None, **options) -> Tensor:
     """Products added up along the labels that the output does not name: "ij,jk->ik"."""
     if unknown := sorted(set(options) - {"optimize"}):  # how it is computed
         raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
@@ -105,7 +116,7 @@ def _einsum_by_pairs(equation, inputs, name):
     return einsum(f"{term},{terms[-1]}->{output}", value, inputs[-1], name=name)
 
 
-def tensordot(a, b, axes, name=None):
+def tensordot(a: TensorLike, b: TensorLike, axes, name: str | None = None) -> Tensor:
     """The sum of products along axes: an int n (the last n of a with the first n of b), or a pair
     of lists of axes. Shape: the other dimensions of a, then those of b."""
     a, b = same_dtype([a, b])
@@ -129,7 +140,9 @@ def tensordot(a, b, axes, name=None):
     return einsum(f"{''.join(terms_a)},{''.join(terms_b)}->{''.join(out)}", a, b, name=name)
 
 
-def norm(tensor, ord: Any = "euclidean", axis=None, keepdims=None, name=None):
+def norm(
+    tensor: TensorLike, ord: Any = "euclidean", axis=None, keepdims=None, name: str | None = None
+) -> Tensor:
     """The norm of vectors (axis None or an int) or matrices (a pair): "euclidean" (or "fro"), inf,
     1, 2, or any p > 0 for vectors; "fro", 1 and inf for matrices."""
     x = convert_to_tensor(tensor)
@@ -155,7 +168,15 @@ def norm(tensor, ord: Any = "euclidean", axis=None, keepdims=None, name=None):
     return call("Pow", reduce_sum(call("Pow", size, ord), axis, keep), 1.0 / ord, name=name)
 
 
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def diag(
+    diagonal: TensorLike,
+    name: str = "diag",
+    k=0,
+    num_rows: TensorLike = -1,
+    num_cols=-1,
+    padding_value=0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """Matrices with the given diagonals, [..., n] on diagonal k, and padding elsewhere."""
     diagonal = convert_to_tensor(diagonal)
     return call(
@@ -170,7 +191,9 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
     )
 
 
-def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+def diag_part(
+    input: TensorLike, name: str = "diag_part", k=0, padding_value=0, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """The diagonal k of matrices: [..., m, n] gives [..., length]. Bands of diagonals are not
     supported (NotImplementedError). ValueError: no matrices."""
     del padding_value, align
@@ -202,7 +225,9 @@ def _sizes_of_matrices(x, function: str):
     return [call("StridedSlice", shape, [i], [0], [1], shrink_axis_mask=1) for i in (-2, -1)]
 
 
-def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
+def set_diag(
+    input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k=0, align: str = "RIGHT_LEFT"
+) -> Tensor:
     """Matrices with diagonal k replaced."""
     del align
     x, diagonal = same_dtype([input, diagonal])
@@ -216,7 +241,7 @@ def _on_diagonal(rows, columns, k):
     return call("Equal", call("AddV2", row, k), call("Range", 0, columns, 1))
 
 
-def tensor_diag(diagonal, name=None):
+def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of shape diagonal.shape * 2 with the elements on its diagonal, zeros elsewhere."""
     x = convert_to_tensor(diagonal)
     flat = call("Reshape", x, [-1])
@@ -224,7 +249,7 @@ def tensor_diag(diagonal, name=None):
     return call("Reshape", diag(flat), call("ConcatV2", [shape, shape], 0), name=name)
 
 
-def tensor_diag_part(input, name=None):
+def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of tensor_diag: input of shape s + s gives s."""
     x = convert_to_tensor(input)
     half = rank_of(x, "tensor_diag_part", "input") // 2
@@ -234,12 +259,14 @@ def tensor_diag_part(input, name=None):
     return call("Reshape", diag_part(matrix), shape, name=name)
 
 
-def trace(x, name=None):
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the diagonal of matrices: [..., m, n] gives [...]."""
     return reduce_sum(diag_part(x), -1, name=name)
 
 
-def band_part(input, num_lower, num_upper, name=None):
+def band_part(
+    input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
+) -> Tensor:
     """Matrices of which only so many diagonals below and above the main one stay (-1: all)."""
     x = convert_to_tensor(input)
     rows, columns = _sizes_of_matrices(x, "band_part")
@@ -255,12 +282,12 @@ def band_part(input, num_lower, num_upper, name=None):
     return call("SelectV2", keep, x, call("ZerosLike", x), name=name)
 
 
-def adjoint(matrix, name=None):
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The last two dimensions swapped, and conjugated."""
     return matrix_transpose(matrix, name, conjugate=True)
 
 
-def cross(a, b, name=None):
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """The cross product of vectors of length 3 in the last dimension."""
     a, b = same_dtype([a, b])
     turned = [
@@ -271,14 +298,19 @@ def cross(a, b, name=None):
     )
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+def l2_normalize(
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: TensorLike = 1e-12,
+    name: str | None = None,
+) -> Tensor:
     """x divided by its Euclidean norm along `axis`, whose square is taken as at least epsilon."""
     x = convert_to_tensor(x)
     square = reduce_sum(call("Square", x), axis, keepdims=True)
     return call("Mul", x, call("Rsqrt", call("Maximum", square, epsilon)), name=name)
 
 
-def global_norm(t_list, name=None):
+def global_norm(t_list, name: str | None = None) -> Tensor:
     """The root of the sum of the squares of all elements of all tensors; None counts nothing."""
     parts = [
         call("Sum", call("Square", _values(t)), reduction_axes(_values(t)))
@@ -299,7 +331,9 @@ def _values(gradient):
     return convert_to_tensor(getattr(gradient, "values", gradient))
 
 
-def clip_by_norm(t, clip_norm, axes=None, name=None):
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes=None, name: str | None = None
+) -> Tensor:
     """t, scaled down where its Euclidean norm along `axes` exceeds clip_norm."""
     t = convert_to_tensor(t)
     square = reduce_sum(call("Square", t), axes, keepdims=True)
@@ -309,7 +343,9 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     return call("RealDiv", call("Mul", t, clip_norm), call("Maximum", length, clip_norm), name=name)
 
 
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+def clip_by_global_norm(
+    t_list, clip_norm: TensorLike, use_norm=None, name: str | None = None
+) -> tuple[list[Any], Tensor]:
     """Tensors scaled down together where their global norm exceeds clip_norm; and that norm.
 
     Source: Pascanu et al., On the difficulty of training recurrent neural networks (2013).

@@ -1,6 +1,10 @@
 """Sums and other reductions along axes, running sums, and positions of extremes."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
@@ -21,7 +25,12 @@ def axes(x, axis):
 
 
 def _reduction(op: str, doc: str):
-    def function(input_tensor, axis=None, keepdims=False, name=None):
+    def function(
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
+        keepdims: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
         x = convert_to_tensor(input_tensor)
         return call(op, x, axes(x, axis), keep_dims=bool(keepdims), name=name)
 
@@ -45,7 +54,12 @@ for _name in ("sum", "mean", "prod", "max", "min", "all", "any"):
     _function.__name__ = _function.__qualname__ = "reduce_" + _name
 
 
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_variance(
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The mean squared distance from the mean along `axis`; of complex numbers real."""
     x = convert_to_tensor(input_tensor)
     if not (x.dtype.is_floating or x.dtype.is_complex):
@@ -58,12 +72,19 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     return reduce_mean(square, axis, keepdims, name)
 
 
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The root of the variance along `axis`."""
     return call("Sqrt", reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
-def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_logsumexp(
+    input_tensor: TensorLike, axis=None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """log(Σ exp(x)) along `axis`, without overflow: the largest element is taken out first."""
     x = convert_to_tensor(input_tensor)
     top = reduce_max(x, axis, keepdims=True)
@@ -78,7 +99,12 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
     return call("Squeeze", result, squeeze_dims=[int(d) for d in dims], name=name)
 
 
-def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_euclidean_norm(
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The root of the sum of squares along `axis`."""
     x = convert_to_tensor(input_tensor)
     square = call("Square", e.abs(x) if x.dtype.is_complex else x)
@@ -86,7 +112,13 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
     return e.cast(total, x.dtype)
 
 
-def count_nonzero(input, axis=None, keepdims=None, dtype: DTypeLike = "int64", name=None):
+def count_nonzero(
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims=None,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
     """How many elements along `axis` are not zero (strings: not empty)."""
     x = convert_to_tensor(input)
     zero = (
@@ -98,7 +130,12 @@ def count_nonzero(input, axis=None, keepdims=None, dtype: DTypeLike = "int64", n
 
 
 def _position(op: str, which: str):
-    def function(input, axis=None, output_type="int64", name=None):
+    def function(
+        input: TensorLike,
+        axis: TensorLike | None = None,
+        output_type: DTypeLike = "int64",
+        name: str | None = None,
+    ) -> Tensor:
         return call(
             op,
             convert_to_tensor(input),
@@ -120,7 +157,13 @@ argmin = _position("ArgMin", "min")
 
 
 def _running(op: str, what: str):
-    def function(x, axis=0, exclusive=False, reverse=False, name=None):
+    def function(
+        x: TensorLike,
+        axis: TensorLike = 0,
+        exclusive: bool = False,
+        reverse: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
         return call(op, convert_to_tensor(x), axis, exclusive=exclusive, reverse=reverse, name=name)
 
     function.__name__ = function.__qualname__ = op.lower()
@@ -135,7 +178,13 @@ cumsum = _running("Cumsum", "sums")
 cumprod = _running("Cumprod", "products")
 
 
-def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumulative_logsumexp(
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """log of the running sums of exp(x) along `axis`; the largest element is taken out first, so
     sums that are more than exp(88) smaller than it (float32) become -inf."""
     x = convert_to_tensor(x)
@@ -144,7 +193,13 @@ def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
     return call("AddV2", call("Log", sums), top, name=name)
 
 
-def top_k(input, k=1, sorted=True, index_type="int32", name=None):
+def top_k(
+    input: TensorLike,
+    k=1,
+    sorted: bool = True,
+    index_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> TopK:
     """The k largest elements along the last dimension, largest first, and where they stand."""
     values, indices = _gyre.execute(
         "TopKV2",
@@ -155,7 +210,7 @@ def top_k(input, k=1, sorted=True, index_type="int32", name=None):
     return TopK(values, indices)
 
 
-def in_top_k(targets, predictions, k, name=None):
+def in_top_k(targets: TensorLike, predictions: TensorLike, k, name: str | None = None) -> Tensor:
     """Whether the class `targets[i]` is among the k of row i of `predictions` with the highest
     value; false where that is not finite. Ties count as in. Result: [batch] of bool."""
     predictions, targets = convert_to_tensor(predictions), convert_to_tensor(targets)
@@ -165,7 +220,7 @@ def in_top_k(targets, predictions, k, name=None):
     return call("LogicalAnd", call("Less", higher, k), finite, name=name)
 
 
-def zero_fraction(value, name=None):
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The part of the elements that is zero: a float32 scalar."""
     value = convert_to_tensor(value)
     zeros = call("Equal", value, _gyre.convert(0, value.dtype))
@@ -173,8 +228,13 @@ def zero_fraction(value, name=None):
 
 
 def bincount(
-    arr, weights=None, minlength=None, maxlength=None, dtype: DTypeLike = "int32", name=None
-):
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength=None,
+    maxlength=None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
     """How often (or with what weight) each of 0, 1, … stands in `arr`; values from `maxlength` on
     do not count. The result is as long as the greatest value asks for, at least `minlength`."""
     arr = call("Reshape", e.cast(arr, "int32"), [-1])
@@ -192,8 +252,13 @@ def bincount(
 
 
 def confusion_matrix(
-    labels, predictions, num_classes=None, weights=None, dtype: DTypeLike = "int32", name=None
-):
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes=None,
+    weights: TensorLike | None = None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
     """[n, n]: how often label i was predicted as j."""
     labels = e.cast(labels, "int64")
     predictions = e.cast(predictions, "int64")

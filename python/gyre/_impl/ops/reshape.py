@@ -1,6 +1,10 @@
 """The same elements in another form: reshaping, transposing, joining, cutting, repeating."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import (
     call,
     call_list,
@@ -12,53 +16,54 @@ from gyre._impl.convert import (
     same_dtype,
     static_value,
 )
+from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import Unique, UniqueWithCounts
 from gyre._impl.shape import TensorShape
 
 
-def identity(input, name=None):
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of the same value."""
     return call("Identity", convert_to_tensor(input), name=name)
 
 
-def identity_n(input, name=None):
+def identity_n(input, name: str | None = None) -> list[Tensor]:
     """A list of tensors of the same values, there once all of them are."""
     return _gyre.execute("IdentityN", [[convert_to_tensor(x) for x in input]], {}, name)
 
 
-def stop_gradient(input, name=None):
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of the same value, through which no gradient flows."""
     return call("StopGradient", convert_to_tensor(input), name=name)
 
 
-def ensure_shape(x, shape, name=None):
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """x, whose shape is known to be `shape` from here on. InvalidArgumentError if it is not."""
     return call("EnsureShape", convert_to_tensor(x), shape=TensorShape(shape)._dims, name=name)
 
 
-def shape(input, out_type="int32", name=None):
+def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Tensor:
     """The shape as a vector, known when the program runs."""
     return call("Shape", convert_to_tensor(input), out_type=_gyre.as_dtype(out_type), name=name)
 
 
-def shape_n(input, out_type="int32", name=None):
+def shape_n(input, out_type: DTypeLike = "int32", name: str | None = None) -> list[Tensor]:
     """The shapes of several tensors."""
     values = [convert_to_tensor(x) for x in input]
     return [call("Shape", x, out_type=_gyre.as_dtype(out_type), name=name) for x in values]
 
 
-def size(input, out_type="int32", name=None):
+def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Tensor:
     """The number of elements: a scalar."""
     return call("Size", convert_to_tensor(input), out_type=_gyre.as_dtype(out_type), name=name)
 
 
-def rank(input, name=None):
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of dimensions: an int32 scalar."""
     return call("Rank", convert_to_tensor(input), name=name)
 
 
-def reshape(tensor, shape, name=None):
+def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """The same elements in row-major order under another shape; one size may be -1.
 
     InvalidArgumentError if the number of elements differs.
@@ -66,19 +71,19 @@ def reshape(tensor, shape, name=None):
     return call("Reshape", convert_to_tensor(tensor), dims_tensor(shape), name=name)
 
 
-def expand_dims(input, axis, name=None):
+def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """A dimension of size 1 more, before `axis` (-1: at the end)."""
     return call("ExpandDims", convert_to_tensor(input), axis, name=name)
 
 
-def squeeze(input, axis=None, name=None):
+def squeeze(input: TensorLike, axis=None, name: str | None = None) -> Tensor:
     """Without dimensions of size 1: all, or those listed. InvalidArgumentError if one has
     another size."""
     dims = [] if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
     return call("Squeeze", convert_to_tensor(input), squeeze_dims=[int(d) for d in dims], name=name)
 
 
-def transpose(a, perm=None, conjugate=False, name=None):
+def transpose(a: TensorLike, perm=None, conjugate: bool = False, name: str | None = None) -> Tensor:
     """Dimension i of the result is dimension perm[i] of `a`; by default all reversed."""
     a = convert_to_tensor(a)
     if perm is None:
@@ -92,7 +97,7 @@ def transpose(a, perm=None, conjugate=False, name=None):
     return call("Conj", result) if conjugate and a.dtype.is_complex else result
 
 
-def matrix_transpose(a, name=None, conjugate=False):
+def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
     """The last two dimensions swapped."""
     a = convert_to_tensor(a)
     if a._dims is None:
@@ -106,7 +111,7 @@ def matrix_transpose(a, name=None, conjugate=False):
     return transpose(a, [*range(rank - 2), rank - 1, rank - 2], conjugate, name)
 
 
-def concat(values, axis, name=None):
+def concat(values: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Tensors joined along an axis; all other sizes are equal."""
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -115,7 +120,7 @@ def concat(values, axis, name=None):
     return call_list("ConcatV2", values, axis, name=name)
 
 
-def stack(values, axis=0, name="stack"):
+def stack(values: TensorLike, axis: TensorLike = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis."""
     if not isinstance(values, (list, tuple)):
         values = convert_to_tensor(values)
@@ -130,7 +135,9 @@ def stack(values, axis=0, name="stack"):
 parallel_stack = stack
 
 
-def unstack(value, num=None, axis=0, name="unstack"):
+def unstack(
+    value: TensorLike, num: TensorLike | None = None, axis: TensorLike = 0, name: str = "unstack"
+) -> list[Tensor]:
     """The slices along an axis, which disappears: a list of `num` tensors, which must be known."""
     value = convert_to_tensor(value)
     if num is None:
@@ -145,7 +152,13 @@ def unstack(value, num=None, axis=0, name="unstack"):
     return calls("Unpack", value, num=num, axis=axis, name=name)
 
 
-def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+def split(
+    value: TensorLike,
+    num_or_size_splits,
+    axis: TensorLike = 0,
+    num: TensorLike | None = None,
+    name: str = "split",
+) -> list[Tensor]:
     """A tensor cut along an axis: in so many equal pieces, or in pieces of the sizes given (one may
     be -1). Returns a list. ValueError if their number is not known."""
     value = convert_to_tensor(value)
@@ -165,17 +178,17 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     return calls("SplitV", value, sizes, axis, num_split=num, name=name)
 
 
-def tile(input, multiples, name=None):
+def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
     """Repeated so many times along each dimension."""
     return call("Tile", convert_to_tensor(input), dims_tensor(multiples), name=name)
 
 
-def broadcast_to(input, shape, name=None):
+def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Stretched to a shape that it broadcasts to. InvalidArgumentError if it does not."""
     return call("BroadcastTo", convert_to_tensor(input), dims_tensor(shape), name=name)
 
 
-def broadcast_static_shape(shape_x, shape_y):
+def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
     """The shape that two shapes broadcast to. ValueError if they do not."""
     x, y = TensorShape(shape_x), TensorShape(shape_y)
     if x.rank is None or y.rank is None:
@@ -196,7 +209,7 @@ def broadcast_static_shape(shape_x, shape_y):
     return TensorShape(result)
 
 
-def broadcast_dynamic_shape(shape_x, shape_y):
+def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
     """The shape, as a vector, that two shapes broadcast to."""
     x, y = dims_tensor(shape_x), dims_tensor(shape_y)
     one = _gyre.convert(1, x.dtype)
@@ -204,7 +217,13 @@ def broadcast_dynamic_shape(shape_x, shape_y):
     return call("Shape", call("AddV2", *stretched), out_type=x.dtype)
 
 
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+def pad(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    constant_values: TensorLike = 0,
+    name: str | None = None,
+) -> Tensor:
     """With a border: paddings[d] = [before, after] in dimension d.
 
     mode "CONSTANT" fills it with `constant_values`, "REFLECT" mirrors without the edge, "SYMMETRIC"
@@ -222,12 +241,18 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     return call("PadV2", tensor, paddings, _gyre.convert(constant_values, tensor.dtype), name=name)
 
 
-def reverse(tensor, axis, name=None):
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Reversed along the axes listed."""
     return call("ReverseV2", convert_to_tensor(tensor), dims_tensor(axis), name=name)
 
 
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
+def reverse_sequence(
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis=None,
+    batch_axis=None,
+    name: str | None = None,
+) -> Tensor:
     """Each batch element with the first seq_lengths[b] steps reversed, the rest as it is."""
     return call(
         "ReverseSequence",
@@ -239,7 +264,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     )
 
 
-def roll(input, shift, axis, name=None):
+def roll(input: TensorLike, shift, axis, name: str | None = None) -> Tensor:
     """Shifted by so many places along each axis; what leaves at one end comes in at the other."""
     x = convert_to_tensor(input)
     shifts = [shift] if is_value(shift) or hasattr(shift, "__index__") else list(shift)
@@ -262,7 +287,7 @@ def roll(input, shift, axis, name=None):
     return identity(x, name)
 
 
-def repeat(input, repeats, axis=None, name=None):
+def repeat(input: TensorLike, repeats: TensorLike, axis=None, name: str | None = None) -> Tensor:
     """Each element along an axis so often: one number for all, or one for each.
 
     Without axis: of the flattened input.
@@ -287,7 +312,9 @@ def repeat(input, repeats, axis=None, name=None):
     return call("GatherV2", x, call("GatherV2", sources, picked, 0), axis, name=name)
 
 
-def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+def boolean_mask(
+    tensor: TensorLike, mask: TensorLike, axis=None, name: str = "boolean_mask"
+) -> Tensor:
     """The elements (or slices) where `mask` is true. Its rank must be known; its shape is that of
     the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to
     be another."""
@@ -326,7 +353,7 @@ def slice_vector(vector, start, stop):
     )
 
 
-def unique(x, out_idx="int32", name=None):
+def unique(x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None) -> Unique:
     """The distinct elements of a vector in order of appearance, and for each element the number of
     its value: a named tuple (y, idx)."""
     return Unique(
@@ -334,19 +361,23 @@ def unique(x, out_idx="int32", name=None):
     )
 
 
-def unique_with_counts(x, out_idx="int32", name=None):
+def unique_with_counts(
+    x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None
+) -> UniqueWithCounts:
     """As unique, and how often each value stands there: (y, idx, count)."""
     y, idx = unique(x, out_idx, name)
     count = call("UnsortedSegmentSum", call("OnesLike", idx), idx, call("Size", y))
     return UniqueWithCounts(y, idx, count)
 
 
-def invert_permutation(x, name=None):
+def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """The permutation that undoes another one."""
     return call("InvertPermutation", convert_to_tensor(x), name=name)
 
 
-def dynamic_partition(data, partitions, num_partitions, name=None):
+def dynamic_partition(
+    data: TensorLike, partitions: TensorLike, num_partitions, name: str | None = None
+) -> list[Tensor]:
     """The rows of a tensor, parted by the number that each carries: a list."""
     return calls(
         "DynamicPartition",
@@ -357,7 +388,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     )
 
 
-def dynamic_stitch(indices, data, name=None):
+def dynamic_stitch(indices, data: TensorLike, name: str | None = None) -> Tensor:
     """One tensor made of rows of several, each put where its index says; the last one wins."""
     return call(
         "DynamicStitch", [convert_to_tensor(i) for i in indices], same_dtype(data), name=name

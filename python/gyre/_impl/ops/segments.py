@@ -1,11 +1,15 @@
 """Reductions of rows by the segment that each belongs to."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor
 
 
 def _sorted(what: str, op: str):
-    def function(data, segment_ids, name=None):
+    def function(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
         return call(op, convert_to_tensor(data), segment_ids, name=name)
 
     function.__name__ = function.__qualname__ = f"segment_{what}"
@@ -17,7 +21,9 @@ def _sorted(what: str, op: str):
 
 
 def _unsorted(what: str, op: str):
-    def function(data, segment_ids, num_segments, name=None):
+    def function(
+        data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+    ) -> Tensor:
         return call(op, convert_to_tensor(data), segment_ids, num_segments, name=name)
 
     function.__name__ = function.__qualname__ = f"unsorted_segment_{what}"
@@ -56,14 +62,18 @@ def _counts(data, segment_ids, num_segments):
     return count
 
 
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Tensor:
     """The mean of each segment's rows, zeros for segments without rows."""
     data = convert_to_tensor(data)
     total = call("UnsortedSegmentSum", data, segment_ids, num_segments)
     return call("RealDiv", total, _counts(data, segment_ids, num_segments), name=name)
 
 
-def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Tensor:
     """The sum of each segment's rows, divided by the root of their number."""
     data = convert_to_tensor(data)
     total = call("UnsortedSegmentSum", data, segment_ids, num_segments)

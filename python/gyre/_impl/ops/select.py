@@ -1,9 +1,14 @@
 """Reading and writing by index: gather, scatter, slices, where, sort."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, rank_of, same_dtype
+from gyre._impl.dtypes import DTypeLike
 
 
 class TopK(NamedTuple):
@@ -28,7 +33,14 @@ class UniqueWithCounts(NamedTuple):
     count: _gyre.Tensor
 
 
-def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices=None,
+    axis: TensorLike | None = None,
+    batch_dims=0,
+    name: str | None = None,
+) -> Tensor:
     """Slices of `params` along `axis` (by default batch_dims), by index.
 
     Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]. Of a variable
@@ -45,7 +57,9 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     )
 
 
-def gather_nd(params, indices, batch_dims=0, name=None):
+def gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims=0, name: str | None = None
+) -> Tensor:
     """Slices of `params` by index vectors (the last dimension of `indices`) over its leading
     dimensions. Batch dimensions are put in front of the vectors."""
     params, indices = convert_to_tensor(params), convert_to_tensor(indices)
@@ -67,7 +81,9 @@ def _with_positions(indices, axis):
     return call("ConcatV2", [call("BroadcastTo", steps, one), indices], -1)
 
 
-def scatter_nd(indices, updates, shape, name=None):
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:
     """Zeros of a shape with slices added at index vectors; equal ones add up."""
     indices = convert_to_tensor(indices)
     shape = dims_tensor(shape, indices.dtype)
@@ -77,7 +93,9 @@ def scatter_nd(indices, updates, shape, name=None):
 
 
 def _scatter(op: str, name: str):
-    def function(tensor, indices, updates, name=None):
+    def function(
+        tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         tensor = convert_to_tensor(tensor)
         return call(
             op,
@@ -102,7 +120,9 @@ tensor_scatter_nd_max = _scatter("TensorScatterMax", "tensor_scatter_nd_max")
 tensor_scatter_nd_min = _scatter("TensorScatterMin", "tensor_scatter_nd_min")
 
 
-def slice(input_, begin, size, name=None):
+def slice(
+    input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
+) -> Tensor:
     """The box of elements that starts at `begin`; a size of -1 means up to the end."""
     begin, size = dims_tensor(begin), dims_tensor(size)
     if begin.dtype != size.dtype:
@@ -111,8 +131,8 @@ def slice(input_, begin, size, name=None):
 
 
 def strided_slice(
-    input_,
-    begin,
+    input_: TensorLike,
+    begin: TensorLike,
     end,
     strides=None,
     begin_mask=0,
@@ -121,8 +141,8 @@ def strided_slice(
     new_axis_mask=0,
     shrink_axis_mask=0,
     var=None,
-    name=None,
-):
+    name: str | None = None,
+) -> Tensor:
     """input_[begin[0]:end[0]:strides[0], …]. Bit i of a mask: no begin, no end, an ellipsis, a new
     axis, a single index, at place i."""
     del var
@@ -143,7 +163,12 @@ def strided_slice(
     )
 
 
-def where(condition, x=None, y=None, name=None):
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """x where the condition is true, y elsewhere; all three broadcast.
 
     Without x and y: the coordinates of the true (not zero) elements, [n, rank] of int64.
@@ -157,14 +182,22 @@ def where(condition, x=None, y=None, name=None):
     )
 
 
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+def argsort(
+    values: TensorLike,
+    axis: TensorLike = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The positions along `axis` that sort the values; equal ones keep their order."""
     del stable
     values = convert_to_tensor(values)
     return _sorted(values, axis, direction, name).indices
 
 
-def sort(values, axis=-1, direction="ASCENDING", name=None):
+def sort(
+    values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
     """The values sorted along `axis`."""
     values = convert_to_tensor(values)
     return _sorted(values, axis, direction, name).values
@@ -196,7 +229,13 @@ def _opposite(x):
     return call("Invert", x) if x.dtype.is_integer else call("Neg", x)
 
 
-def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=None):
+def searchsorted(
+    sorted_sequence: TensorLike,
+    values: TensorLike,
+    side: str = "left",
+    out_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
     """Where values would have to go to keep rows sorted: sorted_sequence [..., n], values [..., m].
 
     Counts what is less ("left"), or less or equal ("right"): n comparisons for each value.

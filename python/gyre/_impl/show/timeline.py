@@ -1,7 +1,10 @@
 """gyre.timeline: what ran when, for Perfetto."""
 
+from __future__ import annotations
+
 import os
 
+from gyre._impl.annotations import Any
 from gyre._impl.function import watching
 from gyre._impl.show import api
 
@@ -16,7 +19,7 @@ class _Recorder:
         """A run has ended, and written its file."""
 
 
-def timeline(fn, *args, path, **kwargs):
+def timeline(fn, *args, path, **kwargs) -> Any:
     """Runs a function once and writes its timeline to `path`, for ui.perfetto.dev or
     chrome://tracing: a process per device, a track per thread, and tracks of loops, in which
     iterations stand. Returns what the function returned. The file is written also where the run

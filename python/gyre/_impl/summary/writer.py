@@ -1,10 +1,15 @@
 """Writers of summaries, and what is written: in Python, or whenever a graph comes by."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import threading
+from collections.abc import Iterator
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.host_function import py_function
 from gyre._impl.convert import call, convert_to_tensor, is_value
@@ -119,7 +124,7 @@ def should_record_summaries() -> bool:
 
 
 @contextlib.contextmanager
-def record_if(condition):
+def record_if(condition) -> Iterator[None]:
     """A context: summaries are written only if the condition, a bool (a tensor, or a function that
     returns one), is true."""
     before = _defaults.record
@@ -135,12 +140,12 @@ def set_step(step) -> None:
     _defaults.step = step
 
 
-def get_step():
+def get_step() -> Any:
     """What set_step, or a writer's as_default, has set."""
     return _defaults.step
 
 
-def scalar(name: str, data, step=None, description: str | None = None):
+def scalar(name: str, data: TensorLike, step=None, description: str | None = None) -> Tensor:
     """Writes a number under a name (behind those of the open name scopes), if there is a default
     writer: whether it did, a bool tensor. In a graph: each time that it runs.
 

@@ -1,5 +1,7 @@
 """Tracebacks that show the user's lines only: where a function was called, then the line in it."""
 
+from __future__ import annotations
+
 import functools
 import os
 import types
@@ -10,14 +12,14 @@ from gyre._impl.tracing.lines import block_codes, is_ours
 _filtering = os.environ.get("GYRE_TRACEBACK", "") != "full"
 
 
-def enable_traceback_filtering():
+def enable_traceback_filtering() -> None:
     """From now on, what gyre.function raises has no frames of Gyre in its traceback. It is so from
     the start, unless the environment has GYRE_TRACEBACK=full."""
     global _filtering
     _filtering = True
 
 
-def disable_traceback_filtering():
+def disable_traceback_filtering() -> None:
     """From now on, tracebacks keep the frames of Gyre: for who looks for a bug in Gyre itself."""
     global _filtering
     _filtering = False

@@ -1,6 +1,10 @@
 """Functions on tensors whose arguments TensorFlow 1 orders or calls otherwise than TensorFlow 2."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
@@ -10,7 +14,7 @@ from gyre._impl.ops import create, elementwise, linalg, reductions, reshape, sel
 from gyre._impl.unsupported import refuse
 
 
-def _either(new, old, new_name: str, old_name: str):
+def _either(new, old, new_name: str, old_name: str) -> Any:
     """One argument under two names. ValueError if both are given."""
     if new is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
@@ -19,8 +23,13 @@ def _either(new, old, new_name: str, old_name: str):
 
 def _reduction(name: str, function):
     def reduce(
-        input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None
-    ):
+        input_tensor: TensorLike,
+        axis: Any = None,
+        keepdims: Any = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: Any = None,
+    ) -> Tensor:
         axis = _either(axis, reduction_indices, "axis", "reduction_indices")
         keepdims = _either(keepdims, keep_dims, "keepdims", "keep_dims")
         return function(input_tensor, axis, bool(keepdims), name)
@@ -47,15 +56,15 @@ for _name in (
 
 
 def count_nonzero(
-    input_tensor=None,
-    axis=None,
+    input_tensor: Any = None,
+    axis: TensorLike | None = None,
     keepdims=None,
     dtype: DTypeLike = "int64",
-    name=None,
+    name: str | None = None,
     reduction_indices=None,
     keep_dims=None,
-    input=None,
-):
+    input: Any = None,
+) -> Tensor:
     """How many elements along `axis` are not zero."""
     return reductions.count_nonzero(
         _either(input_tensor, input, "input_tensor", "input"),
@@ -66,7 +75,13 @@ def count_nonzero(
     )
 
 
-def argmax(input, axis=None, name=None, dimension=None, output_type="int64"):
+def argmax(
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    dimension=None,
+    output_type: DTypeLike = "int64",
+) -> Tensor:
     """The index of the largest element along an axis (`dimension`: its older name), 0 if none is
     given."""
     axis = _either(axis, dimension, "axis", "dimension")
@@ -79,7 +94,13 @@ def argmax(input, axis=None, name=None, dimension=None, output_type="int64"):
     )
 
 
-def argmin(input, axis=None, name=None, dimension=None, output_type="int64"):
+def argmin(
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    dimension=None,
+    output_type: DTypeLike = "int64",
+) -> Tensor:
     """The index of the smallest element along an axis (`dimension`: its older name), 0 if none is
     given."""
     axis = _either(axis, dimension, "axis", "dimension")
@@ -92,17 +113,23 @@ def argmin(input, axis=None, name=None, dimension=None, output_type="int64"):
     )
 
 
-def arg_max(input, dimension, output_type="int64", name=None):
+def arg_max(
+    input: TensorLike, dimension, output_type: DTypeLike = "int64", name: str | None = None
+) -> Tensor:
     """As argmax."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
-def arg_min(input, dimension, output_type="int64", name=None):
+def arg_min(
+    input: TensorLike, dimension, output_type: DTypeLike = "int64", name: str | None = None
+) -> Tensor:
     """As argmin."""
     return argmin(input, dimension, name, output_type=output_type)
 
 
-def expand_dims(input, axis=None, name=None, dim=None):
+def expand_dims(
+    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim=None
+) -> Tensor:
     """The tensor with a dimension of 1 inserted at an axis (`dim`: its older name)."""
     axis = _either(axis, dim, "axis", "dim")
     if axis is None:
@@ -110,18 +137,33 @@ def expand_dims(input, axis=None, name=None, dim=None):
     return reshape.expand_dims(input, axis, name)
 
 
-def squeeze(input, axis=None, name=None, squeeze_dims=None):
+def squeeze(
+    input: TensorLike, axis: TensorLike | None = None, name: str | None = None, squeeze_dims=None
+) -> Tensor:
     """The tensor without dimensions of 1: all of them, or those of `axis`."""
     return reshape.squeeze(input, _either(axis, squeeze_dims, "axis", "squeeze_dims"), name)
 
 
-def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices=None,
+    name: str | None = None,
+    axis: TensorLike | None = None,
+    batch_dims=0,
+) -> Tensor:
     """Slices of `params` along an axis (by default the first) that `indices` name."""
     del validate_indices
     return select.gather(params, indices, axis=axis, batch_dims=batch_dims, name=name)
 
 
-def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
+def gather_nd(
+    params: TensorLike,
+    indices: TensorLike,
+    name: str | None = None,
+    batch_dims=0,
+    bad_indices_policy="",
+) -> Tensor:
     """Slices of `params` that index vectors name."""
     refuse(
         bad_indices_policy not in ("", "DEFAULT", "ERROR"),
@@ -131,7 +173,12 @@ def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
     return select.gather_nd(params, indices, batch_dims=batch_dims, name=name)
 
 
-def where(condition, x=None, y=None, name=None):
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """The places where a condition holds, [n, rank]; with x and y: x where it holds, y elsewhere. x
     and y are of one shape; a condition of one dimension chooses among their rows."""
     if x is None and y is None:
@@ -149,41 +196,58 @@ def _pair(x, y):
     return _gyre.convert(x, y.dtype), y
 
 
-def transpose(a, perm=None, name="transpose", conjugate=False):
+def transpose(a: TensorLike, perm=None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     """The tensor with its dimensions in another order: reversed, or as `perm` says."""
     return reshape.transpose(a, perm, conjugate, name)
 
 
-def shape(input, name=None, out_type="int32"):
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
     """The sizes of a tensor (of a SparseTensor: its dense shape) as a vector."""
     if isinstance(input, SparseTensor):
         return elementwise.cast(input.dense_shape, out_type)
     return reshape.shape(input, out_type, name)
 
 
-def size(input, name=None, out_type="int32"):
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
     """How many elements a tensor has."""
     return reshape.size(input, out_type, name)
 
 
-def rank(input, name=None):
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """How many dimensions a tensor has."""
     return call("Rank", convert_to_tensor(input), name=name)
 
 
-def zeros_like(tensor, dtype=None, name=None, optimize=True):
+def zeros_like(
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
+) -> Tensor:
     """Zeros of the shape of a tensor, and of its dtype if none is given."""
     del optimize
     return create.zeros_like(tensor, dtype, name)
 
 
-def ones_like(tensor, dtype=None, name=None, optimize=True):
+def ones_like(
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
+) -> Tensor:
     """Ones of the shape of a tensor, and of its dtype if none is given."""
     del optimize
     return create.ones_like(tensor, dtype, name)
 
 
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
+def norm(
+    tensor: TensorLike,
+    ord="euclidean",
+    axis: TensorLike | None = None,
+    keepdims=None,
+    name: str | None = None,
+    keep_dims=None,
+) -> Tensor:
     """The norm of a tensor, or of its vectors or matrices along `axis`."""
     return linalg.norm(
         tensor, ord, axis, bool(_either(keepdims, keep_dims, "keepdims", "keep_dims")), name
@@ -191,8 +255,14 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
 
 
 def reverse_sequence(
-    input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None
-):
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis=None,
+    batch_axis=None,
+    name: str | None = None,
+    seq_dim=None,
+    batch_dim=None,
+) -> Tensor:
     """The first seq_lengths[i] elements of row i turned around, the others as they are."""
     return reshape.reverse_sequence(
         input,
@@ -204,8 +274,13 @@ def reverse_sequence(
 
 
 def sparse_to_dense(
-    sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None
-):
+    sparse_indices,
+    output_shape,
+    sparse_values,
+    default_value=0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
     """A tensor of `output_shape` that is default_value save at sparse_indices."""
     del validate_indices
     values = convert_to_tensor(sparse_values)
@@ -228,7 +303,9 @@ def sparse_to_dense(
     )
 
 
-def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+def sparse_tensor_to_dense(
+    sp_input, default_value=None, validate_indices: bool = True, name: str | None = None
+) -> Tensor:
     """The tensor that a SparseTensor stands for, default_value elsewhere."""
     del validate_indices
     return sparse_to_dense(
@@ -244,7 +321,7 @@ def _scattered(indices, values, dense_shape):
     return call("ScatterNd", indices, values, dense_shape)
 
 
-def sparse_add(a, b, threshold=None, thresh=None):
+def sparse_add(a, b, threshold=None, thresh=None) -> Tensor | SparseTensor:
     """The sum of two tensors of which at least one is sparse: of two sparse ones, a SparseTensor.
     NotImplementedError for a threshold, below which values would be left out."""
     for value in (threshold, thresh):
@@ -267,7 +344,7 @@ def sparse_add(a, b, threshold=None, thresh=None):
     return call("TensorScatterAdd", convert_to_tensor(dense), sparse.indices, sparse.values)
 
 
-def div(x, y, name=None):
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y as Python 2 has it: of integers rounded down."""
     x, y = _pair(x, y)
     return call(
@@ -279,7 +356,7 @@ def div(x, y, name=None):
 
 
 def _cast(name: str):
-    def function(x, name=name):
+    def function(x: TensorLike, name: str = name) -> Tensor:
         return elementwise.cast(x, function.dtype, name)
 
     function.__name__ = function.__qualname__ = name
@@ -300,12 +377,14 @@ for _function, _dtype in (
     _function.dtype = _dtype
 
 
-def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+def convert_to_tensor_or_indexed_slices(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Any:
     """IndexedSlices as they are; all else as a tensor."""
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name=name)
 
 
-def clip_by_average_norm(t, clip_norm, name=None):
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """The tensor scaled down where the mean of its elements' norm is above clip_norm."""
     t = convert_to_tensor(t)
     count = call("Cast", call("Size", t), DstT=t.dtype)
@@ -315,21 +394,21 @@ def clip_by_average_norm(t, clip_norm, name=None):
     return call("Mul", t, scale, name=name)
 
 
-def py_func(func, inp, Tout, stateful=True, name=None):
+def py_func(func, inp, Tout, stateful=True, name: str | None = None) -> Any:
     """func(*inp), called by Python when the graph runs, with numpy arrays: what returns is of the
     dtypes of Tout (a dtype, or a list of them). What func raises comes out of the run."""
     return numpy_function(func, inp, Tout, stateful, name)
 
 
 def reduce_join(
-    inputs,
+    inputs: TensorLike,
     axis=None,
     keep_dims=None,
-    separator="",
-    name=None,
+    separator: str = "",
+    name: str | None = None,
     reduction_indices=None,
     keepdims=None,
-):
+) -> Tensor:
     """The strings along an axis (or several, in their order; None: all), joined. Sizes of these
     axes must be known (ValueError)."""
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")

@@ -1,8 +1,11 @@
 """Assertions and prints of graphs: operations, which run where control_dependencies name them."""
 
+from __future__ import annotations
+
 import functools
 
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl.compat.v1.group import no_op
 from gyre._impl.control_flow import asserts
 from gyre._impl.control_flow import print as prints
@@ -71,7 +74,9 @@ for _name in _NAMES:
     globals()[_name] = _operation(_with_data(getattr(asserts, _name)))
 
 
-def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
+def Print(
+    input_, data, message: str | None = None, first_n=None, summarize=None, name: str | None = None
+) -> Tensor:
     """`input_`, unchanged; when it is computed, `data` (a list of tensors) is written to stderr.
     first_n: only so many times. summarize: how many elements of each."""
     inputs = [_gyre.convert(value) for value in data]

@@ -1,8 +1,13 @@
 """cond, case and while_loop of graphs: their functions are taken as they are written, plain Python
 control flow in them is Python's."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.asserts import Assert
 from gyre._impl.compat.v1.group import with_dependencies
 from gyre._impl.control_flow import case as cases
@@ -83,7 +88,15 @@ def _branches(true_fn, false_fn, fn1, fn2):
     return fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
 
 
-def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
+def cond(
+    pred,
+    true_fn=None,
+    false_fn=None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1=None,
+    fn2=None,
+) -> Any:
     """true_fn() if `pred` is true, else false_fn(). Only that branch runs; what branches use of
     outside runs before them.
 
@@ -107,7 +120,9 @@ def _single(result):
     return result[0] if isinstance(result, (list, tuple)) and len(result) == 1 else result
 
 
-def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+def case(
+    pred_fn_pairs, default=None, exclusive: bool = False, strict: bool = False, name: str = "case"
+) -> Any:
     """The result of the first function whose predicate is true; of default() if there is none.
 
     pred_fn_pairs: [(bool scalar, callable)], or a dict. exclusive: InvalidArgumentError if more
@@ -184,17 +199,17 @@ def _checks(pairs, default, exclusive, name) -> list[Operation]:
 
 
 def while_loop(
-    cond,
-    body,
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
     loop_vars,
     shape_invariants=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
     maximum_iterations=None,
-    return_same_structure=False,
-):
+    return_same_structure: bool = False,
+) -> Any:
     """Starts with loop_vars and replaces them by body(*loop_vars) while cond(*loop_vars) is true.
 
     loop_vars: a list or tuple of structures of tensors; the body returns the same (TypeError for
@@ -250,7 +265,7 @@ def _shapes(loop_vars):
     return nest.map_structure(lambda leaf: leaf.shape, loop_vars)
 
 
-def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+def switch_case(branch_index, branch_fns, default=None, name: str = "switch_case") -> Any:
     """branch_fns[branch_index](). Out of range: default() if given, else the last branch."""
     if not has_default_graph():
         return cases.switch_case(branch_index, branch_fns, default, name)

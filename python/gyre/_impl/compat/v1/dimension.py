@@ -1,5 +1,7 @@
 """Dimension: a size that may be unknown, as TensorFlow 1 shows those of shapes."""
 
+from __future__ import annotations
+
 import operator
 
 
@@ -33,7 +35,7 @@ class Dimension:
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
 
-    def merge_with(self, other) -> "Dimension":
+    def merge_with(self, other) -> Dimension:
         """What is known of either. ValueError if they contradict each other."""
         self.assert_is_compatible_with(other)
         return Dimension(other) if self._value is None else self
@@ -103,7 +105,7 @@ for _name in ("lt", "le", "gt", "ge"):
     setattr(Dimension, f"__{_name}__", _known_alone(getattr(operator, _name)))
 
 
-def dimension_value(dimension):
+def dimension_value(dimension) -> int | None:
     """The number of a Dimension; everything else as it is."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 

@@ -1,5 +1,10 @@
 """map_fn, scan, foldl, foldr of graphs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.control import called
 from gyre._impl.control_flow import map_fn as maps
 from gyre._impl.control_flow import scan as scans
@@ -7,16 +12,16 @@ from gyre._impl.graphs.graph import name_scope
 
 
 def map_fn(
-    fn,
+    fn: Callable[..., Any],
     elems,
     dtype=None,
-    parallel_iterations=None,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    name=None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
     fn_output_signature=None,
-):
+) -> Any:
     """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked. `dtype`
     (or fn_output_signature): what fn returns, where that is not of the dtypes of elems."""
     if not callable(fn):
@@ -36,16 +41,16 @@ def map_fn(
 
 
 def scan(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    reverse=False,
-    name=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
     """The values of `state = fn(state, row)` after each row of `elems`, stacked. Starts with
     `initializer`; without one, with the first row."""
     if not callable(fn):
@@ -65,14 +70,14 @@ def scan(
 
 
 def foldl(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
     """`state = fn(state, row)` for the rows from first to last; the last state."""
     if not callable(fn):
         raise TypeError("fn must be callable.")
@@ -83,14 +88,14 @@ def foldl(
 
 
 def foldr(
-    fn,
+    fn: Callable[..., Any],
     elems,
     initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
-):
+    parallel_iterations: int | None = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
     """`state = fn(state, row)` for the rows from last to first; the last state."""
     if not callable(fn):
         raise TypeError("fn must be callable.")

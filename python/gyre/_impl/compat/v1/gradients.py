@@ -1,6 +1,9 @@
 """gradients and hessians of graphs."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
 from gyre._impl.autodiff.backprop import is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
@@ -15,13 +18,13 @@ def gradients(
     ys,
     xs,
     grad_ys=None,
-    name="gradients",
+    name: str = "gradients",
     colocate_gradients_with_ops=False,
     gate_gradients=False,
     aggregation_method=None,
     stop_gradients=None,
     unconnected_gradients=UnconnectedGradients.NONE,
-):
+) -> list[Any]:
     """The gradient of the sum of all elements of all ys by each x: a list of tensors, IndexedSlices
     (where only rows of x are used), and None (where ys do not depend on x; zeros if
     unconnected_gradients says so).
@@ -130,11 +133,11 @@ def _is_tensor(value) -> bool:
 def hessians(
     ys,
     xs,
-    name="hessians",
+    name: str = "hessians",
     colocate_gradients_with_ops=False,
     gate_gradients=False,
     aggregation_method=None,
-):
+) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape +
     x.shape. The number of elements of x must be known (ValueError)."""
     del colocate_gradients_with_ops, gate_gradients, aggregation_method

@@ -1,12 +1,16 @@
 """group, tuple, no_op: operations that stand for others."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow import group as others
 from gyre._impl.graphs.graph import current, has_default_graph
 
 
-def no_op(name=None):
+def no_op(name: str | None = None) -> Any:
     """An operation that does nothing."""
     if not has_default_graph():
         return others.no_op(name)
@@ -14,7 +18,7 @@ def no_op(name=None):
     return current().last_operation()
 
 
-def group(*inputs, name=None, **kwargs):
+def group(*inputs, name: str | None = None, **kwargs) -> Any:
     """An operation that is done when all inputs are: tensors, operations, variables, structures of
     them. TypeError for all else."""
     if kwargs:
@@ -34,7 +38,7 @@ def group(*inputs, name=None, **kwargs):
         return no_op(name or "group_deps")
 
 
-def tuple(tensors, name=None, control_inputs=None):
+def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Any]:
     """The tensors, each of which is there only when all of them, and control_inputs, are. None
     stays. ValueError if there is none."""
     if not has_default_graph():
@@ -60,7 +64,7 @@ def _after(graph, gate, value):
         )
 
 
-def with_dependencies(dependencies, output_tensor, name=None):
+def with_dependencies(dependencies, output_tensor, name: str | None = None) -> Tensor:
     """The tensor, which is there only when the dependencies are."""
     with current().control_dependencies(dependencies):
         return _gyre.execute("Identity", [output_tensor], None, name or "control_dependency")[0]

@@ -1,8 +1,11 @@
 """Graphs in and out: import_graph_def, and parts of GraphDefs."""
 
+from __future__ import annotations
+
 import re
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.graphs.graph import current
 from gyre._impl.proto.graphs import GraphDef, NodeDef
@@ -22,8 +25,13 @@ def _message(graph_def) -> GraphDef:
 
 
 def import_graph_def(
-    graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None
-):
+    graph_def,
+    input_map=None,
+    return_elements=None,
+    name: str | None = None,
+    op_dict=None,
+    producer_op_list=None,
+) -> list[Any] | None:
     """Adds the nodes of a GraphDef to the default graph, their names behind `name` ("import") and a
     slash; "": as they are.
 

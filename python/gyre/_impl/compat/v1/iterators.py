@@ -1,9 +1,12 @@
 """Iterators over datasets in graphs that sessions run."""
 
+from __future__ import annotations
+
 import itertools
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.data.iteration import Iterator, end_of_sequence, steps_of
@@ -83,7 +86,7 @@ class OneShotIterator:
         return element, after
 
 
-def make_one_shot_iterator(dataset):
+def make_one_shot_iterator(dataset) -> Any:
     """An iterator over `dataset` that needs no initialization: in a graph that sessions run,
     get_next() is a step of it, and each session starts at the beginning; otherwise as
     iter(dataset)."""

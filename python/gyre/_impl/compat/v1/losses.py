@@ -1,6 +1,10 @@
 """losses: weighted sums and means of errors, kept in a collection of the graph."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import TensorLike
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection, get_collection
 from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.graphs.graph import name_scope
@@ -25,12 +29,12 @@ class Reduction:
 
 
 def compute_weighted_loss(
-    losses,
-    weights=1.0,
+    losses: TensorLike,
+    weights: TensorLike = 1.0,
     scope=None,
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+) -> Tensor:
     """losses · weights as one number (or as they are, with Reduction.NONE),
     added to a collection."""
     if reduction not in Reduction.all():
@@ -78,13 +82,13 @@ def _pair(labels, predictions):
 
 def _elementwise(name: str, default_scope: str, doc: str, error):
     def loss(
-        labels,
-        predictions,
-        weights=1.0,
-        scope=None,
-        loss_collection=GraphKeys.LOSSES,
-        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-    ):
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike = 1.0,
+        scope: str | None = None,
+        loss_collection: str = GraphKeys.LOSSES,
+        reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    ) -> Tensor:
         with name_scope(scope, default_scope):
             return compute_weighted_loss(
                 error(*_pair(labels, predictions)), weights, None, loss_collection, reduction
@@ -110,14 +114,14 @@ absolute_difference = _elementwise(
 
 
 def log_loss(
-    labels,
-    predictions,
-    weights=1.0,
-    epsilon=1e-7,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
+    epsilon: TensorLike = 1e-7,
     scope=None,
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+) -> Tensor:
     """The mean of -l log(p + ε) - (1 - l) log(1 - p + ε)."""
     with name_scope(scope, "log_loss"):
         labels, p = _pair(labels, predictions)
@@ -132,14 +136,14 @@ def log_loss(
 
 
 def softmax_cross_entropy(
-    onehot_labels,
-    logits,
-    weights=1.0,
+    onehot_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing=0,
     scope=None,
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+) -> Tensor:
     """The mean of softmax_cross_entropy_with_logits. label_smoothing: labels are moved towards 1 /
     classes."""
     with name_scope(scope, "softmax_cross_entropy_loss"):
@@ -161,13 +165,13 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    labels,
-    logits,
-    weights=1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope=None,
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+) -> Tensor:
     """The mean of sparse_softmax_cross_entropy_with_logits."""
     with name_scope(scope, "sparse_softmax_cross_entropy_loss"):
         losses = functional.sparse_softmax_cross_entropy_with_logits(labels, logits)
@@ -175,14 +179,14 @@ def sparse_softmax_cross_entropy(
 
 
 def sigmoid_cross_entropy(
-    multi_class_labels,
-    logits,
-    weights=1.0,
+    multi_class_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing=0,
     scope=None,
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
-):
+) -> Tensor:
     """The mean of sigmoid_cross_entropy_with_logits. label_smoothing: labels are moved towards
     1/2."""
     with name_scope(scope, "sigmoid_cross_entropy_loss"):
@@ -211,13 +215,13 @@ def get_regularization_losses(scope=None) -> list:
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(scope=None, name="total_regularization_loss"):
+def get_regularization_loss(scope=None, name: str = "total_regularization_loss") -> Tensor:
     """The sum of what regularizers of variables gave."""
     losses = get_regularization_losses(scope)
     return call("AddN", losses, name=name) if losses else _gyre.convert(0.0)
 
 
-def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
+def get_total_loss(add_regularization_losses=True, name: str = "total_loss", scope=None) -> Tensor:
     """The sum of all losses, and of what regularizers of variables gave."""
     losses = get_losses(scope)
     if add_regularization_losses:

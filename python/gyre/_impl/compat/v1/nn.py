@@ -1,8 +1,12 @@
 """Losses, lookups and layers as functions, as TensorFlow 1 has them."""
 
+from __future__ import annotations
+
 import math
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, ShapeLike, TensorLike
 from gyre._impl.compat.v1.arrays import _either
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection
 from gyre._impl.compat.v1.control import cond
@@ -23,8 +27,13 @@ def _only_named(sentinel, function: str) -> None:
 
 
 def softmax_cross_entropy_with_logits(
-    _sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None
-):
+    _sentinel=None,
+    labels: Any = None,
+    logits: Any = None,
+    dim=-1,
+    name: str | None = None,
+    axis=None,
+) -> Tensor:
     """-Σ labels · log softmax(logits) along an axis; no gradient goes to the labels."""
     _only_named(_sentinel, "softmax_cross_entropy_with_logits")
     with name_scope(name, "softmax_cross_entropy_with_logits_sg"):
@@ -34,7 +43,9 @@ def softmax_cross_entropy_with_logits(
         )
 
 
-def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
+def softmax_cross_entropy_with_logits_v2(
+    labels, logits, axis=None, name: str | None = None, dim=None
+) -> Tensor:
     """-Σ labels · log softmax(logits) along an axis."""
     axis = _either(axis, dim, "axis", "dim")
     with name_scope(name, "softmax_cross_entropy_with_logits"):
@@ -43,33 +54,44 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
         )
 
 
-def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+def sparse_softmax_cross_entropy_with_logits(
+    _sentinel=None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
     """-log softmax(logits)[label]."""
     _only_named(_sentinel, "sparse_softmax_cross_entropy_with_logits")
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits"):
         return functional.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
-def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+def sigmoid_cross_entropy_with_logits(
+    _sentinel=None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
     """The cross entropy of labels and σ(logits), element by element."""
     _only_named(_sentinel, "sigmoid_cross_entropy_with_logits")
     with name_scope(name, "logistic_loss"):
         return functional.sigmoid_cross_entropy_with_logits(labels, logits)
 
 
-def softmax(logits, axis=None, name=None, dim=None):
+def softmax(logits: TensorLike, axis=None, name: str | None = None, dim=None) -> Tensor:
     """exp(logits) divided by its sum along an axis (`dim`: its older name)."""
     axis = _either(axis, dim, "axis", "dim")
     return functional.softmax(logits, -1 if axis is None else axis, name)
 
 
-def log_softmax(logits, axis=None, name=None, dim=None):
+def log_softmax(logits: TensorLike, axis=None, name: str | None = None, dim=None) -> Tensor:
     """The logarithm of softmax along an axis (`dim`: its older name)."""
     axis = _either(axis, dim, "axis", "dim")
     return functional.log_softmax(logits, -1 if axis is None else axis, name)
 
 
-def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
+def dropout(
+    x: TensorLike,
+    keep_prob=None,
+    noise_shape: ShapeLike = None,
+    seed=None,
+    name: str | None = None,
+    rate=None,
+) -> Tensor:
     """x with elements set to 0 with probability `rate` (1 - keep_prob), the others divided by 1 -
     rate."""
     if rate is None and keep_prob is None:
@@ -94,8 +116,13 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
 
 
 def embedding_lookup(
-    params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None
-):
+    params: TensorLike,
+    ids: TensorLike,
+    partition_strategy="mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm=None,
+) -> Tensor:
     """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and
     its gradient is IndexedSlices."""
     del partition_strategy, validate_indices
@@ -103,7 +130,14 @@ def embedding_lookup(
         return functional.embedding_lookup(params, ids, max_norm)
 
 
-def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+def moments(
+    x: TensorLike,
+    axes,
+    shift: TensorLike | None = None,
+    name: str | None = None,
+    keep_dims=None,
+    keepdims=None,
+) -> tuple[Tensor, Tensor]:
     """(mean, variance) along axes."""
     with name_scope(name, "moments"):
         return functional.moments(
@@ -111,7 +145,9 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
         )
 
 
-def xw_plus_b(x, weights, biases, name=None):
+def xw_plus_b(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
     """x W + b."""
     with name_scope(name, "xw_plus_b") as scope:
         return call("BiasAdd", call("MatMul", x, weights), biases, name=scope or None)
@@ -190,7 +226,7 @@ class Dense(Layer):
 
 
 def dense(
-    inputs,
+    inputs: TensorLike,
     units,
     activation=None,
     use_bias=True,
@@ -202,9 +238,9 @@ def dense(
     kernel_constraint=None,
     bias_constraint=None,
     trainable=True,
-    name=None,
+    name: str | None = None,
     reuse=None,
-):
+) -> Tensor:
     """activation(inputs W + b) with variables of the variable scope: `name`/kernel and `name`/bias
     (of a new name "dense", "dense_1", … if none is given)."""
     layer = Dense(
@@ -225,7 +261,9 @@ def dense(
     return layer(inputs)
 
 
-def flatten(inputs, name=None, data_format="channels_last"):
+def flatten(
+    inputs: TensorLike, name: str | None = None, data_format: str = "channels_last"
+) -> Tensor:
     """[batch, all other dimensions joined]. data_format "channels_first": dimension 1 comes last,
     so that the result is that of "channels_last". ValueError for others."""
     x = convert_to_tensor(inputs)
@@ -242,7 +280,14 @@ def flatten(inputs, name=None, data_format="channels_last"):
     return call("Reshape", x, call("ConcatV2", [first, [-1]], 0), name=name)
 
 
-def dropout_layer(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
+def dropout_layer(
+    inputs: TensorLike,
+    rate=0.5,
+    noise_shape: ShapeLike = None,
+    seed=None,
+    training=False,
+    name: str | None = None,
+) -> Any:
     """Dropout, if `training` (a bool, or a bool tensor) says so; else the inputs."""
 
     def dropped():

@@ -1,7 +1,11 @@
 """Random numbers of graphs. The seeds of an op are made of the graph's and its own: a program with
 seeds draws the same numbers each time it runs, but not those that TensorFlow draws."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.graphs.graph import current, get_default_graph, has_default_graph
@@ -52,7 +56,14 @@ class _Scope:
             self._scope.__exit__(*error)
 
 
-def random_normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None):
+def random_normal(
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Normally distributed numbers of a shape."""
     dtype = _gyre.as_dtype(dtype)
     with _Scope(name or "random_normal") as scope:
@@ -61,8 +72,13 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", see
 
 
 def truncated_normal(
-    shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", seed=None, name=None
-):
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
     dtype = _gyre.as_dtype(dtype)
     with _Scope(name or "truncated_normal") as scope:
@@ -71,13 +87,13 @@ def truncated_normal(
 
 
 def random_uniform(
-    shape,
+    shape: ShapeLike,
     minval: float | _gyre.Tensor = 0,
     maxval=None,
     dtype: DTypeLike = "float32",
     seed=None,
-    name=None,
-):
+    name: str | None = None,
+) -> Tensor:
     """Evenly distributed numbers of [minval, maxval); integers need maxval (ValueError)."""
     dtype = _gyre.as_dtype(dtype)
     if maxval is None:
@@ -100,12 +116,18 @@ def _is_number(value, wanted) -> bool:
     return isinstance(value, (int, float)) and value == wanted
 
 
-def random_shuffle(value, seed=None, name=None):
+def random_shuffle(value: TensorLike, seed=None, name: str | None = None) -> Tensor:
     """The rows of a tensor in random order."""
     return _draw("RandomShuffle", [convert_to_tensor(value)], seed, name=name)
 
 
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype: DTypeLike = "int64"):
+def multinomial(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed=None,
+    name: str | None = None,
+    output_dtype: DTypeLike = "int64",
+) -> Tensor:
     """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes]."""
     first, _ = get_seed(seed) if has_default_graph() else (seed, None)
     return categorical(logits, num_samples, output_dtype or "int64", first, name)

@@ -1,9 +1,12 @@
 """Variables of graphs: tensors that sessions keep from run to run."""
 
+from __future__ import annotations
+
 import contextlib
 
 from gyre import _gyre
 from gyre._impl import variable as variables
+from gyre._impl.annotations import Any
 from gyre._impl.compat.v1 import variable_proto
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.control import cond
@@ -222,7 +225,7 @@ class Variable(_Base, metaclass=_Making):
         return variable_proto.to_proto(self, export_scope)
 
     @staticmethod
-    def from_proto(variable_def, import_scope=None) -> "Variable":
+    def from_proto(variable_def, import_scope=None) -> Variable:
         """The variable that a message (VariableDef) describes, whose operations are in the default
         graph behind import_scope. KeyError if they are not."""
         kind = Variable if variable_def.is_resource else RefVariable
@@ -428,34 +431,34 @@ def all_variables() -> list:
     return global_variables()
 
 
-def variables_initializer(var_list, name="init"):
+def variables_initializer(var_list, name="init") -> Any:
     """An operation that gives all of them their initial values."""
     return group(*[v.initializer for v in var_list], name=name)
 
 
-def global_variables_initializer():
+def global_variables_initializer() -> Any:
     """An operation that gives all variables of the graph so far their initial values."""
     if not has_default_graph():
         return group(name="init")
     return variables_initializer(global_variables())
 
 
-def initialize_all_variables():
+def initialize_all_variables() -> Any:
     """As global_variables_initializer."""
     return global_variables_initializer()
 
 
-def local_variables_initializer():
+def local_variables_initializer() -> Any:
     """An operation that gives the local variables their initial values."""
     return variables_initializer(local_variables())
 
 
-def is_variable_initialized(variable):
+def is_variable_initialized(variable) -> Any:
     """Whether it has a value: a bool tensor."""
     return variable.is_initialized()
 
 
-def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables") -> Any:
     """The names of variables that have no value: a vector of strings."""
     if var_list is None:
         var_list = global_variables() + local_variables()

@@ -1,9 +1,12 @@
 """variable_scope and get_variable: variables by name, made once and shared where that is asked
 for."""
 
+from __future__ import annotations
+
 import contextlib
 import enum
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from gyre import _gyre
@@ -270,7 +273,7 @@ def _nested(inner, outer):
 
 
 def get_variable(
-    name,
+    name: str,
     shape=None,
     dtype=None,
     initializer=None,
@@ -285,7 +288,7 @@ def get_variable(
     constraint=None,
     synchronization=None,
     aggregation=None,
-):
+) -> Any:
     """The variable of a name within the variable scope that holds, made if it is not there.
 
     initializer: a function of (shape, dtype), a tensor, or a value; by default glorot_uniform for
@@ -428,20 +431,20 @@ def _regularize(variable, name, regularizer) -> None:
         graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
 
-def get_local_variable(name, *args, collections=None, **kwargs):
+def get_local_variable(name: str, *args, collections=None, **kwargs) -> Any:
     """As get_variable, of a variable that is neither trained nor saved."""
     names = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, *args, **{**kwargs, "collections": names, "trainable": False})
 
 
 @contextlib.contextmanager
-def variable_op_scope(values, name_or_scope, default_name=None, **options):
+def variable_op_scope(values, name_or_scope, default_name=None, **options) -> Iterator[Any]:
     """As variable_scope."""
     del values
     with variable_scope(name_or_scope, default_name, **options) as scope:
         yield scope
 
 
-def no_regularizer(_):
+def no_regularizer(_) -> None:
     """A regularizer that adds nothing."""
     return None

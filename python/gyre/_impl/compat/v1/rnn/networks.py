@@ -1,7 +1,10 @@
 """Recurrent networks over time: dynamic_rnn and its kin."""
 
+from __future__ import annotations
+
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.control import while_loop
 from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.control_flow.tensor_array import TensorArray
@@ -74,7 +77,7 @@ def dynamic_rnn(
     swap_memory=False,
     time_major=False,
     scope=None,
-):
+) -> tuple[Any, Any]:
     """Runs a cell over time; the number of steps is that of the inputs when the graph runs.
 
     inputs: [batch, time, …] (with time_major [time, batch, …]), or a structure of them.
@@ -194,7 +197,7 @@ def bidirectional_dynamic_rnn(
     swap_memory=False,
     time_major=False,
     scope=None,
-):
+) -> tuple[Any, Any]:
     """Runs one cell forwards and another backwards over time. Arguments as dynamic_rnn. Returns
     ((outputs of one, outputs of the other), (final states)), each at its place in time."""
     _require_cell(cell_fw, "cell_fw")
@@ -231,7 +234,9 @@ def bidirectional_dynamic_rnn(
     return (output_fw, output_bw), (state_fw, state_bw)
 
 
-def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+def static_rnn(
+    cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None
+) -> tuple[Any, Any]:
     """Runs a cell over a list of inputs, one a step, [batch, size] each: as many copies of it.
     Returns (list of outputs, final state). sequence_length as dynamic_rnn. ValueError for no
     inputs."""
@@ -269,7 +274,7 @@ def static_bidirectional_rnn(
     dtype=None,
     sequence_length=None,
     scope=None,
-):
+) -> tuple[Any, Any, Any]:
     """static_rnn forwards and backwards: (list of joined outputs, final state of one,
     of the other)."""
     with variable_scope(scope or "bidirectional_rnn"):
@@ -305,7 +310,9 @@ def _turned(steps, sequence_length) -> list:
     return [turned[i] for i in range(len(steps))]
 
 
-def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
+def raw_rnn(
+    cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None
+) -> tuple[Any, Any, Any]:
     """Runs a cell over time as `loop_fn` says.
 
     loop_fn(time, cell output, cell state, loop state) gives (finished: a bool vector, or scalar;

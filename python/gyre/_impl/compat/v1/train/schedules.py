@@ -1,8 +1,12 @@
 """The global step, and learning rates that depend on it."""
 
+from __future__ import annotations
+
 import math
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.initializers import zeros_initializer
 from gyre._impl.compat.v1.variable_scope import get_variable
@@ -10,14 +14,14 @@ from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.graphs.graph import get_default_graph, name_scope
 
 
-def get_global_step(graph=None):
+def get_global_step(graph=None) -> Any:
     """The variable that counts steps; None if there is none."""
     graph = graph or get_default_graph()
     known = graph.get_collection(GraphKeys.GLOBAL_STEP)
     return known[0] if known else None
 
 
-def create_global_step(graph=None):
+def create_global_step(graph=None) -> Any:
     """Makes the variable that counts steps. ValueError if there is one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -33,7 +37,7 @@ def create_global_step(graph=None):
         )
 
 
-def get_or_create_global_step(graph=None):
+def get_or_create_global_step(graph=None) -> Any:
     """The variable that counts steps, made if need be."""
     known = get_global_step(graph)
     return create_global_step(graph) if known is None else known
@@ -57,8 +61,13 @@ def _as(value, dtype):
 
 
 def exponential_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: TensorLike,
+    global_step,
+    decay_steps,
+    decay_rate: TensorLike,
+    staircase=False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate · decay_rate ^ (step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
@@ -67,8 +76,13 @@ def exponential_decay(
 
 
 def natural_exp_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: TensorLike,
+    global_step,
+    decay_steps,
+    decay_rate: TensorLike,
+    staircase=False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate · exp(-decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
@@ -79,8 +93,13 @@ def natural_exp_decay(
 
 
 def inverse_time_decay(
-    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
-):
+    learning_rate: TensorLike,
+    global_step,
+    decay_steps,
+    decay_rate: TensorLike,
+    staircase=False,
+    name: str | None = None,
+) -> Tensor:
     """learning_rate / (1 + decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "InverseTimeDecay"):
         rate = convert_to_tensor(learning_rate)
@@ -92,14 +111,14 @@ def inverse_time_decay(
 
 
 def polynomial_decay(
-    learning_rate,
+    learning_rate: TensorLike,
     global_step,
     decay_steps,
     end_learning_rate=0.0001,
     power=1.0,
     cycle=False,
-    name=None,
-):
+    name: str | None = None,
+) -> Tensor:
     """From learning_rate to end_learning_rate within decay_steps, as (1 - step / decay_steps) ^
     power; with `cycle`, over and over."""
     with name_scope(name, "PolynomialDecay"):
@@ -120,7 +139,9 @@ def polynomial_decay(
         )
 
 
-def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+def cosine_decay(
+    learning_rate: TensorLike, global_step, decay_steps, alpha=0.0, name: str | None = None
+) -> Tensor:
     """learning_rate · ((1 - alpha) · (1 + cos(π · step / decay_steps)) / 2 + alpha),
     until decay_steps."""
     with name_scope(name, "CosineDecay"):
@@ -141,7 +162,7 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
         return call("Mul", rate, share)
 
 
-def piecewise_constant(x, boundaries, values, name=None):
+def piecewise_constant(x: TensorLike, boundaries, values, name: str | None = None) -> Tensor:
     """values[i] for the first i with x <= boundaries[i]; the last value beyond all. ValueError
     unless there is one value more than boundaries."""
     if len(boundaries) != len(values) - 1:
