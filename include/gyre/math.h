@@ -1,5 +1,6 @@
 // Functions on Values under the names, and with the order of arguments, that they have in the
-// field. Each adds one node or a few; gyre/ops.h has a function for every op there is.
+// field. Each adds one node or a few. gyre/ops.h has the others: tan(x), maximum(x, y) and their
+// like, which are an op and nothing more, and a function for every op there is.
 //
 // Thread rules are those of the graph.
 #pragma once
@@ -15,47 +16,7 @@
 
 namespace gyre {
 
-// Element by element.
 Value abs(const Operand& x);
-Value acos(const Operand& x);
-Value asin(const Operand& x);
-Value atan(const Operand& x);
-Value ceil(const Operand& x);
-Value cos(const Operand& x);
-Value cosh(const Operand& x);
-Value erf(const Operand& x);
-Value exp(const Operand& x);
-Value expm1(const Operand& x);
-Value floor(const Operand& x);
-Value is_finite(const Operand& x);
-Value is_inf(const Operand& x);
-Value is_nan(const Operand& x);
-Value log(const Operand& x);
-Value log1p(const Operand& x);
-Value reciprocal(const Operand& x);
-Value relu(const Operand& x);
-Value round(const Operand& x);  // halves to even
-Value rsqrt(const Operand& x);
-Value sigmoid(const Operand& x);
-Value sign(const Operand& x);
-Value sin(const Operand& x);
-Value sinh(const Operand& x);
-Value softplus(const Operand& x);
-Value sqrt(const Operand& x);
-Value square(const Operand& x);
-Value tan(const Operand& x);
-Value tanh(const Operand& x);
-
-// Element by element, broadcast together.
-Value atan2(const Operand& y, const Operand& x);
-Value equal(const Operand& x, const Operand& y);
-Value floor_div(const Operand& x, const Operand& y);
-Value floor_mod(const Operand& x, const Operand& y);  // with the sign of y
-Value maximum(const Operand& x, const Operand& y);
-Value minimum(const Operand& x, const Operand& y);
-Value not_equal(const Operand& x, const Operand& y);
-Value pow(const Operand& x, const Operand& y);
-Value squared_difference(const Operand& x, const Operand& y);
 // Elements of x where the condition holds, of y elsewhere. Both are computed: cond runs only one.
 Value where(const Operand& condition, const Operand& x, const Operand& y);
 Value add_n(const OperandList& values);

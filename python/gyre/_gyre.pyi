@@ -158,9 +158,13 @@ def execute(
 
 def op_info(op: str) -> dict[str, Any]:
     """{'name','doc','inputs':[{'name','dtype'|'type_attr','number_attr','type_list_attr','doc'}],
-    'outputs':[…],'attrs':[{'name','type','default','allowed','doc'}],'stateful':bool}."""
+    'outputs':[…],'attrs':[{'name','type','default','allowed','doc'}],'api':its public names,
+    'elementwise':bool,'stateful':bool}."""
 
 def op_names() -> list[str]: ...
+def public_names() -> dict[str, list[str]]:
+    """Of each op with a public function: its names, below `gyre`."""
+
 def executing_eagerly() -> bool: ...
 def init_scope() -> Any:
     """Context manager: outside of all graphs while it lasts."""

@@ -47,46 +47,6 @@ Value Filled(const Operand& shape, bool with_ones, DType dtype) {
 }  // namespace
 
 Value abs(const Operand& x) { return Unary("Abs", x); }
-Value acos(const Operand& x) { return Unary("Acos", x); }
-Value asin(const Operand& x) { return Unary("Asin", x); }
-Value atan(const Operand& x) { return Unary("Atan", x); }
-Value ceil(const Operand& x) { return Unary("Ceil", x); }
-Value cos(const Operand& x) { return Unary("Cos", x); }
-Value cosh(const Operand& x) { return Unary("Cosh", x); }
-Value erf(const Operand& x) { return Unary("Erf", x); }
-Value exp(const Operand& x) { return Unary("Exp", x); }
-Value expm1(const Operand& x) { return Unary("Expm1", x); }
-Value floor(const Operand& x) { return Unary("Floor", x); }
-Value is_finite(const Operand& x) { return Unary("IsFinite", x); }
-Value is_inf(const Operand& x) { return Unary("IsInf", x); }
-Value is_nan(const Operand& x) { return Unary("IsNan", x); }
-Value log(const Operand& x) { return Unary("Log", x); }
-Value log1p(const Operand& x) { return Unary("Log1p", x); }
-Value reciprocal(const Operand& x) { return Unary("Reciprocal", x); }
-Value relu(const Operand& x) { return Unary("Relu", x); }
-Value round(const Operand& x) { return Unary("Round", x); }
-Value rsqrt(const Operand& x) { return Unary("Rsqrt", x); }
-Value sigmoid(const Operand& x) { return Unary("Sigmoid", x); }
-Value sign(const Operand& x) { return Unary("Sign", x); }
-Value sin(const Operand& x) { return Unary("Sin", x); }
-Value sinh(const Operand& x) { return Unary("Sinh", x); }
-Value softplus(const Operand& x) { return Unary("Softplus", x); }
-Value sqrt(const Operand& x) { return Unary("Sqrt", x); }
-Value square(const Operand& x) { return Unary("Square", x); }
-Value tan(const Operand& x) { return Unary("Tan", x); }
-Value tanh(const Operand& x) { return Unary("Tanh", x); }
-
-Value atan2(const Operand& y, const Operand& x) { return Binary("Atan2", y, x); }
-Value equal(const Operand& x, const Operand& y) { return Binary("Equal", x, y); }
-Value floor_div(const Operand& x, const Operand& y) { return Binary("FloorDiv", x, y); }
-Value floor_mod(const Operand& x, const Operand& y) { return Binary("FloorMod", x, y); }
-Value maximum(const Operand& x, const Operand& y) { return Binary("Maximum", x, y); }
-Value minimum(const Operand& x, const Operand& y) { return Binary("Minimum", x, y); }
-Value not_equal(const Operand& x, const Operand& y) { return Binary("NotEqual", x, y); }
-Value pow(const Operand& x, const Operand& y) { return Binary("Pow", x, y); }
-Value squared_difference(const Operand& x, const Operand& y) {
-  return Binary("SquaredDifference", x, y);
-}
 
 Value where(const Operand& condition, const Operand& x, const Operand& y) {
   return OpCall("SelectV2", condition.where()).In(condition).In(x).In(y).One();

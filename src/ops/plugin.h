@@ -25,7 +25,7 @@ namespace gyre {
 
 // To be raised with every change of what a plug-in includes (the headers of include/gyre/internal
 // in an installation) after which one that was built before would not work.
-constexpr uint32_t kPluginInterface = 3;
+constexpr uint32_t kPluginInterface = 4;
 
 // The sizes of what a plug-in and Gyre hand each other, folded into a number (FNV-1a): differs
 // where compile options or another version of Abseil have changed them.

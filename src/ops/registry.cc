@@ -22,7 +22,9 @@ void OpRegistry::Add(OpRegistration registration) {
   def->batch = registration.batch;
   def->simplify = registration.simplify;
   def->failure = registration.failure;
-  auto entry = std::make_unique<Entry>(Entry{*std::move(def), std::move(registration.kernel)});
+  auto entry = std::make_unique<Entry>(Entry{*std::move(def),
+                                             {registration.api.begin(), registration.api.end()},
+                                             std::move(registration.kernel)});
   const std::string name = entry->def.name;
   if (!entries_.emplace(name, std::move(entry)).second && status_.ok()) {
     status_ = absl::InvalidArgumentError(absl::StrCat("op ", name, " is registered twice"));
@@ -71,6 +73,12 @@ absl::StatusOr<Kernel> OpRegistry::MakeKernel(const Node& node) const {
 bool OpRegistry::HasKernel(absl::string_view name) const {
   const Entry* const entry = FindEntry(name);
   return entry != nullptr && entry->kernel != nullptr;
+}
+
+const std::vector<std::string>& OpRegistry::PublicNames(absl::string_view name) const {
+  static const auto* const none = new std::vector<std::string>;
+  const Entry* const entry = FindEntry(name);
+  return entry == nullptr ? *none : entry->public_names;
 }
 
 std::vector<const OpDef*> OpRegistry::Own() const {

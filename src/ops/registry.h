@@ -18,8 +18,9 @@ namespace gyre {
 
 // One registration block: see ops/README.md for the checklist.
 struct OpRegistration {
-  absl::string_view schema;  // ParseOpSchema's syntax
-  absl::string_view doc;     // one sentence
+  absl::string_view schema;                 // ParseOpSchema's syntax
+  absl::string_view doc;                    // one sentence
+  std::vector<absl::string_view> api = {};  // see OpRegistry::PublicNames
   OpKind kind = OpKind::kPlain;
   OpTraits traits = {};
   Structure structure = {};
@@ -49,6 +50,11 @@ class OpRegistry final : public OpLookup {
   // message names the op.
   absl::StatusOr<Kernel> MakeKernel(const Node& node) const;
   bool HasKernel(absl::string_view name) const;
+  // The names of the public function that is this op and nothing more, below `gyre` and with dots:
+  // its own ("math.tan"), then others that it has ("tan"). It takes the inputs; attributes that
+  // they do not tell have their defaults. C++ has it as gyre::tan, Python under all names. Empty:
+  // there is none, or no such op.
+  const std::vector<std::string>& PublicNames(absl::string_view name) const;
   // In order of name.
   std::vector<const OpDef*> All() const;
   // Of what was added here: see the top. What was chained has a status of its own.
@@ -62,6 +68,7 @@ class OpRegistry final : public OpLookup {
  private:
   struct Entry {
     OpDef def;
+    std::vector<std::string> public_names;
     KernelFactory kernel;
   };
   // Null when there is no such op.

@@ -35,6 +35,13 @@ nb::dict AttrInfo(const AttrDef& attr) {
   return info;
 }
 
+// The public names of an op.
+nb::list Names(const OpDef& op) {
+  nb::list names;
+  for (const std::string& name : Ops().PublicNames(op.name)) names.append(ToStr(name));
+  return names;
+}
+
 nb::dict OpInfo(nb::handle name) {
   const OpDef& op = FindOp(TextOf(name, "the name of an op"));
   nb::list inputs, outputs, attrs;
@@ -47,6 +54,8 @@ nb::dict OpInfo(nb::handle name) {
   info["inputs"] = inputs;
   info["outputs"] = outputs;
   info["attrs"] = attrs;
+  info["api"] = Names(op);
+  info["elementwise"] = op.traits.elementwise;
   info["stateful"] = op.stateful();
   return info;
 }
@@ -57,10 +66,21 @@ nb::list OpNames() {
   return names;
 }
 
+// Of the built-in ops: what a plug-in brings has no public names.
+nb::dict PublicNames() {
+  nb::dict found;
+  for (const OpDef* op : Ops().Own()) {
+    const nb::list names = Names(*op);
+    if (nb::len(names) > 0) found[ToStr(op->name)] = names;
+  }
+  return found;
+}
+
 }  // namespace
 
 void BindOpInfo(nb::module_& m) {
   m.def("op_info", &OpInfo, nb::arg("op"), "Inputs, outputs and attributes of an op.");
+  m.def("public_names", &PublicNames, "Of each op with a public function: its names.");
   m.def("op_names", &OpNames, "The names of all ops.");
 }
 

@@ -19,6 +19,15 @@ TEST_P(Expressions, OperatorsComputeWhatTheyComputeInCpp) {
   EXPECT_EQ(Eval<int32_t>(where(x > 0, x, 0), feeds), 7);
 }
 
+TEST_P(Expressions, OpsAreThereUnderTheirPublicNames) {
+  const Value x = Float();
+  const FeedList feeds = {{x, F(-7)}};
+  EXPECT_EQ(Eval<float>(floormod(x, 4), feeds), 1.0f);
+  EXPECT_EQ(Eval<float>(divide_no_nan(x, 0), feeds), 0.0f);
+  EXPECT_EQ(Eval<float>(relu6(negative(x)), feeds), 6.0f);
+  EXPECT_EQ(Eval<float>(l2_loss(x), feeds), 24.5f);
+}
+
 TEST_P(Expressions, LiteralsTakeTheTypeOfWhatTheyMeet) {
   const Value x = Float();
   EXPECT_EQ((x + 1).dtype(), DType::kFloat);

@@ -1,7 +1,9 @@
 // The registry is whole: every op parses, is documented, has a shape rule and a way to run.
 #include "ops/registry.h"
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "gtest/gtest.h"
 #include "support/paths.h"
@@ -50,6 +52,28 @@ TEST(Registry, HasEveryOpOfTheGoldenGraphs) {
     EXPECT_NE(Ops().Find(name), nullptr) << name;
   }
   EXPECT_GE(seen, 190);
+}
+
+// They are functions of C++ and Python: each belongs to one op, whose inputs tell the rest.
+TEST(Registry, PublicNamesFitTheirOps) {
+  std::set<std::string> names, own;
+  for (const OpDef* op : Ops().All()) {
+    const std::vector<std::string>& all = Ops().PublicNames(op->name);
+    for (const std::string& name : all) EXPECT_TRUE(names.insert(name).second) << name;
+    if (all.empty()) continue;
+    EXPECT_TRUE(own.insert(all[0].substr(all[0].rfind('.') + 1)).second) << all[0];
+    EXPECT_EQ(op->outputs.size(), 1u) << op->name;
+    for (const AttrDef& attr : op->attrs) {
+      const bool is_told =
+          std::any_of(op->inputs.begin(), op->inputs.end(), [&](const ArgDef& input) {
+            return attr.name == input.type_attr || attr.name == input.number_attr ||
+                   attr.name == input.type_list_attr;
+          });
+      EXPECT_TRUE(is_told || attr.default_value) << op->name << ": " << attr.name;
+    }
+  }
+  EXPECT_TRUE(names.contains("math.tan") && names.contains("tan"));
+  EXPECT_TRUE(Ops().PublicNames("NoSuchOp").empty());
 }
 
 absl::Status DoNothing(KernelContext&) { return absl::OkStatus(); }

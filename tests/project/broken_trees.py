@@ -219,6 +219,30 @@ BROKEN = [
         {"src/ir/dump.cc": 'if (node.op_name == "Neg") return;\n'},
     ),
     (
+        "a function of C++ that the registry has",
+        "check_public_names",
+        {
+            "src/ops/math/tan.cc": 'ops.Add({.schema = "Tan(x: T)", .api = {"math.tan"}});\n',
+            "include/gyre/math.h": "// Maths.\n#pragma once\nValue tan(const Operand& x);\n",
+        },
+    ),
+    (
+        "a function of Python that the registry has",
+        "check_public_names",
+        {
+            "src/ops/math/tan.cc": 'AddUnaryOp(ops, "Tan", {"math.tan"}, kTypes);\n',
+            "python/gyre/_impl/ops/elementwise.py": "def tan(x):\n    return x\n",
+        },
+    ),
+    (
+        "a table with a name that the registry has",
+        "check_public_names",
+        {
+            "src/ops/math/tan.cc": 'ops.Add({.schema = "Tan(x: T)", .api = {"math.tan"}});\n',
+            "python/gyre/_impl/names/math.py": 'NAMES = {"math.tan": "gyre:tan"}\n',
+        },
+    ),
+    (
         "a loop told by its kind",
         "check_loop_kinds",
         {"src/ir/dump.cc": "if (kind == OpKind::kFor) return;\n"},

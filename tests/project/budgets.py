@@ -395,6 +395,44 @@ def check_op_names(root):
     )
 
 
+# Public names in the registrations of src/ops, and where they would be a second time: functions of
+# C++ and Python that are written by hand, and tables of names.
+REGISTERED = re.compile(r"(?:\.api = |\bAdd\w+\(\s*\w+,\s*\"\w+\",\s*)\{([^}]*)\}")
+BY_HAND = {
+    "include/gyre/math.h": r"^Value {own}\(",
+    "python/gyre/_impl/ops/": r"^(?:def {own}\(|{own} = )",
+    "python/gyre/nn/functional.py": r"^(?:def {own}\(|{own} = )",
+    "python/gyre/_impl/names/": r"\"(?:{all})\"",
+}
+
+
+def check_public_names(root):
+    """A public name of an op stands in its registration, and nowhere else."""
+    tracked = list(sources.tracked_files(root))
+    lists = [
+        re.findall(r'"([\w.]+)"', names)
+        for name in tracked
+        if name.startswith("src/ops/") and name.endswith(".cc")
+        for names in REGISTERED.findall(sources.read(root, name))
+    ]
+    registered = [names for names in lists if names]
+    if not registered:
+        return []
+    words = {
+        "own": "(?:" + "|".join(names[0].rpartition(".")[2] for names in registered) + ")",
+        "all": "|".join(re.escape(name) for names in registered for name in names if "." in name),
+    }
+    complaints = []
+    for name in tracked:
+        for place, pattern in BY_HAND.items():
+            if not name.startswith(place):
+                continue
+            found = re.search(pattern.format(**words), sources.read(root, name), re.M)
+            if found:
+                complaints.append(f"{name}: '{found[0]}' is an op's: its registration says it")
+    return complaints
+
+
 def check_loop_kinds(root):
     """Structured nodes are described once: no more lines that tell While and For apart than there
     were."""
@@ -503,6 +541,7 @@ CHECKS = [
     check_nothing_local,
     check_file_access,
     check_op_names,
+    check_public_names,
     check_loop_kinds,
     check_pages,
     check_python_imports,

@@ -1,7 +1,11 @@
 """Activations, normalisation, cross entropies and lookups as functions."""
 
+from __future__ import annotations
+
 from gyre import _gyre
+from gyre._gyre import Tensor
 from gyre._impl import random
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import (
     call,
     calls,
@@ -11,34 +15,18 @@ from gyre._impl.convert import (
     rank_of,
     same_dtype,
 )
-from gyre._impl.ops import table
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.linalg import clip_by_norm
 from gyre._impl.ops.reductions import reduce_mean, reduce_sum
 from gyre._impl.ops.select import gather
 
-table.define(
-    globals(),
-    table.unary,
-    {
-        "relu": "Relu",
-        "relu6": "Relu6",
-        "elu": "Elu",
-        "selu": "Selu",
-        "sigmoid": "Sigmoid",
-        "tanh": "Tanh",
-        "softplus": "Softplus",
-        "l2_loss": "L2Loss",
-    },
-)
 
-
-def leaky_relu(features, alpha=0.2, name=None):
+def leaky_relu(features: TensorLike, alpha=0.2, name: str | None = None) -> Tensor:
     """features where positive, alpha * features elsewhere."""
     return call("LeakyRelu", convert_to_tensor(features), alpha=float(alpha), name=name)
 
 
-def gelu(features, approximate=False, name=None):
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """x Φ(x), Φ being the distribution function of the normal distribution; or with `approximate`
     0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))).
 
@@ -54,7 +42,7 @@ def gelu(features, approximate=False, name=None):
     return call("Mul", call("Mul", x, 0.5), part, name=name)
 
 
-def silu(features, beta=1.0, name=None):
+def silu(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
     """x sigmoid(beta x). Source: Ramachandran et al., Searching for activation functions (2017)."""
     x = convert_to_tensor(features)
     inner = x if isinstance(beta, (int, float)) and beta == 1 else call("Mul", x, beta)
@@ -64,20 +52,20 @@ def silu(features, beta=1.0, name=None):
 swish = silu
 
 
-def softsign(features, name=None):
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """x / (1 + |x|)."""
     x = convert_to_tensor(features)
     return call("RealDiv", x, call("AddV2", call("Abs", x), 1), name=name)
 
 
-def crelu(features, axis=-1, name=None):
+def crelu(features: TensorLike, axis: TensorLike = -1, name: str | None = None) -> Tensor:
     """relu(x) and relu(-x), joined along an axis."""
     x = convert_to_tensor(features)
     return call("Relu", call("ConcatV2", [x, call("Neg", x)], axis), name=name)
 
 
 def _last(op: str):
-    def function(logits, axis=-1, name=None):
+    def function(logits: TensorLike, axis=-1, name: str | None = None) -> Tensor:
         x = convert_to_tensor(logits)
         axis = -1 if axis is None else int(axis)
         if axis == -1 or x._dims is not None and axis == len(x._dims) - 1:
@@ -96,7 +84,9 @@ log_softmax = _last("LogSoftmax")
 log_softmax.__name__, log_softmax.__doc__ = "log_softmax", "The logarithm of softmax along `axis`."
 
 
-def bias_add(value, bias, data_format=None, name=None):
+def bias_add(
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
+) -> Tensor:
     """Adds an element of `bias` to each channel: the last dimension, or with "NC…" the second."""
     channels_first = data_format is not None and data_format.startswith("NC")
     return call(
@@ -108,7 +98,9 @@ def bias_add(value, bias, data_format=None, name=None):
     )
 
 
-def dropout(x, rate, noise_shape=None, seed=None, name=None):
+def dropout(
+    x: TensorLike, rate, noise_shape: ShapeLike = None, seed=None, name: str | None = None
+) -> Tensor:
     """x with elements set to 0 with probability `rate`, the others divided by 1 - rate. Elements
     along dimensions that are 1 in noise_shape share their fate. ValueError unless 0 <= rate < 1.
 
@@ -127,7 +119,13 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
     return call("SelectV2", kept, call("Mul", x, scale), call("ZerosLike", x), name=name)
 
 
-def moments(x, axes, shift=None, keepdims=False, name=None):
+def moments(
+    x: TensorLike,
+    axes,
+    shift: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
     """(mean, variance) along axes, computed in float32 for 16-bit types."""
     del shift
     x = convert_to_tensor(x)
@@ -141,7 +139,15 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
     return cast(mean, x.dtype), cast(variance, x.dtype)
 
 
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+def batch_normalization(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon,
+    name: str | None = None,
+) -> Tensor:
     """(x - mean) / √(variance + ε) · scale + offset. Source: Ioffe and Szegedy (2015)."""
     factor = call("Rsqrt", call("AddV2", convert_to_tensor(variance), variance_epsilon))
     if scale is not None:
@@ -152,7 +158,9 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
     return call("AddV2", call("Mul", x, factor), shift, name=name)
 
 
-def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+def softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, axis=-1, name: str | None = None
+) -> Tensor:
     """-Σ labels · log softmax(logits) along `axis`, for each of the other dimensions."""
     labels, logits = same_dtype([labels, logits])
     if (
@@ -167,7 +175,9 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     return call("Neg", reduce_sum(call("Mul", labels, call("LogSoftmax", logits)), -1), name=name)
 
 
-def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+def sparse_softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
     """-log softmax(logits)[label]: labels [...] of classes, logits [..., classes]."""
     logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
     if logits._dims is not None and len(logits._dims) == 2:
@@ -179,7 +189,9 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
     return call("Reshape", loss, call("Shape", labels), name=name)
 
 
-def sigmoid_cross_entropy_with_logits(labels, logits, name=None):
+def sigmoid_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
     """-z log σ(x) - (1 - z) log(1 - σ(x)) as max(x, 0) - x z + log(1 + exp(-|x|)), which does not
     overflow; labels z, logits x. Its derivative is σ(x) - z everywhere."""
     labels, logits = same_dtype([labels, logits])
@@ -191,7 +203,9 @@ def sigmoid_cross_entropy_with_logits(labels, logits, name=None):
     return call("AddV2", linear, call("Softplus", negative), name=name)
 
 
-def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
+def weighted_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Tensor:
     """As sigmoid_cross_entropy_with_logits, with positive labels counted pos_weight times."""
     labels, logits = same_dtype([labels, logits])
     weight = call(
@@ -202,7 +216,9 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
     return call("AddV2", linear, call("Mul", weight, softplus), name=name)
 
 
-def embedding_lookup(params, ids, max_norm=None, name=None):
+def embedding_lookup(
+    params: TensorLike, ids: TensorLike, max_norm=None, name: str | None = None
+) -> Tensor:
     """Rows of `params`, by id: ids.shape + params.shape[1:]. Of a variable only these are read, and
     its gradient is IndexedSlices."""
     if isinstance(params, (list, tuple)):
@@ -219,7 +235,12 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     return clip_by_norm(rows, max_norm, axes=list(inner))
 
 
-def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+def log_poisson_loss(
+    targets: TensorLike,
+    log_input: TensorLike,
+    compute_full_loss: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """exp(c) - z c, for the logarithm c of the expectation; with compute_full_loss Stirling's
     z log z - z + log(2π z) / 2 where z > 1 is added."""
     targets, log_input = same_dtype([targets, log_input])

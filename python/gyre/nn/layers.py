@@ -1,5 +1,6 @@
 """Layers: modules with variables, made when the first input tells their sizes."""
 
+import sys
 from collections.abc import Callable
 
 from gyre import _gyre
@@ -18,7 +19,7 @@ def find_activation(value):
         return value
     if value == "linear":
         return None
-    found = getattr(functional, str(value), None)
+    found = getattr(sys.modules["gyre.nn"], str(value), None)
     if found is None:
         raise ValueError(f"No activation {value!r}.")
     return found

@@ -1,5 +1,5 @@
-// Writes gyre/ops.h and its implementation: a C++ function for each op of the registry. Run by the
-// build.
+// Writes gyre/ops.h and its implementation: a C++ function for each op of the registry, and one for
+// each that says its public name. Run by the build.
 //
 //   gyre_ops_generator ops.h ops.cc
 #include <cstdio>
@@ -21,9 +21,10 @@ namespace {
 constexpr size_t kColumns = 100;
 
 constexpr char kHeaderTop[] =
-    R"(// A function for each op, generated from the registry: attributes that have defaults are members of
-// an options struct, those that the operands tell are left out. What goes wrong is thrown as an
-// Error. Thread rules are those of the graph.
+    R"(// Functions of ops, generated from the registry. In gyre::op one for each op: attributes that have
+// defaults are members of an options struct, those that the operands tell are left out. Below, in
+// gyre, those of them that have a public name: attributes have their defaults. What goes wrong is
+// thrown as an Error. Thread rules are those of the graph.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,12 @@ namespace gyre::op {
 
 using internal::OpCall;
 )";
-constexpr char kBottom[] = "\n}  // namespace gyre::op\n";
+constexpr char kPublic[] = R"(
+}  // namespace gyre::op
+
+namespace gyre {
+)";
+constexpr char kBottom[] = "\n}  // namespace gyre\n";
 
 bool HasFunctionAttr(const OpDef& op) {
   for (const AttrDef& attr : op.attrs) {
@@ -164,7 +170,34 @@ class Binding {
                         "}\n");
   }
 
+  std::string PublicDeclaration() const {
+    return absl::StrCat("\n", Wrapped(op_.doc), PublicHead(), ";\n");
+  }
+
+  std::string PublicDefinition() const {
+    std::vector<std::string> names;
+    for (const ArgDef& input : op_.inputs) names.push_back(Identifier(input.name));
+    return absl::StrCat("\n", PublicHead(), " {\n  return op::", op_.name, "(",
+                        absl::StrJoin(names, ", "), ");\n}\n");
+  }
+
  private:
+  // Of the function that takes the inputs, under the last part of the op's first public name.
+  std::string PublicHead() const {
+    const absl::string_view full = Ops().PublicNames(op_.name)[0];
+    return absl::StrCat(ResultType(), " ", full.substr(full.rfind('.') + 1), "(",
+                        absl::StrJoin(Inputs(), ", "), ")");
+  }
+
+  std::vector<std::string> Inputs() const {
+    std::vector<std::string> parameters;
+    for (const ArgDef& input : op_.inputs) {
+      parameters.push_back(absl::StrCat("const ", IsList(input) ? "OperandList" : "Operand", "& ",
+                                        Identifier(input.name)));
+    }
+    return parameters;
+  }
+
   std::string OptionsStruct() const {
     if (options_.empty()) return "";
     std::string text = absl::StrCat("struct ", op_.name, "Options {\n");
@@ -212,11 +245,7 @@ class Binding {
   }
 
   std::string Parameters(bool with_defaults) const {
-    std::vector<std::string> parameters;
-    for (const ArgDef& input : op_.inputs) {
-      parameters.push_back(absl::StrCat("const ", IsList(input) ? "OperandList" : "Operand", "& ",
-                                        Identifier(input.name)));
-    }
+    std::vector<std::string> parameters = Inputs();
     for (const AttrDef* attr : required_)
       parameters.push_back(absl::StrCat(ParameterType(*attr), " ", Identifier(attr->name)));
     if (!options_.empty()) {
@@ -278,13 +307,17 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string header = gyre::kHeaderTop, source = gyre::kSourceTop;
+  std::string public_header = gyre::kPublic, public_source = gyre::kPublic;
   for (const gyre::OpDef* op : gyre::Ops().All()) {
     if (!gyre::IsWanted(*op)) continue;
     const gyre::Binding binding(*op);
     header += binding.Declaration();
     source += binding.Definition();
+    if (gyre::Ops().PublicNames(op->name).empty()) continue;
+    public_header += binding.PublicDeclaration();
+    public_source += binding.PublicDefinition();
   }
-  const bool ok =
-      gyre::Write(argv[1], header + gyre::kBottom) && gyre::Write(argv[2], source + gyre::kBottom);
+  const bool ok = gyre::Write(argv[1], header + public_header + gyre::kBottom) &&
+                  gyre::Write(argv[2], source + public_source + gyre::kBottom);
   return ok ? 0 : 1;
 }

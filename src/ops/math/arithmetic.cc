@@ -176,24 +176,28 @@ void RegisterArithmetic(OpRegistry& ops) {
            .kernel = MakeAdd});
   ops.Add({.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
            .doc = "x + y.",
+           .api = {"math.add", "add"},
            .traits = {.elementwise = true, .commutative = true, .aggregate = true},
            .shape = shape::Broadcast,
            .gradient = {AddGradient},
            .simplify = AddSimplify,
            .failure = fails::ByShapes,
            .kernel = ForTypes<AddKernel, NumberTypes>("T")});
-  AddBinaryOp(ops, "Sub", kAnyNumberTypes, "x - y.", ForTypes<SubKernel, NumberTypes>("T"),
-              {SubGradient}, {.simplify = SubSimplify});
-  AddBinaryOp(ops, "Mul", kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"),
-              {MulGradient}, {.commutative = true, .simplify = MulSimplify});
+  AddBinaryOp(ops, "Sub", {"math.subtract", "subtract", "compat.v1.sub"}, kAnyNumberTypes, "x - y.",
+              ForTypes<SubKernel, NumberTypes>("T"), {SubGradient}, {.simplify = SubSimplify});
   AddBinaryOp(
-      ops, "SquaredDifference",
+      ops, "Mul",
+      {"math.multiply", "multiply", "math.scalar_mul", "compat.v1.mul", "compat.v1.scalar_mul"},
+      kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"), {MulGradient},
+      {.commutative = true, .simplify = MulSimplify});
+  AddBinaryOp(
+      ops, "SquaredDifference", {"math.squared_difference", "compat.v1.squared_difference"},
       "{bfloat16, half, float, double, int32, int64, complex64, complex128}",
       "(x - y)², of complex numbers |x - y|².",
       ForTypes<SquaredDifferenceKernel,
                Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>>("T"),
       {SquaredDifferenceGradient}, {.commutative = true});
-  AddUnaryOp(ops, "Square",
+  AddUnaryOp(ops, "Square", {"math.square", "square"},
              "{bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "
              "uint64, complex64, "
              "complex128}",

@@ -80,18 +80,21 @@ using RightShiftKernel = Binary<RightShiftFn, T>;
 
 void RegisterBitwise(OpRegistry& ops) {
   const Gradient none = NotDifferentiable("the operands are integers");
-  AddBinaryOp(ops, "BitwiseAnd", kIntTypes, "The bits that are set in x and in y.",
-              ForTypes<BitwiseAndKernel, IntTypes>("T"), none, {.commutative = true});
-  AddBinaryOp(ops, "BitwiseOr", kIntTypes, "The bits that are set in x or in y.",
-              ForTypes<BitwiseOrKernel, IntTypes>("T"), none, {.commutative = true});
-  AddBinaryOp(ops, "BitwiseXor", kIntTypes, "The bits that are set in either x or y.",
-              ForTypes<BitwiseXorKernel, IntTypes>("T"), none, {.commutative = true});
-  AddUnaryOp(ops, "Invert", kIntTypes, "The bits that are not set in x.",
+  AddBinaryOp(ops, "BitwiseAnd", {"bitwise.bitwise_and"}, kIntTypes,
+              "The bits that are set in x and in y.", ForTypes<BitwiseAndKernel, IntTypes>("T"),
+              none, {.commutative = true});
+  AddBinaryOp(ops, "BitwiseOr", {"bitwise.bitwise_or"}, kIntTypes,
+              "The bits that are set in x or in y.", ForTypes<BitwiseOrKernel, IntTypes>("T"), none,
+              {.commutative = true});
+  AddBinaryOp(ops, "BitwiseXor", {"bitwise.bitwise_xor"}, kIntTypes,
+              "The bits that are set in either x or y.", ForTypes<BitwiseXorKernel, IntTypes>("T"),
+              none, {.commutative = true});
+  AddUnaryOp(ops, "Invert", {"bitwise.invert"}, kIntTypes, "The bits that are not set in x.",
              ForTypes<InvertKernel, IntTypes>("T"), none, simplify::Involution);
-  AddBinaryOp(ops, "LeftShift", kIntTypes,
+  AddBinaryOp(ops, "LeftShift", {"bitwise.left_shift"}, kIntTypes,
               "x shifted left by y bits; y is clamped to [0, width - 1].",
               ForTypes<LeftShiftKernel, IntTypes>("T"), none);
-  AddBinaryOp(ops, "RightShift", kIntTypes,
+  AddBinaryOp(ops, "RightShift", {"bitwise.right_shift"}, kIntTypes,
               "x shifted right by y bits, keeping the sign; y is clamped to [0, width - 1].",
               ForTypes<RightShiftKernel, IntTypes>("T"), none);
 }

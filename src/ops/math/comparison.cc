@@ -131,10 +131,11 @@ absl::Status EqualityShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-void AddOrder(OpRegistry& ops, absl::string_view name, absl::string_view doc,
-              KernelFactory kernel) {
+void AddOrder(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+              absl::string_view doc, KernelFactory kernel) {
   ops.Add({.schema = absl::StrCat(name, "(x: T, y: T) -> z: bool {T: realnumbertype}"),
            .doc = doc,
+           .api = std::move(api),
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
@@ -149,11 +150,12 @@ absl::Status EqualityBatch(BatchContext& c) {
   return batch::Elementwise(c);
 }
 
-void AddEquality(OpRegistry& ops, absl::string_view name, absl::string_view doc,
-                 KernelFactory kernel) {
+void AddEquality(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+                 absl::string_view doc, KernelFactory kernel) {
   ops.Add({.schema = absl::StrCat(
                name, "(x: T, y: T) -> z: bool {T: type; incompatible_shape_error: bool = true}"),
            .doc = doc,
+           .api = std::move(api),
            .traits = {.elementwise = true, .commutative = true},
            .shape = EqualityShape,
            .gradient = NotDifferentiable("the result is bool"),
@@ -165,15 +167,17 @@ void AddEquality(OpRegistry& ops, absl::string_view name, absl::string_view doc,
 }  // namespace
 
 void RegisterComparison(OpRegistry& ops) {
-  AddOrder(ops, "Less", "x < y; false where either is NaN.", ForTypes<LessKernel, RealTypes>("T"));
-  AddOrder(ops, "LessEqual", "x <= y; false where either is NaN.",
-           ForTypes<LessEqualKernel, RealTypes>("T"));
-  AddOrder(ops, "Greater", "x > y; false where either is NaN.",
+  AddOrder(ops, "Less", {"math.less", "less"}, "x < y; false where either is NaN.",
+           ForTypes<LessKernel, RealTypes>("T"));
+  AddOrder(ops, "LessEqual", {"math.less_equal", "less_equal"},
+           "x <= y; false where either is NaN.", ForTypes<LessEqualKernel, RealTypes>("T"));
+  AddOrder(ops, "Greater", {"math.greater", "greater"}, "x > y; false where either is NaN.",
            ForTypes<GreaterKernel, RealTypes>("T"));
-  AddOrder(ops, "GreaterEqual", "x >= y; false where either is NaN.",
-           ForTypes<GreaterEqualKernel, RealTypes>("T"));
-  AddEquality(ops, "Equal", "x == y; false where either is NaN.", Compute<&Equality<EqualFn>>());
-  AddEquality(ops, "NotEqual", "x != y; true where either is NaN.",
+  AddOrder(ops, "GreaterEqual", {"math.greater_equal", "greater_equal"},
+           "x >= y; false where either is NaN.", ForTypes<GreaterEqualKernel, RealTypes>("T"));
+  AddEquality(ops, "Equal", {"math.equal", "equal"}, "x == y; false where either is NaN.",
+              Compute<&Equality<EqualFn>>());
+  AddEquality(ops, "NotEqual", {"math.not_equal", "not_equal"}, "x != y; true where either is NaN.",
               Compute<&Equality<NotEqualFn>>());
 }
 

@@ -172,35 +172,36 @@ void IntegerDivSimplify(SimplifyContext& s) {
 }  // namespace
 
 void RegisterDivision(OpRegistry& ops) {
-  AddBinaryOp(ops, "Div", kAnyNumberTypes, "x / y; of integers rounded toward zero.",
+  AddBinaryOp(ops, "Div", {}, kAnyNumberTypes, "x / y; of integers rounded toward zero.",
               ForTypes<DivKernel, NumberTypes>("T"), {DivGradient},
               {.simplify = DivSimplify, .failure = DivisionFailure});
-  AddBinaryOp(ops, "RealDiv", kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
+  AddBinaryOp(ops, "RealDiv", {}, kAnyNumberTypes, "x / y, for floating-point and complex numbers.",
               ForTypes<DivKernel, FloatAndComplexTypes>("T"), {DivGradient},
               {.simplify = DivSimplify});
-  AddBinaryOp(ops, "TruncateDiv", kAnyNumberTypes, "x / y rounded toward zero.",
+  AddBinaryOp(ops, "TruncateDiv", {"truncatediv"}, kAnyNumberTypes, "x / y rounded toward zero.",
               ForTypes<TruncateDivKernel, RealTypes>("T"),
               NotDifferentiable("a quotient rounded toward zero is constant between its steps"),
               {.simplify = IntegerDivSimplify, .failure = DivisionFailure});
-  AddBinaryOp(ops, "DivNoNan", "{half, float, bfloat16, double, complex64, complex128}",
-              "x / y, and 0 where y is 0.", ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"),
-              {DivNoNanGradient});
-  AddBinaryOp(ops, "FloorDiv", kAnyNumberTypes, "x / y rounded down.",
-              ForTypes<FloorDivKernel, RealTypes>("T"),
+  AddBinaryOp(
+      ops, "DivNoNan", {"math.divide_no_nan", "compat.v1.divide_no_nan", "compat.v1.div_no_nan"},
+      "{half, float, bfloat16, double, complex64, complex128}", "x / y, and 0 where y is 0.",
+      ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"), {DivNoNanGradient});
+  AddBinaryOp(ops, "FloorDiv", {"math.floordiv", "compat.v1.floordiv"}, kAnyNumberTypes,
+              "x / y rounded down.", ForTypes<FloorDivKernel, RealTypes>("T"),
               NotDifferentiable("a quotient rounded down is constant between its steps"),
               {.simplify = IntegerDivSimplify, .failure = DivisionFailure});
   AddBinaryOp(
-      ops, "FloorMod",
+      ops, "FloorMod", {"math.floormod", "compat.v1.floormod", "math.mod", "compat.v1.mod"},
       "{int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",
       "The remainder of x / y rounded down; it has the sign of y.",
       ForTypes<FloorModKernel, RealTypes>("T"), {FloorModGradient}, {.failure = DivisionFailure});
   AddBinaryOp(
-      ops, "TruncateMod", "{int32, int64, bfloat16, half, float, double}",
+      ops, "TruncateMod", {"truncatemod"}, "{int32, int64, bfloat16, half, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
       ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
       {TruncateModGradient}, {.failure = DivisionFailure});
   AddBinaryOp(
-      ops, "Mod", "{int32, int64, half, bfloat16, float, double}",
+      ops, "Mod", {}, "{int32, int64, half, bfloat16, float, double}",
       "The remainder of x / y rounded toward zero; it has the sign of x.",
       ForTypes<TruncateModKernel, Types<int32_t, int64_t, float, double, Half, BFloat16>>("T"),
       {TruncateModGradient}, {.failure = DivisionFailure});

@@ -109,11 +109,12 @@ absl::Status RunBinarySameShape(KernelContext& ctx, const BinaryCall& call) {
   return RunSimple(ctx, call, x, Operands::kVectors);
 }
 
-void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                absl::string_view doc, KernelFactory kernel, Gradient gradient,
-                SimplifyFn simplify) {
+void AddUnaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+                absl::string_view types, absl::string_view doc, KernelFactory kernel,
+                Gradient gradient, SimplifyFn simplify) {
   ops.Add({.schema = absl::StrCat(name, "(x: T) -> y: T {T: ", types, "}"),
            .doc = doc,
+           .api = std::move(api),
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = std::move(gradient),
@@ -122,11 +123,12 @@ void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types
            .kernel = std::move(kernel)});
 }
 
-void AddBinaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                 absl::string_view doc, KernelFactory kernel, Gradient gradient,
-                 BinaryRules rules) {
+void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+                 absl::string_view types, absl::string_view doc, KernelFactory kernel,
+                 Gradient gradient, BinaryRules rules) {
   ops.Add({.schema = absl::StrCat(name, "(x: T, y: T) -> z: T {T: ", types, "}"),
            .doc = doc,
+           .api = std::move(api),
            .traits = {.elementwise = true, .commutative = rules.commutative},
            .shape = shape::Broadcast,
            .gradient = std::move(gradient),

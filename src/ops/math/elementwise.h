@@ -235,9 +235,9 @@ using SignedTypes =
     Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, complex64, complex128>;
 
 // `name(x: T) -> y: T {T: types}`, pure and elementwise; its kernel never fails.
-void AddUnaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                absl::string_view doc, KernelFactory kernel, Gradient gradient = {},
-                SimplifyFn simplify = nullptr);
+void AddUnaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+                absl::string_view types, absl::string_view doc, KernelFactory kernel,
+                Gradient gradient = {}, SimplifyFn simplify = nullptr);
 
 // Further rules of a binary op.
 struct BinaryRules {
@@ -246,8 +246,8 @@ struct BinaryRules {
   FailureFn failure = fails::ByShapes;
 };
 // `name(x: T, y: T) -> z: T {T: types}`, pure and elementwise, broadcasting.
-void AddBinaryOp(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                 absl::string_view doc, KernelFactory kernel, Gradient gradient = {},
-                 BinaryRules rules = {});
+void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+                 absl::string_view types, absl::string_view doc, KernelFactory kernel,
+                 Gradient gradient = {}, BinaryRules rules = {});
 
 }  // namespace gyre

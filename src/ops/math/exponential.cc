@@ -161,38 +161,41 @@ void SoftplusGradGradient(GradientContext& g) {
 }  // namespace
 
 void RegisterExponential(OpRegistry& ops) {
-  AddUnaryOp(ops, "Exp", kFloatAndComplexTypes, "e to the power x.",
+  AddUnaryOp(ops, "Exp", {"math.exp", "exp"}, kFloatAndComplexTypes, "e to the power x.",
              ForTypes<ExpKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.output(0))); }});
-  AddUnaryOp(ops, "Log", kFloatAndComplexTypes, "The natural logarithm of x; NaN if x < 0.",
+  AddUnaryOp(ops, "Log", {"math.log", "compat.v1.log"}, kFloatAndComplexTypes,
+             "The natural logarithm of x; NaN if x < 0.",
              ForTypes<LogKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() / Conj(g.input(0))); }});
-  AddUnaryOp(ops, "Tanh", kFloatAndComplexTypes, "The hyperbolic tangent of x.",
-             ForTypes<TanhKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
-               g.Add(0, g.op("TanhGrad", {Conj(g.output(0)), g.grad()}));
-             }});
-  AddUnaryOp(ops, "Sigmoid", kFloatAndComplexTypes, "1 / (1 + exp(-x)).",
-             ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
-               g.Add(0, g.op("SigmoidGrad", {Conj(g.output(0)), g.grad()}));
-             }});
-  AddUnaryOp(ops, "Expm1", kFloatAndComplexTypes, "exp(x) - 1, accurate near 0.",
-             ForTypes<Expm1Kernel, FloatAndComplexTypes>("T"),
+  AddUnaryOp(
+      ops, "Tanh", {"math.tanh", "nn.tanh", "tanh"}, kFloatAndComplexTypes,
+      "The hyperbolic tangent of x.", ForTypes<TanhKernel, FloatAndComplexTypes>("T"),
+      {[](GradientContext& g) { g.Add(0, g.op("TanhGrad", {Conj(g.output(0)), g.grad()})); }});
+  AddUnaryOp(
+      ops, "Sigmoid", {"math.sigmoid", "nn.sigmoid", "sigmoid"}, kFloatAndComplexTypes,
+      "1 / (1 + exp(-x)).", ForTypes<SigmoidKernel, FloatAndComplexTypes>("T"),
+      {[](GradientContext& g) { g.Add(0, g.op("SigmoidGrad", {Conj(g.output(0)), g.grad()})); }});
+  AddUnaryOp(ops, "Expm1", {"math.expm1", "compat.v1.expm1"}, kFloatAndComplexTypes,
+             "exp(x) - 1, accurate near 0.", ForTypes<Expm1Kernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Exp", {g.input(0)}))); }});
-  AddUnaryOp(ops, "Log1p", kFloatAndComplexTypes, "log(1 + x), accurate near 0.",
-             ForTypes<Log1pKernel, FloatAndComplexTypes>("T"),
+  AddUnaryOp(ops, "Log1p", {"math.log1p", "compat.v1.log1p"}, kFloatAndComplexTypes,
+             "log(1 + x), accurate near 0.", ForTypes<Log1pKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() / (Conj(g.input(0)) + 1.0)); }});
-  AddUnaryOp(ops, "Sinh", kFloatAndComplexTypes, "The hyperbolic sine of x.",
+  AddUnaryOp(ops, "Sinh", {"math.sinh", "sinh"}, kFloatAndComplexTypes, "The hyperbolic sine of x.",
              ForTypes<SinhKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Cosh", {g.input(0)}))); }});
-  AddUnaryOp(ops, "Cosh", kFloatAndComplexTypes, "The hyperbolic cosine of x.",
-             ForTypes<CoshKernel, FloatAndComplexTypes>("T"),
+  AddUnaryOp(ops, "Cosh", {"math.cosh", "cosh"}, kFloatAndComplexTypes,
+             "The hyperbolic cosine of x.", ForTypes<CoshKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Sinh", {g.input(0)}))); }});
-  AddUnaryOp(ops, "Erf", kFloatTypes, "The error function of x.",
+  AddUnaryOp(ops, "Erf", {"math.erf", "compat.v1.erf"}, kFloatTypes, "The error function of x.",
              ForTypes<ErfKernel, FloatTypes>("T"), {ErfGradient});
-  AddUnaryOp(ops, "Erfc", kFloatTypes, "1 minus the error function of x.",
-             ForTypes<ErfcKernel, FloatTypes>("T"), {ErfcGradient});
+  AddUnaryOp(ops, "Erfc", {"math.erfc", "compat.v1.erfc"}, kFloatTypes,
+             "1 minus the error function of x.", ForTypes<ErfcKernel, FloatTypes>("T"),
+             {ErfcGradient});
   ops.Add({.schema = "Softplus(features: T) -> activations: T {T: {half, bfloat16, float, double}}",
            .doc = "log(1 + exp(x)), without overflow.",
+           .api = {"math.softplus", "nn.softplus"},
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = {[](GradientContext& g) {

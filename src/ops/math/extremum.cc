@@ -45,10 +45,12 @@ void MinimumGradient(GradientContext& g) { ExtremumGradient(g, "LessEqual"); }
 }  // namespace
 
 void RegisterExtremum(OpRegistry& ops) {
-  AddBinaryOp(ops, "Maximum", kOrderedTypes, "The larger of x and y; NaN if either is.",
-              ForTypes<MaximumKernel, RealTypes>("T"), {MaximumGradient});
-  AddBinaryOp(ops, "Minimum", kOrderedTypes, "The smaller of x and y; NaN if either is.",
-              ForTypes<MinimumKernel, RealTypes>("T"), {MinimumGradient});
+  AddBinaryOp(ops, "Maximum", {"math.maximum", "maximum"}, kOrderedTypes,
+              "The larger of x and y; NaN if either is.", ForTypes<MaximumKernel, RealTypes>("T"),
+              {MaximumGradient});
+  AddBinaryOp(ops, "Minimum", {"math.minimum", "minimum"}, kOrderedTypes,
+              "The smaller of x and y; NaN if either is.", ForTypes<MinimumKernel, RealTypes>("T"),
+              {MinimumGradient});
 }
 
 }  // namespace gyre

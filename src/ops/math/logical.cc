@@ -38,6 +38,7 @@ void OrSimplify(SimplifyContext& s) { Logical(s, false); }
 void RegisterLogical(OpRegistry& ops) {
   ops.Add({.schema = "LogicalAnd(x: bool, y: bool) -> z: bool",
            .doc = "x and y.",
+           .api = {"math.logical_and", "logical_and"},
            .traits = {.elementwise = true, .commutative = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
@@ -46,6 +47,7 @@ void RegisterLogical(OpRegistry& ops) {
            .kernel = Compute<&Binary<AndFn, uint8_t>::Run>()});
   ops.Add({.schema = "LogicalOr(x: bool, y: bool) -> z: bool",
            .doc = "x or y.",
+           .api = {"math.logical_or", "logical_or"},
            .traits = {.elementwise = true, .commutative = true},
            .shape = shape::Broadcast,
            .gradient = NotDifferentiable("the result is bool"),
@@ -54,6 +56,7 @@ void RegisterLogical(OpRegistry& ops) {
            .kernel = Compute<&Binary<OrFn, uint8_t>::Run>()});
   ops.Add({.schema = "LogicalNot(x: bool) -> y: bool",
            .doc = "not x.",
+           .api = {"math.logical_not", "logical_not"},
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = NotDifferentiable("the result is bool"),

@@ -79,12 +79,13 @@ void Atan2Gradient(GradientContext& g) {
 }  // namespace
 
 void RegisterPower(OpRegistry& ops) {
-  AddBinaryOp(ops, "Pow",
+  AddBinaryOp(ops, "Pow", {"math.pow", "pow"},
               "{bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}",
               "x to the power y.", ForTypes<PowKernel, SignedTypes>("T"), {PowGradient},
               {.failure = nullptr});
   ops.Add({.schema = "Atan2(y: T, x: T) -> z: T {T: {bfloat16, half, float, double}}",
            .doc = "The angle of the point (x, y), in radians from -π to π.",
+           .api = {"math.atan2", "atan2"},
            .traits = {.elementwise = true},
            .shape = shape::Broadcast,
            .gradient = {Atan2Gradient},

@@ -42,13 +42,14 @@ using ReciprocalKernel = Unary<ReciprocalFn, T>;
 }  // namespace
 
 void RegisterRoot(OpRegistry& ops) {
-  AddUnaryOp(ops, "Sqrt", kFloatAndComplexTypes, "The square root of x; NaN if x < 0.",
-             ForTypes<SqrtKernel, FloatAndComplexTypes>("T"),
+  AddUnaryOp(ops, "Sqrt", {"math.sqrt", "sqrt"}, kFloatAndComplexTypes,
+             "The square root of x; NaN if x < 0.", ForTypes<SqrtKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.op("SqrtGrad", {g.output(0), g.grad()})); }});
-  AddUnaryOp(ops, "Rsqrt", kFloatAndComplexTypes, "1 / the square root of x.",
-             ForTypes<RsqrtKernel, FloatAndComplexTypes>("T"),
+  AddUnaryOp(ops, "Rsqrt", {"math.rsqrt", "compat.v1.rsqrt"}, kFloatAndComplexTypes,
+             "1 / the square root of x.", ForTypes<RsqrtKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.op("RsqrtGrad", {g.output(0), g.grad()})); }});
-  AddUnaryOp(ops, "Reciprocal", kSignedTypes, "1 / x, for floating-point and complex numbers.",
+  AddUnaryOp(ops, "Reciprocal", {"math.reciprocal", "compat.v1.reciprocal"}, kSignedTypes,
+             "1 / x, for floating-point and complex numbers.",
              ForTypes<ReciprocalKernel, FloatAndComplexTypes>("T"), {[](GradientContext& g) {
                g.Add(0, g.op("ReciprocalGrad", {g.output(0), g.grad()}));
              }});

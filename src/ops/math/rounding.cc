@@ -71,9 +71,11 @@ using IsInfKernel = Unary<IsInfFn, T>;
 template <typename T>
 using IsNanKernel = Unary<IsNanFn, T>;
 
-void AddTest(OpRegistry& ops, absl::string_view name, absl::string_view doc, KernelFactory kernel) {
+void AddTest(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
+             absl::string_view doc, KernelFactory kernel) {
   ops.Add({.schema = absl::StrCat(name, "(x: T) -> y: bool {T: ", kFloatTypes, "}"),
            .doc = doc,
+           .api = std::move(api),
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = NotDifferentiable("the result is bool"),
@@ -84,20 +86,24 @@ void AddTest(OpRegistry& ops, absl::string_view name, absl::string_view doc, Ker
 
 void RegisterRounding(OpRegistry& ops) {
   const Gradient steps = NotDifferentiable("a rounded number is constant between its steps");
-  AddUnaryOp(ops, "Floor", kFloatTypes, "The largest whole number <= x.",
+  AddUnaryOp(ops, "Floor", {"math.floor", "floor"}, kFloatTypes, "The largest whole number <= x.",
              ForTypes<FloorKernel, FloatTypes>("T"), steps);
-  AddUnaryOp(ops, "Ceil", kFloatTypes, "The smallest whole number >= x.",
-             ForTypes<CeilKernel, FloatTypes>("T"), steps);
-  AddUnaryOp(ops, "Rint", kFloatTypes, "The whole number nearest to x, the even one of two.",
+  AddUnaryOp(ops, "Ceil", {"math.ceil", "compat.v1.ceil"}, kFloatTypes,
+             "The smallest whole number >= x.", ForTypes<CeilKernel, FloatTypes>("T"), steps);
+  AddUnaryOp(ops, "Rint", {"math.rint", "compat.v1.rint"}, kFloatTypes,
+             "The whole number nearest to x, the even one of two.",
              ForTypes<RoundKernel, FloatTypes>("T"), steps);
-  AddUnaryOp(ops, "Round", kSignedTypes, "The whole number nearest to x, the even one of two.",
+  AddUnaryOp(ops, "Round", {"math.round", "round"}, kSignedTypes,
+             "The whole number nearest to x, the even one of two.",
              ForTypes<RoundKernel,
                       Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t>>("T"),
              steps);
-  AddTest(ops, "IsFinite", "Whether x is neither infinite nor NaN.",
-          ForTypes<IsFiniteKernel, FloatTypes>("T"));
-  AddTest(ops, "IsInf", "Whether x is an infinity.", ForTypes<IsInfKernel, FloatTypes>("T"));
-  AddTest(ops, "IsNan", "Whether x is NaN.", ForTypes<IsNanKernel, FloatTypes>("T"));
+  AddTest(ops, "IsFinite", {"math.is_finite", "compat.v1.is_finite"},
+          "Whether x is neither infinite nor NaN.", ForTypes<IsFiniteKernel, FloatTypes>("T"));
+  AddTest(ops, "IsInf", {"math.is_inf", "compat.v1.is_inf"}, "Whether x is an infinity.",
+          ForTypes<IsInfKernel, FloatTypes>("T"));
+  AddTest(ops, "IsNan", {"math.is_nan", "compat.v1.is_nan"}, "Whether x is NaN.",
+          ForTypes<IsNanKernel, FloatTypes>("T"));
 }
 
 }  // namespace gyre

@@ -66,14 +66,15 @@ void SignGradient(GradientContext& g) {
 }  // namespace
 
 void RegisterSign(OpRegistry& ops) {
-  AddUnaryOp(ops, "Neg", kSignedTypes, "-x.", ForTypes<NegKernel, SignedTypes>("T"),
+  AddUnaryOp(ops, "Neg", {"math.negative", "negative", "compat.v1.neg"}, kSignedTypes, "-x.",
+             ForTypes<NegKernel, SignedTypes>("T"),
              {[](GradientContext& g) { g.Add(0, -g.grad()); }}, simplify::Involution);
   AddUnaryOp(
-      ops, "Abs", "{bfloat16, half, float, double, int8, int16, int32, int64}", "|x|.",
+      ops, "Abs", {}, "{bfloat16, half, float, double, int8, int16, int32, int64}", "|x|.",
       ForTypes<AbsKernel, Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t>>(
           "T"),
       {[](GradientContext& g) { g.Add(0, g.grad() * g.op("Sign", {g.input(0)})); }});
-  AddUnaryOp(ops, "Sign", kSignedTypes,
+  AddUnaryOp(ops, "Sign", {"math.sign", "sign"}, kSignedTypes,
              "-1, 0 or 1, as x is negative, zero or positive; x / |x| of complex numbers.",
              ForTypes<SignKernel, SignedTypes>("T"), {SignGradient});
 }

@@ -83,23 +83,24 @@ void TanGradient(GradientContext& g) {
 }  // namespace
 
 void RegisterTrigonometry(OpRegistry& ops) {
-  AddUnaryOp(ops, "Sin", kFloatAndComplexTypes, "The sine of x.",
+  AddUnaryOp(ops, "Sin", {"math.sin", "sin"}, kFloatAndComplexTypes, "The sine of x.",
              ForTypes<SinKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * Conj(g.op("Cos", {g.input(0)}))); }});
-  AddUnaryOp(ops, "Cos", kFloatAndComplexTypes, "The cosine of x.",
+  AddUnaryOp(ops, "Cos", {"math.cos", "cos"}, kFloatAndComplexTypes, "The cosine of x.",
              ForTypes<CosKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, -(g.grad() * Conj(g.op("Sin", {g.input(0)})))); }});
-  AddUnaryOp(ops, "Tan", kSignedTypes, "The tangent of x, for floating-point and complex numbers.",
+  AddUnaryOp(ops, "Tan", {"math.tan", "tan"}, kSignedTypes,
+             "The tangent of x, for floating-point and complex numbers.",
              ForTypes<TanKernel, FloatAndComplexTypes>("T"), {TanGradient});
-  AddUnaryOp(ops, "Asin", kSignedTypes,
+  AddUnaryOp(ops, "Asin", {"math.asin", "asin"}, kSignedTypes,
              "The angle whose sine is x, for floating-point and complex numbers.",
              ForTypes<AsinKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, g.grad() * AsinSlope(g)); }});
-  AddUnaryOp(ops, "Acos", kSignedTypes,
+  AddUnaryOp(ops, "Acos", {"math.acos", "acos"}, kSignedTypes,
              "The angle whose cosine is x, for floating-point and complex numbers.",
              ForTypes<AcosKernel, FloatAndComplexTypes>("T"),
              {[](GradientContext& g) { g.Add(0, -(g.grad() * AsinSlope(g))); }});
-  AddUnaryOp(ops, "Atan", kSignedTypes,
+  AddUnaryOp(ops, "Atan", {"math.atan", "atan"}, kSignedTypes,
              "The angle whose tangent is x, for floating-point and complex numbers.",
              ForTypes<AtanKernel, FloatAndComplexTypes>("T"), {AtanGradient});
 }

@@ -51,6 +51,7 @@ void RegisterL2Loss(OpRegistry& ops) {
   ops.Add({
       .schema = "L2Loss(t: T) -> output: T {T: floattype}",
       .doc = "Half the sum of the squares of all elements.",
+      .api = {"nn.l2_loss"},
       .shape = shape::Scalar,
       .gradient = {[](GradientContext& g) { g.Add(0, g.input(0) * g.grad()); }},
       .batch = {L2LossBatch},

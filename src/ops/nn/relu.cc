@@ -103,6 +103,7 @@ void RegisterRelu(OpRegistry& ops) {
   ops.Add({
       .schema = "Relu(features: T) -> activations: T {T: {realnumbertype, qint8}}",
       .doc = "max(features, 0).",
+      .api = {"nn.relu"},
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {ReluGradient},
@@ -120,6 +121,7 @@ void RegisterRelu(OpRegistry& ops) {
   ops.Add({
       .schema = "Relu6(features: T) -> activations: T {T: realnumbertype}",
       .doc = "min(max(features, 0), 6).",
+      .api = {"nn.relu6"},
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {Relu6Gradient},

@@ -70,6 +70,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
   ops.Add({
       .schema = "Elu(features: T) -> activations: T {T: floattype}",
       .doc = "features where positive, exp(features) - 1 elsewhere.",
+      .api = {"nn.elu"},
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {[](GradientContext& g) { g.Add(0, g.op("EluGrad", {g.grad(), g.output(0)})); }},
@@ -87,6 +88,7 @@ void RegisterSmoothRectifiers(OpRegistry& ops) {
   ops.Add({
       .schema = "Selu(features: T) -> activations: T {T: floattype}",
       .doc = "Elu, scaled so that activations normalise themselves.",
+      .api = {"nn.selu"},
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = {[](GradientContext& g) { g.Add(0, g.op("SeluGrad", {g.grad(), g.output(0)})); }},

@@ -166,3 +166,11 @@ def test_clip_and_sums():
     with pytest.raises(ValueError):
         gyre.add_n([])
     assert float(gyre.math.polyval([1.0, 2.0, 3.0], 2.0)) == 11
+
+
+def test_arguments_have_the_names_of_the_ops_schemas():
+    assert float(gyre.atan2(y=1.0, x=0.0)) == pytest.approx(np.pi / 2)
+    assert float(gyre.nn.softplus(features=0.0)) == pytest.approx(np.log(2))
+    assert float(gyre.nn.l2_loss(t=[3.0, 4.0])) == 12.5
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        gyre.tan(z=1.0)

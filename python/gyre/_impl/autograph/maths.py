@@ -3,32 +3,23 @@
 import math
 
 from gyre import _gyre
+from gyre._impl.ops import table
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import condition, is_symbolic
 
+# Functions of the module that an op computes: those that gyre.math has under the same name, and
 _OPS = {
-    math.acos: "Acos",
-    math.asin: "Asin",
-    math.atan: "Atan",
-    math.atan2: "Atan2",
-    math.cos: "Cos",
-    math.cosh: "Cosh",
-    math.erf: "Erf",
-    math.erfc: "Erfc",
-    math.exp: "Exp",
-    math.expm1: "Expm1",
     math.fabs: "Abs",
     math.isfinite: "IsFinite",
     math.isinf: "IsInf",
     math.isnan: "IsNan",
-    math.log1p: "Log1p",
-    math.pow: "Pow",
-    math.sin: "Sin",
-    math.sinh: "Sinh",
-    math.sqrt: "Sqrt",
-    math.tan: "Tan",
-    math.tanh: "Tanh",
+    **{
+        getattr(math, name): op
+        for name, op in table.OWN_NAMES.items()
+        if hasattr(math, name) and name not in ("ceil", "floor", "log")
+    },
 }
+# … these, which are no op alone: the results of rounding are integers, logarithms have a base.
 _ROUNDED = {math.ceil: "Ceil", math.floor: "Floor", math.trunc: None}  # a cast truncates
 
 

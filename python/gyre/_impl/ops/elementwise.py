@@ -1,83 +1,16 @@
-"""Arithmetic, comparison and logic, element by element."""
+"""Arithmetic, comparison and logic, element by element: what is more than one op. (table.py has
+what is just one.)"""
+
+from __future__ import annotations
 
 from gyre import _gyre
+from gyre._gyre import Tensor
+from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, same_dtype
-from gyre._impl.ops import table
-
-table.define(
-    globals(),
-    table.unary,
-    {
-        "negative": "Neg",
-        "acos": "Acos",
-        "asin": "Asin",
-        "atan": "Atan",
-        "ceil": "Ceil",
-        "cos": "Cos",
-        "cosh": "Cosh",
-        "erf": "Erf",
-        "erfc": "Erfc",
-        "exp": "Exp",
-        "expm1": "Expm1",
-        "floor": "Floor",
-        "invert": "Invert",
-        "is_finite": "IsFinite",
-        "is_inf": "IsInf",
-        "is_nan": "IsNan",
-        "log": "Log",
-        "log1p": "Log1p",
-        "reciprocal": "Reciprocal",
-        "rint": "Rint",
-        "round": "Round",
-        "rsqrt": "Rsqrt",
-        "sigmoid": "Sigmoid",
-        "sign": "Sign",
-        "sin": "Sin",
-        "sinh": "Sinh",
-        "softplus": "Softplus",
-        "sqrt": "Sqrt",
-        "square": "Square",
-        "tan": "Tan",
-        "tanh": "Tanh",
-        "logical_not": "LogicalNot",
-    },
-)
-table.define(
-    globals(),
-    table.binary,
-    {
-        "add": "AddV2",
-        "subtract": "Sub",
-        "multiply": "Mul",
-        "atan2": "Atan2",
-        "divide_no_nan": "DivNoNan",
-        "floordiv": "FloorDiv",
-        "floormod": "FloorMod",
-        "truncatediv": "TruncateDiv",
-        "truncatemod": "TruncateMod",
-        "maximum": "Maximum",
-        "minimum": "Minimum",
-        "pow": "Pow",
-        "squared_difference": "SquaredDifference",
-        "less": "Less",
-        "less_equal": "LessEqual",
-        "greater": "Greater",
-        "greater_equal": "GreaterEqual",
-        "logical_and": "LogicalAnd",
-        "logical_or": "LogicalOr",
-        "bitwise_and": "BitwiseAnd",
-        "bitwise_or": "BitwiseOr",
-        "bitwise_xor": "BitwiseXor",
-        "left_shift": "LeftShift",
-        "right_shift": "RightShift",
-        "equal": "Equal",
-        "not_equal": "NotEqual",
-        "realdiv": "RealDiv",
-    },
-)
+from gyre._impl.dtypes import DTypeLike
 
 
-def abs(x, name=None):
+def abs(x: TensorLike, name: str | None = None) -> Tensor:
     """|x|, real also of complex numbers. The result has the shape of x."""
     x = convert_to_tensor(x)
     if x.dtype.is_complex:
@@ -85,7 +18,7 @@ def abs(x, name=None):
     return call("Abs", x, name=name)
 
 
-def truediv(x, y, name=None):
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y as Python divides: integers are converted first (8 and 16 bits to float32, others to
     float64). Shapes broadcast. TypeError if the dtypes differ."""
     x, y = same_dtype([x, y])
@@ -100,7 +33,7 @@ def truediv(x, y, name=None):
 divide = truediv
 
 
-def multiply_no_nan(x, y, name=None):
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x * y, and 0 where y is 0, also if x is infinite or NaN there."""
     x, y = same_dtype([x, y])
     zero = call("Equal", y, _gyre.convert(0, y.dtype))
@@ -108,17 +41,17 @@ def multiply_no_nan(x, y, name=None):
     return call("SelectV2", zero, call("ZerosLike", product), product, name=name)
 
 
-def xlogy(x, y, name=None):
+def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x * log(y), and 0 where x is 0. Shapes broadcast."""
     return _times(x, y, lambda v: call("Log", v), name)
 
 
-def xlog1py(x, y, name=None):
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x * log(1 + y), and 0 where x is 0. Shapes broadcast."""
     return _times(x, y, lambda v: call("Log1p", v), name)
 
 
-def xdivy(x, y, name=None):
+def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y, and 0 where x is 0. Shapes broadcast."""
     return _times(x, y, lambda v: call("Reciprocal", v), name)
 
@@ -132,12 +65,12 @@ def _times(x, y, function, name):
     return call("SelectV2", zero, call("ZerosLike", product), product, name=name)
 
 
-def logical_xor(x, y, name=None):
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether just one of x and y is true. Shapes broadcast."""
     return call("NotEqual", *same_dtype([x, y], _gyre.as_dtype("bool")), name=name)
 
 
-def asinh(x, name=None):
+def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic sine: sign(x) log(|x| + sqrt(x² + 1)), by log1p to be exact near 0.
 
     Source: |x| + x² / (1 + sqrt(1 + x²)) is what is added to 1 (Kahan, 1987).
@@ -149,7 +82,7 @@ def asinh(x, name=None):
     return call("Mul", call("Sign", x), call("Log1p", grown), name=name)
 
 
-def acosh(x, name=None):
+def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic cosine: log(x + sqrt(x² - 1)); NaN below 1."""
     x = convert_to_tensor(x)
     less = call("Sub", x, 1)
@@ -157,24 +90,26 @@ def acosh(x, name=None):
     return call("Log1p", call("AddV2", less, root), name=name)
 
 
-def atanh(x, name=None):
+def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic tangent: log((1 + x) / (1 - x)) / 2."""
     x = convert_to_tensor(x)
     difference = call("Sub", call("Log1p", x), call("Log1p", call("Neg", x)))
     return call("Mul", difference, 0.5, name=name)
 
 
-def log_sigmoid(x, name=None):
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """log(sigmoid(x)) = -softplus(-x), without overflow."""
     return call("Neg", call("Softplus", call("Neg", convert_to_tensor(x))), name=name)
 
 
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Tensor:
     """t, but at least clip_value_min and at most clip_value_max, which broadcast to its shape."""
     return call("Maximum", call("Minimum", t, clip_value_max), clip_value_min, name=name)
 
 
-def add_n(inputs, name=None):
+def add_n(inputs: TensorLike, name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape and dtype."""
     if not isinstance(inputs, (list, tuple)):
         inputs = [inputs]
@@ -183,25 +118,30 @@ def add_n(inputs, name=None):
     return call_list("AddN", inputs, name=name)
 
 
-def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+def accumulate_n(
+    inputs: TensorLike,
+    shape: ShapeLike = None,
+    tensor_dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """The sum of a list of tensors of one shape and dtype."""
     del shape, tensor_dtype
     return add_n(inputs, name)
 
 
-def complex(real, imag, name=None):
+def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
     """The complex number of two real parts: complex64 of float32, complex128 of float64."""
     real, imag = same_dtype([real, imag])
     out = _gyre.as_dtype("complex64" if real.dtype.name == "float32" else "complex128")
     return call("Complex", real, imag, Tout=out, name=name)
 
 
-def real(input, name=None):
+def real(input: TensorLike, name: str | None = None) -> Tensor:
     """The real part; real numbers as they are."""
     return _part("Real", input, name)
 
 
-def imag(input, name=None):
+def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """The imaginary part; of real numbers zeros."""
     input = convert_to_tensor(input)
     if not input.dtype.is_complex:
@@ -209,7 +149,7 @@ def imag(input, name=None):
     return _part("Imag", input, name)
 
 
-def angle(input, name=None):
+def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """The argument in radians from -π to π; of real numbers 0, or π where negative."""
     input = convert_to_tensor(input)
     if not input.dtype.is_complex:
@@ -226,13 +166,13 @@ def _part(op, value, name):
     return call(op, value, Tout=value.dtype.real_dtype, name=name)
 
 
-def conj(x, name=None):
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
     """The complex conjugate; real numbers as they are."""
     x = convert_to_tensor(x)
     return call("Conj", x, name=name) if x.dtype.is_complex else x
 
 
-def cast(x, dtype, name=None):
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """x as numbers of another type: floating to integer rounds towards zero, complex to real drops
     the imaginary part, numbers to bool ask whether they are not 0."""
     dtype = _gyre.as_dtype(dtype).base_dtype
@@ -240,7 +180,7 @@ def cast(x, dtype, name=None):
     return x if x.dtype == dtype else call("Cast", x, DstT=dtype, name=name)
 
 
-def saturate_cast(value, dtype, name=None):
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """As cast, but what does not fit becomes the least or greatest number of the type."""
     value, dtype = convert_to_tensor(value), _gyre.as_dtype(dtype)
     if dtype.is_integer or dtype.is_floating:
@@ -253,12 +193,12 @@ def saturate_cast(value, dtype, name=None):
     return cast(value, dtype, name)
 
 
-def bitcast(input, type, name=None):
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """The same bytes as elements of another type; where sizes differ, a dimension more or less."""
     return call("Bitcast", input, type=_gyre.as_dtype(type), name=name)
 
 
-def polyval(coeffs, x, name=None):
+def polyval(coeffs, x: TensorLike, name: str | None = None) -> Tensor:
     """coeffs[0] x^(n-1) + … + coeffs[n-1], by Horner's rule; 0 without coefficients."""
     x = convert_to_tensor(x)
     if not coeffs:

@@ -1,48 +1,41 @@
-"""Makes public functions of rows: a name, an op, and perhaps a sentence of its own."""
+"""Functions that are an op and nothing more, made of what the registry says when they are first
+asked for: `tan`, `maximum`, …"""
 
 from collections.abc import Callable
 
 from gyre import _gyre
 
-_execute = _gyre.execute
+# Their ops, by what the functions are called: the last part of the first public name.
+OWN_NAMES = {names[0].rpartition(".")[2]: op for op, names in _gyre.public_names().items()}
+# Below the sentence of an elementwise op, by how many inputs it has.
+_ELEMENTWISE = {
+    1: "Element by element: the result has the shape of {0}.",
+    2: "Element by element; shapes broadcast as in numpy. Python numbers take the dtype\n"
+    "of the other operand. InvalidArgumentError if dtypes or shapes do not fit.",
+}
 
 
-def _finish(function: Callable, name: str, op: str, doc: str | None, rest: str) -> Callable:
-    function.__name__ = function.__qualname__ = name
-    doc = doc or _gyre.op_info(op)["doc"]
-    function.__doc__ = f"{doc}\n\n{rest}"
+def _document(info: dict, inputs: list[str]) -> str:
+    more = _ELEMENTWISE[len(inputs)].format(*inputs) if info["elementwise"] else ""
+    return f"{info['doc']}\n\n{more}".rstrip()
+
+
+def _make(name: str, op: str) -> Callable[..., _gyre.Tensor]:
+    info = _gyre.op_info(op)
+    inputs = [item["name"] for item in info["inputs"]]
+    parameters = "".join(f"{one}: 'TensorLike', " for one in inputs)
+    source = (
+        f"def {name}({parameters}name: 'str | None' = None) -> 'Tensor':\n"
+        f"    return execute({op!r}, ({', '.join(inputs)},), None, name)[0]\n"
+    )
+    scope = {"execute": _gyre.execute, "__name__": __name__}
+    exec(compile(source, __file__, "exec"), scope)  # of names that the build has fixed
+    function = scope[name]
+    function.__doc__ = _document(info, inputs)
     return function
 
 
-def unary(name: str, op: str, doc: str | None = None) -> Callable:
-    """A function of one tensor, element by element."""
-
-    def function(x, name=None):
-        return _execute(op, (x,), None, name)[0]
-
-    return _finish(function, name, op, doc, "Element by element: the result has the shape of x.")
-
-
-def binary(name: str, op: str, doc: str | None = None) -> Callable:
-    """A function of two tensors, element by element, that broadcast."""
-
-    def function(x, y, name=None):
-        return _execute(op, (x, y), None, name)[0]
-
-    return _finish(
-        function,
-        name,
-        op,
-        doc,
-        "Element by element; shapes broadcast as in numpy. Python numbers take the dtype\n"
-        "of the other operand. InvalidArgumentError if dtypes or shapes do not fit.",
-    )
-
-
-def define(module: dict, make: Callable, rows: dict[str, str | tuple[str, str]]) -> None:
-    """Sets the functions of all rows in a module."""
-    for name, row in rows.items():
-        op, doc = (row, None) if isinstance(row, str) else row
-        function = make(name, op, doc)
-        function.__module__ = module["__name__"]
-        module[name] = function
+def __getattr__(name: str) -> Callable[..., _gyre.Tensor]:
+    if name not in OWN_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, _make(name, OWN_NAMES[name]))  # another thread may be first
