@@ -31,6 +31,7 @@ function(gyre_python)
   add_dependencies(gyre_python gyre_grpc)
   install(TARGETS gyre_grpc LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
   if(SKBUILD)
+    gyre_python_stubs()
     return()
   endif()
   # For development, Python finds it in the source tree; the loader looks for libgyre.so there, too.
@@ -40,4 +41,23 @@ function(gyre_python)
             $<TARGET_FILE:gyre_python> ${package}/$<TARGET_FILE_NAME:gyre_python>
     COMMAND ${CMAKE_COMMAND} -E create_symlink
             $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>)
+endfunction()
+
+# Stubs of the public names, in a wheel beside its modules: made by the module itself, from a copy
+# of the package in which it can be imported.
+function(gyre_python_stubs)
+  set(package ${CMAKE_BINARY_DIR}/package)
+  set(stubs ${CMAKE_BINARY_DIR}/stubs)
+  add_custom_command(TARGET gyre_python POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${package} ${stubs}
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/python/gyre ${package}/gyre
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${package}/gyre/$<TARGET_FILE_NAME:gyre_python>
+            ${package}/gyre/$<TARGET_SONAME_FILE_NAME:gyre_library>  # links of ./dev python
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:gyre_python> ${package}/gyre
+    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:gyre_library>
+            ${package}/gyre/$<TARGET_SONAME_FILE_NAME:gyre_library>
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${package} ${Python_EXECUTABLE}
+            ${CMAKE_SOURCE_DIR}/python/tools/make_stubs.py --beside ${stubs}
+    VERBATIM)
+  install(DIRECTORY ${stubs}/ DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()

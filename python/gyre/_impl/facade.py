@@ -7,9 +7,9 @@ import types
 
 _NAMES: dict[str, str] = {}
 # Namespaces that are modules of their own.
-_PACKAGES = ("nn", "optimizers", "raw_ops")
+PACKAGES = ("nn", "optimizers", "raw_ops")
 # The namespace of older names: what it does not have is looked for in gyre itself.
-_OLDER = "compat.v1"
+OLDER = "compat.v1"
 # By namespace: what stands directly below it.
 _CHILDREN: dict[str, set[str]] = {}
 
@@ -59,12 +59,12 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
         full = start + name
         if full in names():
             value = resolve(names()[full])
-        elif full in _PACKAGES:
+        elif full in PACKAGES:
             value = importlib.import_module("gyre." + full)
         elif any(n.startswith(full + ".") for n in names()):
             value = _make(full)
-        elif full.startswith(_OLDER + "."):
-            value = _newer(full.removeprefix(_OLDER + "."), name, module)
+        elif full.startswith(OLDER + "."):
+            value = _newer(full.removeprefix(OLDER + "."), name, module)
         else:
             raise AttributeError(_absent(full, name, module.__name__))
         setattr(module, name, value)
@@ -84,7 +84,7 @@ def _newer(full: str, name: str, module: types.ModuleType):
         for part in full.split("."):
             value = getattr(value, part)
     except AttributeError:
-        text = _absent(f"{_OLDER}.{full}", name, module.__name__)
+        text = _absent(f"{OLDER}.{full}", name, module.__name__)
         raise AttributeError(text) from None
     return value
 
@@ -92,17 +92,17 @@ def _newer(full: str, name: str, module: types.ModuleType):
 def _absent(full: str, name: str, module: str) -> str:
     """What the error says of a name that is not there."""
     text = f"module {module!r} has no attribute {name!r}"
-    newer = full.removeprefix(_OLDER + ".")
+    newer = full.removeprefix(OLDER + ".")
     if newer.split(".")[0] == "keras":
         return f"{text}: Keras is not in Gyre; layers and losses are in gyre.nn, optimizers in " + (
             "gyre.optimizers (docs/compatibility.md)"
         )
     elsewhere = sorted(n for n in names() if n.rpartition(".")[2] == name)
-    near = [f"gyre.{n}" for n in elsewhere if not n.startswith(_OLDER)]
+    near = [f"gyre.{n}" for n in elsewhere if not n.startswith(OLDER)]
     if importlib.import_module("gyre._impl.tensorflow_names").has(newer):
         text += f": TensorFlow's tf.{newer} is not in Gyre (docs/compatibility.md)"
-    elif not near and f"{_OLDER}.{full}" in names():
-        return f"{text}: it is gyre.{_OLDER}.{full}"
+    elif not near and f"{OLDER}.{full}" in names():
+        return f"{text}: it is gyre.{OLDER}.{full}"
     elif not near:
         prefix = full.rpartition(".")[0]
         start = f"gyre.{prefix}." if prefix else "gyre."
@@ -130,6 +130,6 @@ def install(module: types.ModuleType) -> None:
         parts = parent.split(".")
         for length in range(1, len(parts) + 1):
             prefix = ".".join(parts[:length])
-            if prefix not in _PACKAGES and prefix not in names():
+            if prefix not in PACKAGES and prefix not in names():
                 _make(prefix)
     importlib.import_module("gyre._impl.setup")
