@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/long_words.h"
 #include "base/status.h"
 #include "ops/plugin.h"
 #include "tensor/io/file.h"
@@ -56,14 +57,14 @@ absl::StatusOr<Arguments> ParseFor(const Command& command, absl::Span<const std:
 }
 
 int Misuse(const Command& command, const Streams& streams, const absl::Status& status) {
-  streams.err << "gyre " << command.name << ": " << status.message() << "\nSee 'gyre help "
-              << command.name << "'.\n";
+  streams.err << "gyre " << command.name << ": " << CutLongWords(status.message())
+              << "\nSee 'gyre help " << command.name << "'.\n";
   return kMisuse;
 }
 
 int Failure(const Command& command, const Streams& streams, const absl::Status& status) {
   streams.err << "gyre " << command.name << ": " << absl::StatusCodeToString(status.code()) << ": "
-              << status.message() << "\n";
+              << CutLongWords(status.message()) << "\n";
   return kFailure;
 }
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/long_words.h"
 #include "front/error.h"
 #include "gyre/value.h"
 #include "python/gil.h"
@@ -44,7 +45,7 @@ void SetError(absl::string_view code, absl::string_view message) {
 
 void SetError(const absl::Status& status) {
   if (!RaiseHostException(status))
-    SetError(absl::StatusCodeToString(status.code()), status.message());
+    SetError(absl::StatusCodeToString(status.code()), CutLongWords(status.message()));
 }
 
 void Translate(const std::exception_ptr& exception, void*) {

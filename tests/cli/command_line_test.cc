@@ -168,6 +168,12 @@ TEST_F(CommandLine, MistakesInNamesAreHelpedWith) {
   EXPECT_THAT(Mistake({"--feed", "c=1", "--fetch", "sum"}), HasSubstr("the graph has no op 'c'"));
 }
 
+TEST_F(CommandLine, NamesOfMegabytesAreCut) {
+  const std::string said = Mistake({"--fetch", std::string(5'000'000, 'a')});
+  EXPECT_THAT(said, HasSubstr("'" + std::string(199, 'a') + "…"));
+  EXPECT_LT(said.size(), 1000);
+}
+
 TEST_F(CommandLine, MistakesInFeedsAreNamed) {
   EXPECT_THAT(Mistake({"--feed", "b", "--fetch", "b"}),
               HasSubstr("--feed b: NAME=VALUE is wanted"));
