@@ -146,6 +146,9 @@ std::vector<Case> Cases() {
   all.push_back({"BroadcastTo", {Tensor::Scalar<float>(1), size}});
   all.push_back({"InvertPermutation", {ids}});
   all.push_back({"DynamicStitch", {ids, x}, Attrs({{"N", int64_t{1}}})});
+  all.push_back({"DynamicPartition",
+                 {Numbers<float>({2}), Ints({0, 1})},
+                 Attrs({{"num_partitions", int64_t{500'000}}})});
   all.push_back({"Cast", {x}, Attrs({{"DstT", DType::kInt64}})});
   all.push_back({"AddV2", {x, x}});
   all.push_back({"Pow", {x, x}});

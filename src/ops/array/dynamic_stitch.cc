@@ -210,6 +210,7 @@ absl::Status ComputeDynamicPartition(KernelContext& ctx) {
   dims.insert(dims.begin(), 0);
   absl::InlinedVector<Tensor, 8> outputs;
   for (const int64_t count : counts) {
+    if (outputs.size() % 1024 == 1023) GYRE_RETURN_IF_ERROR(ctx.Poll());
     dims[0] = count;
     GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     GYRE_ASSIGN_OR_RETURN(Tensor output, ctx.Allocate(data.dtype(), shape));
