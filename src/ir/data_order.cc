@@ -28,8 +28,9 @@ DataOrder OrderByData(const Function& function) {
     result.position[id] = static_cast<int>(result.order.size());
     result.order.push_back(id);
   };
+  for (const NodeId id : function.arg_nodes) place(id);
   for (const Node& node : function.nodes) {
-    if (pending[node.id] == 0) place(node.id);
+    if (pending[node.id] == 0 && result.position[node.id] == -1) place(node.id);
   }
   for (size_t next = 0; next < result.order.size(); ++next) {
     const NodeId source = result.order[next];

@@ -17,8 +17,9 @@ struct DataOrder {
 // The edges from NextIteration to Merge, which close a loop.
 bool IsBackEdge(const Node& source, const Node& destination);
 
-// Nodes on a cycle that is no loop come last. Requirement: the edges of `function` lead to existing
-// nodes.
+// Arguments come first, wherever they stand: sums of adjoints follow this order, and a function has
+// the bits of a copy whose arguments are in front. Nodes on a cycle that is no loop come last.
+// Requirement: the edges of `function` lead to existing nodes.
 DataOrder OrderByData(const Function& function);
 
 }  // namespace gyre
