@@ -8,6 +8,7 @@ import contextvars
 import heapq
 import io
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -278,12 +279,88 @@ def own_list(x):
     return held[1]
 
 
-@pytest.mark.parametrize("fn", [default_value, memory, own_list])
-def test_older_containers_are_not_changed_by_functions_and_methods(fn):
+class Account:
+    def __init__(self):
+        self.calls, self.sums, self.is_used = 0, [], False
+
+    def add(self, value):
+        self.sums.append(value)
+
+    def __enter__(self):
+        self.calls += 1
+
+    def __exit__(self, *error):
+        pass
+
+    def use(self):
+        self.is_used = True
+
+
+def list_of_an_object(x):
+    held = Account()
+    if x > 2:  # block
+        held.add(1)
+    else:
+        held.add(2)
+    return held.sums[0]
+
+
+def count_of_an_object(n):
+    held = Account()
+    while n > 0:  # block
+        with held:
+            n -= 1
+    return held.calls
+
+
+def random_numbers(x):
+    held = random.Random(1)
+    s = x
+    if x > 2:  # block
+        s = x * held.randrange(3)
+    return s
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        default_value,
+        memory,
+        own_list,
+        list_of_an_object,
+        count_of_an_object,
+        random_numbers,
+    ],
+)
+def test_what_is_older_is_not_changed_by_functions_and_methods(fn):
     message = refused(fn, 5)
-    assert ("held" in message or "default value of add" in message) and line(
-        fn, "# block"
-    ) in message
+    assert "held" in message or "'a default value of add'" in message
+    assert line(fn, "# block") in message and "by a call" in message
+
+
+def test_objects_may_note_that_something_is_done():
+    @gyre.function
+    def f(x):
+        held = Account()
+        if x > 2:
+            held.use()
+        return x
+
+    assert int(f(gyre.constant(5))) == 5
+
+
+OF_ALL_TRACES = Account()
+
+
+def test_what_is_of_outside_may_record_traces():
+    @gyre.function
+    def f(x):
+        if x > 2:
+            with OF_ALL_TRACES:
+                OF_ALL_TRACES.add(1)
+        return x
+
+    assert int(f(gyre.constant(5))) == 5 and OF_ALL_TRACES.sums
 
 
 # ---- Items of classes of the user's

@@ -45,14 +45,16 @@ def has_contents(value):
     return (
         isinstance(value, (list, dict, set, collections.deque, *_BYTES, *_FILES))
         or isinstance(value, (*_USER_CONTAINERS, contextvars.ContextVar))
-        or _is_array(value)
+        or _is_of("numpy", "ndarray", value)
+        or _is_of("random", "Random", value)
         or _is_iterator(value)
     )
 
 
-def _is_array(value):
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray)
+def _is_of(module, name, value):
+    """Whether a value is of a class of a module, which need not have been imported."""
+    found = sys.modules.get(module)
+    return found is not None and isinstance(value, getattr(found, name))
 
 
 def _is_iterator(value):
@@ -85,6 +87,8 @@ def _held(value, depth):
         return (-1 if value.gi_frame is None else value.gi_frame.f_lasti,)
     if _is_iterator(value):
         return _position(value, depth)
+    if _is_of("random", "Random", value):
+        return value.getstate()
     return (value.tobytes(),) if value.nbytes <= _LARGEST else ()
 
 

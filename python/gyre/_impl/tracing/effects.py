@@ -40,6 +40,7 @@ class Watch:
         self.kind, self.at, self.names = kind, at, [str(name) for name in names]
         self.older = {}  # id -> object: containers that the block can reach
         self.objects = {}  # id -> (object, path)
+        self.own_objects = set()  # ids of those that the function has made itself
         self.assigned = {}  # (id of a scope, name) -> (read, name, function that assigns it)
         self.contents = {}  # id -> (Contents, paths) of what the function has made itself
         own = OwnValues()
@@ -114,8 +115,10 @@ class Watch:
             self._look(value.__self__, path, depth + 1, own)
         elif _is_users(value) and id(value) not in self.objects:
             self.objects[id(value)] = (value, path)
+            if is_own:
+                self.own_objects.add(id(value))
             for name, item in list(value.__dict__.items())[:100]:
-                self._look(item, f"{path}.{name}", depth + 1, own)
+                self._look(item, f"{path}.{name}", depth + 1, own, is_own)
 
     def is_older(self, value):
         """Whether a container was there before the block."""
@@ -128,10 +131,11 @@ class Watch:
         )
 
     def check(self, names):
-        """Refuses attributes, and names of functions around, that calls in the block gave traced
-        values. `names`: what it states."""
+        """Refuses what calls in the block have changed, once, while it was traced. `names`: what it
+        states."""
         self._check_contents()
-        allowed = {str(name).rpartition(".")[2].partition("[")[0] for name in names}
+        self._check_attributes(names)
+        allowed = {str(name).partition("[")[0] for name in names}
         for key, (read, name, function) in self.assigned.items():
             value = read()
             if name not in allowed and value is not self.values[key] and _holds_traced(value):
@@ -140,18 +144,24 @@ class Watch:
                     "of the code around it: that would happen once, while tracing. Return the "
                     f"value from {function}, and assign {name} in the {self.kind} itself"
                 )
+
+    def _check_attributes(self, names):
+        """Refuses traced values in attributes; where the function has made the object itself, also
+        what has counted."""
+        attributes = {
+            name.rpartition(".")[2].partition("[")[0] for name in map(str, names) if "." in name
+        }
         for key, (obj, path) in self.objects.items():
             before = self.found[key]
             for name, value in list(obj.__dict__.items()):
-                if (
-                    name not in allowed
-                    and (name not in before or before[name] is not value)
-                    and _holds_traced(value)
-                ):
+                if name in attributes or name in before and before[name] is value:
+                    continue
+                counts = key in self.own_objects and _is_count(before.get(name))
+                if _holds_traced(value) or counts and _is_count(value) and value != before[name]:
                     raise TypeError(
                         f"the traced {self.kind} at {self.at} changes the attribute {path}.{name} "
-                        f"by a call: it would keep a value of the trace. Assign {path}.{name} in "
-                        f"the {self.kind} itself, or make it a gyre.Variable"
+                        f"by a call: that would happen once, while tracing. Assign {path}.{name} "
+                        f"in the {self.kind} itself, or make it a gyre.Variable"
                     )
 
     def _check_contents(self):
@@ -219,6 +229,12 @@ def _is_users(value):
         and hasattr(value, "__dict__")
         and module.split(".")[0] not in ("gyre", "numpy", "builtins", "threading", "weakref")
     )
+
+
+def _is_count(value):
+    """Whether a value is a number that calls may count with; True and False say that something is
+    done."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _holds_traced(value):
