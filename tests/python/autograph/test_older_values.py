@@ -80,6 +80,25 @@ def compared(x):
     return 1 if c is p else 2  # written
 
 
+def chosen_and_appended_to_in_a_loop(x):
+    p, q = [x], [x * 2]
+    c = p if x > 2 else q
+    while x > 0:
+        c.append(x)  # written
+        x -= 1
+    return len(p), len(q)
+
+
+def made_anew_in_a_loop(x):
+    p = [x]
+    c = p
+    while x > 2:
+        c = [c[0] + 1]
+        x -= 1
+    c[0] = c[0] + 1  # written
+    return p[0]
+
+
 @pytest.mark.parametrize(
     "fn",
     [
@@ -88,6 +107,8 @@ def compared(x):
         chosen_by_a_function,
         chosen_of_a_tuple,
         chosen_and_written_in_a_loop,
+        chosen_and_appended_to_in_a_loop,
+        made_anew_in_a_loop,
         kept_or_made_anew,
         compared,
     ],
@@ -96,6 +117,37 @@ def test_containers_that_a_tensor_chose_are_not_written(fn):
     message = refused(fn, 5)
     assert line(fn, "# written") in message and "by a tensor" in message
     assert line(fn, "x > 2") in message
+
+
+def grown_in_a_loop(x):
+    p = [x]
+    c = p
+    while x > 0:  # block
+        c.append(x)
+        x -= 1
+    return len(p)
+
+
+def grown_in_a_branch(x):
+    p = [x]
+    c = p
+    if x > 2:  # block
+        c.append(x)
+    return len(p)
+
+
+def item_that_shrinks(x):
+    rows = [[x, x], [x]]
+    row = rows[0]
+    if x > 2:  # block
+        row.pop()
+    return len(rows[0])
+
+
+@pytest.mark.parametrize("fn", [grown_in_a_loop, grown_in_a_branch, item_that_shrinks])
+def test_lists_of_two_names_do_not_become_lists_of_the_graph(fn):
+    message = refused(fn, 5)
+    assert line(fn, "# block") in message and "has another name" in message
 
 
 def test_containers_that_a_tensor_chose_are_read_and_copied():

@@ -51,9 +51,11 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         _same_containers(old, new, *marks)
         for old, new, *marks in zip(before[:nouts], after, *kept.values(), strict=True)
     ]
-    for name, old, new, *marks in zip(symbol_names, before, after, *kept.values(), strict=False):
-        if any(mark is None for mark in marks) and any(mark is not None for mark in marks):
-            aliases.mark_renamed(name, old, new, at)
+    for name, old, new, *marks in zip(
+        symbol_names[:nouts], before[:nouts], after, *kept.values(), strict=True
+    ):
+        if any(mark is not None for mark in marks):
+            aliases.check_names(name, old, new, None not in marks, f"the traced if at {at}")
     set_state(tuple(after) + tuple(before[nouts:]))
 
 

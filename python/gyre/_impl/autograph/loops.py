@@ -16,12 +16,12 @@ from gyre._impl.autograph.truth import truth
 from gyre._impl.control_flow import loop_options
 from gyre._impl.errors import GraphSizeError
 from gyre._impl.shape import as_dims
+from gyre._impl.tracing import aliases, raising, ranges
 from gyre._impl.tracing import layout as layouts
-from gyre._impl.tracing import raising, ranges
 from gyre._impl.tracing.effects import Watch
 from gyre._impl.tracing.layout import Mismatch, Refusal, Taken
 from gyre._impl.tracing.lines import place, stack_level
-from gyre._impl.tracing.lists import TracedList, fresh, own, owning
+from gyre._impl.tracing.lists import CONTAINERS, TracedList, fresh, own, owning
 from gyre._impl.tracing.rows import Rows, SymbolicRange, rows_of
 from gyre._impl.tracing.state import Recursion, Restart, is_symbolic, probe, shown, state
 from gyre._impl.tracing.undefined import PartlyDefined, is_undefined, settled
@@ -105,6 +105,9 @@ class _Loop:
                 value if flag is None else PartlyDefined(value, flag, name, self.at, True)
             )
         self.given = tuple(values)
+        for value, before in zip(values, self.before, strict=True):
+            if isinstance(value, (TracedList, *CONTAINERS)):
+                aliases.copy_mark(before, value)
         for i, (value, before) in enumerate(
             zip(values, self.before, strict=True) if self.tracing else ()
         ):
@@ -121,6 +124,7 @@ class _Loop:
             value is given and isinstance(value, _gyre.Tensor)
             for value, given in zip(values, self.given, strict=True)
         ]
+        self.same = [value is given for value, given in zip(values, self.given, strict=True)]
         for i, value in enumerate(values):
             taken = Taken(value)
             try:
@@ -171,6 +175,11 @@ class _Loop:
                 )
             )
         )
+        for name, before, value, same in zip(
+            self.names, self.before, self.get_state(), self.same, strict=True
+        ):
+            what = f"the traced {self.kind} loop at {self.at}"
+            aliases.check_names(name, before, value, same, what)
 
     def _attempt(self, build, blocks):
         """The results, or None where another layout has to be tried."""

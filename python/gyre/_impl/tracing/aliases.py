@@ -23,11 +23,21 @@ def mark_chosen(value, sides, is_older, at):
         mark_chosen(value[key], inner, is_older, at)
 
 
-def mark_renamed(name, before, value, at):
-    """Notes that `name` holds another container after one of two branches, and the same as before
-    after the other: where that has other names, a run decides whether they are of one container."""
-    if type(before) in _KINDS and type(value) in _KINDS and has_other_names(before, name):
-        state.chosen[id(value)] = value, at
+def check_names(name, before, value, is_changed, what):
+    """Of a container that `name` holds before a block (`what`, for messages), and the value that it
+    has after it, where that is another one: whether it has other names, too. is_changed: the block
+    changes the container, which they would not see: TypeError. Else it gives the name another
+    container on some paths, and a run decides whether the names are of one."""
+    if value is before or type(before) not in _KINDS or not has_other_names(before, name):
+        return
+    if is_changed:
+        kind = type(before).__name__
+        raise TypeError(
+            f"{what} changes the {kind} {name!r}, which has another name that would not see it. "
+            f"Use one name, or give the other a copy ({kind}(…))"
+        )
+    if type(value) in _KINDS:
+        state.chosen[id(value)] = value, what.rpartition(" ")[2]
 
 
 def _keys(value):
@@ -37,9 +47,9 @@ def _keys(value):
 
 
 def copy_mark(before, made):
-    """`made` stands for `before` in a block."""
+    """`made`, a container or a list of the graph, stands for `before` in a block."""
     found = state.chosen.get(id(before))
-    if found is not None and type(made) in _KINDS:
+    if found is not None:
         state.chosen[id(made)] = made, found[1]
 
 
@@ -47,7 +57,7 @@ def check_write(container, what):
     """Refuses to change a container that was chosen."""
     found = state.chosen.get(id(container))
     if found is not None:
-        kind = type(container).__name__
+        kind = type(container).__name__ if type(container) in _KINDS else "list"
         raise TypeError(
             f"{what} at {place()} would change a {kind} that was chosen at {found[1]} by a tensor: "
             f"only a run tells which one, and what else knows it would not see the change. Copy it "

@@ -12,6 +12,8 @@ import operator
 import sys
 import types
 
+from gyre._impl.tracing.lines import block_codes
+
 _LARGEST = 100_000  # items, and bytes, of what is looked at
 _DEPTH = 4  # of iterators over iterators
 _PARAMETERS = 0x04, 0x08  # flags of code: *args, **kwargs
@@ -143,14 +145,15 @@ class OwnValues:
 
 
 def has_other_names(container, name):
-    """Whether a variable of the functions that are being traced, or a place in one, is another name
-    of a container that `name` holds."""
-    return any(
-        (value is container and other != name) or _has_item(value, container)
-        for code, variables in _traced_calls()
-        for other, value in variables.items()
-        if other not in code.co_freevars
-    )
+    """Whether a variable of the function that is being traced, or an item of what one holds, is
+    another name of a container that `name` holds."""
+    for code, variables in _traced_calls():
+        if code not in block_codes:
+            return any(
+                (value is container and other != name) or _has_item(value, container)
+                for other, value in variables.items()
+            )
+    return False
 
 
 def _has_item(value, container):

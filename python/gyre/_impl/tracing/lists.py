@@ -369,5 +369,6 @@ def _copy(value):
         made = [_copy(item) for item in value]
         if id(value) in _owned.lists:
             _owned.lists[id(made)] = made, _makers(value)
-    aliases.copy_mark(value, made)
+    if made is not value:
+        aliases.copy_mark(value, made)
     return made
