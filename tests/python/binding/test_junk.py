@@ -16,6 +16,7 @@ SKIPPED = {
     "set_traceback_filter",
     "load_plugin",
     "set_devices",
+    "set_nan_trap",
     "set_options",
     "set_seed",
     "set_graph_size_limit",
