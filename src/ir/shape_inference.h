@@ -4,8 +4,8 @@
 // nothing changes. Loops start from what enters them and widen what changes from one iteration to
 // the next; branches join; a function is looked at once per distinct arguments, and a recursive one
 // with everything that it is ever called with. Constants, values that are used as shapes, and the
-// element types behind handles travel along, also through calls. Shapes that the program declares, of
-// arguments and of what structured nodes return, are believed if nothing found contradicts any.
+// element types behind handles travel along, also through calls. Shapes that the program declares,
+// of arguments and of what structured nodes return, are believed if nothing found contradicts any.
 //
 // The result is true of every run that feeds no tensor other than those listed in the options.
 #pragma once

@@ -18,8 +18,8 @@
 //   next  = NextIteration(Switch(pivot, go):1)
 //
 // What a loop does not change is sent once per frame: each device has an Enter of its own, of an
-// empty value where nothing uses it but only waits for it. What is for a branch alone is sent in its
-// turn, by way of an Identity that waits for the branch: if it is not taken, no value crosses.
+// empty value where nothing uses it but only waits for it. What is for a branch alone is sent in
+// its turn, by way of an Identity that waits for the branch: if it is not taken, no value crosses.
 #pragma once
 
 #include <string>
@@ -46,7 +46,7 @@ struct Part {
 struct Copy {
   // "node:slot"; "^node" for a control edge, "^node:slot" for one that waits for a value.
   std::string edge;
-  int from = 0;      // devices
+  int from = 0;  // devices
   int to = 0;
   int frame = 0;  // it is made in each of its iterations
 };

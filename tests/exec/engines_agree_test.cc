@@ -1,8 +1,8 @@
 // What the engines must agree on beyond values: the words of errors, random numbers.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "support/transcript.h"
 #include "support/run_text.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "support/transcript.h"
 #include "support/run_text.h"
+#include "support/transcript.h"
 
 namespace gyre::testing {
 namespace {

@@ -175,7 +175,8 @@ TEST(Import, ManyOutputsMustBePaidFor) {
   }
   const absl::Status status = Import(text, options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(absl::StrContains(status.message(), "take more memory than a file may ask for")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "take more memory than a file may ask for"))
+      << status;
 }
 
 // The function f(a) = -a, whose node takes `input`, with `signature` and `more` added to it.

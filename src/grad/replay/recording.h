@@ -1,4 +1,5 @@
-// RecordEffects: a loop (or call) with effects becomes two, one that has them and one that has none.
+// RecordEffects: a loop (or call) with effects becomes two, one that has them and one that has
+// none.
 //
 //   x' = While(x)                     tape = While(x)                      with the effects
 //                                     x'   = StatelessWhile(x, tape)       with what they gave

@@ -2,10 +2,9 @@
 
 namespace gyre {
 
-#define LIST_OPS(X)                                                                  \
-  X(MakeList)                                                                        \
-  X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional) X(ListAdjoint) \
-      X(PayloadBytes)
+#define LIST_OPS(X) \
+  X(MakeList)       \
+  X(ListAccess) X(ListScatter) X(ListJoin) X(ListCombine) X(Optional) X(ListAdjoint) X(PayloadBytes)
 
 GYRE_DEFINE_FAMILY(List, LIST_OPS)
 

@@ -26,7 +26,6 @@ struct Body {
 Body ReadBody(const Function& function, const Effects& effects,
               const std::vector<Endpoint>& feeds = {});
 
-
 // Per node: the nodes that read one of its outputs, once per input that does.
 std::vector<std::vector<NodeId>> Readers(const Function& function);
 
