@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/order.h"
+#include "analysis/refusals.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -44,8 +45,7 @@ class Driver {
     GYRE_RETURN_IF_ERROR(AnalyzeFrames(function_, {.nodes = &needed_, .fed = &fed_}).status());
     for (const Node& node : function_.nodes) {
       if (!needed_[node.id] || node.op != nullptr) continue;
-      return absl::NotFoundError(absl::StrCat("node ", node.name, " needs the op ", node.op_name,
-                                              ", which is not registered"));
+      return UnregisteredOp(node);
     }
     for (const Node& node : function_.nodes) {
       if (needed_[node.id]) GYRE_RETURN_IF_ERROR(CheckCallees(program_, node));

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "analysis/refusals.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "exec/dataflow/counts.h"
-#include "exec/refusals.h"
 #include "ir/calls.h"
 #include "lower/facts.h"
 #include "ops/registry.h"

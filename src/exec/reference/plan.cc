@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/refusals.h"
 #include "base/hash_map.h"
 #include "base/work.h"
-#include "exec/refusals.h"
 #include "ir/calls.h"
 
 namespace gyre::reference {

@@ -1,4 +1,4 @@
-#include "exec/refusals.h"
+#include "analysis/refusals.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-// What both engines say of programs and signatures that they cannot run. Stateless.
+// What lowering and both engines say of programs and signatures that cannot run. Stateless.
 #pragma once
 
 #include <string>
