@@ -84,6 +84,7 @@ class Call {
     if (!more.empty()) {
       Function forward = builder.Build();
       forward.name = absl::StrCat(function.name, "_saving");
+      MarkAsCopy(function, forward);
       Node site = site_;
       SetFunctions({transform_.Add(std::move(forward))}, site);
       GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, more));
@@ -221,6 +222,7 @@ absl::StatusOr<RecursiveGradient> Transform::Recursive(const Function& function,
   made->second = names;
   GYRE_ASSIGN_OR_RETURN(const auto gradient, Differentiate(function, request));
   GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), *gradient, names.forward_name));
+  MarkAsCopy(function, forward);
   functions_.push_back(std::move(forward));
   GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), *gradient, names.backward_name));
   functions_.push_back(std::move(backward));

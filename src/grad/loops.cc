@@ -177,6 +177,7 @@ class Loop {
     if (condition_ != nullptr) names.push_back(ExtendCondition(outputs));
     Function forward = builder.Build();
     forward.name = absl::StrCat(function_->name, "_saving");
+    MarkAsCopy(*function_, forward);
     names.push_back(transform_.Add(std::move(forward)));
     Node site = site_;
     SetFunctions(names, site);
@@ -219,6 +220,7 @@ class Loop {
     for (const MoreOutput& output : outputs) builder.Arg("saved", output.dtype);
     Function condition = builder.Build();
     condition.name = absl::StrCat(condition_->name, "_saving");
+    MarkAsCopy(*condition_, condition);
     return transform_.Add(std::move(condition));
   }
 

@@ -27,6 +27,8 @@ FunctionRequest RequestOf(Body& body, const std::vector<Endpoint>& args, std::ve
 // they are and whose gradient is one tensor.
 absl::Status SeedSums(Transform& transform, const Function& function, FunctionRequest& request);
 
+// `copy` runs in the place of `original`, and draws the same random numbers.
+void MarkAsCopy(const Function& original, Function& copy);
 // Makes `site` call other functions, in the order of CalleesOf.
 void SetFunctions(const std::vector<std::string>& names, Node& site);
 // Puts `site` back on the forward side with more arguments and outputs.
