@@ -22,14 +22,14 @@ inline TwoDevices OfWorkers() { return {"/job:worker/task:0", "/job:worker/task:
 // x = (x + 1) + 1, an addition on either device: two crossings an iteration that wait for each
 // other, and one of the predicate.
 inline Workload DependentLoop(const TwoDevices& on) {
-  constexpr int kTrips = 1000;
+  constexpr int kIterations = 1000;
   Graph cond("cond"), body("body"), g;
   const auto declare = [](Graph& f) {
     return std::vector<Endpoint>{f.Arg("i", DType::kInt32), f.Arg("x", DType::kFloat)};
   };
   const std::vector<Endpoint> tested = declare(cond);
   cond.OnDevice(on.first);
-  cond.Return("go", cond.Op("Less", {tested[0], cond.Const(Tensor::Scalar(int32_t{kTrips}))}));
+  cond.Return("go", cond.Op("Less", {tested[0], cond.Const(Tensor::Scalar(int32_t{kIterations}))}));
   const std::vector<Endpoint> args = declare(body);
   body.OnDevice(on.first);
   body.Return("i", body.Op("AddV2", {args[0], body.Const(Tensor::Scalar(int32_t{1}))}));
@@ -46,20 +46,20 @@ inline Workload DependentLoop(const TwoDevices& on) {
   return {.program = MakeProgram(g.Build(), {cond.Build(), body.Build()}),
           .feeds = {{"x0:0", Tensor::Scalar(0.0f)}},
           .fetches = {"y:0"},
-          .units = kTrips,
-          .check = AllAre(2.0 * kTrips)};
+          .units = kIterations,
+          .check = AllAre(2.0 * kIterations)};
 }
 
 // The first device counts, the second adds up what it is sent: nothing waits for an answer.
 inline Workload IndependentLoop(const TwoDevices& on) {
-  constexpr int kTrips = 1000;
+  constexpr int kIterations = 1000;
   Graph cond("cond"), body("body"), g;
   const auto declare = [](Graph& f) {
     return std::vector<Endpoint>{f.Arg("i", DType::kFloat), f.Arg("sum", DType::kFloat)};
   };
   const std::vector<Endpoint> tested = declare(cond);
   cond.OnDevice(on.first);
-  cond.Return("go", cond.Op("Less", {tested[0], cond.Const(Tensor::Scalar(float{kTrips}))}));
+  cond.Return("go", cond.Op("Less", {tested[0], cond.Const(Tensor::Scalar(float{kIterations}))}));
   const std::vector<Endpoint> args = declare(body);
   body.OnDevice(on.first);
   body.Return("i", body.Op("AddV2", {args[0], body.Const(Tensor::Scalar(1.0f))}));
@@ -77,8 +77,8 @@ inline Workload IndependentLoop(const TwoDevices& on) {
   return {.program = MakeProgram(g.Build(), {cond.Build(), body.Build()}),
           .feeds = {{"x0:0", Tensor::Scalar(0.0f)}},
           .fetches = {"y:0"},
-          .units = kTrips,
-          .check = AllAre(1.0 * kTrips * (kTrips - 1))};
+          .units = kIterations,
+          .check = AllAre(1.0 * kIterations * (kIterations - 1))};
 }
 
 // A conditional whose predicate and result are on the first device, and its work on the second.

@@ -56,9 +56,9 @@ inline Workload RaisedGradientOf(Workload work, const std::vector<std::string>& 
 struct SineValues {
   static constexpr float kX = 0.5f, kW = 1.1f;
   // The derivative of the last x by w.
-  static double Gradient(int trips) {
+  static double Gradient(int iterations) {
     double x = kX, dw = 0;
-    for (int i = 0; i < trips; ++i) {
+    for (int i = 0; i < iterations; ++i) {
       dw = std::cos(x * kW) * (x + kW * dw);
       x = std::sin(x * kW);
     }
@@ -84,15 +84,16 @@ inline Workload SineGradient(Workload loop, int steps, const std::string& memory
   return GradientOf(WithSineValues(std::move(loop), steps), {"c"}, memory);
 }
 
-inline Workload SineLoop(int trips, const std::string& memory = "") {
-  return SineGradient(LoopWorkload(trips, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar()),
-                      trips, memory);
+inline Workload SineLoop(int iterations, const std::string& memory = "") {
+  return SineGradient(
+      LoopWorkload(iterations, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar()),
+      iterations, memory);
 }
 
 // Written as primitives. Its gradient is a structured program, like any.
-inline Workload SinePrimitives(int trips) {
-  Workload loop = PrimitiveLoop(trips, &Sine, PartialShape::Scalar());
-  return RaisedGradientOf(WithSineValues(std::move(loop), trips), {"c:0"});
+inline Workload SinePrimitives(int iterations) {
+  Workload loop = PrimitiveLoop(iterations, &Sine, PartialShape::Scalar());
+  return RaisedGradientOf(WithSineValues(std::move(loop), iterations), {"c:0"});
 }
 
 // ---- LSTM: the gradients of the sum of all elements of the last h by the weights ----
@@ -122,8 +123,8 @@ inline Workload LstmGradient(const LstmSize& size) {
 
 // ---- Many loops ----
 
-// `depth` loops, each in the body of the one around it, of one trip each; a trip computes a sine
-// and then runs the next loop.
+// `depth` loops, each in the body of the one around it, of one iteration each; an iteration
+// computes a sine and then runs the next loop.
 inline Workload NestOfLoops(int depth) {
   std::vector<Function> bodies;
   for (int level = 1; level <= depth; ++level) {
@@ -141,11 +142,12 @@ inline Workload NestOfLoops(int depth) {
   return LoopWorkload(1, std::move(bodies), 0, PartialShape::Scalar());
 }
 
-constexpr int kRowTrips = 2;
+constexpr int kRowIterations = 2;
 
 // `count` loops of sines, each of which starts where the one before it ends.
 inline Workload RowOfLoops(int count) {
-  Workload work = LoopWorkload(kRowTrips, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar());
+  Workload work =
+      LoopWorkload(kRowIterations, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar());
   Graph g;
   const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
   const Endpoint n = g.Placeholder("n", DType::kInt32);
@@ -203,9 +205,9 @@ inline std::vector<Case> GradientCases() {
       {.name = "gradient/lstm_200", .make = lstm({.steps = 200})},
       {.name = "gradient/lstm_small", .make = lstm({.steps = 200, .batch = 1, .hidden = 32})},
       {.name = "gradient/training", .make = [] { return Training(1000); }},
-      BuildsGradient("gradient/build_row", row(kLoops), kRowTrips * kLoops),
+      BuildsGradient("gradient/build_row", row(kLoops), kRowIterations * kLoops),
       BuildsGradient("gradient/build_nest", nest(kLoops), kLoops),
-      FirstRun("gradient/first_run_row", row(kFirstRunLoops), kRowTrips * kFirstRunLoops),
+      FirstRun("gradient/first_run_row", row(kFirstRunLoops), kRowIterations * kFirstRunLoops),
       FirstRun("gradient/first_run_nest", nest(kFirstRunLoops), kFirstRunLoops),
   };
 }

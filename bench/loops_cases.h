@@ -48,9 +48,9 @@ inline AttrMap LoopAttrs(absl::string_view cond, absl::string_view body) {
   return Attrs({{"cond", Callee(cond)}, {"body", Callee(body)}});
 }
 
-// The main graph: y = x after n trips of the loop "body" that starts at i = 0.
+// The main graph: y = x after n iterations of the loop "body" that starts at i = 0.
 // `shape`: what is known of that of x and c.
-inline Workload LoopWorkload(int trips, std::vector<Function> functions, double want,
+inline Workload LoopWorkload(int iterations, std::vector<Function> functions, double want,
                              const PartialShape& shape = PartialShape::Unknown()) {
   Graph g;
   const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
@@ -61,17 +61,17 @@ inline Workload LoopWorkload(int trips, std::vector<Function> functions, double 
   g.Op("Identity", {Endpoint{loop.node, 2}}, {}, "y");
   functions.push_back(LoopCondition("cond"));
   return {.program = MakeProgram(g.Build(), std::move(functions)),
-          .feeds = {{"n:0", Tensor::Scalar(int32_t{trips})},
+          .feeds = {{"n:0", Tensor::Scalar(int32_t{iterations})},
                     {"x:0", Tensor::Scalar(0.0f)},
                     {"c:0", Tensor::Scalar(1.0f)}},
           .fetches = {"y:0"},
-          .units = trips,
+          .units = iterations,
           .check = AllAre(want)};
 }
 
 // while i < n: i, x = i + 1, x + c
-inline Workload WhileLoop(int trips) {
-  return LoopWorkload(trips, {LoopBody("body", AddStep)}, trips);
+inline Workload WhileLoop(int iterations) {
+  return LoopWorkload(iterations, {LoopBody("body", AddStep)}, iterations);
 }
 
 using LoopStep = std::function<Endpoint(Graph&, Endpoint x, Endpoint c)>;
@@ -84,7 +84,7 @@ inline Endpoint AddPrimitive(Graph& g, Endpoint x, Endpoint c) { return g.Op("Ad
 //                 ▲     └─► Switch ─┬─false─► Exit
 //                 │                 └─true──► Identity ─► Add ─┐      n, c ─ Enter(constant)
 //                 └──────────────── NextIteration ◄────────────┘      1: Const ^Identity
-inline Workload PrimitiveLoop(int trips, const LoopStep& step = &AddPrimitive,
+inline Workload PrimitiveLoop(int iterations, const LoopStep& step = &AddPrimitive,
                               const PartialShape& shape = PartialShape::Unknown()) {
   Graph g;
   const Endpoint n = g.Placeholder("n", DType::kInt32);
@@ -108,18 +108,18 @@ inline Workload PrimitiveLoop(int trips, const LoopStep& step = &AddPrimitive,
   g.CloseLoop(y, g.Op("NextIteration", {step(g, y_body, factor)}));
   g.Op("Exit", {i_switch});
   g.Op("Exit", {y_switch}, {}, "y");
-  Workload work = WhileLoop(trips);
+  Workload work = WhileLoop(iterations);
   work.program = MakeProgram(g.Build());
   return work;
 }
 
-// for each of `outer` trips a loop of `inner` trips of x + c
+// for each of `outer` iterations a loop of `inner` iterations of x + c
 inline Workload NestedLoop(int outer, int inner) {
   const auto run_inner = [inner](Graph& g, const LoopArgs& args) {
     const Endpoint zero = g.Const(Tensor::Scalar(int32_t{0}));
-    const Endpoint trips = g.Const(Tensor::Scalar(int32_t{inner}));
+    const Endpoint iterations = g.Const(Tensor::Scalar(int32_t{inner}));
     const Endpoint loop =
-        g.Op("StatelessWhile", {zero, trips, args.x, args.c}, LoopAttrs("cond", "inner"));
+        g.Op("StatelessWhile", {zero, iterations, args.x, args.c}, LoopAttrs("cond", "inner"));
     return Endpoint{loop.node, 2};
   };
   Workload work = LoopWorkload(outer, {LoopBody("body", run_inner), LoopBody("inner", AddStep)},
@@ -129,8 +129,8 @@ inline Workload NestedLoop(int outer, int inner) {
 }
 
 // while i < n: x = x + c if x < 1/2 else x - c. With c = 1, x goes 0, 1, 0, 1, …; an odd number of
-// trips ends at 1. The condition is computed in the loop: the cost of the branch includes it.
-inline Workload CondInLoop(int trips) {
+// iterations ends at 1. The condition is computed in the loop: the cost of the branch includes it.
+inline Workload CondInLoop(int iterations) {
   const auto branch = [](absl::string_view name, absl::string_view op) {
     Graph g(name);
     const Endpoint x = g.Arg("x", DType::kFloat), c = g.Arg("c", DType::kFloat);
@@ -144,9 +144,9 @@ inline Workload CondInLoop(int trips) {
                        {"then_branch", Callee("add")},
                        {"else_branch", Callee("subtract")}}));
   };
-  return LoopWorkload(trips,
+  return LoopWorkload(iterations,
                       {LoopBody("body", choose), branch("add", "AddV2"), branch("subtract", "Sub")},
-                      trips % 2);
+                      iterations % 2);
 }
 
 // for i in 0 … n-1: list.push(i), or list[i] = i; then the list as one tensor

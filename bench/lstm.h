@@ -43,18 +43,18 @@ struct LstmValues {
 // The same LSTM on scalars: an element of every tensor.
 class ScalarLstm {
  public:
-  explicit ScalarLstm(const LstmSize& size) : size_(size), trips_(size.steps) {
+  explicit ScalarLstm(const LstmSize& size) : size_(size), iterations_(size.steps) {
     double h = 0, c = 0;
     for (int step = 0; step < size.steps; ++step) {
-      Trip& trip = trips_[step];
-      trip.h = h, trip.c = c;
+      Iteration& iteration = iterations_[step];
+      iteration.h = h, iteration.c = c;
       for (int k = 0; k < 4; ++k) {
         const double sum = LstmValues::X(step) * LstmValues::kW[k] + h * LstmValues::kU[k];
-        trip.gate[k] = Activation(k, sum + LstmValues::kB[k]);
+        iteration.gate[k] = Activation(k, sum + LstmValues::kB[k]);
       }
-      c = trip.gate[1] * c + trip.gate[0] * trip.gate[3];
-      trip.tanh_c = std::tanh(c);
-      h = trip.gate[2] * trip.tanh_c;
+      c = iteration.gate[1] * c + iteration.gate[0] * iteration.gate[3];
+      iteration.tanh_c = std::tanh(c);
+      h = iteration.gate[2] * iteration.tanh_c;
     }
     result_ = h;
   }
@@ -70,15 +70,15 @@ class ScalarLstm {
     Gradients sums;
     double dh = 1, dc = 0;
     for (int step = size_.steps - 1; step >= 0; --step) {
-      const Trip& trip = trips_[step];
-      const auto& [i, f, o, g] = trip.gate;
-      dc += dh * o * (1 - trip.tanh_c * trip.tanh_c);
-      const double d[4] = {dc * g * i * (1 - i), dc * trip.c * f * (1 - f),
-                           dh * trip.tanh_c * o * (1 - o), dc * i * (1 - g * g)};
+      const Iteration& iteration = iterations_[step];
+      const auto& [i, f, o, g] = iteration.gate;
+      dc += dh * o * (1 - iteration.tanh_c * iteration.tanh_c);
+      const double d[4] = {dc * g * i * (1 - i), dc * iteration.c * f * (1 - f),
+                           dh * iteration.tanh_c * o * (1 - o), dc * i * (1 - g * g)};
       dh = 0, dc *= f;
       for (int k = 0; k < 4; ++k) {
         sums.w[k] += size_.batch * d[k] * LstmValues::X(step);
-        sums.u[k] += size_.batch * d[k] * trip.h;
+        sums.u[k] += size_.batch * d[k] * iteration.h;
         sums.b[k] += size_.batch * d[k];
         dh += d[k] * LstmValues::kU[k];
       }
@@ -87,7 +87,7 @@ class ScalarLstm {
   }
 
  private:
-  struct Trip {
+  struct Iteration {
     double h, c;  // before it
     double gate[4];
     double tanh_c;  // of the c behind it
@@ -97,7 +97,7 @@ class ScalarLstm {
   }
 
   LstmSize size_;
-  std::vector<Trip> trips_;
+  std::vector<Iteration> iterations_;
   double result_ = 0;
 };
 

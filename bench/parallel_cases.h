@@ -14,7 +14,7 @@ namespace gyre::bench {
 // of 128 × 128 take some 0.3 ms; a single one is too small to be worth splitting, so what two
 // threads gain they gain from iterations that overlap.
 inline Workload HeavyIterations() {
-  constexpr int kTrips = 32, kSize = 128, kProducts = 8;
+  constexpr int kIterations = 32, kSize = 128, kProducts = 8;
   Graph cond("cond"), body("body"), g;
   const auto declare = [](Graph& f) {
     return std::vector<Endpoint>{f.Arg("i", DType::kInt32), f.Arg("n", DType::kInt32),
@@ -45,19 +45,19 @@ inline Workload HeavyIterations() {
 
   // Matrix i is filled with i; all sums stay below 2^24 and are exact in any order.
   std::vector<float> matrices, permutation(size_t{kSize} * kSize, 0);
-  for (int i = 0; i < kTrips; ++i)
+  for (int i = 0; i < kIterations; ++i)
     matrices.insert(matrices.end(), size_t{kSize} * kSize, static_cast<float>(i));
   for (int i = 0; i < kSize; ++i) permutation[i * kSize + (i + 1) % kSize] = 1;
-  const Shape shape = Shape::Trusted({kTrips, kSize, kSize});
+  const Shape shape = Shape::Trusted({kIterations, kSize, kSize});
   return {
       .program = MakeProgram(g.Build(), {cond.Build(), body.Build()}),
-      .feeds = {{"n:0", Tensor::Scalar(int32_t{kTrips})},
+      .feeds = {{"n:0", Tensor::Scalar(int32_t{kIterations})},
                 {"sum:0", Tensor::Scalar(0.0f)},
                 {"matrices:0", Tensor::FromValues<float>(matrices, shape)},
                 {"permutation:0", Tensor::FromValues<float>(permutation, Matrix(kSize, kSize))}},
       .fetches = {"y:0"},
-      .units = kTrips,
-      .check = AllAre(double{kSize} * kSize * kTrips * (kTrips - 1) / 2)};
+      .units = kIterations,
+      .check = AllAre(double{kSize} * kSize * kIterations * (kIterations - 1) / 2)};
 }
 
 inline std::vector<Case> ParallelCases() {

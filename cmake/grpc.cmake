@@ -1,15 +1,15 @@
-# libgyre_grpc.so, of src/dist/grpc: control links over gRPC. A library of its own, loaded by
-# dist/grpc_library.cc when a cluster or a worker asks for it: gRPC brings some fifty libraries.
+# libgyre_grpc.so, of src/cluster/grpc: control links over gRPC. A library of its own, loaded by
+# cluster/grpc_library.cc when a cluster or a worker asks for it: gRPC brings some fifty libraries.
 # gyre_grpc()
 
 # gRPC, with protobuf, which its headers need.
 find_library(GYRE_GRPC grpc++ REQUIRED)
 set(GYRE_GRPC_NAME libgyre_grpc.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/dist/grpc_library.cc PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/cluster/grpc_library.cc PROPERTIES
   COMPILE_DEFINITIONS "GYRE_GRPC_LIBRARY=\"${GYRE_GRPC_NAME}\"")
 
 function(gyre_grpc)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/dist/grpc/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cluster/grpc/*.cc)
   add_library(gyre_grpc MODULE ${sources})
   set_target_properties(gyre_grpc PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${GYRE_GRPC_NAME}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)

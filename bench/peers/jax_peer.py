@@ -65,9 +65,9 @@ def cond_loop(n, x, c):
     return lax.while_loop(lambda s: s[0] < n, step, (0, x))[1]
 
 
-def while_case(function, trips, want, units=None, clients=1):
-    run = jitted(function, jnp.int32(trips), jnp.float32(0), jnp.float32(1))
-    return Case(run, want, units or trips, clients=clients)
+def while_case(function, iterations, want, units=None, clients=1):
+    run = jitted(function, jnp.int32(iterations), jnp.float32(0), jnp.float32(1))
+    return Case(run, want, units or iterations, clients=clients)
 
 
 def stacked(start):
@@ -102,8 +102,8 @@ def lstm_gradient(size):
     return Case(jitted(gradient, *v.lstm_arrays(size)), v.lstm_gradients(size), size.steps, 1e-3)
 
 
-def sine_loop(trips, x, w):
-    return lax.fori_loop(0, trips, lambda _, x: jnp.sin(x * w), x)
+def sine_loop(iterations, x, w):
+    return lax.fori_loop(0, iterations, lambda _, x: jnp.sin(x * w), x)
 
 
 def sine_gradient(function, steps):
@@ -115,7 +115,7 @@ def sine_gradient(function, steps):
 
 def row_of_loops(x, w):
     for _ in range(v.LOOPS):
-        x = sine_loop(v.ROW_TRIPS, x, w)
+        x = sine_loop(v.ROW_ITERATIONS, x, w)
     return x
 
 
@@ -196,8 +196,8 @@ def call_of_scalars():
 
 
 def loop_through_jit():
-    function, args = jax.jit(add_loop), [jnp.int32(v.LOOP_TRIPS), jnp.float32(0), jnp.float32(1)]
-    return Case(lambda: jax.block_until_ready(function(*args)), v.LOOP_TRIPS, v.LOOP_TRIPS)
+    function, args = jax.jit(add_loop), [jnp.int32(v.LOOP_ITERATIONS), jnp.float32(0), jnp.float32(1)]
+    return Case(lambda: jax.block_until_ready(function(*args)), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS)
 
 
 def new_function():
@@ -253,7 +253,7 @@ def run_saved(path):
     with open(path, "rb") as file:
         exported = jax.export.deserialize(bytearray(file.read()))
     return exported.call(
-        *[dtype(value) for dtype, value in zip(SAVED_ARGS, (v.SHORT_TRIPS, 0, 1), strict=True)]
+        *[dtype(value) for dtype, value in zip(SAVED_ARGS, (v.SHORT_ITERATIONS, 0, 1), strict=True)]
     )
 
 
@@ -265,26 +265,26 @@ def cases(threads):
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
-        "while_loop/functional": lambda: while_case(add_loop, v.LOOP_TRIPS, v.LOOP_TRIPS),
+        "while_loop/functional": lambda: while_case(add_loop, v.LOOP_ITERATIONS, v.LOOP_ITERATIONS),
         "while_loop/nested": lambda: while_case(
-            nested, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+            nested, v.NESTED_ITERATIONS, v.NESTED_ITERATIONS**2, v.NESTED_ITERATIONS**2
         ),
-        "while_loop/cond": lambda: while_case(cond_loop, v.COND_TRIPS, v.COND_TRIPS % 2),
+        "while_loop/cond": lambda: while_case(cond_loop, v.COND_ITERATIONS, v.COND_ITERATIONS % 2),
         "list/push_back": lambda: list_case(stacked),
         "list/set_item": lambda: list_case(written),
         "lstm/step": lstm,
         "gradient/scalar_loop": lambda: sine_gradient(
-            partial(sine_loop, v.SINE_TRIPS), v.SINE_TRIPS
+            partial(sine_loop, v.SINE_ITERATIONS), v.SINE_ITERATIONS
         ),
         **{name: partial(lstm_gradient, size) for name, size in v.LSTM_GRADIENTS.items()},
         "gradient/training": training,
-        "gradient/first_run_row": lambda: first_run(row_of_loops, v.LOOPS * v.ROW_TRIPS),
+        "gradient/first_run_row": lambda: first_run(row_of_loops, v.LOOPS * v.ROW_ITERATIONS),
         "gradient/first_run_nest": lambda: first_run(nest_of_loops, v.LOOPS),
         "elementwise/add": lambda: elementwise(jnp.add, [1, 2], 3),
         "elementwise/tanh": lambda: elementwise(jnp.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,
-        "loop_of_100/one_client": lambda: while_case(add_loop, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
-        "loop_of_100/two_clients": lambda: while_case(add_loop, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1),
+        "loop_of_100/two_clients": lambda: while_case(add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2),
         "python/eager_add": eager_add,
         "python/eager_gradient": eager_gradient,
         "python/call_of_scalars": call_of_scalars,

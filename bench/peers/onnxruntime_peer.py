@@ -86,22 +86,22 @@ def independent():
     return Case(run, v.independent_sum(), len(v.INDEPENDENT_PAIRS))
 
 
-def loop(trips, carried, results, step, outputs=(), prefix=""):
-    """A Loop of `trips` over the values named in `carried`, {name: (its first value, shape)}.
+def loop(iterations, carried, results, step, outputs=(), prefix=""):
+    """A Loop of `iterations` over the values named in `carried`, {name: (its first value, shape)}.
 
     `step`: the nodes of the body, from these names to those in `outputs`; from x to x_out where
     none are given."""
-    trip, go = f"{prefix}trip", f"{prefix}go"
+    iteration, go = f"{prefix}iteration", f"{prefix}go"
     outputs = outputs or [(f"{name}_out", FLOAT, shape) for name, (_, shape) in carried.items()]
     body = helper.make_graph(
         [node("Identity", go, f"{prefix}again"), *step],
         f"{prefix}body",
-        [value(trip, LONG), value(go, BOOL)]
+        [value(iteration, LONG), value(go, BOOL)]
         + [value(name, FLOAT, shape) for name, (_, shape) in carried.items()],
         [value(f"{prefix}again", BOOL)] + [value(*output) for output in outputs],
     )
     return helper.make_node(
-        "Loop", [trips, "yes"] + [first for first, _ in carried.values()], results, body=body
+        "Loop", [iterations, "yes"] + [first for first, _ in carried.values()], results, body=body
     )
 
 
@@ -137,23 +137,23 @@ def inner_loop(x, out):
 WHILE_INPUTS = [value("n", LONG), value("x", FLOAT), value("c", FLOAT)]
 
 
-def while_feeds(trips):
+def while_feeds(iterations):
     return {
-        "n": np.array(trips, np.int64),
+        "n": np.array(iterations, np.int64),
         "x": np.array(0, np.float32),
         "c": np.array(1, np.float32),
     }
 
 
-def while_case(step, trips, want, units=None, clients=1):
-    run = prepared(while_nodes(step), WHILE_INPUTS, [value("y", FLOAT)], while_feeds(trips))
-    return Case(run, want, units or trips, clients=clients)
+def while_case(step, iterations, want, units=None, clients=1):
+    run = prepared(while_nodes(step), WHILE_INPUTS, [value("y", FLOAT)], while_feeds(iterations))
+    return Case(run, want, units or iterations, clients=clients)
 
 
 def scan_output():
     nodes = [
         const("yes", np.bool_(True)),
-        loop("n", {}, ["y"], [node("Identity", "trip", "element")], [("element", LONG)]),
+        loop("n", {}, ["y"], [node("Identity", "iteration", "element")], [("element", LONG)]),
     ]
     run = prepared(
         nodes, [value("n", LONG)], [value("y", LONG, (None,))], {"n": np.array(v.LIST_LENGTH)}
@@ -164,7 +164,7 @@ def scan_output():
 def lstm():
     state = (v.LSTM.batch, v.LSTM.hidden)
     step = [
-        node("Gather", "xs trip", "x", axis=0),
+        node("Gather", "xs iteration", "x", axis=0),
         node("MatMul", "x w", "xw"),
         node("MatMul", "h u", "hu"),
         node("Add", "xw hu", "sum"),
@@ -214,7 +214,7 @@ def save(folder):
 
 
 def run_saved(path):
-    return start(path).run(["y"], while_feeds(v.SHORT_TRIPS))[0]
+    return start(path).run(["y"], while_feeds(v.SHORT_ITERATIONS))[0]
 
 
 def cases(threads):
@@ -228,11 +228,11 @@ def cases(threads):
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
-        "while_loop/functional": lambda: while_case(add_step, v.LOOP_TRIPS, v.LOOP_TRIPS),
+        "while_loop/functional": lambda: while_case(add_step, v.LOOP_ITERATIONS, v.LOOP_ITERATIONS),
         "while_loop/nested": lambda: while_case(
-            inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+            inner_loop, v.NESTED_ITERATIONS, v.NESTED_ITERATIONS**2, v.NESTED_ITERATIONS**2
         ),
-        "while_loop/cond": lambda: while_case(branch_step, v.COND_TRIPS, v.COND_TRIPS % 2),
+        "while_loop/cond": lambda: while_case(branch_step, v.COND_ITERATIONS, v.COND_ITERATIONS % 2),
         "list/push_back": scan_output,
         "lstm/step": lstm,
         "elementwise/add": lambda: single(
@@ -242,6 +242,6 @@ def cases(threads):
             "Tanh", [v.full(0.7, v.ELEMENTS)], math.tanh(0.7), v.ELEMENTS, 1e-5
         ),
         "matmul/1024": lambda: single("MatMul", matrices, v.MATRIX),
-        "loop_of_100/one_client": lambda: while_case(add_step, v.SHORT_TRIPS, v.SHORT_TRIPS, 1),
-        "loop_of_100/two_clients": lambda: while_case(add_step, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1),
+        "loop_of_100/two_clients": lambda: while_case(add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2),
     }

@@ -144,9 +144,9 @@ def loop(tf):
 
     function, args = (
         tf.function(body),
-        [tf.constant(v.LOOP_TRIPS), tf.constant(0.0), tf.constant(1.0)],
+        [tf.constant(v.LOOP_ITERATIONS), tf.constant(0.0), tf.constant(1.0)],
     )
-    return Case(lambda: function(*args), v.LOOP_TRIPS, v.LOOP_TRIPS)
+    return Case(lambda: function(*args), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS)
 
 
 def trace(tf, make):

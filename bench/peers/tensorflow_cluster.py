@@ -13,7 +13,7 @@ import tensorflow as tf
 from values import Case
 
 tf1 = tf.compat.v1
-TRIPS = 200  # some tenths of a second
+ITERATIONS = 200  # some tenths of a second
 FIRST, SECOND = "/job:worker/task:0", "/job:worker/task:1"
 SERVERS = 4
 
@@ -75,7 +75,7 @@ def dependent():
             return i + 1, tf.identity(x)
 
     with tf.device(FIRST):
-        return tf1.while_loop(lambda i, x: i < TRIPS, body, [0, 0.0])[1]
+        return tf1.while_loop(lambda i, x: i < ITERATIONS, body, [0, 0.0])[1]
 
 
 def independent():
@@ -87,7 +87,7 @@ def independent():
 
     with tf.device(FIRST):
         return tf1.while_loop(
-            lambda i, total: i < float(TRIPS), body, [0.0, 0.0], parallel_iterations=32
+            lambda i, total: i < float(ITERATIONS), body, [0.0, 0.0], parallel_iterations=32
         )[1]
 
 
@@ -111,9 +111,9 @@ def null_step(tasks):
 
 def cases():
     return {
-        "cluster/dependent_tcp": lambda: Case(prepared(dependent), 2.0 * TRIPS, TRIPS),
+        "cluster/dependent_tcp": lambda: Case(prepared(dependent), 2.0 * ITERATIONS, ITERATIONS),
         "cluster/independent_tcp": lambda: Case(
-            prepared(independent), 1.0 * TRIPS * (TRIPS - 1), TRIPS
+            prepared(independent), 1.0 * ITERATIONS * (ITERATIONS - 1), ITERATIONS
         ),
         "cluster/cond_tcp": lambda: Case(prepared(conditional), -15.0),
         **{

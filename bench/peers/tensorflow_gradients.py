@@ -6,9 +6,9 @@ import tensorflow as tf
 import values as v
 
 
-def sine_loop(trips, x, w, **options):
+def sine_loop(iterations, x, w, **options):
     return tf.while_loop(
-        lambda i, _: i < trips, lambda i, x: (i + 1, tf.sin(x * w)), [0, x], **options
+        lambda i, _: i < iterations, lambda i, x: (i + 1, tf.sin(x * w)), [0, x], **options
     )[1]
 
 
@@ -46,23 +46,23 @@ def training(n, x, labels, rate, *weights):
     return tuple(tf.while_loop(lambda i, *_: i < n, step, [0, 0.0, *weights])[1:])
 
 
-def of_row(trips, x, w):
+def of_row(iterations, x, w):
     """Of many loops, each of which starts where the one before it ends."""
     y = x
     for _ in range(v.LOOPS):
-        y = sine_loop(trips, y, w)
+        y = sine_loop(iterations, y, w)
     return tf.gradients(y, w)[0]
 
 
-def of_nest(trips, x, w):
+def of_nest(iterations, x, w):
     """Of many loops, each in the body of the one around it;
-    a trip computes a sine and then runs the next loop."""
+    an iteration computes a sine and then runs the next loop."""
 
     def nest(level, x):
         def step(i, x):
             x = tf.sin(x * w)
             return i + 1, nest(level + 1, x) if level < v.LOOPS else x
 
-        return tf.while_loop(lambda i, _: i < trips, step, [0, x])[1]
+        return tf.while_loop(lambda i, _: i < iterations, step, [0, x])[1]
 
     return tf.gradients(nest(1, x), w)[0]

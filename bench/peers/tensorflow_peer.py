@@ -53,20 +53,20 @@ def independent():
     )
 
 
-def while_case(step, trips, want, units=None, clients=1):
+def while_case(step, iterations, want, units=None, clients=1):
     def body(n, x, c):
         return tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, step(x, c)), [0, x])[1]
 
     return Case(
-        traced(body, [INT, SCALAR, SCALAR], [trips, 0.0, 1.0]),
+        traced(body, [INT, SCALAR, SCALAR], [iterations, 0.0, 1.0]),
         want,
-        units or trips,
+        units or iterations,
         clients=clients,
     )
 
 
 def inner_loop(x, c):
-    return tf.while_loop(lambda j, x: j < v.NESTED_TRIPS, lambda j, x: (j + 1, x + c), [0, x])[1]
+    return tf.while_loop(lambda j, x: j < v.NESTED_ITERATIONS, lambda j, x: (j + 1, x + c), [0, x])[1]
 
 
 def branch(x, c):
@@ -102,8 +102,8 @@ def specs_of(arrays):
     return [tf.TensorSpec(array.shape, tf.float32) for array in arrays]
 
 
-def gradient_of_sine(function, trips, steps, **options):
-    run = traced(function, [INT, SCALAR, SCALAR], [trips, v.SINE_X, v.SINE_W], **options)
+def gradient_of_sine(function, iterations, steps, **options):
+    run = traced(function, [INT, SCALAR, SCALAR], [iterations, v.SINE_X, v.SINE_W], **options)
     return Case(run, v.sine_gradient(steps), steps, 1e-4)
 
 
@@ -119,10 +119,10 @@ def training(**options):
     return Case(run, v.mlp_loss(), v.MLP_STEPS, 1e-3)
 
 
-def first_run(function, trips, steps):
+def first_run(function, iterations, steps):
     """From the function to the first result."""
     return Case(
-        lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4
+        lambda: gradient_of_sine(function, iterations, steps).run(), v.sine_gradient(steps), error=1e-4
     )
 
 
@@ -138,7 +138,7 @@ def heavy_iterations(**options):
 
     arrays = v.heavy_arrays()
     specs = [INT] + specs_of(arrays)
-    return Case(traced(body, specs, [v.HEAVY_TRIPS, *arrays]), v.heavy_sum(), v.HEAVY_TRIPS)
+    return Case(traced(body, specs, [v.HEAVY_ITERATIONS, *arrays]), v.heavy_sum(), v.HEAVY_ITERATIONS)
 
 
 def elementwise(op, args, want, error=0.0):
@@ -165,15 +165,15 @@ def cases(threads):
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
-        "while_loop/functional": lambda: while_case(lambda x, c: x + c, v.LOOP_TRIPS, v.LOOP_TRIPS),
+        "while_loop/functional": lambda: while_case(lambda x, c: x + c, v.LOOP_ITERATIONS, v.LOOP_ITERATIONS),
         "while_loop/nested": lambda: while_case(
-            inner_loop, v.NESTED_TRIPS, v.NESTED_TRIPS**2, v.NESTED_TRIPS**2
+            inner_loop, v.NESTED_ITERATIONS, v.NESTED_ITERATIONS**2, v.NESTED_ITERATIONS**2
         ),
-        "while_loop/cond": lambda: while_case(branch, v.COND_TRIPS, v.COND_TRIPS % 2),
+        "while_loop/cond": lambda: while_case(branch, v.COND_ITERATIONS, v.COND_ITERATIONS % 2),
         "list/set_item": array_of_scalars,
         "lstm/step": lstm,
         "gradient/scalar_loop": lambda: gradient_of_sine(
-            gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS
+            gradients.of_sine_loop, v.SINE_ITERATIONS, v.SINE_ITERATIONS
         ),
         **{
             name: partial(gradient_of_lstm, gradients.of_lstm, size)
@@ -181,7 +181,7 @@ def cases(threads):
         },
         "gradient/training": training,
         "gradient/first_run_row": lambda: first_run(
-            gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS
+            gradients.of_row, v.ROW_ITERATIONS, v.LOOPS * v.ROW_ITERATIONS
         ),
         "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
         "window/1": lambda: heavy_iterations(parallel_iterations=1),
@@ -191,10 +191,10 @@ def cases(threads):
         "elementwise/tanh": lambda: elementwise(tf.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,
         "loop_of_100/one_client": lambda: while_case(
-            lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1
+            lambda x, c: x + c, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1
         ),
         "loop_of_100/two_clients": lambda: while_case(
-            lambda x, c: x + c, v.SHORT_TRIPS, v.SHORT_TRIPS, 1, 2
+            lambda x, c: x + c, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2
         ),
         **python_cases.cases(tf, "tensorflow"),
     }

@@ -87,13 +87,13 @@ def add_loop(n, x, c):
     return tf1.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + c), [0, x])[1]
 
 
-def while_case(trips, units=None, clients=1):
-    return Case(prepared(add_loop, [trips, 0.0, 1.0]), trips, units or trips, clients=clients)
+def while_case(iterations, units=None, clients=1):
+    return Case(prepared(add_loop, [iterations, 0.0, 1.0]), iterations, units or iterations, clients=clients)
 
 
-def gradient_of_sine(function, trips, steps):
+def gradient_of_sine(function, iterations, steps):
     return Case(
-        prepared(function, [trips, v.SINE_X, v.SINE_W]), v.sine_gradient(steps), steps, 1e-4
+        prepared(function, [iterations, v.SINE_X, v.SINE_W]), v.sine_gradient(steps), steps, 1e-4
     )
 
 
@@ -107,10 +107,10 @@ def training():
     return Case(run, v.mlp_loss(), v.MLP_STEPS, 1e-3)
 
 
-def first_run(function, trips, steps):
+def first_run(function, iterations, steps):
     """From the graph that is written to the first result."""
     return Case(
-        lambda: gradient_of_sine(function, trips, steps).run(), v.sine_gradient(steps), error=1e-4
+        lambda: gradient_of_sine(function, iterations, steps).run(), v.sine_gradient(steps), error=1e-4
     )
 
 
@@ -132,7 +132,7 @@ def run_saved(path):
     with tf1.Graph().as_default() as graph:
         tf1.import_graph_def(graph_def, name="")
     with session(graph) as one:
-        return one.run("y:0", {"n:0": v.SHORT_TRIPS, "x:0": 0.0, "c:0": 1.0})
+        return one.run("y:0", {"n:0": v.SHORT_ITERATIONS, "x:0": 0.0, "c:0": 1.0})
 
 
 def cases(threads):
@@ -143,17 +143,17 @@ def cases(threads):
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
-        "while_loop/primitives": lambda: while_case(v.LOOP_TRIPS),
+        "while_loop/primitives": lambda: while_case(v.LOOP_ITERATIONS),
         "gradient/scalar_loop_primitives": lambda: gradient_of_sine(
-            gradients.of_sine_loop, v.SINE_TRIPS, v.SINE_TRIPS
+            gradients.of_sine_loop, v.SINE_ITERATIONS, v.SINE_ITERATIONS
         ),
         **{name: partial(gradient_of_lstm, size) for name, size in v.LSTM_GRADIENTS.items()},
         "gradient/training": training,
         "gradient/first_run_row": lambda: first_run(
-            gradients.of_row, v.ROW_TRIPS, v.LOOPS * v.ROW_TRIPS
+            gradients.of_row, v.ROW_ITERATIONS, v.LOOPS * v.ROW_ITERATIONS
         ),
         "gradient/first_run_nest": lambda: first_run(gradients.of_nest, 1, v.LOOPS),
-        "loop_of_100/one_client": lambda: while_case(v.SHORT_TRIPS, 1),
-        "loop_of_100/two_clients": lambda: while_case(v.SHORT_TRIPS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(v.SHORT_ITERATIONS, 1),
+        "loop_of_100/two_clients": lambda: while_case(v.SHORT_ITERATIONS, 1, 2),
         **cluster.cases(),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 CHAIN_OPS, VECTOR = 1000, 1024
-LOOP_TRIPS, COND_TRIPS, NESTED_TRIPS, SHORT_TRIPS = 10_000, 9_999, 1000, 100
+LOOP_ITERATIONS, COND_ITERATIONS, NESTED_ITERATIONS, SHORT_ITERATIONS = 10_000, 9_999, 1000, 100
 LIST_LENGTH = 10_000
 INDEPENDENT_FEEDS = 142
 INDEPENDENT_PAIRS = [
@@ -16,9 +16,9 @@ INDEPENDENT_PAIRS = [
 ][:10_000]
 ELEMENTS = 1 << 20
 MATRIX = 1024
-HEAVY_TRIPS, HEAVY_SIZE, HEAVY_PRODUCTS = 32, 128, 8
-SINE_TRIPS, SINE_X, SINE_W = 10_000, 0.5, 1.1
-LOOPS, ROW_TRIPS = 10, 2
+HEAVY_ITERATIONS, HEAVY_SIZE, HEAVY_PRODUCTS = 32, 128, 8
+SINE_ITERATIONS, SINE_X, SINE_W = 10_000, 0.5, 1.1
+LOOPS, ROW_ITERATIONS = 10, 2
 EAGER_TIMES, EAGER_STEPS = 100, 10
 MLP_STEPS, MLP_BATCH, MLP_INPUTS, MLP_HIDDEN, MLP_CLASSES, MLP_RATE = 1000, 64, 64, 64, 10, 0.1
 
@@ -73,13 +73,13 @@ def independent_sum():
 
 def heavy_arrays():
     """(matrices, permutation) of the loop whose iterations do not need each other."""
-    matrices = np.stack([full(i, HEAVY_SIZE, HEAVY_SIZE) for i in range(HEAVY_TRIPS)])
+    matrices = np.stack([full(i, HEAVY_SIZE, HEAVY_SIZE) for i in range(HEAVY_ITERATIONS)])
     permutation = np.roll(np.eye(HEAVY_SIZE, dtype=np.float32), 1, axis=1)
     return matrices, permutation
 
 
 def heavy_sum():
-    return HEAVY_SIZE * HEAVY_SIZE * HEAVY_TRIPS * (HEAVY_TRIPS - 1) / 2
+    return HEAVY_SIZE * HEAVY_SIZE * HEAVY_ITERATIONS * (HEAVY_ITERATIONS - 1) / 2
 
 
 def sine_gradient(steps):
@@ -138,7 +138,7 @@ def lstm_arrays(size=LSTM):
     )
 
 
-def lstm_trips(steps):
+def lstm_iterations(steps):
     """The LSTM on scalars, an element of every tensor:
     (h, c, gates) by step, then the last h and c."""
 
@@ -158,16 +158,16 @@ def lstm_trips(steps):
 
 
 def lstm_result():
-    return list(lstm_trips(LSTM.steps))[-1][0]
+    return list(lstm_iterations(LSTM.steps))[-1][0]
 
 
 def lstm_gradients(size):
     """The gradients of the sum of all elements of the last h by W, U and b."""
-    trips = list(lstm_trips(size.steps))
+    iterations = list(lstm_iterations(size.steps))
     sums, dh, dc = np.zeros((3, 4)), 1.0, 0.0
     for step in reversed(range(size.steps)):
-        h, c, (i, f, o, g) = trips[step]
-        tanh_c = math.tanh(trips[step + 1][1])
+        h, c, (i, f, o, g) = iterations[step]
+        tanh_c = math.tanh(iterations[step + 1][1])
         dc += dh * o * (1 - tanh_c**2)
         d = np.array(
             [

@@ -39,7 +39,7 @@ struct Surrounding {
 // Where a firing stands in the graph of tokens that the engine runs: enough to tell which firings
 // it waited for. Nodes are numbered within their graph, frames by a hash that no other frame of the
 // run has.
-struct TokenSite {
+struct TokenOrigin {
   const void* graph = nullptr;
   int node = 0;
   absl::Span<const int> sources;  // nodes of the same graph that it takes values from or waits for
@@ -66,8 +66,8 @@ struct Firing {
   // What it made; an output without value is dead. Where a worker of a cluster tells, there are
   // those alone that RemoteWatch::outputs names.
   absl::Span<const Tensor> outputs;
-  const TokenSite* site = nullptr;  // null: the engine does not say
-  int64_t bytes = 0;                // of all outputs
+  const TokenOrigin* origin = nullptr;  // null: the engine does not say
+  int64_t bytes = 0;                    // of all outputs
   // Where a loop has saved a value for its gradient, in a list, which is the first output: the loop
   // (FUNCTION/NAME, or NAME in the main graph), the value in its body, and its size. Empty
   // elsewhere.

@@ -13,7 +13,7 @@
 namespace gyre {
 namespace {
 // How long a thread looks out for a task before it sleeps: about what waking it would cost.
-constexpr int64_t kLookOutNanos = 20'000;
+constexpr int64_t kSpinNanos = 20'000;
 // Weight of a new measurement in the average: 1 / 8.
 constexpr int64_t kAveraged = 8;
 // More than this is no wake-up but a machine that stood still. Taken at its word, it would keep
@@ -78,7 +78,7 @@ void ThreadPool::Work() {
 
 bool ThreadPool::Next(Task* task) {
   const Clock& clock = SystemClock();
-  const int64_t until = clock.NowNanos() + kLookOutNanos;
+  const int64_t until = clock.NowNanos() + kSpinNanos;
   bool slept = false;
   std::unique_lock lock(mutex_);
   ++idle_;

@@ -56,7 +56,7 @@ constexpr Option kOptions[] = {
     {"--passes-order-seed", "N", "the passes in an order drawn from this seed"},
     {"--memory", "POLICY",
      "what loops keep for their gradients: save (the default),\nrecompute(K), their "
-     "variables every K trips, or checkpoint(BYTES)"},
+     "variables every K iterations, or checkpoint(BYTES)"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "",

@@ -150,7 +150,7 @@ absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
 }
 
 // What the command line asks for, apart from the graph.
-struct Plan {
+struct RunPlan {
   std::string graph;
   ClusterRequest cluster;
   std::vector<std::string> tags;
@@ -162,10 +162,10 @@ struct Plan {
   std::vector<Arguments> runs;
 };
 
-absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
+absl::StatusOr<RunPlan> ReadPlan(absl::Span<const std::string> words) {
   const std::vector<std::vector<std::string>> runs = SplitRuns(words);
   GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
-  Plan plan;
+  RunPlan plan;
   plan.graph = first.positional()[0];
   plan.tags = first.List("--tags");
   plan.save = first.Get("--save").value_or("");
@@ -184,7 +184,7 @@ absl::StatusOr<Plan> ReadPlan(absl::Span<const std::string> words) {
   return plan;
 }
 
-absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan, const AskedCluster& cluster) {
+absl::StatusOr<GraphOrModel> LoadProgram(const RunPlan& plan, const AskedCluster& cluster) {
   const PreparationLimit limit(plan.run);
   if (!plan.tags.empty() && !SavedModel::IsAt(plan.graph))
     return absl::InvalidArgumentError("--tags is for models: a folder with saved_model.pb");
@@ -193,7 +193,7 @@ absl::StatusOr<GraphOrModel> LoadProgram(const Plan& plan, const AskedCluster& c
   return LoadGraphOrModel(plan.graph, {.tags = plan.tags, .session = std::move(session)});
 }
 
-absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const GraphOrModel& loaded) {
+absl::StatusOr<std::vector<Request>> MakeRequests(const RunPlan& plan, const GraphOrModel& loaded) {
   std::vector<Request> requests;
   const MainNames names(loaded.session().program());
   GYRE_RETURN_IF_ERROR(names.FindSignature({}, {}, plan.init).status());
@@ -207,7 +207,7 @@ absl::StatusOr<std::vector<Request>> MakeRequests(const Plan& plan, const GraphO
 // Runs requests one after the other, watched as the command line asks for.
 class Runner {
  public:
-  Runner(const Plan& plan, Session& session, const Streams& streams, RunProgressLine& progress)
+  Runner(const RunPlan& plan, Session& session, const Streams& streams, RunProgressLine& progress)
       : plan_(plan),
         session_(session),
         streams_(streams),
@@ -267,7 +267,7 @@ class Runner {
     return results;
   }
 
-  const Plan& plan_;
+  const RunPlan& plan_;
   Session& session_;
   const Streams& streams_;
   RunProgressLine& progress_;
@@ -275,7 +275,7 @@ class Runner {
 };
 
 int Run(absl::Span<const std::string> words, const Streams& streams) {
-  const absl::StatusOr<Plan> plan = ReadPlan(words);
+  const absl::StatusOr<RunPlan> plan = ReadPlan(words);
   if (!plan.ok()) return Misuse(kRunCommand, streams, plan.status());
   const auto cluster = Connect(plan->cluster, plan->run.timeout_ms, streams);
   if (!cluster.ok()) return NotConnected(kRunCommand, streams, cluster.status());

@@ -13,8 +13,8 @@ absl::Span<const Engine* const> Engines() {
   return engines;
 }
 
-Surrounding::Kind SurroundingKind(const Node& site, int callee) {
-  switch (KindOfCallee(site, callee)) {
+Surrounding::Kind SurroundingKind(const Node& structured, int callee) {
+  switch (KindOfCallee(structured, callee)) {
     case CalleeKind::kBranch:
       return Surrounding::Kind::kBranch;
     case CalleeKind::kCondition:

@@ -79,7 +79,7 @@ void SetMade(const Node& node, Firing& firing);
 absl::Span<const Engine* const> Engines();
 // What runs around a node that stands in function `callee` of a structured node: in its branch, its
 // condition, its body, or what it calls.
-Surrounding::Kind SurroundingKind(const Node& site, int callee);
+Surrounding::Kind SurroundingKind(const Node& structured, int callee);
 // What errors of a run call it that has no memory left: see OutOfMemoryError.
 inline constexpr absl::string_view kThisRun = "this run";
 // Null when there is none of this name; the default for "".

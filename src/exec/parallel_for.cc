@@ -14,11 +14,11 @@ namespace gyre {
 namespace {
 
 // How long the caller looks out for the last pieces before it sleeps.
-constexpr int64_t kLookOutNanos = 20'000;
+constexpr int64_t kSpinNanos = 20'000;
 
 // One loop. Threads that come late find no piece left; the body is gone by then, so it is looked at
 // only by who has taken a piece.
-struct Loop {
+struct SharedLoop {
   int64_t n = 0;
   int64_t grain = 1;
   int64_t pieces = 0;
@@ -55,7 +55,7 @@ void PoolParallelFor::Run(int64_t n, int64_t grain,
   if (n <= 0) return;
   grain = std::clamp<int64_t>(grain, 1, n);
   const int64_t pieces = (n - 1) / grain + 1;
-  auto loop = std::make_shared<Loop>();
+  auto loop = std::make_shared<SharedLoop>();
   loop->n = n;
   loop->grain = grain;
   loop->pieces = pieces;
@@ -80,9 +80,9 @@ void PoolParallelFor::Run(int64_t n, int64_t grain,
   }
   while (loop->RunOne()) {
   }
-  const int64_t look_out_until = clock.NowNanos() + kLookOutNanos;
+  const int64_t spin_until = clock.NowNanos() + kSpinNanos;
   while (loop->done.load(std::memory_order_acquire) < pieces) {
-    if (clock.NowNanos() < look_out_until) {
+    if (clock.NowNanos() < spin_until) {
       for (int i = 0; i < 64; ++i) Relax();
       continue;
     }

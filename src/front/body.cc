@@ -11,21 +11,21 @@
 
 namespace gyre::internal {
 
-std::string Body::MadeAt(size_t i) const {
+std::string TracedBody::MadeAt(size_t i) const {
   const std::string& line = scope->function().node(results[i].node).source;
   return line.empty() ? "" : absl::StrCat(", made at ", line);
 }
 
-Body TraceBody(const ScopePtr& parent, const std::string& function_name,
-               Scope::Description description, const std::vector<BodyArg>& args, const BodyFn& fn,
-               const std::source_location& where) {
+TracedBody TraceBody(const ScopePtr& parent, const std::string& function_name,
+                     Scope::Description description, const std::vector<BodyArg>& args,
+                     const BodyFn& fn, const std::source_location& where) {
   if (StackIsNearlyFull()) {
     const std::string line = LineOf(where);
     Throw(absl::ResourceExhaustedError(
         absl::StrCat(StackError().message(), line.empty() ? "" : "\n  at ", line)));
   }
   const Tracing tracing(parent, function_name, std::move(description));
-  Body body;
+  TracedBody body;
   body.scope = tracing.scope();
   std::vector<Value> values;
   for (const BodyArg& arg : args)
@@ -36,10 +36,10 @@ Body TraceBody(const ScopePtr& parent, const std::string& function_name,
   return body;
 }
 
-std::vector<Value> JoinCaptures(const std::vector<Body>& bodies) {
+std::vector<Value> JoinCaptures(const std::vector<TracedBody>& bodies) {
   HashSet<Endpoint> seen;
   std::vector<Value> joined;
-  for (const Body& body : bodies) {
+  for (const TracedBody& body : bodies) {
     for (const Value& capture : body.scope->captures()) {
       if (seen.insert({capture.node(), capture.slot()}).second) joined.push_back(capture);
     }
@@ -47,8 +47,8 @@ std::vector<Value> JoinCaptures(const std::vector<Body>& bodies) {
   return joined;
 }
 
-void FinishBodies(std::vector<Body>& bodies, const std::vector<Value>& captures) {
-  for (Body& body : bodies) {
+void FinishBodies(std::vector<TracedBody>& bodies, const std::vector<Value>& captures) {
+  for (TracedBody& body : bodies) {
     body.scope->SetCaptures(captures);
     std::vector<std::pair<std::string, Endpoint>> results;
     for (size_t i = 0; i < body.results.size(); ++i) {
@@ -60,12 +60,12 @@ void FinishBodies(std::vector<Body>& bodies, const std::vector<Value>& captures)
   }
 }
 
-std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<Body>& bodies,
+std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<TracedBody>& bodies,
                            const std::source_location& where) {
   NodeRequest request;
   request.accesses.emplace();
   bool is_stateful = false;
-  for (const Body& body : bodies) {
+  for (const TracedBody& body : bodies) {
     is_stateful |= body.scope->is_stateful();
     for (const Access& access : body.scope->accesses()) request.accesses->push_back(access);
     for (const Operation& operation : body.scope->awaited()) request.awaited.push_back(operation);

@@ -20,7 +20,7 @@ struct BodyArg {
 };
 
 // A body that has been traced, and perhaps finished.
-struct Body {
+struct TracedBody {
   ScopePtr scope;
   std::vector<Endpoint> results;   // in the scope
   std::vector<std::string> paths;  // of the results in their structure
@@ -36,15 +36,15 @@ struct Body {
 };
 
 // Calls `fn` with the arguments of a new body inside `parent`.
-Body TraceBody(const ScopePtr& parent, const std::string& function_name,
-               Scope::Description description, const std::vector<BodyArg>& args, const BodyFn& fn,
-               const std::source_location& where);
+TracedBody TraceBody(const ScopePtr& parent, const std::string& function_name,
+                     Scope::Description description, const std::vector<BodyArg>& args,
+                     const BodyFn& fn, const std::source_location& where);
 
 // What any of the bodies captures, each once. All stand in the same scope.
-std::vector<Value> JoinCaptures(const std::vector<Body>& bodies);
+std::vector<Value> JoinCaptures(const std::vector<TracedBody>& bodies);
 
 // Makes functions of bodies that all take these captures.
-void FinishBodies(std::vector<Body>& bodies, const std::vector<Value>& captures);
+void FinishBodies(std::vector<TracedBody>& bodies, const std::vector<Value>& captures);
 
 // The node that calls finished bodies: `op` is what it is called if none of them has effects.
 struct Call {
@@ -56,7 +56,7 @@ struct Call {
   std::vector<ValueInfo> infos;
   std::vector<DType> output_types;
 };
-std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<Body>& bodies,
+std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<TracedBody>& bodies,
                            const std::source_location& where);
 
 // "component '1'", or "the value" for the whole of a structure.

@@ -29,9 +29,9 @@ void RequireScalar(const Value& selector, DType dtype, absl::string_view what,
 }
 
 // All branches return values of the same number and types.
-void CheckBranches(const std::vector<Body>& bodies, const std::source_location& where) {
-  const Body& first = bodies[0];
-  for (const Body& body : bodies) {
+void CheckBranches(const std::vector<TracedBody>& bodies, const std::source_location& where) {
+  const TracedBody& first = bodies[0];
+  for (const TracedBody& body : bodies) {
     const std::string both =
         absl::StrCat(first.scope->description().what, " and ", body.scope->description().what);
     if (body.results.size() != first.results.size()) {
@@ -52,7 +52,7 @@ void CheckBranches(const std::vector<Body>& bodies, const std::source_location& 
 
 // The branches as finished functions, and the call of them but for its attributes.
 struct Conditional {
-  std::vector<Body> bodies;
+  std::vector<TracedBody> bodies;
   Call call;
 };
 
@@ -72,11 +72,11 @@ Conditional TraceBranches(const ScopePtr& scope, const Value& selector, const st
   call.name = name;
   call.inputs = UseAll(*scope, captures, where);
   call.inputs.insert(call.inputs.begin(), scope->Use(selector, where));
-  const Body& first = result.bodies[0];
+  const TracedBody& first = result.bodies[0];
   for (size_t i = 0; i < first.results.size(); ++i) {
     call.output_types.push_back(first.dtype(i));
     ValueInfo joined = first.info(i);
-    for (const Body& body : result.bodies) joined = Join(joined, body.info(i));
+    for (const TracedBody& body : result.bodies) joined = Join(joined, body.info(i));
     call.infos.push_back(std::move(joined));
   }
   call.attrs.Set("Tout", call.output_types);
@@ -90,12 +90,13 @@ std::vector<Value> If(const Operand& predicate, const BodyFn& then_fn, const Bod
   const std::source_location& where = predicate.where();
   const Value value = to_value(predicate);
   const ScopePtr scope = CurrentScope({value}, where);
-  const std::string site = name.empty() ? "cond" : name;
-  RequireScalar(value, DType::kBool, absl::StrCat("the predicate of cond '", site, "'"), where);
+  const std::string structured = name.empty() ? "cond" : name;
+  RequireScalar(value, DType::kBool, absl::StrCat("the predicate of cond '", structured, "'"),
+                where);
   Conditional conditional =
-      TraceBranches(scope, value, site,
-                    {{"_then", absl::StrCat("branch 'then' of cond '", site, "'"), &then_fn},
-                     {"_else", absl::StrCat("branch 'else' of cond '", site, "'"), &else_fn}},
+      TraceBranches(scope, value, structured,
+                    {{"_then", absl::StrCat("branch 'then' of cond '", structured, "'"), &then_fn},
+                     {"_else", absl::StrCat("branch 'else' of cond '", structured, "'"), &else_fn}},
                     where);
   Call& call = conditional.call;
   call.op = "StatelessIf";
@@ -112,16 +113,16 @@ std::vector<Value> Case(const Operand& index, const std::vector<BodyFn>& branche
                           ? to_value(index)
                           : OpCall("Cast", where).In(index).Attr("DstT", DType::kInt32).One();
   const ScopePtr scope = CurrentScope({value}, where);
-  const std::string site = name.empty() ? "switch_case" : name;
-  RequireScalar(value, DType::kInt32, absl::StrCat("the index of '", site, "'"), where);
+  const std::string structured = name.empty() ? "switch_case" : name;
+  RequireScalar(value, DType::kInt32, absl::StrCat("the index of '", structured, "'"), where);
   std::vector<Branch> described;
   for (size_t i = 0; i < branches.size(); ++i) {
     described.push_back({absl::StrCat("_branch_", i),
-                         absl::StrCat("branch ", i, " of '", site, "'"), &branches[i]});
+                         absl::StrCat("branch ", i, " of '", structured, "'"), &branches[i]});
   }
-  Conditional conditional = TraceBranches(scope, value, site, described, where);
+  Conditional conditional = TraceBranches(scope, value, structured, described, where);
   std::vector<FunctionRef> functions;
-  for (const Body& body : conditional.bodies) functions.push_back({body.name(), nullptr});
+  for (const TracedBody& body : conditional.bodies) functions.push_back({body.name(), nullptr});
   Call& call = conditional.call;
   call.op = "StatelessCase";
   call.stateful_op = "Case";

@@ -14,9 +14,9 @@
 namespace gyre {
 namespace {
 
-using internal::Body;
 using internal::BodyArg;
 using internal::ScopePtr;
+using internal::TracedBody;
 
 internal::Leaves LeavesOfList(std::vector<Value> values) {
   internal::Leaves leaves;
@@ -26,7 +26,7 @@ internal::Leaves LeavesOfList(std::vector<Value> values) {
 }
 
 // The gradient is called with what the function was called with: of more it must not know.
-void CheckClosed(const Body& body, const char* what, const std::source_location& where) {
+void CheckClosed(const TracedBody& body, const char* what, const std::source_location& where) {
   if (body.scope->captures().empty()) return;
   const Value& captured = body.scope->captures()[0];
   internal::ThrowInvalid(
@@ -34,16 +34,16 @@ void CheckClosed(const Body& body, const char* what, const std::source_location&
       where);
 }
 
-Body Trace(const ScopePtr& scope, const std::string& name, const char* what,
-           const std::vector<BodyArg>& args, const internal::BodyFn& fn,
-           const std::source_location& where) {
-  Body body = internal::TraceBody(scope, scope->graph()->UniqueFunctionName(name),
-                                  {what, internal::LineOf(where)}, args, fn, where);
+TracedBody Trace(const ScopePtr& scope, const std::string& name, const char* what,
+                 const std::vector<BodyArg>& args, const internal::BodyFn& fn,
+                 const std::source_location& where) {
+  TracedBody body = internal::TraceBody(scope, scope->graph()->UniqueFunctionName(name),
+                                        {what, internal::LineOf(where)}, args, fn, where);
   CheckClosed(body, what, where);
   return body;
 }
 
-void Finish(Body& body) {
+void Finish(TracedBody& body) {
   body.scope->SetCaptures({});
   std::vector<std::pair<std::string, Endpoint>> results;
   for (const Endpoint result : body.results) results.emplace_back("result", result);
@@ -51,7 +51,7 @@ void Finish(Body& body) {
 }
 
 // One per x, of its dtype and of a shape that may be its own.
-void CheckGradient(const Body& body, const std::vector<BodyArg>& args,
+void CheckGradient(const TracedBody& body, const std::vector<BodyArg>& args,
                    const std::source_location& where) {
   if (body.results.size() != args.size()) {
     internal::ThrowInvalid(absl::StrCat("the gradient of custom_gradient returns ",
@@ -86,14 +86,14 @@ std::vector<Value> internal::NamedCustomGradient(const std::string& name,
   for (size_t i = 0; i < xs.size(); ++i)
     args.push_back({"x", xs[i].dtype(), internal::ShapeOnly(scope->info(call.inputs[i])), {}});
 
-  std::vector<Body> bodies;
+  std::vector<TracedBody> bodies;
   bodies.push_back(Trace(
       scope, name, "the function of custom_gradient", args,
       [&](absl::Span<const Value> values) {
         return LeavesOfList(f({values.begin(), values.end()}));
       },
       where));
-  const Body& body = bodies[0];
+  const TracedBody& body = bodies[0];
   std::vector<BodyArg> back_args = args;
   for (size_t i = 0; i < body.results.size(); ++i) {
     call.output_types.push_back(body.dtype(i));
@@ -101,7 +101,7 @@ std::vector<Value> internal::NamedCustomGradient(const std::string& name,
     back_args.push_back({"dy", body.dtype(i), call.infos.back(), {}});
   }
   Finish(bodies[0]);
-  Body back = Trace(
+  TracedBody back = Trace(
       scope, absl::StrCat(name, "_gradient"), "the gradient of custom_gradient", back_args,
       [&](absl::Span<const Value> values) {
         const auto dys = values.begin() + static_cast<int64_t>(xs.size());

@@ -44,11 +44,11 @@ class RowLoop {
   }
 
   // The types and shapes of what `fn` makes of a state and a row.
-  Body Probe(const std::vector<BodyArg>& state, const BodyFn& fn) const {
+  TracedBody Probe(const std::vector<BodyArg>& state, const BodyFn& fn) const {
     std::vector<BodyArg> args = state;
     args.insert(args.end(), row_args_.begin(), row_args_.end());
     const ScopePtr scope = CurrentScope(rows_.values, where_);
-    Body body =
+    TracedBody body =
         TraceBody(scope, "", {absl::StrCat("the function of ", options_.loop.name), LineOf(where_)},
                   args, fn, where_);
     body.scope->Discard();
@@ -110,7 +110,7 @@ void SetAll(const RowLoop& loop, const std::vector<List>& lists, absl::Span<cons
 std::vector<Value> MapRows(const Leaves& rows, const BodyFn& body, const IterationOptions& options,
                            const std::source_location& where) {
   const RowLoop loop(rows, options, "map_fn", where);
-  const Body probe = loop.Probe({}, body);
+  const TracedBody probe = loop.Probe({}, body);
   std::vector<List> lists;
   Leaves state;
   for (size_t k = 0; k < probe.results.size(); ++k) {
@@ -140,7 +140,7 @@ std::vector<Value> FoldRows(const Leaves& rows, const Leaves& initial, const Bod
     std::vector<BodyArg> args;
     for (const Value& value : initial.values)
       args.push_back({.name = "state", .dtype = value.dtype(), .info = {value.shape()}});
-    const Body probe = loop.Probe(args, body);
+    const TracedBody probe = loop.Probe(args, body);
     for (size_t k = 0; k < std::min(n, probe.results.size()); ++k) {
       lists.push_back(loop.Reserve(probe.dtype(k), probe.info(k).shape));
       state.values.push_back(lists.back().handle());

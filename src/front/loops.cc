@@ -34,10 +34,10 @@ bool IsMemoryPolicy(absl::string_view policy) {
 
 // Traces condition and body until what is said of the state is true of all iterations, and adds the
 // node.
-class Loop {
+class LoopBuilder {
  public:
-  Loop(const Leaves& initial, const BodyFn& condition, const BodyFn& body,
-       const LoopOptions& options, const std::source_location& where)
+  LoopBuilder(const Leaves& initial, const BodyFn& condition, const BodyFn& body,
+              const LoopOptions& options, const std::source_location& where)
       : initial_(initial),
         condition_(condition),
         body_(body),
@@ -55,7 +55,7 @@ class Loop {
     body_name_ = scope_->graph()->UniqueFunctionName(absl::StrCat(name_, "_body"));
     Trace();
     while (Widen()) {
-      for (const Body& body : bodies_) body.scope->Discard();
+      for (const TracedBody& body : bodies_) body.scope->Discard();
       Trace();
     }
     return AddNode();
@@ -126,7 +126,7 @@ class Loop {
   }
 
   void CheckCondition() const {
-    const Body& condition = bodies_[0];
+    const TracedBody& condition = bodies_[0];
     const std::string what = absl::StrCat("the condition of loop '", name_, "' must return ");
     if (condition.results.size() != 1)
       ThrowInvalid(absl::StrCat(what, "one value, not ", condition.results.size()), where_);
@@ -144,7 +144,7 @@ class Loop {
   }
 
   void CheckBody() const {
-    const Body& body = bodies_[1];
+    const TracedBody& body = bodies_[1];
     if (body.results.size() != inputs_.size()) {
       ThrowInvalid(absl::StrCat("the body of loop '", name_,
                                 "' must return as many values as the "
@@ -208,7 +208,7 @@ class Loop {
   std::vector<Endpoint> inputs_;
   ValueInfos state_;  // of all iterations
   int changes_ = 0;
-  std::vector<Body> bodies_;  // the condition, the body
+  std::vector<TracedBody> bodies_;  // the condition, the body
 };
 
 // A loop that also counts its iterations, in a last component of its state.
@@ -233,7 +233,8 @@ std::vector<Value> LimitedWhile(const Leaves& initial, const BodyFn& condition, 
   LoopOptions rest = options;
   rest.maximum_iterations.reset();
   if (!rest.shape_invariants.empty()) rest.shape_invariants.push_back(PartialShape::Scalar());
-  std::vector<Value> results = Loop(counted, counted_condition, counted_body, rest, where).Build();
+  std::vector<Value> results =
+      LoopBuilder(counted, counted_condition, counted_body, rest, where).Build();
   results.pop_back();
   return results;
 }
@@ -291,7 +292,7 @@ class Counter {
 std::vector<Value> While(const Leaves& initial, const BodyFn& condition, const BodyFn& body,
                          const LoopOptions& options, const std::source_location& where) {
   if (options.maximum_iterations) return LimitedWhile(initial, condition, body, options, where);
-  return Loop(initial, condition, body, options, where).Build();
+  return LoopBuilder(initial, condition, body, options, where).Build();
 }
 
 std::vector<Value> ForRange(const Range& range, const Leaves& initial, const RowFn& body,

@@ -53,13 +53,14 @@ class TracedFunction {
                   const std::source_location& where);
   void RunTrace(Trace& trace, const std::vector<BodyArg>& args, const BodyFn& fn,
                 const std::source_location& where);
-  Body TraceOnce(const Trace& trace, const std::vector<BodyArg>& args, const BodyFn& fn,
-                 const std::source_location& where);
+  TracedBody TraceOnce(const Trace& trace, const std::vector<BodyArg>& args, const BodyFn& fn,
+                       const std::source_location& where);
   static bool Learn(Trace& trace, const Scope& scope);
   void CheckDeclaredArgs(const Leaves& args, const std::vector<ValueInfo>& infos,
                          const std::source_location& where) const;
-  void CheckDeclaredResults(const Body& body, const std::source_location& where) const;
-  void CheckTrace(const Trace& trace, const Body& body, const std::source_location& where) const;
+  void CheckDeclaredResults(const TracedBody& body, const std::source_location& where) const;
+  void CheckTrace(const Trace& trace, const TracedBody& body,
+                  const std::source_location& where) const;
   bool IsInOpenBody(const Scope* scope) const;
   std::vector<Value> AddCallNode(const ScopePtr& scope, Trace& trace, const Leaves& args,
                                  const std::source_location& where) const;
@@ -125,7 +126,7 @@ void TracedFunction::CheckDeclaredArgs(const Leaves& args, const std::vector<Val
   }
 }
 
-void TracedFunction::CheckDeclaredResults(const Body& body,
+void TracedFunction::CheckDeclaredResults(const TracedBody& body,
                                           const std::source_location& where) const {
   const std::vector<TensorSpec>& declared = *declared_results_;
   if (body.results.size() != declared.size()) {
@@ -150,7 +151,7 @@ void TracedFunction::CheckDeclaredResults(const Body& body,
 // Traces again as long as the body has called itself on assumptions that turn out wrong.
 void TracedFunction::RunTrace(Trace& trace, const std::vector<BodyArg>& args, const BodyFn& fn,
                               const std::source_location& where) {
-  Body body = TraceOnce(trace, args, fn, where);
+  TracedBody body = TraceOnce(trace, args, fn, where);
   while (Learn(trace, *body.scope) && trace.called_itself) {
     body.scope->Discard();
     body = TraceOnce(trace, args, fn, where);
@@ -169,16 +170,17 @@ void TracedFunction::RunTrace(Trace& trace, const std::vector<BodyArg>& args, co
   trace.is_done = true;
 }
 
-Body TracedFunction::TraceOnce(const Trace& trace, const std::vector<BodyArg>& args,
-                               const BodyFn& fn, const std::source_location& where) {
+TracedBody TracedFunction::TraceOnce(const Trace& trace, const std::vector<BodyArg>& args,
+                                     const BodyFn& fn, const std::source_location& where) {
   const auto closes = [this](void*) { open_body_ = nullptr; };
   const std::unique_ptr<void, decltype(closes)> close(this, closes);
   const BodyFn open_and_call = [&](absl::Span<const Value> values) {
     open_body_ = scope_->graph()->scope().get();
     return fn(values);
   };
-  Body body = TraceBody(scope_, trace.function, {absl::StrCat("function '", name_, "'"), line_},
-                        args, open_and_call, where);
+  TracedBody body =
+      TraceBody(scope_, trace.function, {absl::StrCat("function '", name_, "'"), line_}, args,
+                open_and_call, where);
   if (declared_results_) CheckDeclaredResults(body, where);
   return body;
 }
@@ -203,7 +205,7 @@ bool TracedFunction::Learn(Trace& trace, const Scope& scope) {
   return is_news;
 }
 
-void TracedFunction::CheckTrace(const Trace& trace, const Body& body,
+void TracedFunction::CheckTrace(const Trace& trace, const TracedBody& body,
                                 const std::source_location& where) const {
   if (trace.was_called_early && (!trace.captures.empty() || trace.is_stateful)) {
     ThrowInvalid(

@@ -27,7 +27,7 @@ class VectorizedCall {
   // nullopt: only a loop around the whole of fn computes it, for this reason.
   std::optional<VectorizedRows> Build(const BodyFn& fn, std::string& reason) {
     TraceRow(fn);
-    const Body& body = bodies_[0];
+    const TracedBody& body = bodies_[0];
     const std::vector<Value> captures = body.scope->captures();
     VectorizeRequest request{.name = scope_->graph()->UniqueFunctionName(options_.name),
                              .stacked = std::vector<bool>(rows_.values.size(), true),
@@ -113,7 +113,7 @@ class VectorizedCall {
   }
 
   std::vector<Value> AddCallTo(const std::string& function, const std::vector<Value>& captures) {
-    const Body& body = bodies_[0];
+    const TracedBody& body = bodies_[0];
     NodeRequest request;
     request.op = body.scope->is_stateful() ? "StatefulPartitionedCall" : "PartitionedCall";
     request.name = options_.name;
@@ -154,7 +154,7 @@ class VectorizedCall {
   const ScopePtr scope_;
   int64_t num_rows_ = -1;
   std::vector<BodyArg> args_;
-  std::vector<Body> bodies_;  // one: fn, of one row
+  std::vector<TracedBody> bodies_;  // one: fn, of one row
 };
 
 }  // namespace

@@ -13,7 +13,8 @@
 namespace gyre::grad {
 namespace {
 
-Marks VariedIn(Transform& transform, const Function& function, const FunctionRequest& request) {
+Marks VariedIn(GradientTransform& transform, const Function& function,
+               const FunctionRequest& request) {
   Marks varied = NoMarks(function);
   for (size_t i = 0; i < function.arg_nodes.size(); ++i)
     varied[function.arg_nodes[i]][0] = request.wanted[i];
@@ -30,7 +31,7 @@ Expr Concat(const std::vector<Expr>& parts) {
 
 }  // namespace
 
-Body::Body(Transform& transform, const Function& main, Marks varied)
+GradientBody::GradientBody(GradientTransform& transform, const Function& main, Marks varied)
     : transform_(transform),
       original_(main),
       shapes_(transform.ShapesOf("")),
@@ -39,7 +40,8 @@ Body::Body(Transform& transform, const Function& main, Marks varied)
       forward_(transform.ops(), main),
       back_(forward_) {}
 
-Body::Body(Transform& transform, const Function& function, const FunctionRequest& request)
+GradientBody::GradientBody(GradientTransform& transform, const Function& function,
+                           const FunctionRequest& request)
     : transform_(transform),
       original_(function),
       shapes_(transform.ShapesOf(function.name)),
@@ -49,14 +51,14 @@ Body::Body(Transform& transform, const Function& function, const FunctionRequest
       own_backward_(std::make_unique<FunctionBuilder>(transform.ops(), function.name)),
       back_(*own_backward_) {}
 
-const Kind& Body::KindOf(Endpoint e) const {
+const Kind& GradientBody::KindOf(Endpoint e) const {
   static const Kind* const none = new Kind();
   const bool is_known = static_cast<size_t>(e.node) < kinds_.size() &&
                         static_cast<size_t>(e.slot) < kinds_[e.node].size();
   return is_known ? kinds_[e.node][e.slot] : *none;
 }
 
-DType Body::AdjointType(Endpoint e) const {
+DType GradientBody::AdjointType(Endpoint e) const {
   if (KindOf(e).IsFlow()) return DType::kVariant;
   const DType dtype = forward_.dtype(e);
   if (dtype != DType::kResource) return dtype;
@@ -64,7 +66,7 @@ DType Body::AdjointType(Endpoint e) const {
   return handle ? handle->dtype : DType::kInvalid;
 }
 
-Expr Body::Forward(Endpoint e) {
+Expr GradientBody::Forward(Endpoint e) {
   if (own_backward_ == nullptr) return back_.At(e);
   if (const auto known = values_.find(e); known != values_.end()) return known->second;
   const Node& node = forward_.node(e.node);
@@ -81,14 +83,14 @@ Expr Body::Forward(Endpoint e) {
   return values_[e] = value;
 }
 
-absl::StatusOr<Endpoint> Body::AddForward(absl::string_view op, Endpoint input) {
+absl::StatusOr<Endpoint> GradientBody::AddForward(absl::string_view op, Endpoint input) {
   const Node& node = forward_.node(input.node);
   return forward_.Add1(
       op, {input}, {},
       {absl::StrCat("gradients/", node.name, "/", op), {}, node.device, node.source});
 }
 
-Expr Body::Dims(Endpoint e) {
+Expr GradientBody::Dims(Endpoint e) {
   const bool is_handle = forward_.dtype(e) == DType::kResource;
   const std::optional<HandleInfo>& handle = Info(e).handle;
   const PartialShape shape = is_handle ? (handle ? handle->shape : PartialShape()) : Info(e).shape;
@@ -105,7 +107,7 @@ Expr Body::Dims(Endpoint e) {
   return Forward(known->second);
 }
 
-Expr Body::Zero(Endpoint e) {
+Expr GradientBody::Zero(Endpoint e) {
   const Kind& kind = KindOf(e);
   const DType dtype = AdjointType(e);
   if (kind.IsOptional()) return back_.Op("_OptionalZero", {});
@@ -131,28 +133,28 @@ Expr Body::Zero(Endpoint e) {
   return is_scalar ? number : Fill(Dims(e), number);
 }
 
-void Body::Add(Endpoint e, Expr dense) {
+void GradientBody::Add(Endpoint e, Expr dense) {
   if (dense.ok()) adjoints_[e].dense.push_back(dense);
 }
 
-void Body::AddSlices(Endpoint e, Slices slices) {
+void GradientBody::AddSlices(Endpoint e, Slices slices) {
   if (slices.values.ok() && slices.indices.ok()) adjoints_[e].slices.push_back(slices);
 }
 
-Expr Body::Take(Endpoint e) {
+Expr GradientBody::Take(Endpoint e) {
   const Expr list = Sum(e);
   adjoints_[e].dense.clear();
   return list;
 }
 
-Form Body::FormOf(Endpoint e) const {
+Form GradientBody::FormOf(Endpoint e) const {
   const auto found = adjoints_.find(e);
   if (found == adjoints_.end()) return Form::kNone;
   return found->second.dense.empty() && !found->second.slices.empty() ? Form::kSlices
                                                                       : Form::kDense;
 }
 
-Slices Body::SumSlices(Endpoint e) {
+Slices GradientBody::SumSlices(Endpoint e) {
   std::vector<Slices>& all = adjoints_[e].slices;
   if (all.size() > 1) {
     const bool same_type = std::all_of(all.begin(), all.end(), [&](const Slices& s) {
@@ -168,7 +170,7 @@ Slices Body::SumSlices(Endpoint e) {
   return all[0];
 }
 
-Expr Body::SumOfMany(Endpoint e, std::vector<Expr> parts) {
+Expr GradientBody::SumOfMany(Endpoint e, std::vector<Expr> parts) {
   if (IsList(e)) {
     // What is missing is zero. The gradient of a flow grows with its reads, so its own gradient may
     // be of several lengths.
@@ -180,7 +182,7 @@ Expr Body::SumOfMany(Endpoint e, std::vector<Expr> parts) {
   return back_.Op("AddN", parts);
 }
 
-Expr Body::Sum(Endpoint e) {
+Expr GradientBody::Sum(Endpoint e) {
   if (!Has(e)) return Zero(e);
   Adjoint& adjoint = adjoints_[e];
   if (!adjoint.slices.empty()) {
@@ -196,14 +198,14 @@ Expr Body::Sum(Endpoint e) {
   return adjoint.dense[0];
 }
 
-bool Body::HasAny(const Node& node) const {
+bool GradientBody::HasAny(const Node& node) const {
   for (int slot = 0; slot < node.num_outputs(); ++slot) {
     if (Has({node.id, slot})) return true;
   }
   return false;
 }
 
-absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
+absl::Status GradientBody::Walk(const std::vector<Endpoint>& stops) {
   HashMap<Endpoint, Adjoint> stopped;
   HashMap<NodeId, std::vector<Endpoint>> stops_of;
   for (const Endpoint& stop : stops) stops_of[stop.node].push_back(stop);
@@ -227,7 +229,7 @@ absl::Status Body::Walk(const std::vector<Endpoint>& stops) {
   return back_.status();
 }
 
-absl::Status Body::CheckFlows(const Node& node) const {
+absl::Status GradientBody::CheckFlows(const Node& node) const {
   const bool takes_flow = node.op != nullptr && !node.op->inputs.empty() &&
                           node.op->inputs.back().name == "flow_in" && Wants(node.inputs.back());
   if (takes_flow && KindOf(node.inputs[0]).IsGradientArray()) {
@@ -265,7 +267,7 @@ absl::Status Body::CheckFlows(const Node& node) const {
   return absl::OkStatus();
 }
 
-absl::Status Body::Differentiate(const Node& node) {
+absl::Status GradientBody::Differentiate(const Node& node) {
   GYRE_RETURN_IF_ERROR(CheckFlows(node));
   back_.set_style({absl::StrCat("gradients/", node.name, "/"), node.device, node.source});
   if (const auto* own = node.attrs.Get<std::string>("_gradient_op_type")) {
@@ -296,7 +298,7 @@ absl::Status Body::Differentiate(const Node& node) {
                   absl::StrCat("the gradient of node '", node.name, "' (", node.op_name, ")"));
 }
 
-absl::Status Body::ApplyRule(const Node& node) {
+absl::Status GradientBody::ApplyRule(const Node& node) {
   const Gradient* gradient = node.op == nullptr ? nullptr : &node.op->gradient;
   if (gradient != nullptr && gradient->rule != nullptr) {
     RuleContext context(*this, node);
@@ -311,7 +313,7 @@ absl::Status Body::ApplyRule(const Node& node) {
                                                                   : gradient->not_differentiable));
 }
 
-absl::StatusOr<FunctionGradient> Body::Finish(const FunctionRequest& request) {
+absl::StatusOr<FunctionGradient> GradientBody::Finish(const FunctionRequest& request) {
   FunctionGradient gradient;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
     if (!request.wanted[i]) continue;
@@ -340,15 +342,15 @@ absl::StatusOr<FunctionGradient> Body::Finish(const FunctionRequest& request) {
   return gradient;
 }
 
-absl::StatusOr<Function> Body::FinishMain() {
+absl::StatusOr<Function> GradientBody::FinishMain() {
   GYRE_RETURN_IF_ERROR(back_.status());
   return forward_.Build();
 }
 
-absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,
+absl::StatusOr<FunctionGradient> DifferentiateFunction(GradientTransform& transform,
                                                        const Function& function,
                                                        const FunctionRequest& request) {
-  Body body(transform, function, request);
+  GradientBody body(transform, function, request);
   FunctionBuilder& back = body.back().function();
   const auto take = [&](absl::string_view name, DType dtype, Endpoint e) {
     body.Add(e, body.back().At(back.Arg(absl::StrCat("d_", name), dtype)));

@@ -1,9 +1,9 @@
-// Body: one function (or the main graph) while its gradient is written.
+// GradientBody: one function (or the main graph) while its gradient is written.
 //
-// Two sides. Forward: the function itself, whose nodes keep their ids; sites are extended, and
-// nodes that only the gradient needs (shapes) are added. Backward: for the main graph the same
-// function; for others a function of its own, to which forward values come as arguments. Walk
-// visits nodes from the last to the first and adds up adjoints. Not thread-safe.
+// Two sides. Forward: the function itself, whose nodes keep their ids; structured nodes are
+// extended, and nodes that only the gradient needs (shapes) are added. Backward: for the main graph
+// the same function; for others a function of its own, to which forward values come as arguments.
+// Walk visits nodes from the last to the first and adds up adjoints. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,16 @@
 
 namespace gyre::grad {
 
-class Body {
+class GradientBody {
  public:
   // The main graph; `varied` marks what depends on what is asked for.
-  Body(Transform& transform, const Function& main, Marks varied);
+  GradientBody(GradientTransform& transform, const Function& main, Marks varied);
   // A function. Its arguments that are wanted are what is asked for.
-  Body(Transform& transform, const Function& function, const FunctionRequest& request);
-  Body(const Body&) = delete;
+  GradientBody(GradientTransform& transform, const Function& function,
+               const FunctionRequest& request);
+  GradientBody(const GradientBody&) = delete;
 
-  Transform& transform() { return transform_; }
+  GradientTransform& transform() { return transform_; }
   FunctionBuilder& forward() { return forward_; }
   ExprBuilder& back() { return back_; }
   const Function& original() const { return original_; }
@@ -48,7 +49,8 @@ class Body {
   DType AdjointType(Endpoint e) const;
   // Whether the adjoint is a list that is changed rather than added to.
   bool IsList(Endpoint e) const { return KindOf(e).IsList() || KindOf(e).IsFlow(); }
-  // Whether the sum so far goes through a site that adds to it: lists, and what came as a seed.
+  // Whether the sum so far goes through a structured node that adds to it: lists, and what came as
+  // a seed.
   bool Threads(Endpoint e) const { return IsList(e) || threaded_.contains(e); }
   void Thread(Endpoint e) { threaded_.insert(e); }
   // An adjoint that is zero.
@@ -91,7 +93,7 @@ class Body {
   Expr SumOfMany(Endpoint e, std::vector<Expr> parts);
   absl::StatusOr<Endpoint> AddForward(absl::string_view op, Endpoint input);
 
-  Transform& transform_;
+  GradientTransform& transform_;
   const Function& original_;
   const FunctionShapes& shapes_;
   std::vector<KindRow> kinds_;
@@ -108,12 +110,12 @@ class Body {
 
 // How structured nodes are differentiated: they are extended on the forward side, and their
 // gradient is a structured node on the backward side.
-absl::Status DifferentiateBranches(Body& body, const Node& site);
-absl::Status DifferentiateLoop(Body& body, const Node& site);
-absl::Status DifferentiateCall(Body& body, const Node& site);
+absl::Status DifferentiateBranches(GradientBody& body, const Node& structured);
+absl::Status DifferentiateLoop(GradientBody& body, const Node& structured);
+absl::Status DifferentiateCall(GradientBody& body, const Node& structured);
 
 // The gradient of a node by a function that the program brings along: name(inputs, adjoints of all
 // outputs) -> adjoints of all inputs. INVALID_ARGUMENT when it does not fit.
-absl::Status ApplyOwnGradient(Body& body, const Node& node, const std::string& name);
+absl::Status ApplyOwnGradient(GradientBody& body, const Node& node, const std::string& name);
 
 }  // namespace gyre::grad

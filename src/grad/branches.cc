@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash_map.h"
 #include "base/status.h"
-#include "grad/sites.h"
 #include "grad/splice.h"
+#include "grad/structured.h"
 #include "ir/calls.h"
 
 namespace gyre::grad {
@@ -17,19 +17,22 @@ namespace {
 
 class Branches {
  public:
-  Branches(Body& body, const Node& site)
-      : body_(body), transform_(body.transform()), site_(site), args_(ArgsOf(site)) {}
+  Branches(GradientBody& body, const Node& structured)
+      : body_(body),
+        transform_(body.transform()),
+        structured_(structured),
+        args_(ArgsOf(structured)) {}
 
   absl::Status Run() {
-    std::vector<bool> wanted = WantedArgs(body_, site_);
+    std::vector<bool> wanted = WantedArgs(body_, structured_);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return absl::OkStatus();
     request_ = RequestOf(body_, args_, std::move(wanted));
-    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
-      request_.results.push_back(body_.Has({site_.id, slot}));
-      request_.result_types.push_back(body_.AdjointType({site_.id, slot}));
+    for (int slot = 0; slot < structured_.num_outputs(); ++slot) {
+      request_.results.push_back(body_.Has({structured_.id, slot}));
+      request_.result_types.push_back(body_.AdjointType({structured_.id, slot}));
     }
     std::map<const Function*, size_t> known;
-    for (const Callee& callee : CalleesOf(transform_.program(), site_)) {
+    for (const Callee& callee : CalleesOf(transform_.program(), structured_)) {
       GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callee.function));
       const auto [branch, is_new] = known.try_emplace(function, branches_.size());
       branch_of_.push_back(branch->second);
@@ -44,8 +47,8 @@ class Branches {
   }
 
  private:
-  static std::vector<Endpoint> ArgsOf(const Node& site) {
-    return {site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()};
+  static std::vector<Endpoint> ArgsOf(const Node& structured) {
+    return {structured.inputs.begin() + NumSelectorInputs(structured), structured.inputs.end()};
   }
 
   // In which form the gradient of each argument leaves all branches.
@@ -108,13 +111,12 @@ class Branches {
       GYRE_RETURN_IF_ERROR(exprs.status());
       builder.Return("saved", tape.endpoint());
       Function function = builder.Build();
-      MarkAsCopy(branches_[b]->forward, function);
       function.name = absl::StrCat(function.name, "_saving");
       names.push_back(transform_.Add(std::move(function)));
     }
-    Node site = site_;
-    SetFunctions(OfChoices(names), site);
-    return ExtendSite(body_, std::move(site), {}, {TapeOutput()});
+    Node structured = structured_;
+    SetFunctions(OfChoices(names), structured);
+    return ExtendStructured(body_, std::move(structured), {}, {TapeOutput()});
   }
 
   // What the backward node takes behind the choice.
@@ -129,14 +131,14 @@ class Branches {
   }
 
   void CollectInputs() {
-    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
-      if (request_.results[slot]) Input(body_.Sum({site_.id, slot}));
+    for (int slot = 0; slot < structured_.num_outputs(); ++slot) {
+      if (request_.results[slot]) Input(body_.Sum({structured_.id, slot}));
     }
     for (size_t i = 0; i < args_.size(); ++i) {
       if (request_.seeded[i]) Input(body_.Take(args_[i]));
     }
     num_adjoints_ = inputs_.size();
-    if (has_tape_) tape_ = OuterInput({site_.id, site_.num_outputs()});
+    if (has_tape_) tape_ = OuterInput({structured_.id, structured_.num_outputs()});
     for (Out& out : outs_) {
       if (out.form == Form::kNone || request_.seeded[out.arg]) continue;
       const size_t o = &out - outs_.data();
@@ -155,36 +157,38 @@ class Branches {
   int SavedInput(const FunctionGradient& branch, Endpoint e) {
     const Origin origin = OriginOf(branch.forward, e);
     if (origin.place == Origin::Place::kInside) return -1;
-    return OuterInput(origin.place == Origin::Place::kArgument ? args_[origin.index]
-                                                               : Endpoint{site_.id, origin.index});
+    return OuterInput(origin.place == Origin::Place::kArgument
+                          ? args_[origin.index]
+                          : Endpoint{structured_.id, origin.index});
   }
 
   absl::Status AddBackward() {
     std::vector<std::string> names;
-    BackwardSite site;
+    BackwardNode structured;
     for (size_t b = 0; b < branches_.size(); ++b) {
       GYRE_ASSIGN_OR_RETURN(Function function, BackwardBranch(*branches_[b], tapes_[b]));
-      site.has_effects |= function.stateful;
-      if (site.types.empty()) {
-        for (const FunctionResult& result : function.results) site.types.push_back(result.dtype);
+      structured.has_effects |= function.stateful;
+      if (structured.types.empty()) {
+        for (const FunctionResult& result : function.results)
+          structured.types.push_back(result.dtype);
       }
       names.push_back(transform_.Add(std::move(function)));
     }
-    if (site.types.empty()) return absl::OkStatus();
+    if (structured.types.empty()) return absl::OkStatus();
     names = OfChoices(names);
-    site.inputs = {body_.Forward(site_.inputs[0])};
-    site.inputs.insert(site.inputs.end(), inputs_.begin(), inputs_.end());
-    if (site_.kind() == OpKind::kIf) {
-      site.op = "If";
-      site.attrs = {{"then_branch", FunctionRef{names[0], nullptr}},
-                    {"else_branch", FunctionRef{names[1], nullptr}}};
+    structured.inputs = {body_.Forward(structured_.inputs[0])};
+    structured.inputs.insert(structured.inputs.end(), inputs_.begin(), inputs_.end());
+    if (structured_.kind() == OpKind::kIf) {
+      structured.op = "If";
+      structured.attrs = {{"then_branch", FunctionRef{names[0], nullptr}},
+                          {"else_branch", FunctionRef{names[1], nullptr}}};
     } else {
-      site.op = "Case";
+      structured.op = "Case";
       std::vector<FunctionRef> refs;
       for (const std::string& name : names) refs.push_back({name, nullptr});
-      site.attrs = {{"branches", std::move(refs)}};
+      structured.attrs = {{"branches", std::move(refs)}};
     }
-    return HandBack(AddSite(body_, site));
+    return HandBack(AddStructured(body_, structured));
   }
 
   absl::StatusOr<Function> BackwardBranch(const FunctionGradient& branch, const TapeOf& tape) {
@@ -266,9 +270,9 @@ class Branches {
     int dims;  // the input that holds its dimensions; -1: not needed
   };
 
-  Body& body_;
-  Transform& transform_;
-  const Node& site_;
+  GradientBody& body_;
+  GradientTransform& transform_;
+  const Node& structured_;
   const std::vector<Endpoint> args_;
   FunctionRequest request_;
   std::vector<std::shared_ptr<const FunctionGradient>> branches_;  // of each function once
@@ -284,8 +288,8 @@ class Branches {
 
 }  // namespace
 
-absl::Status DifferentiateBranches(Body& body, const Node& site) {
-  return Branches(body, site).Run();
+absl::Status DifferentiateBranches(GradientBody& body, const Node& structured) {
+  return Branches(body, structured).Run();
 }
 
 }  // namespace gyre::grad

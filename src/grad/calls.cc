@@ -10,33 +10,33 @@
 #include "analysis/effects.h"
 #include "base/status.h"
 #include "grad/memory_policy.h"
-#include "grad/sites.h"
 #include "grad/splice.h"
+#include "grad/structured.h"
 
 namespace gyre::grad {
 namespace {
 
 class Call {
  public:
-  Call(Body& body, const Node& site)
+  Call(GradientBody& body, const Node& structured)
       : body_(body),
         transform_(body.transform()),
-        site_(site),
-        args_(site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()) {}
+        structured_(structured),
+        args_(structured.inputs.begin() + NumSelectorInputs(structured), structured.inputs.end()) {}
 
   absl::Status Run() {
-    std::vector<bool> wanted = WantedArgs(body_, site_);
+    std::vector<bool> wanted = WantedArgs(body_, structured_);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return absl::OkStatus();
     request_ = RequestOf(body_, args_, std::move(wanted));
-    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
-      request_.results.push_back(body_.Has({site_.id, slot}));
-      request_.result_types.push_back(body_.AdjointType({site_.id, slot}));
+    for (int slot = 0; slot < structured_.num_outputs(); ++slot) {
+      request_.results.push_back(body_.Has({structured_.id, slot}));
+      request_.result_types.push_back(body_.AdjointType({structured_.id, slot}));
     }
-    const std::vector<Callee> callees = CalleesOf(transform_.program(), site_);
+    const std::vector<Callee> callees = CalleesOf(transform_.program(), structured_);
     if (callees.size() != 1) return BugError("a call calls one function");
     const auto& own = transform_.program().gradient_functions();
     if (const auto found = own.find(callees[0].function.name); found != own.end())
-      return ApplyOwnGradient(body_, site_, found->second);
+      return ApplyOwnGradient(body_, structured_, found->second);
     GYRE_ASSIGN_OR_RETURN(const Function* function, transform_.Find(callees[0].function));
     if (transform_.IsRecursive(function->name)) return Recursive(*function);
     return RunsAgain(*function) ? Again(*function) : Plain(*function);
@@ -45,14 +45,14 @@ class Call {
  private:
   // What has effects happens once.
   bool RunsAgain(const Function& function) const {
-    if (!site_.attrs.GetOr<bool>(kRecomputeAttr, false)) return false;
+    if (!structured_.attrs.GetOr<bool>(kRecomputeAttr, false)) return false;
     return !function.stateful || Effects(transform_.program()).OfFunction(function.name).IsPure();
   }
 
   std::vector<Expr> Adjoints() {
     std::vector<Expr> inputs;
-    for (int slot = 0; slot < site_.num_outputs(); ++slot) {
-      if (request_.results[slot]) inputs.push_back(body_.Sum({site_.id, slot}));
+    for (int slot = 0; slot < structured_.num_outputs(); ++slot) {
+      if (request_.results[slot]) inputs.push_back(body_.Sum({structured_.id, slot}));
     }
     for (size_t i = 0; i < args_.size(); ++i) {
       if (request_.seeded[i]) inputs.push_back(body_.Take(args_[i]));
@@ -61,11 +61,11 @@ class Call {
   }
 
   absl::Status Plain(const Function& function) {
-    if (site_.attrs.GetOr<bool>(kSegmentsAttr, false))
+    if (structured_.attrs.GetOr<bool>(kSegmentsAttr, false))
       GYRE_RETURN_IF_ERROR(SeedSums(transform_, function, request_));
     GYRE_ASSIGN_OR_RETURN(const auto shared, transform_.Differentiate(function, request_));
     const FunctionGradient& gradient = *shared;
-    std::vector<Endpoint> saved;  // where the site has them
+    std::vector<Endpoint> saved;  // where the structured node has them
     std::vector<MoreOutput> more;
     FunctionBuilder builder(transform_.ops(), gradient.forward);
     for (size_t i = 0; i < gradient.saved.size(); ++i) {
@@ -74,9 +74,10 @@ class Call {
       if (origin.place == Origin::Place::kArgument) {
         saved.push_back(args_[origin.index]);
       } else if (origin.place == Origin::Place::kResult) {
-        saved.push_back({site_.id, origin.index});
+        saved.push_back({structured_.id, origin.index});
       } else {
-        saved.push_back({site_.id, site_.num_outputs() + static_cast<int>(more.size())});
+        saved.push_back(
+            {structured_.id, structured_.num_outputs() + static_cast<int>(more.size())});
         builder.Return(gradient.forward.node(e.node).name, e);
         more.push_back({builder.dtype(e), gradient.saved_kinds[i]});
       }
@@ -84,10 +85,9 @@ class Call {
     if (!more.empty()) {
       Function forward = builder.Build();
       forward.name = absl::StrCat(function.name, "_saving");
-      MarkAsCopy(function, forward);
-      Node site = site_;
-      SetFunctions({transform_.Add(std::move(forward))}, site);
-      GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, more));
+      Node structured = structured_;
+      SetFunctions({transform_.Add(std::move(forward))}, structured);
+      GYRE_RETURN_IF_ERROR(ExtendStructured(body_, std::move(structured), {}, more));
     }
     std::vector<Expr> inputs = Adjoints();
     for (const Endpoint& e : saved) inputs.push_back(body_.Forward(e));
@@ -97,7 +97,7 @@ class Call {
   }
 
   // `value`, not before there are `others`: what runs once more would otherwise run ahead, many
-  // trips of a loop at a time, and fill the memory that it is to save.
+  // iterations of a loop at a time, and fill the memory that it is to save.
   Expr Behind(Expr value, const std::vector<Expr>& others) {
     const Expr behind = body_.back().Op("Identity", {value});
     if (!behind.ok()) return behind;
@@ -123,12 +123,12 @@ class Call {
   absl::Status Recursive(const Function& function) {
     request_.dense = request_.wanted;
     GYRE_ASSIGN_OR_RETURN(const RecursiveGradient names, transform_.Recursive(function, request_));
-    Node site = site_;
-    SetFunctions({names.forward_name}, site);
-    GYRE_RETURN_IF_ERROR(ExtendSite(body_, std::move(site), {}, {TapeOutput()}));
-    std::vector<Expr> inputs{body_.Forward({site_.id, site_.num_outputs()})};
+    Node structured = structured_;
+    SetFunctions({names.forward_name}, structured);
+    GYRE_RETURN_IF_ERROR(ExtendStructured(body_, std::move(structured), {}, {TapeOutput()}));
+    std::vector<Expr> inputs{body_.Forward({structured_.id, structured_.num_outputs()})};
     for (const Expr& adjoint : Adjoints()) inputs.push_back(adjoint);
-    BackwardSite call{.op = "PartitionedCall",
+    BackwardNode call{.op = "PartitionedCall",
                       .inputs = std::move(inputs),
                       .attrs = {{"f", FunctionRef{names.backward_name, nullptr}}},
                       .has_effects = function.stateful};
@@ -138,19 +138,19 @@ class Call {
       forms.push_back(Form::kDense);
       call.types.push_back(request_.arg_types[i]);
     }
-    return Deliver(forms, AddSite(body_, call));
+    return Deliver(forms, AddStructured(body_, call));
   }
 
   absl::Status HandBack(Function backward, const std::vector<Form>& forms,
                         std::vector<Expr> inputs) {
-    BackwardSite call{.op = "PartitionedCall", .inputs = std::move(inputs)};
+    BackwardNode call{.op = "PartitionedCall", .inputs = std::move(inputs)};
     for (const FunctionResult& result : backward.results) call.types.push_back(result.dtype);
     if (call.types.empty()) return absl::OkStatus();
     call.has_effects = backward.stateful;
     call.attrs = {{"f", FunctionRef{transform_.Add(std::move(backward)), nullptr}}};
-    if (site_.attrs.GetOr<bool>(kNoInlineAttr, false))
+    if (structured_.attrs.GetOr<bool>(kNoInlineAttr, false))
       call.attrs.Set(std::string(kNoInlineAttr), true);
-    return Deliver(forms, AddSite(body_, call));
+    return Deliver(forms, AddStructured(body_, call));
   }
 
   absl::Status Deliver(const std::vector<Form>& forms, const std::vector<Expr>& outputs) {
@@ -165,9 +165,9 @@ class Call {
     return absl::OkStatus();
   }
 
-  Body& body_;
-  Transform& transform_;
-  const Node& site_;
+  GradientBody& body_;
+  GradientTransform& transform_;
+  const Node& structured_;
   const std::vector<Endpoint> args_;
   FunctionRequest request_;
 };
@@ -213,8 +213,8 @@ absl::StatusOr<Function> FromTape(const OpLookup& ops, const FunctionGradient& g
 
 }  // namespace
 
-absl::StatusOr<RecursiveGradient> Transform::Recursive(const Function& function,
-                                                       const FunctionRequest& request) {
+absl::StatusOr<RecursiveGradient> GradientTransform::Recursive(const Function& function,
+                                                               const FunctionRequest& request) {
   const auto [made, is_new] = made_.try_emplace({function.name, request});
   if (!is_new) return made->second;
   const RecursiveGradient names = {UniqueName(absl::StrCat(function.name, "_saving")),
@@ -222,13 +222,14 @@ absl::StatusOr<RecursiveGradient> Transform::Recursive(const Function& function,
   made->second = names;
   GYRE_ASSIGN_OR_RETURN(const auto gradient, Differentiate(function, request));
   GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), *gradient, names.forward_name));
-  MarkAsCopy(function, forward);
   functions_.push_back(std::move(forward));
   GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), *gradient, names.backward_name));
   functions_.push_back(std::move(backward));
   return names;
 }
 
-absl::Status DifferentiateCall(Body& body, const Node& site) { return Call(body, site).Run(); }
+absl::Status DifferentiateCall(GradientBody& body, const Node& structured) {
+  return Call(body, structured).Run();
+}
 
 }  // namespace gyre::grad

@@ -5,7 +5,7 @@
 
 #include "analysis/call_graph.h"
 #include "base/work.h"
-#include "grad/sites.h"
+#include "grad/structured.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
 #include "passes/edit/staged_edit.h"
@@ -98,9 +98,9 @@ const Dependence::Matrix& Dependence::OfFunction(const std::string& name) const 
   return found == of_.end() ? *nothing : found->second;
 }
 
-Dependence::Matrix Dependence::OfSite(const Node& node) const {
+Dependence::Matrix Dependence::OfStructured(const Node& node) const {
   const size_t first = NumSelectorInputs(node);
-  Matrix site(node.num_outputs(), std::vector<bool>(node.inputs.size()));
+  Matrix structured(node.num_outputs(), std::vector<bool>(node.inputs.size()));
   for (const Callee& callee : CalleesOf(program_, node)) {
     if (callee.is_condition()) continue;
     // A function that the program does not have counts as an op that nobody knows.
@@ -109,13 +109,13 @@ Dependence::Matrix Dependence::OfSite(const Node& node) const {
     Matrix body = OfFunction(callee.function.name);
     for (auto& row : body) row.erase(row.begin(), row.begin() + NumCounterArgs(node));
     if (IsLoop(node.kind())) Close(body);
-    for (size_t o = 0; o < std::min(site.size(), body.size()); ++o) {
-      for (size_t i = 0; i < body[o].size() && first + i < site[o].size(); ++i) {
-        if (body[o][i]) site[o][first + i] = true;
+    for (size_t o = 0; o < std::min(structured.size(), body.size()); ++o) {
+      for (size_t i = 0; i < body[o].size() && first + i < structured[o].size(); ++i) {
+        if (body[o][i]) structured[o][first + i] = true;
       }
     }
   }
-  return site;
+  return structured;
 }
 
 std::vector<bool> Dependence::Outputs(const Node& node, const std::vector<bool>& inputs) const {
@@ -130,10 +130,10 @@ std::vector<bool> Dependence::Outputs(const Node& node, const std::vector<bool>&
     }
     return outputs;
   }
-  const Matrix site = OfSite(node);
+  const Matrix structured = OfStructured(node);
   for (size_t o = 0; o < outputs.size(); ++o) {
     for (size_t i = 0; i < inputs.size() && can[o]; ++i) {
-      if (inputs[i] && site[o][i]) outputs[o] = true;
+      if (inputs[i] && structured[o][i]) outputs[o] = true;
     }
   }
   return outputs;
@@ -144,9 +144,9 @@ std::vector<bool> Dependence::Inputs(const Node& node, const std::vector<bool>& 
   if (!Any(outputs)) return inputs;
   const std::vector<bool> can = Differentiable(node.signature.inputs);
   if (!IsStructured(node.kind())) return CarriesDerivative(node) ? can : inputs;
-  const Matrix site = OfSite(node);
+  const Matrix structured = OfStructured(node);
   for (size_t o = 0; o < outputs.size(); ++o) {
-    if (outputs[o]) Join(inputs, site[o]);
+    if (outputs[o]) Join(inputs, structured[o]);
   }
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs[i] && can[i];
   return inputs;
@@ -164,10 +164,10 @@ std::vector<Dependence::ArgSet> Dependence::ArgsOfOutputs(
   };
   const std::vector<bool> can = Differentiable(node.signature.outputs);
   if (IsStructured(node.kind())) {
-    const Matrix site = OfSite(node);
+    const Matrix structured = OfStructured(node);
     for (size_t o = 0; o < outputs.size(); ++o) {
       for (size_t i = 0; i < inputs.size() && can[o]; ++i) {
-        if (site[o][i]) join(outputs[o], *inputs[i]);
+        if (structured[o][i]) join(outputs[o], *inputs[i]);
       }
     }
     return outputs;

@@ -29,8 +29,8 @@ class Dependence {
   using Matrix = std::vector<std::vector<bool>>;
   const Matrix& OfFunction(const std::string& name) const;
   // Whether output o of a structured node depends on input i: result[o][i]. Of a loop: after any
-  // number of trips.
-  Matrix OfSite(const Node& node) const;
+  // number of iterations.
+  Matrix OfStructured(const Node& node) const;
 
  private:
   // Some of a function's arguments, as bits; empty: none.

@@ -10,18 +10,18 @@
 #include "grad/memory_policy.h"
 #include "grad/stacks/to_lists.h"
 #include "grad/symbolic_gradient.h"
-#include "grad/why_not.h"
+#include "grad/why_unconnected.h"
 
 namespace gyre {
 namespace {
 
-using grad::Body;
 using grad::Form;
+using grad::GradientBody;
+using grad::GradientTransform;
 using grad::HasDerivative;
 using grad::Marks;
 using grad::NoMarks;
 using grad::Slices;
-using grad::Transform;
 
 absl::Status CheckEndpoint(const Function& main, Endpoint e, absl::string_view role) {
   const bool exists = e.node >= 0 && static_cast<size_t>(e.node) < main.nodes.size() &&
@@ -84,7 +84,7 @@ absl::Status CheckStructured(const Program& program) {
   return absl::OkStatus();
 }
 
-absl::Status Seed(Body& body, const Function& main, const GradientRequest& request) {
+absl::Status Seed(GradientBody& body, const Function& main, const GradientRequest& request) {
   body.back().set_style({"gradients/", "", ""});
   for (size_t i = 0; i < request.ys.size(); ++i) {
     const Endpoint y = request.ys[i];
@@ -96,7 +96,7 @@ absl::Status Seed(Body& body, const Function& main, const GradientRequest& reque
   return body.back().status();
 }
 
-std::optional<GradientOfX> Take(Body& body, Endpoint x) {
+std::optional<GradientOfX> Take(GradientBody& body, Endpoint x) {
   const Form form = body.FormOf(x);
   if (form == Form::kNone) return std::nullopt;
   if (form == Form::kDense) return GradientOfX{body.Sum(x).endpoint(), std::nullopt, std::nullopt};
@@ -115,11 +115,11 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
                         grad::ApplyMemoryPolicies(std::move(program), asked, request.memory));
   const Function& main = program->main();
   absl::StatusOr<ShapeTable> shapes = InferShapes(*program);
-  Transform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable(),
-                      request.op_gradients);
+  GradientTransform transform(*program, shapes.ok() ? *std::move(shapes) : ShapeTable(),
+                              request.op_gradients);
   Marks varied = MarksOf(main, request.xs);
   MarkDependents(main, transform.dependence(), MarksOf(main, request.stops), varied);
-  Body body(transform, main, std::move(varied));
+  GradientBody body(transform, main, std::move(varied));
   GYRE_RETURN_IF_ERROR(Seed(body, main, request));
   GYRE_RETURN_IF_ERROR(body.Walk(request.stops));
   body.back().set_style({"gradients/", "", ""});
@@ -128,7 +128,7 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
     if (dense && body.Has(x)) (void)body.Sum(x);
     result.gradients.push_back(HasDerivative(TypeOf(main, x)) ? Take(body, x) : std::nullopt);
     result.why_not.push_back(
-        result.gradients.back() ? "" : WhyNot(main, transform.dependence(), request.ys, x));
+        result.gradients.back() ? "" : WhyUnconnected(main, transform.dependence(), request.ys, x));
   }
   GYRE_ASSIGN_OR_RETURN(Function extended, body.FinishMain());
   ProgramBuilder builder(*program);

@@ -168,7 +168,7 @@ std::vector<KindRow> Kinds::Evaluate(const Function& function, const KindRow& ar
 
 KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
   if (IsStructured(node.kind()))
-    return OutputsOfSite(node, {inputs.begin() + NumSelectorInputs(node), inputs.end()});
+    return OutputsOfStructured(node, {inputs.begin() + NumSelectorInputs(node), inputs.end()});
   if (absl::StartsWith(node.op_name, "TensorList") || node.op_name == "EmptyTensorList" ||
       absl::StartsWith(node.op_name, "_TensorList"))
     return OutputsOfListOp(node, inputs);
@@ -196,7 +196,7 @@ KindRow Kinds::Outputs(const Node& node, const KindRow& inputs) {
   return kinds;
 }
 
-KindRow Kinds::OutputsOfSite(const Node& node, const KindRow& args) {
+KindRow Kinds::OutputsOfStructured(const Node& node, const KindRow& args) {
   const bool is_loop = IsLoop(node.kind());
   KindRow outputs = is_loop ? args : KindRow(node.num_outputs());
   for (const Callee& callee : CalleesOf(program_, node)) {

@@ -51,7 +51,7 @@ class Kinds {
 
  private:
   KindRow Outputs(const Node& node, const KindRow& inputs);
-  KindRow OutputsOfSite(const Node& node, const KindRow& args);
+  KindRow OutputsOfStructured(const Node& node, const KindRow& args);
   KindRow Results(const std::string& function, const KindRow& args);
   // As Of, from what is known of the functions that it calls.
   std::vector<KindRow> Evaluate(const Function& function, const KindRow& args);

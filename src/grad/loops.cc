@@ -1,4 +1,4 @@
-// The gradient of While and For: a While that runs the trips the other way round.
+// The gradient of While and For: a While that runs the iterations the other way round.
 //
 //   forward                               backward
 //   x, lists = While(x0, empty lists)     dx0, dw = While(lists, dx, 0)
@@ -6,11 +6,11 @@
 //     x' = body(x; w)                       lists, saved = pop(lists)
 //     lists' = push(lists, saved)           dx, dw += gradient of body(dx; saved)
 //
-// Values of one type and shape share a list: a variable costs a trip more than a push.
+// Values of one type and shape share a list: a variable costs an iteration more than a push.
 //
 // How often the loop runs is known when it has run: the lists tell, or a count where none is
-// needed. Gradients of variables travel backward; those of invariants are sums over all trips, rows
-// of sparse ones are collected in lists.
+// needed. Gradients of variables travel backward; those of invariants are sums over all iterations,
+// rows of sparse ones are collected in lists.
 #include <algorithm>
 #include <utility>
 
@@ -20,8 +20,8 @@
 #include "grad/memory_policy.h"
 #include "grad/product_sums.h"
 #include "grad/saved_values.h"
-#include "grad/sites.h"
 #include "grad/splice.h"
+#include "grad/structured.h"
 #include "ir/calls.h"
 #include "ir/saved_attrs.h"
 
@@ -52,18 +52,19 @@ Expr ConcatList(Expr list, DType dtype, Expr dims) {
   return b.Ops("TensorListConcatV2", {list, shape, no_dims}, {{"element_dtype", dtype}}, 2)[0];
 }
 
-class Loop {
+class LoopGradient {
  public:
-  Loop(Body& body, const Node& site)
+  LoopGradient(GradientBody& body, const Node& structured)
       : body_(body),
         transform_(body.transform()),
-        site_(site),
-        first_arg_(NumCounterArgs(site)),
-        inits_(site.inputs.begin() + NumSelectorInputs(site), site.inputs.end()) {}
+        structured_(structured),
+        first_arg_(NumCounterArgs(structured)),
+        inits_(structured.inputs.begin() + NumSelectorInputs(structured), structured.inputs.end()) {
+  }
 
   absl::Status Run() {
     if (!FindActive()) return absl::OkStatus();
-    const std::vector<Callee> callees = CalleesOf(transform_.program(), site_);
+    const std::vector<Callee> callees = CalleesOf(transform_.program(), structured_);
     GYRE_ASSIGN_OR_RETURN(function_, transform_.Find(callees.back().function));
     if (callees.size() == 2) {
       GYRE_ASSIGN_OR_RETURN(condition_, transform_.Find(callees[0].function));
@@ -79,13 +80,13 @@ class Loop {
 
  private:
   size_t num_vars() const { return inits_.size(); }
-  Endpoint Output(size_t var) const { return {site_.id, static_cast<int>(var)}; }
+  Endpoint Output(size_t var) const { return {structured_.id, static_cast<int>(var)}; }
 
   // Variables through which a derivative flows from what is wanted to an output that has an
   // adjoint.
   bool FindActive() {
-    const Dependence::Matrix depends = transform_.dependence().OfSite(site_);
-    const size_t first = NumSelectorInputs(site_);
+    const Dependence::Matrix depends = transform_.dependence().OfStructured(structured_);
+    const size_t first = NumSelectorInputs(structured_);
     std::vector<bool> varied(num_vars()), useful(num_vars());
     for (size_t o = 0; o < num_vars(); ++o) {
       for (size_t i = 0; i < num_vars(); ++i) {
@@ -100,12 +101,12 @@ class Loop {
   }
 
   // Which invariants' sums go through the body's gradient, which adds to them: lists, and, where a
-  // trip is a segment of a loop, what is not a collection of rows.
+  // iteration is a segment of a loop, what is not a collection of rows.
   absl::Status ChooseSeeds() {
     seeded_.resize(num_vars());
     for (size_t i = 0; i < num_vars(); ++i)
       seeded_[i] = active_[i] && invariant_[i] && body_.IsList(inits_[i]);
-    if (!site_.attrs.GetOr<bool>(kSegmentsAttr, false)) return absl::OkStatus();
+    if (!structured_.attrs.GetOr<bool>(kSegmentsAttr, false)) return absl::OkStatus();
     FunctionRequest request = Request();
     GYRE_RETURN_IF_ERROR(SeedSums(transform_, *function_, request));
     for (size_t i = 0; i < num_vars(); ++i) seeded_[i] = request.seeded[first_arg_ + i];
@@ -146,9 +147,11 @@ class Loop {
     FunctionBuilder builder(transform_.ops(), gradient_->forward);
     ExprBuilder exprs(builder);
     ExprBuilder outer(body_.forward());
-    outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
+    outer.set_style({absl::StrCat("gradients/", structured_.name, "/"), structured_.device,
+                     structured_.source});
     const std::string& in = body_.original().name;
-    const std::string loop = in.empty() ? site_.name : absl::StrCat(in, "/", site_.name);
+    const std::string loop =
+        in.empty() ? structured_.name : absl::StrCat(in, "/", structured_.name);
     std::vector<Endpoint> inits;
     std::vector<MoreOutput> outputs;
     for (const std::vector<size_t>& members : lists_) {
@@ -177,11 +180,10 @@ class Loop {
     if (condition_ != nullptr) names.push_back(ExtendCondition(outputs));
     Function forward = builder.Build();
     forward.name = absl::StrCat(function_->name, "_saving");
-    MarkAsCopy(*function_, forward);
     names.push_back(transform_.Add(std::move(forward)));
-    Node site = site_;
-    SetFunctions(names, site);
-    return ExtendSite(body_, std::move(site), inits, outputs);
+    Node structured = structured_;
+    SetFunctions(names, structured);
+    return ExtendStructured(body_, std::move(structured), inits, outputs);
   }
 
   void ChooseLists() {
@@ -220,7 +222,6 @@ class Loop {
     for (const MoreOutput& output : outputs) builder.Arg("saved", output.dtype);
     Function condition = builder.Build();
     condition.name = absl::StrCat(condition_->name, "_saving");
-    MarkAsCopy(*condition_, condition);
     return transform_.Add(std::move(condition));
   }
 
@@ -231,7 +232,7 @@ class Loop {
     std::string name;
     Expr init;
     Expr arg;   // in its body
-    Expr next;  // behind the trip
+    Expr next;  // behind the iteration
   };
   size_t AddVar(std::string name, Expr init) {
     vars_.push_back({std::move(name), init, Expr(), Expr()});
@@ -251,28 +252,28 @@ class Loop {
     GYRE_RETURN_IF_ERROR(body_.back().status());
     GYRE_ASSIGN_OR_RETURN(Function backward, BackwardBody());
     GYRE_ASSIGN_OR_RETURN(Function condition, BackwardCondition());
-    BackwardSite site{.op = "While", .has_effects = backward.stateful};
+    BackwardNode structured{.op = "While", .has_effects = backward.stateful};
     for (const Var& var : vars_) {
-      site.inputs.push_back(var.init);
-      site.types.push_back(var.init.dtype());
+      structured.inputs.push_back(var.init);
+      structured.types.push_back(var.init.dtype());
     }
-    site.attrs = {{"body", FunctionRef{transform_.Add(std::move(backward)), nullptr}},
-                  {"cond", FunctionRef{transform_.Add(std::move(condition)), nullptr}}};
-    if (const auto* window = site_.attrs.Get<int64_t>("parallel_iterations"))
-      site.attrs.Set("parallel_iterations", *window);
+    structured.attrs = {{"body", FunctionRef{transform_.Add(std::move(backward)), nullptr}},
+                        {"cond", FunctionRef{transform_.Add(std::move(condition)), nullptr}}};
+    if (const auto* window = structured_.attrs.Get<int64_t>("parallel_iterations"))
+      structured.attrs.Set("parallel_iterations", *window);
     // Of second derivatives: a loop that has been cut is short on the way back, too.
-    if (site_.attrs.GetOr<bool>(kSegmentsAttr, false)) {
-      site.attrs.Set(std::string(kMemoryAttr), std::string("save"));
-    } else if (const auto* memory = site_.attrs.Get<std::string>(kMemoryAttr)) {
-      site.attrs.Set(std::string(kMemoryAttr), *memory);
+    if (structured_.attrs.GetOr<bool>(kSegmentsAttr, false)) {
+      structured.attrs.Set(std::string(kMemoryAttr), std::string("save"));
+    } else if (const auto* memory = structured_.attrs.Get<std::string>(kMemoryAttr)) {
+      structured.attrs.Set(std::string(kMemoryAttr), *memory);
     }
-    HandBack(AddSite(body_, site));
+    HandBack(AddStructured(body_, structured));
     return absl::OkStatus();
   }
 
   void AddSavedVars() {
     for (const Expr& list : SavedLists()) AddVar("saved", list);
-    if (counts_) AddVar("count", body_.Forward({site_.id, site_.num_outputs()}));
+    if (counts_) AddVar("count", body_.Forward({structured_.id, structured_.num_outputs()}));
     first_counter_ = vars_.size();
     for (const Counter& counter : saved_->counters())
       AddVar("counter", body_.Forward(Output(counter.var)));
@@ -289,7 +290,7 @@ class Loop {
     TapeOf tape;
     std::vector<Expr> lists;
     for (size_t i = 0; i < n; ++i) {
-      const Endpoint list{site_.id, site_.num_outputs() + static_cast<int>(i)};
+      const Endpoint list{structured_.id, structured_.num_outputs() + static_cast<int>(i)};
       if (n == 1 || body_.IsMain()) {
         lists.push_back(body_.Forward(list));
         continue;
@@ -300,7 +301,8 @@ class Loop {
     }
     if (tape.values.empty()) return lists;
     ExprBuilder outer(body_.forward());
-    outer.set_style({absl::StrCat("gradients/", site_.name, "/"), site_.device, site_.source});
+    outer.set_style({absl::StrCat("gradients/", structured_.name, "/"), structured_.device,
+                     structured_.source});
     const Expr written = WriteTape(tape, outer);
     if (!written.ok()) {
       body_.back().Fail(outer.status());
@@ -458,9 +460,9 @@ class Loop {
     }
   }
 
-  Body& body_;
-  Transform& transform_;
-  const Node& site_;
+  GradientBody& body_;
+  GradientTransform& transform_;
+  const Node& structured_;
   const int first_arg_;  // of the body that is a variable
   const std::vector<Endpoint> inits_;
   const Function* function_ = nullptr;
@@ -471,7 +473,7 @@ class Loop {
   std::shared_ptr<const FunctionGradient> gradient_;
   std::optional<SavedValues> saved_;
   std::vector<std::vector<size_t>> lists_;  // each of some of saved_->listed(), in their order
-  bool counts_ = false;                     // nothing is saved: a variable counts the trips
+  bool counts_ = false;                     // nothing is saved: a variable counts the iterations
   std::vector<Var> vars_;
   size_t first_counter_ = 0, first_carried_ = 0, first_invariant_ = 0;
   std::vector<Adjoint> adjoints_;
@@ -479,6 +481,8 @@ class Loop {
 
 }  // namespace
 
-absl::Status DifferentiateLoop(Body& body, const Node& site) { return Loop(body, site).Run(); }
+absl::Status DifferentiateLoop(GradientBody& body, const Node& structured) {
+  return LoopGradient(body, structured).Run();
+}
 
 }  // namespace gyre::grad

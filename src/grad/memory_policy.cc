@@ -17,7 +17,7 @@
 #include "grad/replay/captured_reads.h"
 #include "grad/replay/recording.h"
 #include "grad/segments.h"
-#include "grad/sites.h"
+#include "grad/structured.h"
 #include "ir/builder.h"
 #include "ir/calls.h"
 
@@ -174,7 +174,7 @@ class Cutter {
   const Program& program_;
   const absl::string_view other_;
   const Effects effects_;
-  Transform transform_;
+  GradientTransform transform_;
   std::vector<Choice> chosen_;
   std::map<std::tuple<std::vector<std::string>, MemoryPolicy::Kind, int64_t>, std::string> made_;
 };
@@ -190,13 +190,13 @@ absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text) {
         absl::SimpleAtoi(text.substr(name.size(), text.size() - name.size() - 1), &amount);
     return fits ? amount : 0;
   };
-  if (const int64_t trips = amount_of("recompute("); trips >= 1)
-    return MemoryPolicy{MemoryPolicy::Kind::kRecompute, trips};
+  if (const int64_t iterations = amount_of("recompute("); iterations >= 1)
+    return MemoryPolicy{MemoryPolicy::Kind::kRecompute, iterations};
   if (const int64_t bytes = amount_of("checkpoint("); bytes >= 1)
     return MemoryPolicy{MemoryPolicy::Kind::kCheckpoint, bytes};
   return absl::InvalidArgumentError(
       absl::StrCat("\"", text,
-                   "\" is no memory policy; there is save, recompute(TRIPS) and "
+                   "\" is no memory policy; there is save, recompute(ITERATIONS) and "
                    "checkpoint(BYTES), with numbers of at least 1"));
 }
 

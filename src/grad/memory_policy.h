@@ -1,17 +1,18 @@
 // Memory policies: what a loop keeps for its gradient, and what it computes again.
 //
-//   save               everything that the gradient needs, of every trip
-//   recompute(k)       the variables, every k trips; between them the loop runs once more
-//   checkpoint(bytes)  about so many bytes, however many trips there are: segments of segments
+//   save               everything that the gradient needs, of every iteration
+//   recompute(k)       the variables, every k iterations; between them the loop runs once more
+//   checkpoint(bytes)  about so many bytes, however many iterations there are: segments of segments
 //
 // A loop says which one in its attribute `_gyre_memory`. The bits of a first derivative do not
 // depend on it; those of higher ones may, since what is computed again has adjoints of its own,
 // which are summed in another order.
 //
 // Checkpoints are those of Griewank and Walther's multi-level scheme (Evaluating Derivatives, 2nd
-// ed., chapter 12), laid out as the loop runs: m segments of k trips, then m of m of these, and so
-// on; each level but the lowest runs one more time, from checkpoints of its own. k and m come from
-// the bytes that one trip would save and that its variables take, both measured as the loop begins.
+// ed., chapter 12), laid out as the loop runs: m segments of k iterations, then m of m of these,
+// and so on; each level but the lowest runs one more time, from checkpoints of its own. k and m
+// come from the bytes that one iteration would save and that its variables take, both measured as
+// the loop begins.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ inline constexpr absl::string_view kSegmentsAttr = "_gyre_segments";
 struct MemoryPolicy {
   enum class Kind : uint8_t { kSave, kRecompute, kCheckpoint };
   Kind kind = Kind::kSave;
-  int64_t amount = 0;  // trips, or bytes
+  int64_t amount = 0;  // iterations, or bytes
 };
 // INVALID_ARGUMENT for anything but the forms above, with numbers of at least 1.
 absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text);

@@ -2,16 +2,16 @@
 // that a node names for itself.
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "grad/sites.h"
+#include "grad/structured.h"
 #include "ir/calls.h"
 
 namespace gyre::grad {
 
-absl::Status ApplyOwnGradient(Body& body, const Node& node, const std::string& name) {
+absl::Status ApplyOwnGradient(GradientBody& body, const Node& node, const std::string& name) {
   GYRE_ASSIGN_OR_RETURN(const Function* gradient, body.transform().Find({name, nullptr}));
   const std::vector<Endpoint> args(node.inputs.begin() + NumSelectorInputs(node),
                                    node.inputs.end());
-  BackwardSite call{.op = "PartitionedCall",
+  BackwardNode call{.op = "PartitionedCall",
                     .attrs = {{"f", FunctionRef{name, nullptr}}},
                     .has_effects = gradient->stateful};
   for (const Endpoint& arg : args) call.inputs.push_back(body.Forward(arg));
@@ -32,7 +32,7 @@ absl::Status ApplyOwnGradient(Body& body, const Node& node, const std::string& n
     return refuse("takes ", gradient->args.size(), " arguments, not the ", call.inputs.size(),
                   " that are arguments and adjoints of results");
   }
-  const std::vector<Expr> outputs = AddSite(body, call);
+  const std::vector<Expr> outputs = AddStructured(body, call);
   for (size_t i = 0; i < args.size(); ++i) {
     if (!body.Wants(args[i])) continue;
     if (call.types[i] != body.AdjointType(args[i])) {

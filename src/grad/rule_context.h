@@ -8,7 +8,7 @@ namespace gyre::grad {
 
 class RuleContext final : public GradientContext {
  public:
-  RuleContext(Body& body, const Node& node) : body_(body), node_(node) {}
+  RuleContext(GradientBody& body, const Node& node) : body_(body), node_(node) {}
 
   const Node& node() const override { return node_; }
   const ValueInfo& input_info(int i) const override { return body_.Info(node_.inputs[i]); }
@@ -36,7 +36,7 @@ class RuleContext final : public GradientContext {
   ExprBuilder& builder() override { return body_.back(); }
 
  private:
-  Body& body_;
+  GradientBody& body_;
   const Node& node_;
 };
 

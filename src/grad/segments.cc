@@ -13,18 +13,18 @@
 namespace gyre::grad {
 namespace {
 
-// Segments of segments of … trips, above the segments of trips. With m = 16 already a million
-// times as many trips as one segment has.
+// Segments of segments of … iterations, above the segments of iterations. With m = 16 already a
+// million times as many iterations as one segment has.
 constexpr int kLevels = 4;
-// Half of the bytes are for what trips save, half for variables: of at most so many checkpoints per
-// m, on the way through all levels.
+// Half of the bytes are for what iterations save, half for variables: of at most so many
+// checkpoints per m, on the way through all levels.
 constexpr int64_t kCheckpointsPerFan = 2 * kLevels;
 
 Expr Int64(ExprBuilder& exprs, int64_t value) { return exprs.Constant(Tensor::Scalar(value)); }
 
 }  // namespace
 
-absl::StatusOr<Segments> Segments::Make(Transform& transform, const Node& loop) {
+absl::StatusOr<Segments> Segments::Make(GradientTransform& transform, const Node& loop) {
   Segments segments(transform);
   const std::vector<Callee> callees = CalleesOf(transform.program(), loop);
   GYRE_ASSIGN_OR_RETURN(const Function* cond, transform.Find(callees[0].function));
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> Segments::LevelCondition() {
   ExprBuilder exprs(builder);
   const std::vector<Expr> vars = Args(exprs);
   std::vector<Expr> counts;
-  for (const char* name : {"trips", "k", "m", "most"})
+  for (const char* name : {"iterations", "k", "m", "most"})
     counts.push_back(exprs.At(builder.Arg(name, DType::kInt64)));
   const Expr within = exprs.Op("Less", {counts[0], counts[3]});
   const Expr both = exprs.Op("LogicalAnd", {within, GoesOn(vars, exprs)});
@@ -109,7 +109,7 @@ absl::StatusOr<std::string> Segments::LevelBody(int level) {
   std::vector<Expr> args;
   if (level > 0) args = Args(exprs);
   std::vector<Expr> counts;
-  for (const char* name : {"trips", "k", "m", "most"})
+  for (const char* name : {"iterations", "k", "m", "most"})
     counts.push_back(exprs.At(builder->Arg(name, DType::kInt64)));
   if (level > 0) {
     GYRE_ASSIGN_OR_RETURN(const std::string inner, Level(level - 1));
@@ -118,7 +118,7 @@ absl::StatusOr<std::string> Segments::LevelBody(int level) {
   }
   const Expr next = counts[0] + 1.0;
   GYRE_RETURN_IF_ERROR(exprs.status());
-  builder->Return("trips", next.endpoint());
+  builder->Return("iterations", next.endpoint());
   for (size_t i = 1; i < counts.size(); ++i) builder->Return("count", counts[i].endpoint());
   Function body = builder->Build();
   body.name = absl::StrCat(body_->name, "_level_", level);
@@ -141,23 +141,23 @@ absl::StatusOr<std::string> Segments::Level(int level) {
                 // Of what is kept here, nothing is left when the segment is over.
                 {std::string(kMemoryAttr), std::string("save")}};
   if (level > 0) attrs.Set(std::string(kSegmentsAttr), true);
-  // Trips in flight hold memory that nobody has reckoned with.
+  // Iterations in flight hold memory that nobody has reckoned with.
   attrs.Set("parallel_iterations", int64_t{1});
   const std::vector<Expr> outputs =
       exprs.Ops("StatelessWhile", inputs, std::move(attrs), static_cast<int>(inputs.size()));
   Return(args, outputs, exprs);
   GYRE_RETURN_IF_ERROR(exprs.status());
-  builder.Return("trips", outputs[types_.size()].endpoint());
+  builder.Return("iterations", outputs[types_.size()].endpoint());
   levels_.push_back(transform_.Add(builder.Build()));
   return levels_.back();
 }
 
-absl::StatusOr<std::string> Segments::RecomputeBody(int64_t trips) {
+absl::StatusOr<std::string> Segments::RecomputeBody(int64_t iterations) {
   GYRE_ASSIGN_OR_RETURN(const std::string segment, Level(0));
   FunctionBuilder builder(transform_.ops(), absl::StrCat(body_->name, "_segments"));
   ExprBuilder exprs(builder);
   const std::vector<Expr> args = Args(exprs);
-  const Expr most = Int64(exprs, trips);
+  const Expr most = Int64(exprs, iterations);
   Return(args, CallLevel(segment, args, most, most, most, /*again=*/true, exprs), exprs);
   GYRE_RETURN_IF_ERROR(exprs.status());
   return transform_.Add(builder.Build());
@@ -176,7 +176,7 @@ std::vector<DType> Segments::TypesOfAdjoints() const {
   return types;
 }
 
-// probe(variables) -> how many bytes the gradient of a trip would save.
+// probe(variables) -> how many bytes the gradient of an iteration would save.
 absl::StatusOr<Function> Segments::Probe() {
   FunctionRequest request;
   const std::vector<DType> types = TypesOfAdjoints();
@@ -207,7 +207,7 @@ std::pair<Expr, Expr> Segments::Measure(const std::vector<Expr>& vars, int64_t b
   absl::StatusOr<Function> probe = Probe();
   if (!probe.ok()) exprs.Fail(probe.status());
   if (!exprs.status().ok()) return {};
-  // A loop without a trip is not tried.
+  // A loop without an iteration is not tried.
   FunctionBuilder nothing(transform_.ops(), absl::StrCat(body_->name, "_no_probe"));
   ExprBuilder none(nothing);
   (void)Args(none);

@@ -14,18 +14,19 @@ namespace gyre::grad {
 class Segments {
  public:
   // `loop`: a While without effects, of a function of the transform's program.
-  static absl::StatusOr<Segments> Make(Transform& transform, const Node& loop);
+  static absl::StatusOr<Segments> Make(GradientTransform& transform, const Node& loop);
 
-  // body(variables) -> variables: up to `trips` trips of the loop.
-  absl::StatusOr<std::string> RecomputeBody(int64_t trips);
+  // body(variables) -> variables: up to `iterations` iterations of the loop.
+  absl::StatusOr<std::string> RecomputeBody(int64_t iterations);
   // all(variables) -> variables: the whole loop, with checkpoints that take about `bytes`.
   absl::StatusOr<std::string> Checkpointed(int64_t bytes);
 
  private:
-  explicit Segments(Transform& transform) : transform_(transform) {}
+  explicit Segments(GradientTransform& transform) : transform_(transform) {}
 
-  // segment_l(variables, k, m, most) -> variables, trips: as long as the loop goes on, up to `most`
-  // times: level 0: a trip; level l: segment_(l-1), of k trips or m segments, which runs again.
+  // segment_l(variables, k, m, most) -> variables, iterations: as long as the loop goes on, up to
+  // `most` times: level 0: an iteration; level l: segment_(l-1), of k iterations or m segments,
+  // which runs again.
   absl::StatusOr<std::string> Level(int level);
   absl::StatusOr<std::string> LevelCondition();
   absl::StatusOr<std::string> LevelBody(int level);
@@ -41,7 +42,7 @@ class Segments {
   void Return(const std::vector<Expr>& args, const std::vector<Expr>& results,
               ExprBuilder& exprs) const;
 
-  Transform& transform_;
+  GradientTransform& transform_;
   std::string cond_;
   const Function* body_ = nullptr;
   DType cond_type_ = DType::kBool;

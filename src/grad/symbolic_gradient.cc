@@ -19,9 +19,9 @@ namespace {
 
 using grad::FunctionGradient;
 using grad::FunctionRequest;
+using grad::GradientTransform;
 using grad::HasDerivative;
 using grad::NumResults;
-using grad::Transform;
 
 bool IsSymbolic(const Node& node) { return node.kind() == OpKind::kSymbolicGradient; }
 
@@ -74,7 +74,7 @@ FunctionRequest RequestAll(const Function& function) {
 }
 
 // gradient(arguments, adjoints of results) -> adjoints of arguments
-absl::StatusOr<Function> GradientFunction(Transform& transform, const Function& function) {
+absl::StatusOr<Function> GradientFunction(GradientTransform& transform, const Function& function) {
   const FunctionRequest request = RequestAll(function);
   GYRE_ASSIGN_OR_RETURN(FunctionGradient gradient,
                         DifferentiateFunction(transform, function, request));
@@ -224,7 +224,7 @@ class Expansion {
   }
 
   const Program& program_;
-  Transform transform_;
+  GradientTransform transform_;
   const std::set<std::string> holders_;
   const std::set<std::string> reaching_;  // the holders, and what leads to one
   std::map<std::string, std::string> made_;

@@ -20,8 +20,8 @@ bool operator<(const FunctionRequest& a, const FunctionRequest& b) {
   return key(a) < key(b);
 }
 
-Transform::Transform(const Program& program, ShapeTable shapes,
-                     std::map<std::string, std::string> op_gradients)
+GradientTransform::GradientTransform(const Program& program, ShapeTable shapes,
+                                     std::map<std::string, std::string> op_gradients)
     : program_(program),
       shapes_(std::move(shapes)),
       dependence_(program),
@@ -30,12 +30,12 @@ Transform::Transform(const Program& program, ShapeTable shapes,
       op_gradients_(std::move(op_gradients)),
       names_(program) {}
 
-const FunctionShapes& Transform::ShapesOf(const std::string& function) const {
+const FunctionShapes& GradientTransform::ShapesOf(const std::string& function) const {
   const FunctionShapes* shapes = shapes_.Find(function);
   return shapes == nullptr ? no_shapes_ : *shapes;
 }
 
-absl::StatusOr<const Function*> Transform::Find(const FunctionRef& ref) const {
+absl::StatusOr<const Function*> GradientTransform::Find(const FunctionRef& ref) const {
   const Function* function = program_.FindFunction(ref.name);
   if (function == nullptr)
     return absl::NotFoundError(absl::StrCat("there is no function '", ref.name, "'"));
@@ -75,14 +75,14 @@ Function ArgsFirst(Function function) {
 
 }  // namespace
 
-std::string Transform::Add(Function function) {
+std::string GradientTransform::Add(Function function) {
   function = ArgsFirst(std::move(function));
   function.name = UniqueName(function.name);
   functions_.push_back(std::move(function));
   return functions_.back().name;
 }
 
-std::vector<Function> Transform::TakeFunctions(const std::vector<const Function*>& roots) {
+std::vector<Function> GradientTransform::TakeFunctions(const std::vector<const Function*>& roots) {
   HashMap<std::string, size_t> index;
   for (size_t i = 0; i < functions_.size(); ++i) index[functions_[i].name] = i;
   std::vector<bool> needed(functions_.size());
@@ -105,7 +105,7 @@ std::vector<Function> Transform::TakeFunctions(const std::vector<const Function*
   return taken;
 }
 
-absl::StatusOr<std::shared_ptr<const FunctionGradient>> Transform::Differentiate(
+absl::StatusOr<std::shared_ptr<const FunctionGradient>> GradientTransform::Differentiate(
     const Function& function, const FunctionRequest& request) {
   std::pair<std::string, FunctionRequest> key{function.name, request};
   if (const auto found = gradients_.find(key); found != gradients_.end()) return found->second;

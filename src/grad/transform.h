@@ -1,4 +1,5 @@
-// Transform: what one run of Gradients knows of its program, and the functions that it has made.
+// GradientTransform: what one run of Gradients knows of its program, and the functions that it has
+// made.
 //
 // Not thread-safe; lives as long as the call.
 #pragma once
@@ -61,11 +62,11 @@ struct RecursiveGradient {
   std::string backward_name;
 };
 
-class Transform {
+class GradientTransform {
  public:
   // `shapes` may lack functions. `op_gradients`: as GradientRequest.
-  Transform(const Program& program, ShapeTable shapes,
-            std::map<std::string, std::string> op_gradients = {});
+  GradientTransform(const Program& program, ShapeTable shapes,
+                    std::map<std::string, std::string> op_gradients = {});
 
   const Program& program() const { return program_; }
   const OpLookup& ops() const { return program_.ops(); }
@@ -112,8 +113,8 @@ class Transform {
 // gradients(arguments, adjoints, seeds) -> gradients: forward and backward in one function.
 Function JoinSides(const OpLookup& ops, FunctionGradient gradient, std::string name);
 
-// Writes backward(…) of `function`: what Transform::Differentiate remembers.
-absl::StatusOr<FunctionGradient> DifferentiateFunction(Transform& transform,
+// Writes backward(…) of `function`: what GradientTransform::Differentiate remembers.
+absl::StatusOr<FunctionGradient> DifferentiateFunction(GradientTransform& transform,
                                                        const Function& function,
                                                        const FunctionRequest& request);
 

@@ -11,12 +11,13 @@ std::string NodeText(const Node& node) {
   return text;
 }
 
-std::string CallText(const Node& site, int callee, const Function& function, int64_t iteration) {
-  const std::string of =
-      absl::StrCat(" (function ", function.name, ") of ", site.op_name, " node ", site.name);
-  switch (KindOfCallee(site, callee)) {
+std::string CallText(const Node& structured, int callee, const Function& function,
+                     int64_t iteration) {
+  const std::string of = absl::StrCat(" (function ", function.name, ") of ", structured.op_name,
+                                      " node ", structured.name);
+  switch (KindOfCallee(structured, callee)) {
     case CalleeKind::kBranch:
-      if (site.kind() == OpKind::kCase) return absl::StrCat("\n  in branch ", callee, of);
+      if (structured.kind() == OpKind::kCase) return absl::StrCat("\n  in branch ", callee, of);
       return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", of);
     case CalleeKind::kCondition:
       return absl::StrCat("\n  in iteration ", iteration, " of the condition", of);
@@ -25,7 +26,7 @@ std::string CallText(const Node& site, int callee, const Function& function, int
     case CalleeKind::kFunction:
       break;
   }
-  return absl::StrCat("\n  in function ", function.name, ", called by node ", site.name);
+  return absl::StrCat("\n  in function ", function.name, ", called by node ", structured.name);
 }
 
 }  // namespace gyre

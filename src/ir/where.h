@@ -11,7 +11,9 @@ namespace gyre {
 // "\n  at node x (Mul), written at model.py:12".
 std::string NodeText(const Node& node);
 // "\n  in iteration 3 of the body (function f) of While node y": that something stands in
-// `function`, the callee of `site` with this number; `iteration` counts where the site is a loop.
-std::string CallText(const Node& site, int callee, const Function& function, int64_t iteration);
+// `function`, the callee of `structured` with this number; `iteration` counts where the structured
+// node is a loop.
+std::string CallText(const Node& structured, int callee, const Function& function,
+                     int64_t iteration);
 
 }  // namespace gyre

@@ -10,7 +10,7 @@
 
 namespace gyre::lower {
 
-std::string Emitter::UniqueName(std::string wanted) {
+std::string LoweringEmitter::UniqueName(std::string wanted) {
   if (names_.emplace(wanted, 0).second) return wanted;
   while (true) {
     std::string name = absl::StrCat(wanted, "_", ++names_[wanted]);
@@ -18,7 +18,7 @@ std::string Emitter::UniqueName(std::string wanted) {
   }
 }
 
-NodeId Emitter::Add(Node node, NodeOrigin origin) {
+NodeId LoweringEmitter::Add(Node node, NodeOrigin origin) {
   SpendWork();
   SpendWorkMemory(kWorkBytesOfNode);
   node.id = static_cast<NodeId>(nodes_.size());
@@ -27,28 +27,29 @@ NodeId Emitter::Add(Node node, NodeOrigin origin) {
   return nodes_.back().id;
 }
 
-bool Emitter::is_ref(Endpoint e) const {
+bool LoweringEmitter::is_ref(Endpoint e) const {
   const std::vector<NodeSignature::Slot>& outputs = nodes_[e.node].signature.outputs;
   return e.slot < static_cast<int>(outputs.size()) && outputs[e.slot].is_ref;
 }
 
-void Emitter::SetControls(NodeId node, std::vector<NodeId> controls) {
+void LoweringEmitter::SetControls(NodeId node, std::vector<NodeId> controls) {
   std::sort(controls.begin(), controls.end());
   controls.erase(std::unique(controls.begin(), controls.end()), controls.end());
   nodes_[node].control_inputs = std::move(controls);
 }
 
 // Primitives have forms of their own for references.
-bool Emitter::HandsOnReference(absl::string_view op, const std::vector<Endpoint>& inputs) const {
+bool LoweringEmitter::HandsOnReference(absl::string_view op,
+                                       const std::vector<Endpoint>& inputs) const {
   if (op == "Merge")
     return std::all_of(inputs.begin(), inputs.end(), [&](Endpoint e) { return is_ref(e); });
   const bool has_form = op == "Switch" || op == "Enter" || op == "Exit" || op == "NextIteration";
   return has_form && is_ref(inputs[0]);
 }
 
-NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
-                           const std::vector<Endpoint>& inputs, std::vector<NodeId> controls,
-                           AttrMap attrs) {
+NodeId LoweringEmitter::PlumbNamed(Where where, absl::string_view op, std::string name,
+                                   const std::vector<Endpoint>& inputs,
+                                   std::vector<NodeId> controls, AttrMap attrs) {
   const bool hands_on_reference = HandsOnReference(op, inputs);
   Node node;
   node.name = std::move(name);
@@ -74,13 +75,13 @@ NodeId Emitter::PlumbNamed(Where where, absl::string_view op, std::string name,
   return AddPlumbing(std::move(node), where, std::move(controls));
 }
 
-NodeId Emitter::AddPlumbing(Node node, Where where, std::vector<NodeId> controls) {
-  const NodeId id = Add(std::move(node), {where.site, where.scope, true, 0});
+NodeId LoweringEmitter::AddPlumbing(Node node, Where where, std::vector<NodeId> controls) {
+  const NodeId id = Add(std::move(node), {where.structured, where.scope, true, 0});
   SetControls(id, std::move(controls));
   return id;
 }
 
-DType Emitter::dtype(Endpoint e) const {
+DType LoweringEmitter::dtype(Endpoint e) const {
   const std::vector<NodeSignature::Slot>& outputs = nodes_[e.node].signature.outputs;
   const DType known =
       e.slot < static_cast<int>(outputs.size()) ? outputs[e.slot].dtype : DType::kInvalid;

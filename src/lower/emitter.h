@@ -1,4 +1,4 @@
-// Emitter: the lowered function while it grows, node by node, with names and origins.
+// LoweringEmitter: the lowered function while it grows, node by node, with names and origins.
 //
 // Not thread-safe. What goes wrong is kept in `status()` (it would be a bug: Lower checks what it
 // expands), so that those who draw plumbing need not look after every node.
@@ -17,13 +17,13 @@ namespace gyre::lower {
 
 // Whose plumbing a node is, and the scope that it stands in.
 struct Where {
-  const Node* site = nullptr;
+  const Node* structured = nullptr;
   int scope = 0;
 };
 
-class Emitter {
+class LoweringEmitter {
  public:
-  explicit Emitter(const OpLookup& ops) : ops_(ops) {}
+  explicit LoweringEmitter(const OpLookup& ops) : ops_(ops) {}
 
   // A name nobody has: `wanted`, with a suffix if that is taken. Constant time.
   std::string UniqueName(std::string wanted);

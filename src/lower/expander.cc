@@ -11,7 +11,7 @@ namespace gyre::lower {
 namespace {
 
 // "loop/invariant_x" of what is called "…/x" outside.
-std::string InvariantName(const Loop& loop, const Node& source) {
+std::string InvariantName(const OpenedLoop& loop, const Node& source) {
   constexpr absl::string_view kInvariant = "invariant_";
   absl::string_view name = source.name;
   if (const size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
@@ -33,14 +33,14 @@ Expander::Expander(ProgramFacts& facts, const LowerOptions& options)
   loops_.emplace_back();
 }
 
-void Expander::ExpandNode(Body& body, const Node& node) {
+void Expander::ExpandNode(ExpandedBody& body, const Node& node) {
   if (body.facts != nullptr && node.kind() == OpKind::kArg) {
     body.states[node.id] = {.ready = true,
                             .outputs = {body.args[*node.attrs.Get<int64_t>("index")]}};
     return;
   }
   if (IsStructured(node.kind())) {
-    ExpandSite(body, node);
+    ExpandStructured(body, node);
   } else if (node.kind() == OpKind::kConst && node.control_inputs.empty() && !body.fires_at_once &&
              !(body.facts == nullptr && fed_.contains({node.id, 0}))) {
     HoistConstant(body, node);
@@ -57,12 +57,12 @@ void Expander::ExpandNode(Body& body, const Node& node) {
   }
 }
 
-std::string Expander::NameOf(const Body& body, const Node& node) {
+std::string Expander::NameOf(const ExpandedBody& body, const Node& node) {
   if (body.facts == nullptr) return node.name;
   return emitter_.UniqueName(absl::StrCat(body.prefix, node.name));
 }
 
-void Expander::CopyNode(Body& body, const Node& node) {
+void Expander::CopyNode(ExpandedBody& body, const Node& node) {
   Controls controls = ControlsOf(body, node);
   Node copy = node;
   for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
@@ -106,7 +106,7 @@ void Expander::CopyNode(Body& body, const Node& node) {
 
 // A constant stands where nothing guards it, and is brought into loops once: outside of all that is
 // expanded, in scope 0.
-void Expander::HoistConstant(Body& body, const Node& node) {
+void Expander::HoistConstant(ExpandedBody& body, const Node& node) {
   const Place& home = *body.place->constants;
   Node copy = node;
   if (home.is_gated()) copy.control_inputs.push_back(home.pivot);
@@ -118,7 +118,7 @@ void Expander::HoistConstant(Body& body, const Node& node) {
   state.outputs.push_back({{id, 0}, home.loop, home.is_gated() && &home == body.place, false});
 }
 
-Value Expander::Read(const Body& body, Endpoint e) const {
+Value Expander::Read(const ExpandedBody& body, Endpoint e) const {
   const NodeState& state = body.states[e.node];
   if (e.slot < static_cast<int>(state.outputs.size())) return state.outputs[e.slot];
   return {{state.done, e.slot}, body.place->loop, true, false};
@@ -131,7 +131,7 @@ Endpoint Expander::Use(const Value& value, const Place& place) {
   for (; !path.empty(); path.pop_back()) {
     const auto [it, is_new] = entered_.try_emplace({e, path.back()});
     if (is_new) {
-      const Loop& loop = loops_[path.back()];
+      const OpenedLoop& loop = loops_[path.back()];
       AttrMap attrs;
       attrs.Set("frame_name", loop.frame_name);
       attrs.Set("is_constant", true);
@@ -156,7 +156,7 @@ NodeId Expander::Anchor(Endpoint e, Where where) {
   return it->second;
 }
 
-Controls Expander::ControlsOf(Body& body, const Node& node) {
+Controls Expander::ControlsOf(ExpandedBody& body, const Node& node) {
   Controls controls;
   const Where where{&node, body.scope};
   for (const NodeId source : node.control_inputs) {
@@ -182,7 +182,7 @@ Controls Expander::ControlsOf(Body& body, const Node& node) {
   return controls;
 }
 
-NodeId Expander::DoneOf(Body& body, NodeId id) {
+NodeId Expander::DoneOf(ExpandedBody& body, NodeId id) {
   NodeState& state = body.states[id];
   if (state.done >= 0 || !state.ready || state.has_no_control) return state.done;
   const Node& node = body.function->node(id);
@@ -238,7 +238,7 @@ Value Expander::Condition(const Value& value, const Function* function, Endpoint
           value.ordered};
 }
 
-int Expander::OpenLoop(Loop loop) {
+int Expander::OpenLoop(OpenedLoop loop) {
   std::string name = loop.path;
   for (int i = 1; !frame_names_.insert(name).second; ++i) name = absl::StrCat(loop.path, "_", i);
   loop.frame_name = std::move(name);

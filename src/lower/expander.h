@@ -26,7 +26,7 @@
 namespace gyre::lower {
 
 // A frame that Lower makes; loop 0 is what is around all of them.
-struct Loop {
+struct OpenedLoop {
   int parent = -1;
   std::string frame_name;
   int64_t parallel_iterations = 10;
@@ -68,7 +68,7 @@ struct NodeState {
 };
 
 // A function being written out.
-struct Body {
+struct ExpandedBody {
   const Function* function = nullptr;
   const FunctionFacts* facts = nullptr;  // null for the main graph
   const Place* place = nullptr;
@@ -84,7 +84,7 @@ struct Body {
 
 // One function that a structured node calls, and what becomes of it.
 struct CalleeUse {
-  const Node* site = nullptr;
+  const Node* structured = nullptr;
   int number = 0;
   Callee callee;
   const Function* function = nullptr;  // null: there is none
@@ -101,10 +101,10 @@ struct Expansion {
 };
 
 // A structured node whose inputs are there. Stays where it is: places point into it.
-struct Site {
-  Site() = default;
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
+struct Structured {
+  Structured() = default;
+  Structured(const Structured&) = delete;
+  Structured& operator=(const Structured&) = delete;
 
   const Node* node = nullptr;
   std::string path;
@@ -121,7 +121,7 @@ class Expander {
  public:
   Expander(ProgramFacts& facts, const LowerOptions& options);
 
-  Emitter& emitter() { return emitter_; }
+  LoweringEmitter& emitter() { return emitter_; }
   ProgramFacts& facts() { return facts_; }
   std::vector<LoweredScope>& scopes() { return scopes_; }
   void ReserveFrameName(const std::string& name) { frame_names_.insert(name); }
@@ -130,11 +130,11 @@ class Expander {
   void SetFed(Endpoint e) { fed_.insert(e); }
 
   // Writes one node of the body, whose producers are written.
-  void ExpandNode(Body& body, const Node& node);
+  void ExpandNode(ExpandedBody& body, const Node& node);
   // The node after which `id` is complete; -1: it always is. Makes what it needs.
-  NodeId DoneOf(Body& body, NodeId id);
+  NodeId DoneOf(ExpandedBody& body, NodeId id);
   // What became of an output of a node that is written. Of an op that is not known: the copy's.
-  Value Read(const Body& body, Endpoint e) const;
+  Value Read(const ExpandedBody& body, Endpoint e) const;
   // `value` where it is used: an Enter per loop brings it in.
   Endpoint Use(const Value& value, const Place& place);
 
@@ -150,19 +150,19 @@ class Expander {
   friend class BranchLowering;
   friend class LoopLowering;
 
-  void CopyNode(Body& body, const Node& node);
-  void HoistConstant(Body& body, const Node& node);
-  void ExpandSite(Body& body, const Node& node);
-  void Admit(Body& body, const Node& node, Site& site);
-  void AdmitAtOnce(Body& body, Site& site, bool ordered);
-  void ExpandCall(Body& body, Site& site, NodeState& state);
-  void KeepCall(Body& body, const Node& node);
+  void CopyNode(ExpandedBody& body, const Node& node);
+  void HoistConstant(ExpandedBody& body, const Node& node);
+  void ExpandStructured(ExpandedBody& body, const Node& node);
+  void Admit(ExpandedBody& body, const Node& node, Structured& structured);
+  void AdmitAtOnce(ExpandedBody& body, Structured& structured, bool ordered);
+  void ExpandCall(ExpandedBody& body, Structured& structured, NodeState& state);
+  void KeepCall(ExpandedBody& body, const Node& node);
   NodeId EmitCall(const Callee& callee, std::string name, const std::vector<Endpoint>& inputs,
                   const std::vector<DType>& results, std::vector<NodeId> controls,
                   NodeOrigin origin);
-  void Finish(Body& body, const Site& site, NodeState& state);
+  void Finish(ExpandedBody& body, const Structured& structured, NodeState& state);
 
-  Controls ControlsOf(Body& body, const Node& node);
+  Controls ControlsOf(ExpandedBody& body, const Node& node);
   // A node after which `e` is there, and which is dead when `e` is.
   NodeId Anchor(Endpoint e, Where where);
   // The value, as an output that is dead whenever the place is not taken.
@@ -175,24 +175,24 @@ class Expander {
                   Where where, const std::string& name);
 
   // The name of what becomes of `node`: its own in the main graph.
-  std::string NameOf(const Body& body, const Node& node);
-  bool CanInline(const Node& site, const Callee& callee, const Body& body);
+  std::string NameOf(const ExpandedBody& body, const Node& node);
+  bool CanInline(const Node& structured, const Callee& callee, const ExpandedBody& body);
   // Decides whether the function is expanded, and opens the scope of its nodes.
-  CalleeUse Prepare(const Site& site, const Body& body, int number);
+  CalleeUse Prepare(const Structured& structured, const ExpandedBody& body, int number);
   Expansion Expand(const CalleeUse& use, std::vector<Value> args, const std::vector<DType>& results,
                    const Place& place, NodeId entry);
   Expansion ExpandBody(const CalleeUse& use, std::vector<Value> args, const Place& place,
                        NodeId entry);
   Expansion CallFunction(const CalleeUse& use, const std::vector<Value>& args,
                          const std::vector<DType>& results, const Place& place, NodeId entry);
-  int OpenLoop(Loop loop);
+  int OpenLoop(OpenedLoop loop);
 
   const Program& program_;
   const LowerOptions options_;
   ProgramFacts& facts_;
-  Emitter emitter_;
+  LoweringEmitter emitter_;
   std::vector<LoweredScope> scopes_;
-  std::vector<Loop> loops_;
+  std::vector<OpenedLoop> loops_;
   HashMap<std::pair<Endpoint, int>, Endpoint> entered_;  // (value, loop) → its Enter
   HashMap<Endpoint, NodeId> anchors_;
   HashSet<Endpoint> fed_;
@@ -205,7 +205,8 @@ class Expander {
 std::vector<DType> OutputTypes(const Node& node);
 
 // If and Case: branches.cc. While and For: loops.cc.
-void LowerBranches(Expander& expander, Body& body, Site& site, NodeState& state);
-void LowerLoop(Expander& expander, Body& body, Site& site, NodeState& state);
+void LowerBranches(Expander& expander, ExpandedBody& body, Structured& structured,
+                   NodeState& state);
+void LowerLoop(Expander& expander, ExpandedBody& body, Structured& structured, NodeState& state);
 
 }  // namespace gyre::lower

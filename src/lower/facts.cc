@@ -149,8 +149,8 @@ bool ProgramFacts::Finishes(const Callee& callee) {
   return function == nullptr || Of(*function).finishes;
 }
 
-bool ProgramFacts::SiteFinishes(const Node& site) {
-  const std::vector<Callee> callees = CalleesOf(program_, site);
+bool ProgramFacts::StructuredFinishes(const Node& structured) {
+  const std::vector<Callee> callees = CalleesOf(program_, structured);
   return std::any_of(callees.begin(), callees.end(),
                      [&](const Callee& callee) { return Finishes(callee); });
 }
@@ -230,7 +230,7 @@ int ProgramFacts::FollowToArgument(const Function& function, Endpoint e, int dep
     const Node& node = function.node(e.node);
     if (node.kind() == OpKind::kArg) return ArgumentOf(function, e);
     if (node.kind() != OpKind::kCall && !IsLoop(node.kind())) return -1;
-    if (!CalleesFit(node) || SiteFinishes(node)) return -1;
+    if (!CalleesFit(node) || StructuredFinishes(node)) return -1;
     const Function* callee = program_.FindFunction(CalleesOf(program_, node).back().function.name);
     const int argument = PassedArgument(*callee, e.slot, depth + 1);
     const int input = argument < 0 ? -1 : InputOfArg(node, argument);

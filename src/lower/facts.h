@@ -46,7 +46,7 @@ class ProgramFacts {
   // exist: yes.
   bool Finishes(const Callee& callee);
   // As Finishes, of any function that a structured node calls.
-  bool SiteFinishes(const Node& site);
+  bool StructuredFinishes(const Node& structured);
   bool IsRecursive(const Function& function) const { return recursive_.contains(function.name); }
 
   // How many nodes the body of `callee` is when the functions that it calls are written out in it,

@@ -14,8 +14,8 @@
 //
 // For is such a loop, with a counter k:
 //
-//    trips = _ForTrips(start, limit, delta)
-//    k = 0; while (k < trips) { values = body(int32(start + k * delta), values); k = k + 1 }
+//    iterations = _ForTripCount(start, limit, delta)
+//    k = 0; while (k < iterations) { values = body(int32(start + k * delta), values); k = k + 1 }
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,13 +31,13 @@ constexpr int64_t kDefaultWindow = 10;
 
 class LoopLowering {
  public:
-  LoopLowering(Expander& expander, Body& body, Site& site)
+  LoopLowering(Expander& expander, ExpandedBody& body, Structured& structured)
       : x_(expander),
         body_(body),
-        site_(site),
-        is_for_(site.node->kind() == OpKind::kFor),
-        outside_(site.place),
-        num_selectors_(NumSelectorInputs(*site.node)) {}
+        structured_(structured),
+        is_for_(structured.node->kind() == OpKind::kFor),
+        outside_(structured.place),
+        num_selectors_(NumSelectorInputs(*structured.node)) {}
 
   void Lower(NodeState& state) {
     OpenFrame();
@@ -60,63 +60,68 @@ class LoopLowering {
              off = {};  // of one that changes: on and off are its Switch's outputs
   };
 
-  std::string Name(absl::string_view what) const { return absl::StrCat(site_.path, "/", what); }
+  std::string Name(absl::string_view what) const {
+    return absl::StrCat(structured_.path, "/", what);
+  }
   Endpoint Plumb(Where where, absl::string_view op, absl::string_view name,
                  const std::vector<Endpoint>& inputs, std::vector<NodeId> controls = {},
                  AttrMap attrs = {}) {
     return x_.emitter().Plumb1(where, op, Name(name), inputs, std::move(controls),
                                std::move(attrs));
   }
-  Where InCondition() const { return {site_.node, condition_use_.scope}; }
-  Where InBody() const { return {site_.node, body_use_.scope}; }
+  Where InCondition() const { return {structured_.node, condition_use_.scope}; }
+  Where InBody() const { return {structured_.node, body_use_.scope}; }
   // A value of the loop's frame that is dead when the iteration is.
   Value Inside(Endpoint e) const { return {e, loop_, true, false}; }
 
   void OpenFrame() {
-    if (!is_for_) condition_use_ = x_.Prepare(site_, body_, 0);
-    body_use_ = x_.Prepare(site_, body_, is_for_ ? 0 : 1);
+    if (!is_for_) condition_use_ = x_.Prepare(structured_, body_, 0);
+    body_use_ = x_.Prepare(structured_, body_, is_for_ ? 0 : 1);
     if (is_for_) condition_use_ = body_use_;
-    const int64_t window = site_.node->attrs.GetOr<int64_t>("parallel_iterations", kDefaultWindow);
-    loop_ = x_.OpenLoop({outside_.loop, "", window > 0 ? window : 1, site_.where, site_.path});
+    const int64_t window =
+        structured_.node->attrs.GetOr<int64_t>("parallel_iterations", kDefaultWindow);
+    loop_ = x_.OpenLoop(
+        {outside_.loop, "", window > 0 ? window : 1, structured_.where, structured_.path});
     in_condition_.loop = in_body_.loop = loop_;
     in_condition_.constants = in_body_.constants = outside_.constants;
   }
 
   void CollectVariables() {
     bool opens = false;
-    for (int i = num_selectors_; i < static_cast<int>(site_.inputs.size()); ++i) {
+    for (int i = num_selectors_; i < static_cast<int>(structured_.inputs.size()); ++i) {
       const int number = i - num_selectors_;
-      Variable variable{.name = absl::StrCat(number), .initial = site_.inputs[i]};
+      Variable variable{.name = absl::StrCat(number), .initial = structured_.inputs[i]};
       variable.is_invariant =
-          body_use_.function != nullptr &&
-          x_.facts().PassedArgument(*body_use_.function, number) == ArgOfInput(*site_.node, i);
+          body_use_.function != nullptr && x_.facts().PassedArgument(*body_use_.function, number) ==
+                                               ArgOfInput(*structured_.node, i);
       opens |= !variable.is_invariant;
       variables_.push_back(std::move(variable));
     }
     if (is_for_) {
-      CountTrips();
+      CountIterations();
       counter_ = AddVariable("counter", Tensor::Scalar<int64_t>(0));
       opens = true;
     }
-    if (site_.finishes || !opens) token_ = AddVariable("token", Tensor::Scalar<bool>(true));
+    if (structured_.finishes || !opens) token_ = AddVariable("token", Tensor::Scalar<bool>(true));
   }
 
   int AddVariable(std::string name, const Tensor& initial) {
-    const Value value = x_.Constant(initial, outside_, site_.where, Name(name));
+    const Value value = x_.Constant(initial, outside_, structured_.where, Name(name));
     variables_.push_back({.name = std::move(name), .initial = value});
     return static_cast<int>(variables_.size()) - 1;
   }
 
-  void CountTrips() {
+  void CountIterations() {
     bool gated = false;
     std::vector<Endpoint> bounds;
     for (int i = 0; i < 3; ++i) {
-      bounds.push_back(x_.Use(site_.inputs[i], outside_));
-      gated |= site_.inputs[i].gated;
+      bounds.push_back(x_.Use(structured_.inputs[i], outside_));
+      gated |= structured_.inputs[i].gated;
     }
     std::vector<NodeId> controls;
     if (outside_.is_gated() && !gated) controls.push_back(outside_.pivot);
-    trips_ = Plumb(site_.where, "_ForTrips", "trips", bounds, std::move(controls));
+    iterations_ =
+        Plumb(structured_.where, "_ForTripCount", "iterations", bounds, std::move(controls));
   }
 
   void MakeEnters() {
@@ -124,9 +129,9 @@ class LoopLowering {
       Variable& variable = variables_[i];
       if (variable.is_invariant) continue;
       std::vector<NodeId> controls;
-      const bool takes_entry = static_cast<int>(i) == token_ && site_.finishes;
+      const bool takes_entry = static_cast<int>(i) == token_ && structured_.finishes;
       if (takes_entry) {
-        controls.push_back(site_.entry);
+        controls.push_back(structured_.entry);
       } else if (outside_.is_gated() && !variable.initial.gated) {
         controls.push_back(outside_.pivot);
       }
@@ -135,7 +140,7 @@ class LoopLowering {
       attrs.Set("is_constant", false);
       attrs.Set("parallel_iterations", x_.loops_[loop_].parallel_iterations);
       variable.enter =
-          Plumb(site_.where, "Enter", absl::StrCat("enter_", variable.name),
+          Plumb(structured_.where, "Enter", absl::StrCat("enter_", variable.name),
                 {x_.Use(variable.initial, outside_)}, std::move(controls), std::move(attrs));
     }
   }
@@ -153,10 +158,11 @@ class LoopLowering {
   void RunCondition() {
     Value go_on;
     if (is_for_) {
-      const Endpoint trips = x_.Use({trips_, outside_.loop, true, false}, in_condition_);
-      go_on = Inside(Plumb(InCondition(), "Less", "more", {variables_[counter_].merge, trips}));
+      const Endpoint iterations = x_.Use({iterations_, outside_.loop, true, false}, in_condition_);
+      go_on =
+          Inside(Plumb(InCondition(), "Less", "more", {variables_[counter_].merge, iterations}));
     } else {
-      const NodeId entry = site_.finishes ? variables_[token_].merge.node : -1;
+      const NodeId entry = structured_.finishes ? variables_[token_].merge.node : -1;
       const Function* condition = condition_use_.function;
       std::vector<DType> types = {DType::kBool};
       if (condition != nullptr && condition->results.size() == 1 &&
@@ -178,7 +184,7 @@ class LoopLowering {
   std::vector<Value> Arguments(Endpoint Variable::* side) const {
     std::vector<Value> args;
     for (const Variable& variable : variables_) {
-      if (args.size() + num_selectors_ == site_.inputs.size()) break;  // of the loop's own
+      if (args.size() + num_selectors_ == structured_.inputs.size()) break;  // of the loop's own
       Value value = variable.initial;
       value.gated = value.ordered = false;
       args.push_back(variable.is_invariant ? value : Inside(variable.*side));
@@ -208,14 +214,15 @@ class LoopLowering {
     std::vector<Value> args = Arguments(&Variable::on);
     if (is_for_) args.insert(args.begin(), Inside(CounterValue()));
     NodeId entry = -1;
-    if (site_.finishes) {
+    if (structured_.finishes) {
       entry = Plumb(InBody(), "Identity", "body_entry", {variables_[token_].on}).node;
     }
     Expansion expansion =
-        x_.Expand(body_use_, std::move(args), OutputTypes(*site_.node), in_body_, entry);
+        x_.Expand(body_use_, std::move(args), OutputTypes(*structured_.node), in_body_, entry);
     results_ = std::move(expansion.results);
     if (is_for_) {
-      const Value one = x_.Constant(Tensor::Scalar<int64_t>(1), outside_, site_.where, Name("one"));
+      const Value one =
+          x_.Constant(Tensor::Scalar<int64_t>(1), outside_, structured_.where, Name("one"));
       results_.push_back(Inside(Plumb(InBody(), "AddV2", "next_counter",
                                       {variables_[counter_].on, x_.Use(one, in_body_)})));
     }
@@ -230,10 +237,11 @@ class LoopLowering {
   // start + k * delta, in 64 bits until it is known to fit.
   Endpoint CounterValue() {
     const auto wide = [&](int input, absl::string_view name) {
-      const Value bound = x_.Gated(site_.inputs[input], outside_, site_.where, Name(name));
+      const Value bound =
+          x_.Gated(structured_.inputs[input], outside_, structured_.where, Name(name));
       AttrMap attrs;
       attrs.Set("DstT", DType::kInt64);
-      const Endpoint e = Plumb(site_.where, "Cast", name, {bound.e}, {}, std::move(attrs));
+      const Endpoint e = Plumb(structured_.where, "Cast", name, {bound.e}, {}, std::move(attrs));
       return x_.Use({e, outside_.loop, true, false}, in_body_);
     };
     const Endpoint offset =
@@ -265,22 +273,23 @@ class LoopLowering {
             Plumb(InBody(), "Exit", absl::StrCat("exit_", variable.name), {variable.off});
         out = {exit, outside_.loop, true, false};
       } else if (is_for_) {  // not there if the bounds are wrong
-        const Endpoint e = Plumb(site_.where, "Identity", absl::StrCat("output_", variable.name),
-                                 {x_.Use(variable.initial, outside_)}, {trips_.node});
+        const Endpoint e =
+            Plumb(structured_.where, "Identity", absl::StrCat("output_", variable.name),
+                  {x_.Use(variable.initial, outside_)}, {iterations_.node});
         out = {e, outside_.loop, true, false};
       }
-      if (static_cast<int>(i) < site_.node->num_outputs()) {
+      if (static_cast<int>(i) < structured_.node->num_outputs()) {
         state.outputs.push_back(out);
       } else {
         state.waits.push_back(out);
       }
     }
-    if (site_.finishes) state.completion = state.waits.back().e.node;
+    if (structured_.finishes) state.completion = state.waits.back().e.node;
   }
 
   Expander& x_;
-  Body& body_;
-  Site& site_;
+  ExpandedBody& body_;
+  Structured& structured_;
   const bool is_for_;
   const Place& outside_;
   const int num_selectors_;
@@ -292,14 +301,14 @@ class LoopLowering {
   std::vector<Variable> variables_;  // the node's own, then the counter, then the token
   int counter_ = -1;
   int token_ = -1;
-  Endpoint trips_;
+  Endpoint iterations_;
   Endpoint loop_cond_;
   std::vector<NodeId> after_condition_;
   std::vector<Value> results_;
 };
 
-void LowerLoop(Expander& expander, Body& body, Site& site, NodeState& state) {
-  LoopLowering(expander, body, site).Lower(state);
+void LowerLoop(Expander& expander, ExpandedBody& body, Structured& structured, NodeState& state) {
+  LoopLowering(expander, body, structured).Lower(state);
 }
 
 }  // namespace gyre::lower

@@ -311,7 +311,7 @@ class Driver {
   std::vector<bool> kept_;  // needed_, and what tells where feeds stand
   const HashSet<Endpoint> fed_;
   Place root_;
-  Body body_;
+  ExpandedBody body_;
   bool is_dataflow_ = false;
   bool has_refs_ = false;
 };
@@ -319,7 +319,7 @@ class Driver {
 }  // namespace
 }  // namespace lower
 
-bool LoweredScope::is_loop() const { return site != nullptr && IsLoop(site->kind()); }
+bool LoweredScope::is_loop() const { return structured != nullptr && IsLoop(structured->kind()); }
 
 absl::StatusOr<Lowered> Lower(const Program& program, const Function& function,
                               const RunSignature& signature, const LowerOptions& options) {

@@ -20,12 +20,12 @@ class ProgramFacts;
 
 // One expanded function: which node called it. Scope 0 is the lowered function itself.
 struct LoweredScope {
-  int parent = -1;                     // the scope that `site` stands in; -1 for scope 0
-  const Node* site = nullptr;          // the If, Case, While, For or call; null for scope 0
+  int parent = -1;                     // the scope that `structured` stands in; -1 for scope 0
+  const Node* structured = nullptr;    // the If, Case, While, For or call; null for scope 0
   int callee = 0;                      // which of its functions, in the order of CalleesOf
   const Function* function = nullptr;  // whose body this is
   // Of the condition and the body of a While or For: their nodes run in a frame of their own, whose
-  // iterations are the trips.
+  // iterations are the iterations.
   bool is_loop() const;
 };
 

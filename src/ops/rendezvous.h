@@ -56,16 +56,16 @@ struct TransferKey {
 
 // Moves what arrives from other processes into a rendezvous. It has no thread of its own: who waits
 // for something to arrive calls it. Thread-safe.
-class Courier {
+class Outbox {
  public:
-  virtual ~Courier() = default;
+  virtual ~Outbox() = default;
   // Moves what has arrived, and what waited to be sent. Never sleeps.
   virtual void Poll() = 0;
   // Moves what waited to be sent. What Send has been given may wait for it, for Poll, or for Wait:
   // who sends calls one of them before it does anything that takes long.
   virtual void Flush() = 0;
   // For how long to poll before sleeping.
-  virtual int64_t look_out_nanos() const = 0;
+  virtual int64_t spin_nanos() const = 0;
   // How often Wake was called.
   virtual uint64_t wakes() const = 0;
   // Sleeps until something may have arrived, until wakes() is no longer `seen`, or for `nanos`.
@@ -90,7 +90,7 @@ class Rendezvous {
   // `why` must not be OK; the first abort wins.
   virtual void Abort(const absl::Status& why) = 0;
   // Null: what arrives does so by itself, on other threads.
-  virtual Courier* courier() { return nullptr; }
+  virtual Outbox* outbox() { return nullptr; }
 };
 
 // Items that nobody has received yet, and receivers whose item has not come: by key, oldest first.

@@ -18,7 +18,7 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 
 // One function's constants as they are found.
@@ -99,7 +99,7 @@ class Folder {
 
   const FunctionShapes& shapes_;
   Rewrite& rewrite_;
-  const Body body_;
+  const BodyFacts body_;
   std::vector<std::vector<Tensor>> values_;  // by node: its outputs, if known
   HashSet<Endpoint> read_;
 };

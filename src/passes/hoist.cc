@@ -16,15 +16,15 @@
 #include "ops/registry.h"
 #include "passes/edit/body.h"
 #include "passes/edit/shapes.h"
-#include "passes/edit/site_edit.h"
+#include "passes/edit/structured_edit.h"
 
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
-using passes::SiteEdit;
 using passes::StagedEdit;
+using passes::StructuredEdit;
 
 // What is known of the program's shapes before the pass, by name: names stay while ids change.
 class NamedShapes {
@@ -53,7 +53,8 @@ class NamedShapes {
 // The condition or the body of one loop: which of its nodes can go.
 class Invariants {
  public:
-  // `args`: by argument of the function, the loop's variable that no trip changes; -1: it changes.
+  // `args`: by argument of the function, the loop's variable that no iteration changes; -1: it
+  // changes.
   Invariants(const Function& function, const Effects& effects, const std::string& shapes_of,
              const std::vector<int>& args, bool is_certain, NamedShapes& shapes)
       : function_(function),
@@ -110,7 +111,7 @@ class Invariants {
   }
 
   const Function& function_;
-  const Body body_;
+  const BodyFacts body_;
   std::vector<int> variable_of_;  // by node: the variable that it is the argument of
   std::vector<bool> goes_;
   std::vector<NodeId> order_;
@@ -129,7 +130,7 @@ class Hoister {
     for (const std::string& name : names) {
       Rewrite rewrite = edit_.Change(name);
       if (IsOpaque(rewrite.function())) continue;
-      const Body body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
+      const BodyFacts body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
       for (const NodeId id : body.order) {
         if (IsLoop(rewrite.node(id).kind()) && !body.is_fixed[id])
           GYRE_RETURN_IF_ERROR(HoistOutOf(id, rewrite));
@@ -140,7 +141,7 @@ class Hoister {
   }
 
  private:
-  static bool MakesATrip(const Node& loop, const Rewrite& caller) {
+  static bool MakesAnIteration(const Node& loop, const Rewrite& caller) {
     if (loop.kind() != OpKind::kFor) return false;
     std::vector<int64_t> bounds;
     for (int i = 0; i < 3; ++i) {
@@ -153,7 +154,7 @@ class Hoister {
 
   absl::Status HoistOutOf(NodeId id, Rewrite& caller) {
     const Node loop = caller.node(id);
-    if (!SiteEdit::CanChange(edit_, effects_, counts_, loop)) return absl::OkStatus();
+    if (!StructuredEdit::CanChange(edit_, effects_, counts_, loop)) return absl::OkStatus();
     const std::vector<Callee> callees = CalleesOf(edit_.program(), loop);
     const int num_counters = NumCounterArgs(loop);
     const std::vector<bool> fixed =
@@ -165,7 +166,7 @@ class Hoister {
       for (size_t i = 0; i < fixed.size(); ++i) args.push_back(fixed[i] ? static_cast<int>(i) : -1);
       found.push_back(std::make_unique<Invariants>(
           *edit_.Find(callee.function.name), effects_, callee.function.name, args,
-          callee.is_condition() || MakesATrip(loop, caller), shapes_));
+          callee.is_condition() || MakesAnIteration(loop, caller), shapes_));
       any |= !found.back()->frontier().empty();
     }
     return any ? Move(loop, found, caller) : absl::OkStatus();
@@ -173,10 +174,10 @@ class Hoister {
 
   absl::Status Move(const Node& loop, const std::vector<std::unique_ptr<Invariants>>& found,
                     Rewrite& caller) {
-    SiteEdit site(edit_, counts_, loop);
-    passes::SiteInterface wanted = passes::InterfaceOf(loop);
+    StructuredEdit structured(edit_, counts_, loop);
+    passes::StructuredInterface wanted = passes::InterfaceOf(loop);
     for (size_t i = 0; i < found.size(); ++i) {
-      const Function function = site.callees()[i].function();
+      const Function function = structured.callees()[i].function();
       const HashMap<NodeId, NodeId> copies = CopyOut(loop, function, *found[i], caller);
       for (const Endpoint& e : found[i]->frontier()) {
         const Node& node = function.node(e.node);
@@ -185,11 +186,11 @@ class Hoister {
         wanted.arg_types.push_back(type);
         wanted.output_types.push_back(type);
         wanted.outputs_from.push_back(-1);
-        AddVariable(node.name, type, i, e, site.callees());
+        AddVariable(node.name, type, i, e, structured.callees());
       }
-      for (const NodeId id : found[i]->order()) site.callees()[i].Drop(id);
+      for (const NodeId id : found[i]->order()) structured.callees()[i].Drop(id);
     }
-    return std::move(site).Finish(wanted, loop.id, caller);
+    return std::move(structured).Finish(wanted, loop.id, caller);
   }
 
   // What is to go from `function`, as nodes before the loop.
@@ -218,7 +219,8 @@ class Hoister {
     return copies;
   }
 
-  // A variable that no trip changes, in all functions of the loop; `value` of one is read from it.
+  // A variable that no iteration changes, in all functions of the loop; `value` of one is read from
+  // it.
   void AddVariable(const std::string& name, DType type, size_t reader, Endpoint value,
                    std::vector<Rewrite>& functions) {
     for (size_t i = 0; i < functions.size(); ++i) {

@@ -11,12 +11,12 @@
 #include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
-#include "passes/edit/site_edit.h"
+#include "passes/edit/structured_edit.h"
 
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 using passes::StagedEdit;
 
@@ -34,10 +34,10 @@ bool IsMarked(const AttrMap& attrs) {
 // One call on its way into its caller.
 class Inlining {
  public:
-  Inlining(const Function& callee, const Effects& effects, NodeId site, Rewrite& caller)
+  Inlining(const Function& callee, const Effects& effects, NodeId structured, Rewrite& caller)
       : callee_(callee),
         body_(passes::ReadBody(callee, effects)),
-        site_(caller.node(site)),
+        structured_(caller.node(structured)),
         caller_(caller),
         copies_(callee.nodes.size(), -1),
         held_up_(callee.nodes.size()) {}
@@ -53,7 +53,9 @@ class Inlining {
   }
 
  private:
-  std::string Name(absl::string_view inner) const { return absl::StrCat(site_.name, "/", inner); }
+  std::string Name(absl::string_view inner) const {
+    return absl::StrCat(structured_.name, "/", inner);
+  }
 
   // The nodes that a call runs, and those among them that it waits for whatever it returns.
   void FindWhatRuns() {
@@ -75,9 +77,9 @@ class Inlining {
 
   // What has to be there before the body begins.
   absl::Status AddEntry() {
-    std::vector<NodeId> waits = site_.control_inputs;
+    std::vector<NodeId> waits = structured_.control_inputs;
     if (has_order_) {
-      for (const Endpoint& e : site_.inputs) waits.push_back(e.node);
+      for (const Endpoint& e : structured_.inputs) waits.push_back(e.node);
     }
     std::erase_if(waits, [&](NodeId id) { return ConstantValue(caller_.node(id)) != nullptr; });
     GYRE_ASSIGN_OR_RETURN(entry_, Join("entry", std::move(waits)));
@@ -93,13 +95,14 @@ class Inlining {
     return caller_.Add("NoOp", {}, {},
                        {.name = Name(name),
                         .control_inputs = std::move(nodes),
-                        .like = &site_,
-                        .before = site_.id});
+                        .like = &structured_,
+                        .before = structured_.id});
   }
 
   Endpoint Outside(Endpoint inner) const {
     const Node& node = callee_.node(inner.node);
-    if (node.kind() == OpKind::kArg) return site_.inputs[node.attrs.GetOr<int64_t>("index", 0)];
+    if (node.kind() == OpKind::kArg)
+      return structured_.inputs[node.attrs.GetOr<int64_t>("index", 0)];
     return {copies_[inner.node], inner.slot};
   }
 
@@ -116,7 +119,7 @@ class Inlining {
       held_up |= held_up_[control];
       control = Outside({control, 0}).node;
     }
-    const bool must_wait = has_order_ && site_.control_inputs.empty()
+    const bool must_wait = has_order_ && structured_.control_inputs.empty()
                                ? body_.effects[inner.id].IsOrdered()
                                : ConstantValue(inner) == nullptr;
     if (entry_ >= 0 && must_wait && !held_up) {
@@ -124,13 +127,14 @@ class Inlining {
       held_up = true;
     }
     held_up_[inner.id] = held_up;
-    copies_[inner.id] = caller_.Add(std::move(node), site_.id);
+    copies_[inner.id] = caller_.Add(std::move(node), structured_.id);
   }
 
   absl::Status AddExit() {
     std::vector<NodeId> nodes;
     for (const NodeId id : awaited_) nodes.push_back(Outside({id, 0}).node);
-    if (!nodes.empty() && entry_ >= 0 && !site_.control_inputs.empty()) nodes.push_back(entry_);
+    if (!nodes.empty() && entry_ >= 0 && !structured_.control_inputs.empty())
+      nodes.push_back(entry_);
     GYRE_ASSIGN_OR_RETURN(exit_, Join("exit", std::move(nodes)));
     return absl::OkStatus();
   }
@@ -164,28 +168,28 @@ class Inlining {
       Endpoint value = Outside(result.value);
       std::vector<NodeId> controls;
       if (has_order_ && !last[result.value.node]) controls.push_back(exit_);
-      if (!site_.control_inputs.empty() && !held_up_[result.value.node] && controls.empty())
+      if (!structured_.control_inputs.empty() && !held_up_[result.value.node] && controls.empty())
         controls.push_back(entry_);
       std::erase(controls, -1);
       if (!controls.empty()) {
         GYRE_ASSIGN_OR_RETURN(const NodeId held, caller_.Add("Identity", {value}, {},
                                                              {.name = Name(result.name),
                                                               .control_inputs = controls,
-                                                              .like = &site_,
-                                                              .before = site_.id}));
+                                                              .like = &structured_,
+                                                              .before = structured_.id}));
         value = {held, 0};
       }
-      caller_.Replace({site_.id, static_cast<int>(i)}, value);
+      caller_.Replace({structured_.id, static_cast<int>(i)}, value);
       waits.push_back(value.node);
     }
-    if (waits.empty()) return caller_.Drop(site_.id), absl::OkStatus();
-    caller_.Drop(site_.id, std::move(waits));
+    if (waits.empty()) return caller_.Drop(structured_.id), absl::OkStatus();
+    caller_.Drop(structured_.id, std::move(waits));
     return absl::OkStatus();
   }
 
   const Function& callee_;
-  const Body body_;
-  const Node site_;  // a copy: the caller's nodes move as it grows
+  const BodyFacts body_;
+  const Node structured_;  // a copy: the caller's nodes move as it grows
   Rewrite& caller_;
   std::vector<NodeId> copies_;  // by node of the callee
   std::vector<bool> held_up_;   // the copy comes after the entry
@@ -222,7 +226,7 @@ class Inliner {
 
  private:
   absl::Status InlineCallsOf(Rewrite& rewrite) {
-    const Body body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
+    const BodyFacts body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
     for (const NodeId id : body.order) {
       SpendWork();
       const Node& node = rewrite.node(id);

@@ -15,22 +15,23 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 using passes::StagedEdit;
 
-// The input that output `slot` of `site` always equals; -1: there is none.
-int PassedInput(const StagedEdit& edit, const Node& site, int slot) {
+// The input that output `slot` of `structured` always equals; -1: there is none.
+int PassedInput(const StagedEdit& edit, const Node& structured, int slot) {
   int passed = -1;
-  for (const Callee& callee : CalleesOf(edit.program(), site)) {
+  for (const Callee& callee : CalleesOf(edit.program(), structured)) {
     if (callee.is_condition()) continue;
     const Function& function = *edit.Find(callee.function.name);
     const int argument = ArgumentOf(function, function.results[slot].value);
     if (argument < 0 || (passed >= 0 && argument != passed)) return -1;
     passed = argument;
   }
-  if (passed < 0 || (IsLoop(site.kind()) && passed != slot + NumCounterArgs(site))) return -1;
-  return InputOfArg(site, passed);
+  if (passed < 0 || (IsLoop(structured.kind()) && passed != slot + NumCounterArgs(structured)))
+    return -1;
+  return InputOfArg(structured, passed);
 }
 
 // Values that somebody reads, or may want to have later.
@@ -45,7 +46,8 @@ HashSet<Endpoint> WantedValues(const Rewrite& rewrite, const Staged& staged) {
   return wanted;
 }
 
-void PassThrough(const StagedEdit& edit, const Staged& staged, const Body& body, Rewrite& rewrite) {
+void PassThrough(const StagedEdit& edit, const Staged& staged, const BodyFacts& body,
+                 Rewrite& rewrite) {
   const HashSet<Endpoint> wanted = WantedValues(rewrite, staged);
   for (const NodeId id : body.order) {
     SpendWork();
@@ -73,7 +75,7 @@ absl::StatusOr<Staged> PassThroughPass(const Staged& staged) {
   for (const std::string& name : names) {
     Rewrite rewrite = edit.Change(name);
     if (IsOpaque(rewrite.function())) continue;
-    const Body body = passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds);
+    const BodyFacts body = passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds);
     PassThrough(edit, staged, body, rewrite);
     GYRE_RETURN_IF_ERROR(edit.Take(name, std::move(rewrite)));
   }

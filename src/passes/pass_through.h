@@ -2,8 +2,8 @@
 //
 // A call, If, Case, While or For whose functions hand an argument on untouched has an output that
 // equals one of its inputs: readers read that input instead, and need not wait for the node. So a
-// loop's variable that no trip changes is an invariant, which the loop reads and nobody reads back.
-// Nodes whose functions have effects that come in an order stay between input and reader.
+// loop's variable that no iteration changes is an invariant, which the loop reads and nobody reads
+// back. Nodes whose functions have effects that come in an order stay between input and reader.
 #pragma once
 
 #include "passes/staged.h"

@@ -41,7 +41,7 @@ constexpr PipelinePass kPasses[] = {
     {"share",        SharePass,       "what is computed twice is computed once"},
     {"pass-through", PassThroughPass, "who reads what a loop leaves alone need not wait for it"},
     {"trim",         TrimPass,        "what nobody needs is not carried through loops and calls"},
-    {"hoist",        HoistPass,       "what every trip computes alike is computed once"},
+    {"hoist",        HoistPass,       "what every iteration computes alike is computed once"},
     {"sink",         SinkPass,        "what one branch uses is not computed for the other"},
     {"prune",        PrunePass,       "what the others have left lying about"},
 };

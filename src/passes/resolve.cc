@@ -19,7 +19,7 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 
 std::optional<int64_t> IntScalar(const Tensor* tensor) {
@@ -68,9 +68,10 @@ class Resolver {
       case OpKind::kFor: {
         if (body_.effects[node.id].Has(EffectSet::kByName)) return absl::OkStatus();
         const bool is_while = node.kind() == OpKind::kWhile;
-        const std::optional<int> trips = is_while ? TripsOfWhile(node) : TripsOfFor(node);
-        if (trips == 0) return BecomeInputs(node);
-        if (trips == 1) return is_while ? BecomeCall(node, 1, 0) : BecomeCallOfFor(node);
+        const std::optional<int> iterations =
+            is_while ? IterationsOfWhile(node) : IterationsOfFor(node);
+        if (iterations == 0) return BecomeInputs(node);
+        if (iterations == 1) return is_while ? BecomeCall(node, 1, 0) : BecomeCallOfFor(node);
         return absl::OkStatus();
       }
       default:
@@ -92,7 +93,7 @@ class Resolver {
   }
 
   // 0, 1, or nothing: more, or not known.
-  std::optional<int> TripsOfWhile(const Node& node) const {
+  std::optional<int> IterationsOfWhile(const Node& node) const {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     const Function& cond = *program_.FindFunction(callees[0].function.name);
     if (!effects_.OfFunction(cond.name).IsPure()) return std::nullopt;
@@ -101,19 +102,19 @@ class Resolver {
       const Tensor* constant = Constant(e);
       values.push_back(constant == nullptr ? Tensor() : *constant);
     }
-    for (const int trips : {0, 1}) {
+    for (const int iterations : {0, 1}) {
       const Tensor result = passes::EvaluateCall(effects_, cond, values)[0];
       if (!result.has_value()) return std::nullopt;
       const absl::StatusOr<bool> goes_on = Truth(result);
       if (!goes_on.ok()) return std::nullopt;
-      if (!*goes_on) return trips;
+      if (!*goes_on) return iterations;
       const Function& body = *program_.FindFunction(callees[1].function.name);
-      if (trips == 0) values = passes::EvaluateCall(effects_, body, values);
+      if (iterations == 0) values = passes::EvaluateCall(effects_, body, values);
     }
     return std::nullopt;
   }
 
-  std::optional<int> TripsOfFor(const Node& node) const {
+  std::optional<int> IterationsOfFor(const Node& node) const {
     const std::optional<int64_t> start = IntScalar(Constant(node.inputs[0]));
     const std::optional<int64_t> limit = IntScalar(Constant(node.inputs[1]));
     const std::optional<int64_t> delta = IntScalar(Constant(node.inputs[2]));
@@ -124,8 +125,8 @@ class Resolver {
     return is_one ? std::optional<int>(1) : std::nullopt;
   }
 
-  absl::Status BecomeInputs(const Node& site) {
-    const Node node = site;
+  absl::Status BecomeInputs(const Node& structured) {
+    const Node node = structured;
     const int selectors = NumSelectorInputs(node);
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
       Endpoint value = node.inputs[slot + selectors];
@@ -144,27 +145,28 @@ class Resolver {
     return absl::OkStatus();
   }
 
-  // A call of one of the site's functions with its inputs, the first `skipped` left out.
-  absl::Status BecomeCall(const Node& site, int callee, int skipped) {
-    const std::vector<Endpoint> args(site.inputs.begin() + skipped, site.inputs.end());
-    return BecomeCall(site, CalleesOf(program_, site)[callee].function, args);
+  // A call of one of the structured node's functions with its inputs, the first `skipped` left out.
+  absl::Status BecomeCall(const Node& structured, int callee, int skipped) {
+    const std::vector<Endpoint> args(structured.inputs.begin() + skipped, structured.inputs.end());
+    return BecomeCall(structured, CalleesOf(program_, structured)[callee].function, args);
   }
 
-  absl::Status BecomeCallOfFor(const Node& site) {
-    std::vector<Endpoint> args = {site.inputs[0]};
-    args.insert(args.end(), site.inputs.begin() + NumSelectorInputs(site), site.inputs.end());
-    return BecomeCall(site, CalleesOf(program_, site)[0].function, std::move(args));
+  absl::Status BecomeCallOfFor(const Node& structured) {
+    std::vector<Endpoint> args = {structured.inputs[0]};
+    args.insert(args.end(), structured.inputs.begin() + NumSelectorInputs(structured),
+                structured.inputs.end());
+    return BecomeCall(structured, CalleesOf(program_, structured)[0].function, std::move(args));
   }
 
-  absl::Status BecomeCall(const Node& site, const FunctionRef& function,
+  absl::Status BecomeCall(const Node& structured, const FunctionRef& function,
                           std::vector<Endpoint> args) {
     std::vector<DType> types;
     for (const Endpoint& e : args)
       types.push_back(rewrite_.node(e.node).signature.outputs[e.slot].dtype);
     const bool has_effects = !effects_.OfFunction(function.name).MayDrop();
-    GYRE_ASSIGN_OR_RETURN(Node call, passes::CallInstead(program_.ops(), site, function,
+    GYRE_ASSIGN_OR_RETURN(Node call, passes::CallInstead(program_.ops(), structured, function,
                                                          has_effects, std::move(args), types));
-    call.id = site.id;
+    call.id = structured.id;
     rewrite_.Edit(call.id) = std::move(call);
     return absl::OkStatus();
   }
@@ -172,7 +174,7 @@ class Resolver {
   const Effects& effects_;
   const Program& program_;
   Rewrite& rewrite_;
-  const Body body_;
+  const BodyFacts body_;
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // Resolve: control flow that is decided beforehand.
 //
 //   If, Case     with a constant condition or index become a call of the branch taken;
-//   While, For   that provably make no trip give way to their initial values;
-//   While, For   that provably make one trip become a call of their body.
+//   While, For   that provably make no iteration give way to their initial values;
+//   While, For   that provably make one iteration become a call of their body.
 //
-// A While's trips are found by evaluating its condition (which must be pure) on what is constant
-// among its initial values, and once more after the body. Calls are then for `inline`. Loops whose
-// bodies draw random numbers stay: the numbers hang on the loop.
+// A While's iterations are found by evaluating its condition (which must be pure) on what is
+// constant among its initial values, and once more after the body. Calls are then for `inline`.
+// Loops whose bodies draw random numbers stay: the numbers hang on the loop.
 #pragma once
 
 #include "passes/staged.h"

@@ -15,7 +15,7 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 
 size_t Hash(const Tensor& tensor) {
@@ -77,12 +77,12 @@ struct Computation {
   }
 };
 
-bool CanShare(const Node& node, const Body& body) {
+bool CanShare(const Node& node, const BodyFacts& body) {
   return body.IsPure(node.id) && node.num_outputs() > 0 &&
          (IsPlain(node.kind()) || IsStructured(node.kind()));
 }
 
-void Share(const Body& body, Rewrite& rewrite) {
+void Share(const BodyFacts& body, Rewrite& rewrite) {
   HashMap<size_t, std::vector<Computation>> found;
   for (const NodeId id : body.order) {
     SpendWork();

@@ -12,7 +12,7 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 
 constexpr absl::string_view kOwnGradient = "_gradient_op_type";
@@ -66,7 +66,7 @@ class Simplifier final : public SimplifyContext {
 
   const FunctionShapes& shapes_;
   Rewrite& rewrite_;
-  const Body body_;
+  const BodyFacts body_;
   NodeId id_ = -1;            // the node that is looked at
   bool is_replaced_ = false;  // all its outputs are
 };

@@ -10,23 +10,23 @@
 #include "base/work.h"
 #include "ir/calls.h"
 #include "passes/edit/body.h"
-#include "passes/edit/site_edit.h"
+#include "passes/edit/structured_edit.h"
 
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
-using passes::SiteEdit;
 using passes::StagedEdit;
+using passes::StructuredEdit;
 
 constexpr int kNobody = -1;
 constexpr int kMany = -2;
 
 // By argument of an If or Case: the only branch that uses it, kNobody or kMany.
-std::vector<int> OnlyUsers(const StagedEdit& edit, const Node& site) {
-  std::vector<int> users(site.inputs.size() - NumSelectorInputs(site), kNobody);
-  const std::vector<Callee> callees = CalleesOf(edit.program(), site);
+std::vector<int> OnlyUsers(const StagedEdit& edit, const Node& structured) {
+  std::vector<int> users(structured.inputs.size() - NumSelectorInputs(structured), kNobody);
+  const std::vector<Callee> callees = CalleesOf(edit.program(), structured);
   for (size_t branch = 0; branch < callees.size(); ++branch) {
     const Function& function = *edit.Find(callees[branch].function.name);
     std::vector<bool> used(function.nodes.size());
@@ -44,7 +44,7 @@ std::vector<int> OnlyUsers(const StagedEdit& edit, const Node& site) {
 
 // Where a node of a function can go.
 struct Place {
-  NodeId site = -1;
+  NodeId structured = -1;
   int branch = 0;
   friend bool operator==(const Place&, const Place&) = default;
 };
@@ -62,7 +62,7 @@ class Sinking {
     for (const Node& node : function_.nodes) {
       const bool is_branching = node.kind() == OpKind::kIf || node.kind() == OpKind::kCase;
       if (is_branching && !body_.is_fixed[node.id] &&
-          SiteEdit::CanChange(edit, effects, counts, node)) {
+          StructuredEdit::CanChange(edit, effects, counts, node)) {
         users_[node.id] = OnlyUsers(edit, node);
       }
     }
@@ -71,14 +71,14 @@ class Sinking {
       places_[*id] = PlaceOf(*id);
   }
 
-  // What goes to a branch of a site, producers first.
+  // What goes to a branch of a structured node, producers first.
   HashMap<NodeId, std::vector<std::vector<NodeId>>> Moves() const {
     HashMap<NodeId, std::vector<std::vector<NodeId>>> moves;
     for (const NodeId id : body_.order) {
       SpendWork();
       const Place& place = places_[id];
-      if (place.site < 0) continue;
-      std::vector<std::vector<NodeId>>& branches = moves[place.site];
+      if (place.structured < 0) continue;
+      std::vector<std::vector<NodeId>>& branches = moves[place.structured];
       if (branches.size() <= static_cast<size_t>(place.branch)) branches.resize(place.branch + 1);
       branches[place.branch].push_back(id);
     }
@@ -106,7 +106,7 @@ class Sinking {
     if (!may_go) return place;
     for (const NodeId reader : readers_[id]) {
       const Place there = PlaceOfReader(id, reader);
-      if (there.site < 0 || (place.site >= 0 && there != place)) return {};
+      if (there.structured < 0 || (place.structured >= 0 && there != place)) return {};
       place = there;
     }
     return place;
@@ -115,11 +115,11 @@ class Sinking {
   Place PlaceOfReader(NodeId id, NodeId reader) const {
     const auto users = users_.find(reader);
     if (users == users_.end()) return places_[reader];
-    const Node& site = function_.node(reader);
-    const int selectors = NumSelectorInputs(site);
+    const Node& structured = function_.node(reader);
+    const int selectors = NumSelectorInputs(structured);
     int branch = kNobody;
-    for (size_t i = 0; i < site.inputs.size(); ++i) {
-      if (site.inputs[i].node != id) continue;
+    for (size_t i = 0; i < structured.inputs.size(); ++i) {
+      if (structured.inputs[i].node != id) continue;
       const int user = static_cast<int>(i) < selectors ? kMany : users->second[i - selectors];
       if (user < 0 || (branch >= 0 && user != branch)) return {};
       branch = user;
@@ -128,22 +128,22 @@ class Sinking {
   }
 
   const Function& function_;
-  const Body body_;
+  const BodyFacts body_;
   std::vector<Place> places_;
   std::vector<bool> stays_;
   const std::vector<std::vector<NodeId>> readers_;
-  HashMap<NodeId, std::vector<int>> users_;  // of sites
+  HashMap<NodeId, std::vector<int>> users_;  // of structured nodes
 };
 
 // One If or Case while nodes move into its branches.
 class Mover {
  public:
-  Mover(StagedEdit& edit, const passes::NameCounts& counts, NodeId site, Rewrite& caller)
+  Mover(StagedEdit& edit, const passes::NameCounts& counts, NodeId structured, Rewrite& caller)
       : edit_(edit),
-        site_(caller.node(site)),
+        structured_(caller.node(structured)),
         caller_(caller),
-        old_(passes::InterfaceOf(site_)),
-        site_edit_(edit, counts, site_) {}
+        old_(passes::InterfaceOf(structured_)),
+        structured_edit_(edit, counts, structured_) {}
 
   absl::Status Move(const std::vector<std::vector<NodeId>>& moves) {
     for (size_t branch = 0; branch < moves.size(); ++branch) {
@@ -154,7 +154,7 @@ class Mover {
     wanted_.output_types = old_.output_types;
     wanted_.outputs_from = old_.outputs_from;
     for (const auto& [id, branch] : moved_to_) caller_.Drop(id);
-    return std::move(site_edit_).Finish(wanted_, site_.id, caller_);
+    return std::move(structured_edit_).Finish(wanted_, structured_.id, caller_);
   }
 
  private:
@@ -167,7 +167,7 @@ class Mover {
       wanted_.args.push_back(old_.args[i]);
       wanted_.arg_types.push_back(old_.arg_types[i]);
     }
-    for (Rewrite& function : site_edit_.callees()) {
+    for (Rewrite& function : structured_edit_.callees()) {
       old_args_.push_back(function.function().arg_nodes);
       KeepInterface(stay, std::vector<bool>(function.function().results.size(), true), function);
     }
@@ -181,14 +181,14 @@ class Mover {
       const DType type = node.signature.outputs[e.slot].dtype;
       wanted_.args.push_back(e);
       wanted_.arg_types.push_back(type);
-      for (Rewrite& function : site_edit_.callees())
+      for (Rewrite& function : structured_edit_.callees())
         AddArgument(node.name, type, edit_.ops(), function);
     }
-    return {site_edit_.callees()[branch].function().arg_nodes[it->second], 0};
+    return {structured_edit_.callees()[branch].function().arg_nodes[it->second], 0};
   }
 
   void CopyIn(size_t branch, const std::vector<NodeId>& nodes) {
-    Rewrite& function = site_edit_.callees()[branch];
+    Rewrite& function = structured_edit_.callees()[branch];
     HashMap<NodeId, NodeId> copies;
     // In front of the old body, behind its arguments.
     const NodeId before = old_args_[branch].empty() ? 0 : old_args_[branch].back() + 1;
@@ -212,11 +212,11 @@ class Mover {
   }
 
   StagedEdit& edit_;
-  const Node site_;
+  const Node structured_;
   Rewrite& caller_;
-  const passes::SiteInterface old_;
-  passes::SiteInterface wanted_;
-  SiteEdit site_edit_;
+  const passes::StructuredInterface old_;
+  passes::StructuredInterface wanted_;
+  StructuredEdit structured_edit_;
   HashMap<NodeId, int> moved_to_;              // branch
   HashMap<Endpoint, size_t> position_of_;      // in wanted_.args
   std::vector<std::vector<NodeId>> old_args_;  // by branch

@@ -17,7 +17,7 @@
 namespace gyre {
 namespace {
 
-using passes::Body;
+using passes::BodyFacts;
 using passes::Rewrite;
 
 // False if it was marked before.
@@ -32,7 +32,7 @@ class Needs {
  public:
   Needs(const Staged& staged, const Effects& effects);
 
-  struct Site {
+  struct Structured {
     int caller = 0;
     NodeId node = 0;
     std::vector<int> callees;   // in the order of CalleesOf
@@ -44,21 +44,22 @@ class Needs {
   struct Entry {
     std::string name;
     const Function* function = nullptr;
-    Body body;             // empty if it is opaque
+    BodyFacts body;        // empty if it is opaque
     bool is_kept = false;  // all arguments and results stay
     bool is_opaque = false;
     std::vector<bool> nodes, args, results;  // needed
     std::vector<bool> before;                // by node: asked for, as What::kBefore
     std::vector<std::vector<bool>> outputs;  // needed, by node
-    std::vector<int> site_of;                // by node: the site that it is; -1: none
-    std::vector<int> called_from;            // sites
+    std::vector<int> structured_of;          // by node: the structured node that it is; -1: none
+    std::vector<int> called_from;            // structured nodes
   };
   const std::vector<Entry>& entries() const { return entries_; }
-  const Site& site(int i) const { return sites_[i]; }
+  const Structured& structured(int i) const { return structured_nodes_[i]; }
 
-  // Of a site: whether argument or output i is needed; the same for all of its functions.
-  bool NeedsInput(const Site& site, int input) const;
-  bool NeedsOutput(const Site& site, int i) const;
+  // Of a structured node: whether argument or output i is needed; the same for all of its
+  // functions.
+  bool NeedsInput(const Structured& structured, int input) const;
+  bool NeedsOutput(const Structured& structured, int i) const;
 
  private:
   enum class What {
@@ -77,7 +78,7 @@ class Needs {
 
   void AddEntry(std::string name, const Function& function, const Effects& effects,
                 const std::vector<Endpoint>& feeds);
-  void FindSites();
+  void FindStructuredNodes();
   void FindKept(const Program& program);
   void Start(const Staged& staged);
   void Ask(Need need) { work_.push_back(need); }
@@ -88,15 +89,15 @@ class Needs {
   void FollowArg(int number, int arg);
   void FollowResult(int number, int result);
   void FollowBefore(const Entry& entry, int number, NodeId id);
-  const Node& NodeOf(const Site& site) const {
-    return entries_[site.caller].function->node(site.node);
+  const Node& NodeOf(const Structured& structured) const {
+    return entries_[structured.caller].function->node(structured.node);
   }
-  bool Repeats(const Site& site) const { return IsLoop(NodeOf(site).kind()); }
+  bool Repeats(const Structured& structured) const { return IsLoop(NodeOf(structured).kind()); }
 
   const Program& program_;
   std::vector<Entry> entries_;
   HashMap<std::string, int> number_of_;
-  std::vector<Site> sites_;
+  std::vector<Structured> structured_nodes_;
   std::vector<Need> work_;
 };
 
@@ -104,7 +105,7 @@ Needs::Needs(const Staged& staged, const Effects& effects) : program_(*staged.pr
   AddEntry("", program_.main(), effects, staged.signature.feeds);
   for (const std::string& name : CalleesFirst(program_))
     AddEntry(name, *program_.FindFunction(name), effects, {});
-  FindSites();
+  FindStructuredNodes();
   FindKept(program_);
   Start(staged);
   while (!work_.empty()) {
@@ -127,14 +128,14 @@ void Needs::AddEntry(std::string name, const Function& function, const Effects& 
   entry.args.resize(function.args.size());
   entry.results.resize(function.results.size());
   entry.outputs.resize(function.nodes.size());
-  entry.site_of.assign(function.nodes.size(), -1);
+  entry.structured_of.assign(function.nodes.size(), -1);
   for (const Node& node : function.nodes) entry.outputs[node.id].resize(node.num_outputs());
   number_of_.emplace(entry.name, static_cast<int>(entries_.size()));
   entries_.push_back(std::move(entry));
 }
 
 // The calls that may be changed.
-void Needs::FindSites() {
+void Needs::FindStructuredNodes() {
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     if (entry.is_opaque) continue;
@@ -143,24 +144,24 @@ void Needs::FindSites() {
           entry.body.effects[node.id].Has(EffectSet::kUnclear)) {
         continue;
       }
-      Site site{.caller = static_cast<int>(i), .node = node.id};
+      Structured structured{.caller = static_cast<int>(i), .node = node.id};
       for (const Callee& callee : CalleesOf(program_, node))
-        site.callees.push_back(number_of_.at(callee.function.name));
-      site.distinct = site.callees;
-      std::sort(site.distinct.begin(), site.distinct.end());
-      site.distinct.erase(std::unique(site.distinct.begin(), site.distinct.end()),
-                          site.distinct.end());
+        structured.callees.push_back(number_of_.at(callee.function.name));
+      structured.distinct = structured.callees;
+      std::sort(structured.distinct.begin(), structured.distinct.end());
+      structured.distinct.erase(std::unique(structured.distinct.begin(), structured.distinct.end()),
+                                structured.distinct.end());
       size_t num_args = 0, num_results = 0;
-      for (const int callee : site.distinct) {
+      for (const int callee : structured.distinct) {
         num_args = std::max(num_args, entries_[callee].args.size());
         num_results = std::max(num_results, entries_[callee].results.size());
       }
-      site.args.resize(num_args);
-      site.results.resize(num_results);
-      entry.site_of[node.id] = static_cast<int>(sites_.size());
-      for (const int callee : site.distinct)
-        entries_[callee].called_from.push_back(entry.site_of[node.id]);
-      sites_.push_back(std::move(site));
+      structured.args.resize(num_args);
+      structured.results.resize(num_results);
+      entry.structured_of[node.id] = static_cast<int>(structured_nodes_.size());
+      for (const int callee : structured.distinct)
+        entries_[callee].called_from.push_back(entry.structured_of[node.id]);
+      structured_nodes_.push_back(std::move(structured));
     }
   }
 }
@@ -179,8 +180,9 @@ void Needs::FindKept(const Program& program) {
     if (entry.is_opaque) entry.is_kept = true;
     for (const Node& node : entry.function->nodes) {
       const std::vector<std::string> names = NamedFunctions(node);
-      const int site = entry.site_of[node.id];
-      if (site >= 0 && names.size() == sites_[site].callees.size()) continue;  // called, no more
+      const int structured = entry.structured_of[node.id];
+      if (structured >= 0 && names.size() == structured_nodes_[structured].callees.size())
+        continue;  // called, no more
       for (const std::string& name : names) keep(name);
     }
   }
@@ -241,60 +243,62 @@ void Needs::Follow(const Need& need) {
 void Needs::FollowNode(const Entry& entry, int number, NodeId id) {
   const Node& node = entry.function->node(id);
   for (const NodeId control : node.control_inputs) Ask({What::kNode, number, control});
-  const int site_number = entry.site_of[id];
-  if (site_number < 0) {
+  const int structured_number = entry.structured_of[id];
+  if (structured_number < 0) {
     for (const Endpoint& e : node.inputs) Ask({What::kOutput, number, e.node, e.slot});
     if (node.kind() == OpKind::kArg && number > 0)
       Ask({What::kArg, number, static_cast<int>(node.attrs.GetOr<int64_t>("index", 0))});
     return;
   }
-  const Site& site = sites_[site_number];
+  const Structured& structured = structured_nodes_[structured_number];
   const bool waits = entry.body.effects[id].IsOrdered();
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
     const Endpoint e = node.inputs[i];
-    if (NeedsInput(site, i)) {
+    if (NeedsInput(structured, i)) {
       Ask({What::kOutput, number, e.node, e.slot});
     } else if (waits) {
       Ask({What::kBefore, number, e.node});
     }
   }
-  for (int i = 0; i < NumCounterArgs(node); ++i) Ask({What::kArg, site.callees[0], i});
-  if (KindOfCallee(node, 0) == CalleeKind::kCondition) Ask({What::kResult, site.callees[0], 0});
+  for (int i = 0; i < NumCounterArgs(node); ++i) Ask({What::kArg, structured.callees[0], i});
+  if (KindOfCallee(node, 0) == CalleeKind::kCondition)
+    Ask({What::kResult, structured.callees[0], 0});
 }
 
 void Needs::FollowOutput(const Entry& entry, Endpoint e) {
-  const int site_number = entry.site_of[e.node];
-  if (site_number < 0) return;
-  Ask({What::kResult, sites_[site_number].callees.back(), e.slot});
+  const int structured_number = entry.structured_of[e.node];
+  if (structured_number < 0) return;
+  Ask({What::kResult, structured_nodes_[structured_number].callees.back(), e.slot});
 }
 
 // The other functions of the same calls take it, too.
 void Needs::FollowArg(int number, int arg) {
-  for (const int site_number : entries_[number].called_from) {
-    Site& site = sites_[site_number];
-    if (Mark(site.args, arg)) {
-      for (const int callee : site.distinct) Ask({What::kArg, callee, arg});
+  for (const int structured_number : entries_[number].called_from) {
+    Structured& structured = structured_nodes_[structured_number];
+    if (Mark(structured.args, arg)) {
+      for (const int callee : structured.distinct) Ask({What::kArg, callee, arg});
     }
-    const Node& node = NodeOf(site);
+    const Node& node = NodeOf(structured);
     const int input = InputOfArg(node, arg);
     if (input < 0) continue;
-    if (Repeats(site)) Ask({What::kResult, site.callees.back(), arg - NumCounterArgs(node)});
-    if (!entries_[site.caller].nodes[site.node]) continue;
+    if (Repeats(structured))
+      Ask({What::kResult, structured.callees.back(), arg - NumCounterArgs(node)});
+    if (!entries_[structured.caller].nodes[structured.node]) continue;
     const Endpoint e = node.inputs[input];
-    Ask({What::kOutput, site.caller, e.node, e.slot});
+    Ask({What::kOutput, structured.caller, e.node, e.slot});
   }
 }
 
 void Needs::FollowResult(int number, int result) {
   const Endpoint e = entries_[number].function->results[result].value;
   Ask({What::kOutput, number, e.node, e.slot});
-  for (const int site_number : entries_[number].called_from) {
-    Site& site = sites_[site_number];
-    if (!Repeats(site)) {
-      if (!Mark(site.results, result)) continue;
-      for (const int callee : site.distinct) Ask({What::kResult, callee, result});
-    } else if (site.callees.back() == number) {  // of the body; a condition's is no variable
-      Ask({What::kArg, number, result + NumCounterArgs(NodeOf(site))});
+  for (const int structured_number : entries_[number].called_from) {
+    Structured& structured = structured_nodes_[structured_number];
+    if (!Repeats(structured)) {
+      if (!Mark(structured.results, result)) continue;
+      for (const int callee : structured.distinct) Ask({What::kResult, callee, result});
+    } else if (structured.callees.back() == number) {  // of the body; a condition's is no variable
+      Ask({What::kArg, number, result + NumCounterArgs(NodeOf(structured))});
     }
   }
 }
@@ -309,27 +313,27 @@ void Needs::FollowBefore(const Entry& entry, int number, NodeId id) {
   for (const NodeId control : node.control_inputs) Ask({What::kBefore, number, control});
 }
 
-bool Needs::NeedsInput(const Site& site, int input) const {
-  const int arg = ArgOfInput(NodeOf(site), input);
-  return arg < 0 || entries_[site.callees.back()].args[arg];
+bool Needs::NeedsInput(const Structured& structured, int input) const {
+  const int arg = ArgOfInput(NodeOf(structured), input);
+  return arg < 0 || entries_[structured.callees.back()].args[arg];
 }
 
-bool Needs::NeedsOutput(const Site& site, int i) const {
-  return entries_[site.callees.back()].results[i];
+bool Needs::NeedsOutput(const Structured& structured, int i) const {
+  return entries_[structured.callees.back()].results[i];
 }
 
-absl::Status TrimSite(const Needs& needs, const Needs::Site& site, const Body& body,
-                      Rewrite& rewrite) {
-  const Node& node = rewrite.node(site.node);
-  const passes::SiteInterface now = passes::InterfaceOf(node);
-  passes::SiteInterface wanted;
+absl::Status TrimStructured(const Needs& needs, const Needs::Structured& structured,
+                            const BodyFacts& body, Rewrite& rewrite) {
+  const Node& node = rewrite.node(structured.node);
+  const passes::StructuredInterface now = passes::InterfaceOf(node);
+  passes::StructuredInterface wanted;
   for (size_t i = 0; i < now.args.size(); ++i) {
-    if (!needs.NeedsInput(site, static_cast<int>(i) + NumSelectorInputs(node))) continue;
+    if (!needs.NeedsInput(structured, static_cast<int>(i) + NumSelectorInputs(node))) continue;
     wanted.args.push_back(now.args[i]);
     wanted.arg_types.push_back(now.arg_types[i]);
   }
   for (size_t i = 0; i < now.output_types.size(); ++i) {
-    if (!needs.NeedsOutput(site, static_cast<int>(i))) continue;
+    if (!needs.NeedsOutput(structured, static_cast<int>(i))) continue;
     wanted.output_types.push_back(now.output_types[i]);
     wanted.outputs_from.push_back(static_cast<int>(i));
   }
@@ -338,27 +342,29 @@ absl::Status TrimSite(const Needs& needs, const Needs::Site& site, const Body& b
     return absl::OkStatus();
   }
   // A node with effects waits for all its inputs before it begins.
-  const bool waits = body.effects[site.node].IsOrdered();
-  return ReplaceSite(site.node, wanted, waits ? body.after_effects : std::vector<bool>(), rewrite);
+  const bool waits = body.effects[structured.node].IsOrdered();
+  return ReplaceStructured(structured.node, wanted,
+                           waits ? body.after_effects : std::vector<bool>(), rewrite);
 }
 
 absl::Status TrimFunction(const Needs& needs, const Needs::Entry& entry, Rewrite& rewrite) {
   std::vector<NodeId> unneeded;
-  bool has_unneeded_site = false;  // which may not fit its functions any more
+  bool has_unneeded_structured = false;  // which may not fit its functions any more
   for (const NodeId id : entry.body.order) {
     SpendWork();
     if (!entry.nodes[id]) {
       if (rewrite.node(id).kind() != OpKind::kArg) unneeded.push_back(id);
-      has_unneeded_site |= entry.site_of[id] >= 0;
-    } else if (entry.site_of[id] >= 0) {
-      GYRE_RETURN_IF_ERROR(TrimSite(needs, needs.site(entry.site_of[id]), entry.body, rewrite));
+      has_unneeded_structured |= entry.structured_of[id] >= 0;
+    } else if (entry.structured_of[id] >= 0) {
+      GYRE_RETURN_IF_ERROR(
+          TrimStructured(needs, needs.structured(entry.structured_of[id]), entry.body, rewrite));
     }
   }
   const bool is_whole = std::count(entry.args.begin(), entry.args.end(), false) == 0 &&
                         std::count(entry.results.begin(), entry.results.end(), false) == 0;
   if (!is_whole) KeepInterface(entry.args, entry.results, rewrite);
   // Where nothing else has changed, they are for `prune`.
-  if (!rewrite.changed() && !has_unneeded_site) return absl::OkStatus();
+  if (!rewrite.changed() && !has_unneeded_structured) return absl::OkStatus();
   for (const NodeId id : unneeded) rewrite.Drop(id);
   return absl::OkStatus();
 }

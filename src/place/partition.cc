@@ -13,7 +13,7 @@
 namespace gyre::place {
 namespace {
 
-using lower::Emitter;
+using lower::LoweringEmitter;
 using lower::Where;
 
 // One part while it is written.
@@ -23,7 +23,7 @@ struct Draft {
     for (const Node& node : whole.nodes) emitter.UniqueName(node.name);
   }
 
-  Emitter emitter;
+  LoweringEmitter emitter;
   std::vector<NodeId> local;  // by node of the whole: its copy here, or -1
   HashMap<Endpoint, Endpoint> received;
   // By value: what decides whether it is sent here, since all that use it here wait for that; -1
@@ -163,7 +163,7 @@ class Cutter {
   // dead where it is.
   NodeId ReceivedControl(int d, NodeId node, NodeId done, const std::string& edge) {
     const Where where = WhereOutput(node);
-    const Endpoint value = Nothing(device_of_[node], where, function_.node(node).name, {done});
+    const Endpoint value = EmptySignal(device_of_[node], where, function_.node(node).name, {done});
     const Endpoint received = {Transfer(d, node, value, DType::kBool, edge), 0};
     // A _Recv lives, whatever it receives.
     return drafts_[d]->emitter.Plumb(
@@ -171,7 +171,8 @@ class Cutter {
   }
 
   // An empty value on device d that waits for `done`, and is dead where one of that is.
-  Endpoint Nothing(int d, const Where& where, absl::string_view name, std::vector<NodeId> done) {
+  Endpoint EmptySignal(int d, const Where& where, absl::string_view name,
+                       std::vector<NodeId> done) {
     AttrMap attrs{{"dtype", DType::kBool}};
     attrs.Set("value", Tensor::FromValues(absl::Span<const bool>(), Shape::Vector(0)));
     return drafts_[d]->emitter.Plumb1(where, "Const", absl::StrCat(name, "/done"), {},
@@ -190,11 +191,12 @@ class Cutter {
     const int outside = frames_.output_frame_of_node[input.node];
     std::vector<NodeId> done;
     if (!feed_of_.contains(input)) {
-      done.push_back(IsEverywhere(input.node) ? EnteredControl(d, input.node) : There(d, input));
+      done.push_back(IsEverywhere(input.node) ? EnteredControl(d, input.node)
+                                              : LivenessSignal(d, input));
     } else if (outside > 0) {
       done.push_back(Pivot(d, outside));
     }
-    const Endpoint nothing = Nothing(d, WhereOutput(input.node), node.name, std::move(done));
+    const Endpoint nothing = EmptySignal(d, WhereOutput(input.node), node.name, std::move(done));
     std::vector<NodeId> controls;
     for (const NodeId control : node.control_inputs) {
       if (needed_[control]) controls.push_back(Control(d, control));
@@ -211,7 +213,7 @@ class Cutter {
   }
 
   // A node of device d that is dead where `e` is, though the node that makes it may live.
-  NodeId There(int d, Endpoint e) {
+  NodeId LivenessSignal(int d, Endpoint e) {
     const auto it = drafts_[d]->there.find(e);
     if (it != drafts_[d]->there.end()) return it->second;
     const std::string& name = function_.node(e.node).name;
@@ -222,7 +224,8 @@ class Cutter {
           drafts_[d]->emitter.Plumb(WhereOutput(e.node), "Identity", absl::StrCat(name, "/there"),
                                     {{drafts_[d]->local[e.node], e.slot}});
     } else {
-      there = ReceivedControl(d, e.node, There(home, e), absl::StrCat("^", name, ":", e.slot));
+      there =
+          ReceivedControl(d, e.node, LivenessSignal(home, e), absl::StrCat("^", name, ":", e.slot));
     }
     drafts_[d]->there.emplace(e, there);
     return there;

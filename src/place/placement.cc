@@ -91,8 +91,8 @@ class Placer {
   // A predicate is worked out where the variables are that it looks at: everybody waits for it.
   bool IsInCondition(const Node& node) const {
     const LoweredScope& scope = lowered_.scopes[lowered_.origins[node.id].scope];
-    return scope.site != nullptr &&
-           KindOfCallee(*scope.site, scope.callee) == CalleeKind::kCondition;
+    return scope.structured != nullptr &&
+           KindOfCallee(*scope.structured, scope.callee) == CalleeKind::kCondition;
   }
 
   Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }

@@ -14,7 +14,7 @@
 namespace gyre {
 namespace {
 
-struct Form {
+struct FormEntry {
   absl::string_view name;
   absl::StatusOr<Staged> (*make)(Staged staged, const PassOptions& passes);
 };
@@ -40,7 +40,7 @@ absl::StatusOr<Staged> Optimized(Staged staged, const PassOptions& passes) {
   return Optimize(staged, ToPipelineOptions(passes));
 }
 
-constexpr Form kForms[] = {
+constexpr FormEntry kForms[] = {
     {"imported",
      [](Staged staged, const PassOptions&) -> absl::StatusOr<Staged> { return staged; }},
     {"raised", &Raised},
@@ -49,10 +49,10 @@ constexpr Form kForms[] = {
     {"optimized", &Optimized},
 };
 
-const Form* FindForm(absl::string_view name) {
+const FormEntry* FindForm(absl::string_view name) {
   if (name.empty()) return &kForms[0];
   const auto* found = std::find_if(std::begin(kForms), std::end(kForms),
-                                   [&](const Form& f) { return f.name == name; });
+                                   [&](const FormEntry& f) { return f.name == name; });
   return found == std::end(kForms) ? nullptr : found;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
 
 std::vector<std::string> FormNames() {
   std::vector<std::string> names;
-  for (const Form& form : kForms) names.emplace_back(form.name);
+  for (const FormEntry& form : kForms) names.emplace_back(form.name);
   return names;
 }
 

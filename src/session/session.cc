@@ -121,7 +121,7 @@ struct Session::RemoteState {
 
 struct Session::State {
   // What outlives a program: sessions for snapshots of one program share it.
-  struct Lasting {
+  struct SharedState {
     // Also of sessions with other options:
     std::shared_ptr<ResourceStore> resources;
     std::shared_ptr<const RemoteState> remote;
@@ -132,7 +132,7 @@ struct Session::State {
   SessionOptions options;
   const Engine* engine = nullptr;
   uint64_t seed = 0;
-  std::shared_ptr<Lasting> lasting;
+  std::shared_ptr<SharedState> shared;
   std::optional<MainNames> names;
   std::mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<const Prepared>> prepared;  // guarded by mutex
@@ -191,7 +191,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
-  engine_options.state = lasting->remote->number;
+  engine_options.state = shared->remote->number;
   engine_options.devices = engine->devices();
   if (!options.devices.empty()) {
     GYRE_ASSIGN_OR_RETURN(engine_options.devices, ParseDeviceSet(options.devices));
@@ -282,9 +282,9 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   RunEnv env;
   env.cancellation = cancellation.get();
   env.budget = budget.get();
-  env.resources = lasting->resources.get();
+  env.resources = shared->resources.get();
   env.rendezvous = rendezvous.get();
-  env.run_id = lasting->runs.fetch_add(1, std::memory_order_relaxed);
+  env.run_id = shared->runs.fetch_add(1, std::memory_order_relaxed);
   env.seed = seed;
   env.sandbox = run_options.sandbox;
   env.print = options.print ? options.print : PrintToStandardStreams;
@@ -321,11 +321,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const P
 
 absl::StatusOr<std::unique_ptr<Session>> Session::WithOptions(
     std::shared_ptr<const Program> program, const SessionOptions& options) const {
-  const State::Lasting& lasting = *state_->lasting;
-  const bool is_there = lasting.remote->cluster == options.cluster;
+  const State::SharedState& shared = *state_->shared;
+  const bool is_there = shared.remote->cluster == options.cluster;
   return CatchOutOfMemory(kThisProgram, [&] {
-    return Create(std::move(program), options, lasting.resources,
-                  is_there ? lasting.remote : nullptr);
+    return Create(std::move(program), options, shared.resources,
+                  is_there ? shared.remote : nullptr);
   });
 }
 
@@ -355,10 +355,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
   if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
   state->options = options;
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
-  state->lasting = std::make_shared<State::Lasting>();
-  state->lasting->resources = std::move(resources);
+  state->shared = std::make_shared<State::SharedState>();
+  state->shared->resources = std::move(resources);
   if (remote == nullptr) remote = std::make_shared<const RemoteState>(options.cluster);
-  state->lasting->remote = std::move(remote);
+  state->shared->remote = std::move(remote);
   return ForProgram(std::move(state), std::move(program));
 }
 
@@ -369,7 +369,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
     state->engine = state_->engine;
     state->options = state_->options;
     state->seed = state_->seed;
-    state->lasting = state_->lasting;
+    state->shared = state_->shared;
     return ForProgram(std::move(state), std::move(program));
   });
 }
@@ -433,7 +433,7 @@ absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
   return CatchOutOfMemory(kTheseVariables, [&]() -> absl::StatusOr<std::vector<Tensor>> {
     if (state_->options.cluster != nullptr) return ReadRemoteVariables(*this, names);
     GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                          FindVariables(program(), *state_->lasting->resources, names));
+                          FindVariables(program(), *state_->shared->resources, names));
     return ReadTogether(variables);
   });
 }
@@ -444,14 +444,14 @@ absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Te
     std::vector<std::string> names;
     for (const auto& [name, value] : values) names.push_back(name);
     GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
-                          FindVariables(program(), *state_->lasting->resources, names));
+                          FindVariables(program(), *state_->shared->resources, names));
     return AssignTogether(variables, values);
   });
 }
 
-ResourceStore& Session::resources() const { return *state_->lasting->resources; }
+ResourceStore& Session::resources() const { return *state_->shared->resources; }
 uint64_t Session::CountRun() const {
-  return state_->lasting->runs.fetch_add(1, std::memory_order_relaxed);
+  return state_->shared->runs.fetch_add(1, std::memory_order_relaxed);
 }
 
 const Program& Session::program() const { return *state_->program; }

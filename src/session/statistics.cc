@@ -18,7 +18,7 @@ struct Progress {
   int64_t iterations() const { return has_condition ? highest : highest + 1; }
 };
 
-struct Loop {
+struct LoopTotals {
   LoopStatistics statistics;
   HashMap<uint64_t, Progress> entered;  // by LoopInstance
 };
@@ -32,7 +32,7 @@ std::string Key(absl::string_view function, absl::string_view name, absl::string
 struct StepStatistics::State {
   mutable std::mutex mutex;  // guards all
   HashMap<std::string, NodeStatistics> nodes;
-  HashMap<std::string, Loop> loops;
+  HashMap<std::string, LoopTotals> loops;
   HashMap<std::pair<std::string, std::string>, SavedStatistics> saved;
   int64_t peak_bytes = 0;
 
@@ -65,7 +65,7 @@ void StepStatistics::State::AddLoops(const Firing& firing) {
     const Surrounding& s = firing.around[i];
     if (!IsLoop(s.kind)) continue;
     const absl::string_view function = FunctionAt(firing.around, i);
-    Loop& loop = loops[Key(function, s.name, "")];
+    LoopTotals& loop = loops[Key(function, s.name, "")];
     if (loop.entered.empty()) {
       loop.statistics.name = std::string(s.name);
       loop.statistics.function = std::string(function);

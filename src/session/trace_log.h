@@ -23,7 +23,7 @@ struct NodeEntry {
   std::string device;    // empty: there is but one
   bool is_plumbing = false;
   bool is_call = false;
-  const void* graph = nullptr;  // as in TokenSite; null: unknown
+  const void* graph = nullptr;  // as in TokenOrigin; null: unknown
   int number = 0;
   std::vector<int> sources;
 };
@@ -46,7 +46,7 @@ struct FiringEntry {
   bool was_taken = false;
   int64_t start = 0;
   int64_t end = 0;
-  uint64_t frame = 0;  // as in TokenSite
+  uint64_t frame = 0;  // as in TokenOrigin
   int64_t iteration = 0;
 };
 

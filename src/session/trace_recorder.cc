@@ -70,17 +70,18 @@ uint32_t Log::NodeOf(Shard& shard, const Firing& firing) {
                    .device = std::string(firing.device),
                    .is_plumbing = firing.is_plumbing,
                    .is_call = firing.is_call};
-    if (firing.site != nullptr) {
-      node.graph = firing.site->graph;
-      node.number = firing.site->node;
-      node.sources.assign(firing.site->sources.begin(), firing.site->sources.end());
+    if (firing.origin != nullptr) {
+      node.graph = firing.origin->graph;
+      node.number = firing.origin->node;
+      node.sources.assign(firing.origin->sources.begin(), firing.origin->sources.end());
     }
     shard.nodes.push_back(std::move(node));
     return static_cast<uint32_t>(shard.nodes.size() - 1);
   };
-  if (firing.site != nullptr) {
+  if (firing.origin != nullptr) {
     uint32_t& number =
-        shard.by_number.try_emplace({firing.site->graph, firing.site->node}, kNoNode).first->second;
+        shard.by_number.try_emplace({firing.origin->graph, firing.origin->node}, kNoNode)
+            .first->second;
     if (number == kNoNode) number = make();
     return number;
   }
@@ -98,10 +99,10 @@ void Log::Add(const Firing& firing) {
   FiringEntry entry{NodeOf(shard, firing), shard.places.Find(firing.around),
                     firing.thread,         firing.was_taken,
                     firing.start_nanos,    firing.end_nanos};
-  if (const TokenSite* const site = firing.site; site != nullptr) {
-    entry.frame = site->frame;
-    entry.iteration = site->iteration;
-    shard.outers.try_emplace(site->frame, site->outer_frame, site->outer_iteration);
+  if (const TokenOrigin* const origin = firing.origin; origin != nullptr) {
+    entry.frame = origin->frame;
+    entry.iteration = origin->iteration;
+    shard.outers.try_emplace(origin->frame, origin->outer_frame, origin->outer_iteration);
   }
   shard.firings.push_back(entry);
 }

@@ -69,7 +69,7 @@ TEST_P(BenchProgram, Gradients) {
 }
 
 TEST_P(BenchProgram, GradientsOfManyLoops) {
-  EXPECT_EQ(Wrong(SineGradient(RowOfLoops(5), kRowTrips * 5)), "");
+  EXPECT_EQ(Wrong(SineGradient(RowOfLoops(5), kRowIterations * 5)), "");
   EXPECT_EQ(Wrong(SineGradient(NestOfLoops(4), 4)), "");
 }
 

@@ -343,9 +343,10 @@ TEST(CheckMisuse, OfMemoryPoliciesIsToldOnce) {
       all.push_back("--memory=" + policy);
       const Ran ran = Gyre(all);
       EXPECT_EQ(ran.code, kMisuse);
-      EXPECT_THAT(ran.err, HasSubstr("--memory \"" + policy +
-                                     "\" is no memory policy; there is save, recompute(TRIPS) and "
-                                     "checkpoint(BYTES)"));
+      EXPECT_THAT(ran.err,
+                  HasSubstr("--memory \"" + policy +
+                            "\" is no memory policy; there is save, recompute(ITERATIONS) and "
+                            "checkpoint(BYTES)"));
       EXPECT_EQ(ran.out, "");
     }
   }

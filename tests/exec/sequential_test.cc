@@ -48,7 +48,7 @@ std::string Body(const std::string& y, const std::string& m = "Identity(%l) : va
 // The loop of LoopText, compiled; null if it is none of those that run on registers.
 struct Compiled {
   std::unique_ptr<Session> session;  // keeps the program
-  std::shared_ptr<const sequential::Loop> loop;
+  std::shared_ptr<const sequential::RegisterLoop> loop;
 };
 Compiled Compile(const std::string& text) {
   Compiled compiled{SessionFor(text), nullptr};

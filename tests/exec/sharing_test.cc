@@ -15,7 +15,7 @@
 namespace gyre::testing {
 namespace {
 
-constexpr int32_t kTrips = 12;
+constexpr int32_t kIterations = 12;
 
 SessionOptions With(int threads, const std::string& engine = "dataflow") {
   SessionOptions options;
@@ -46,13 +46,13 @@ class Joins final : public RunObserver {
 
 TEST(Sharing, HeavyProgramsComputeTheSameOnAnyNumberOfThreads) {
   for (const auto& [name, text] : HeavyPrograms()) {
-    const RunResult want = Wanted(text, kTrips);
+    const RunResult want = Wanted(text, kIterations);
     for (const int threads : {1, 2, 3, 4}) {
       SCOPED_TRACE(absl::StrCat(name, " on ", threads, " threads"));
       auto session = SessionFor(text, With(threads));
       ASSERT_NE(session, nullptr);
       for (int run = 0; run < 20; ++run) {
-        const auto difference = BitDifference(session->Run(HeavyFeeds(kTrips), {"y:0"}), want);
+        const auto difference = BitDifference(session->Run(HeavyFeeds(kIterations), {"y:0"}), want);
         ASSERT_FALSE(difference) << "run " << run << ": " << *difference;
       }
     }
@@ -108,7 +108,7 @@ TEST(Sharing, ConcurrentRunsOfOneSession) {
     std::string text = plain;
     const size_t at = text.find("graph {") + 8;
     text.insert(at, kVariable + 1);
-    const RunResult want = Wanted(plain, kTrips);
+    const RunResult want = Wanted(plain, kIterations);
     auto session = SessionFor(text, With(2));
     ASSERT_NE(session, nullptr);
     ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
@@ -117,11 +117,12 @@ TEST(Sharing, ConcurrentRunsOfOneSession) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
-        const Tensor feeds[] = {Tensor::Scalar(kTrips), HeavyInput()};
+        const Tensor feeds[] = {Tensor::Scalar(kIterations), HeavyInput()};
         for (int i = 0; i < kRuns; ++i) {
           const bool prepared = (i + t) % 2 == 0;
-          const RunResult got = prepared ? callable->Run(feeds)
-                                         : session->Run(HeavyFeeds(kTrips), {"y:0"}, {"count"});
+          const RunResult got = prepared
+                                    ? callable->Run(feeds)
+                                    : session->Run(HeavyFeeds(kIterations), {"y:0"}, {"count"});
           const auto difference = BitDifference(got, want);
           EXPECT_FALSE(difference) << *difference;
         }
@@ -165,7 +166,7 @@ TEST(Sharing, CancelledFromAnotherThreadWhileOthersHelp) {
     SCOPED_TRACE(absl::StrCat(name, ", GYRE_TEST_SEED=", TestSeed()));
     auto session = SessionFor(text, With(2));
     ASSERT_NE(session, nullptr);
-    const RunResult want = session->Run(HeavyFeeds(kTrips), {"y:0"});
+    const RunResult want = session->Run(HeavyFeeds(kIterations), {"y:0"});
     for (int i = 0; i < 20; ++i) {
       Cancellation cancellation;
       RunOptions run;
@@ -184,7 +185,7 @@ TEST(Sharing, CancelledFromAnotherThreadWhileOthersHelp) {
                   (i % 3 == 0 && code == absl::StatusCode::kDeadlineExceeded))
           << code;
     }
-    const auto difference = BitDifference(session->Run(HeavyFeeds(kTrips), {"y:0"}), want);
+    const auto difference = BitDifference(session->Run(HeavyFeeds(kIterations), {"y:0"}), want);
     EXPECT_FALSE(difference) << *difference;
   }
 }

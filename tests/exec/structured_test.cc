@@ -69,7 +69,7 @@ func @step(%i: int64, %x: float32) -> (i: int64, x: float32) {
 }
 )";
 
-TEST(While, ZeroTripsReturnTheInputs) {
+TEST(While, ZeroIterationsReturnTheInputs) {
   auto session = SessionFor(kLoop);
   ASSERT_NE(session, nullptr);
   const Feeds feeds = {{"n:0", Tensor::Scalar<int64_t>(0)}, {"x:0", Tensor::Scalar<float>(8)}};
@@ -309,8 +309,8 @@ TEST(Conditions, MeanTheSameOnEveryEngineInEveryForm) {
   }
 }
 
-// The counter is [0] after one trip, in spite of what the loop and its functions declare, and so is
-// the condition, which ends the loop.
+// The counter is [0] after one iteration, in spite of what the loop and its functions declare, and
+// so is the condition, which ends the loop.
 TEST(Conditions, GoByWhatIsThereWhateverShapesAreDeclared) {
   constexpr char kText[] = R"(
 graph {

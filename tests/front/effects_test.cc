@@ -135,8 +135,8 @@ TEST_P(Effects, ControlDependenciesOrderWhatNothingElseOrders) {
         return identity(3);
       },
       [] { return 2; });
-  const Node& site = graph.program()->main().node(outer.node());
-  EXPECT_EQ(site.control_inputs, (std::vector<NodeId>{update.node()}));
+  const Node& structured = graph.program()->main().node(outer.node());
+  EXPECT_EQ(structured.control_inputs, (std::vector<NodeId>{update.node()}));
 }
 
 TEST_P(Effects, DevicesReachIntoBodies) {

@@ -215,13 +215,13 @@ TEST_P(GradientTrees, ARecursionOfLoopsInALoop) {
     loop.memory = memory;
     const Value y = for_range(n, [&](Value i, Value s) { return f(i, s) + w; }, x, loop);
     const std::vector<Value> g = gradients({y}, {x, w}, {.memory = memory});
-    for (const int trips : {0, 1, 4}) {
+    for (const int iterations : {0, 1, 4}) {
       const auto whole = [&](const Doubles& p) {
         double s = p[0];
-        for (int i = 0; i < trips; ++i) s = by_hand(i, s, p[1]) + p[1];
+        for (int i = 0; i < iterations; ++i) s = by_hand(i, s, p[1]) + p[1];
         return s;
       };
-      const FeedList feeds = {{n, I(trips)}, {x, D(0.6)}, {w, D(1.1)}};
+      const FeedList feeds = {{n, I(iterations)}, {x, D(0.6)}, {w, D(1.1)}};
       ExpectNear({Eval<double>(g[0], feeds), Eval<double>(g[1], feeds)},
                  Differences(whole, {0.6, 1.1}));
     }

@@ -22,18 +22,18 @@ TEST_P(GradientTroubles, AnInnerLoopAsLongAsTheOuterCounterSharesACapturedMatrix
       v);
   const Value g = Gradient(reduce_sum(end), m);
   const Doubles matrix = {0.5, 0.25, -1, 2}, start = {1, 2};
-  for (const int trips : {0, 1, 2, 5}) {
+  for (const int iterations : {0, 1, 2, 5}) {
     const auto by_hand = [&](const Doubles& m) {
       Doubles v = start;
-      for (int k = 0; k < trips * (trips - 1) / 2; ++k) {
+      for (int k = 0; k < iterations * (iterations - 1) / 2; ++k) {
         v = Product(m, v, 2);
         for (double& x : v) x = std::tanh(x);
       }
       return v[0] + v[1];
     };
-    ExpectNear(
-        EvalVector<double>(g, {{n, I(trips)}, {m, Of(matrix, {2, 2})}, {v, Of(start, {2, 1})}}),
-        Differences(by_hand, matrix));
+    ExpectNear(EvalVector<double>(
+                   g, {{n, I(iterations)}, {m, Of(matrix, {2, 2})}, {v, Of(start, {2, 1})}}),
+               Differences(by_hand, matrix));
   }
 }
 
@@ -105,7 +105,7 @@ TEST_P(GradientTroubles, FiftyLoopsBranchesAndCallsInEachOther) {
 
 TEST_P(GradientTroubles, AGradientTakenInALoopThroughAWriteAndAGather) {
   // s := s - r dy/ds, where y = Σ list[i, 0]² after list[i] := s x[i]. What was written in earlier
-  // trips does not depend on this trip's s.
+  // iterations does not depend on this iteration's s.
   const Value s0 = Double(), x = Double({4}), rate = Double();
   const auto [end, list] = for_range(
       4,
@@ -140,12 +140,12 @@ TEST_P(GradientTroubles, AnElementThatIsWrittenAgainHasTheGradientOfTheLastWrite
   const List list = for_range(
       3, [&](Value i, List l) { return l.set(i % 2, x[i] * x[i]).set(1, l[0] + x[i]); },
       List::reserve(2, DType::kDouble, PartialShape::Scalar()));
-  // Trip 0: (x0², 0 + x0). Trip 1: (x0², x0² + x1). Trip 2: (x2², x0² + x2).
+  // Iteration 0: (x0², 0 + x0). Iteration 1: (x0², x0² + x1). Iteration 2: (x2², x0² + x2).
   const Value y = list[0] + 10.0 * list[1];
   ExpectNear(EvalVector<double>(Gradient(y, x), {{x, Of({3, 5, 7})}}), {60, 0, 24});
 }
 
-TEST_P(GradientTroubles, StateThatGrowsAndIsReadAsAWholeInEachTrip) {
+TEST_P(GradientTroubles, StateThatGrowsAndIsReadAsAWholeInEachIteration) {
   // The sum is (1 + w)^n x; what is joined on last is w (1 + w)^(n - 1) x.
   const Value n = Int(), x = Double(), w = Double();
   const Value grown = for_range(
@@ -154,16 +154,17 @@ TEST_P(GradientTroubles, StateThatGrowsAndIsReadAsAWholeInEachTrip) {
   const std::vector<Value> sum = gradients({reduce_sum(grown)}, {x, w});
   const std::vector<Value> last = gradients({grown[-1]}, {x, w});
   const Value second = Gradient(sum[1], w);
-  for (const int trips : {0, 1, 2, 5}) {
-    const FeedList feeds = {{n, I(trips)}, {x, D(3)}, {w, D(0.5)}};
-    EXPECT_NEAR(Eval<double>(sum[0], feeds), std::pow(1.5, trips), 1e-12);
-    EXPECT_NEAR(Eval<double>(sum[1], feeds), 3 * trips * std::pow(1.5, trips - 1), 1e-12);
-    EXPECT_NEAR(Eval<double>(second, feeds), 3 * trips * (trips - 1) * std::pow(1.5, trips - 2),
-                1e-12);
-    const double by_x = trips == 0 ? 1 : 0.5 * std::pow(1.5, trips - 1);
-    const double by_w =
-        trips == 0 ? 0
-                   : 3 * (std::pow(1.5, trips - 1) + 0.5 * (trips - 1) * std::pow(1.5, trips - 2));
+  for (const int iterations : {0, 1, 2, 5}) {
+    const FeedList feeds = {{n, I(iterations)}, {x, D(3)}, {w, D(0.5)}};
+    EXPECT_NEAR(Eval<double>(sum[0], feeds), std::pow(1.5, iterations), 1e-12);
+    EXPECT_NEAR(Eval<double>(sum[1], feeds), 3 * iterations * std::pow(1.5, iterations - 1), 1e-12);
+    EXPECT_NEAR(Eval<double>(second, feeds),
+                3 * iterations * (iterations - 1) * std::pow(1.5, iterations - 2), 1e-12);
+    const double by_x = iterations == 0 ? 1 : 0.5 * std::pow(1.5, iterations - 1);
+    const double by_w = iterations == 0
+                            ? 0
+                            : 3 * (std::pow(1.5, iterations - 1) +
+                                   0.5 * (iterations - 1) * std::pow(1.5, iterations - 2));
     EXPECT_NEAR(Eval<double>(last[0], feeds), by_x, 1e-12);
     EXPECT_NEAR(Eval<double>(last[1], feeds), by_w, 1e-12);
   }
@@ -252,29 +253,29 @@ TEST_P(GradientTroubles, DescentInTheLossAndTheGradientOfWhereItLeads) {
       std::tuple(xs, ys));
   const std::vector<Value> g = gradients({reduce_mean(losses)}, {w0, rate});
   const Doubles x = Numbers(8 * kPoints), y = Numbers(4 * kPoints, 3);
-  for (const int trips : {0, 1, 4}) {
+  for (const int iterations : {0, 1, 4}) {
     const auto by_hand = [&](const Doubles& p) {
       double mean = 0;
       for (size_t task = 0; task < 2; ++task) {
         double w[] = {p[0], p[1]};
-        for (int step = 0; step <= trips; ++step) {
+        for (int step = 0; step <= iterations; ++step) {
           double loss = 0, by_w[] = {0, 0};
           for (size_t i = 0; i < kPoints; ++i) {
-            const size_t point = (task * 2 + (step < trips ? 0 : 1)) * kPoints + i;
+            const size_t point = (task * 2 + (step < iterations ? 0 : 1)) * kPoints + i;
             const double a = std::tanh(x[point * 2] * w[0] + x[point * 2 + 1] * w[1]);
             const double error = a - y[point];
             loss += error * error / kPoints;
             for (size_t k = 0; k < 2; ++k)
               by_w[k] += 2 * error * (1 - a * a) * x[point * 2 + k] / kPoints;
           }
-          if (step == trips) mean += loss / 2;
+          if (step == iterations) mean += loss / 2;
           for (size_t k = 0; k < 2; ++k) w[k] -= p[2] * by_w[k];
         }
       }
       return mean;
     };
     const Doubles at = {0.4, -0.7, 0.5}, want = Differences(by_hand, at);
-    const FeedList feeds = {{steps, I(trips)},
+    const FeedList feeds = {{steps, I(iterations)},
                             {w0, Of(Part(at, 0, 2))},
                             {rate, D(at[2])},
                             {xs, Of(x, {2, 2, kPoints, 2})},
@@ -333,7 +334,7 @@ TEST_P(GradientTroubles, OutputsOfBranchesAndCallsThatAreUsedInPart) {
 // --- What goes into a loop
 
 TEST_P(GradientTroubles, OneValueThatIsCapturedAndInitialBesideConstants) {
-  // s = x⁴ + c (x² + x + 1); t stays x, k stays 2, and u is replaced by x in the first trip.
+  // s = x⁴ + c (x² + x + 1); t stays x, k stays 2, and u is replaced by x in the first iteration.
   const Value n = Int(), x = Double(), c = Double();
   const auto [s, t, k, u] = for_range(
       n,
@@ -393,17 +394,17 @@ TEST_P(GradientTroubles, ABodyThatCallsAFunctionThatLoops) {
       for_range(n, [&](Value i, Value s) { return power(s, i) + power(s, 2); }, power(x, 1));
   const std::vector<Value> g = gradients({y}, {x, w});
   const Value gg = Gradient(g[1], w);
-  for (const int trips : {0, 1, 3}) {
+  for (const int iterations : {0, 1, 3}) {
     // Value and first two derivatives by w of the product so far.
     double p[3] = {1.5, 1, 0};
-    for (int i = 0; i < trips; ++i) {
+    for (int i = 0; i < iterations; ++i) {
       const double f[3] = {std::pow(1.5, i) + 2.25, i * std::pow(1.5, i - 1) + 3,
                            i * (i - 1) * std::pow(1.5, i - 2) + 2};
       p[2] = p[2] * f[0] + 2 * p[1] * f[1] + p[0] * f[2];
       p[1] = p[1] * f[0] + p[0] * f[1];
       p[0] *= f[0];
     }
-    const FeedList feeds = {{n, I(trips)}, {x, D(3)}, {w, D(1.5)}};
+    const FeedList feeds = {{n, I(iterations)}, {x, D(3)}, {w, D(1.5)}};
     EXPECT_NEAR(Eval<double>(g[0], feeds), p[0], 1e-11);
     EXPECT_NEAR(Eval<double>(g[1], feeds), 3 * p[1], 1e-10);
     EXPECT_NEAR(Eval<double>(gg, feeds), 3 * p[2], 1e-10);
@@ -437,8 +438,8 @@ TEST_P(GradientTroubles, BodiesWithoutResultsHappenOnceAndHaveNoGradient) {
   EXPECT_EQ(Printed({{x, D(2)}}), "0 1\n1 2\n2 4\n");
 }
 
-TEST_P(GradientTroubles, EachTripReadsItsOwnValueOfAVariable) {
-  // s := s v, and v := v + 1 in every other trip: y = x · 2 · 2 · 3 · 3 · 4.
+TEST_P(GradientTroubles, EachIterationReadsItsOwnValueOfAVariable) {
+  // s := s v, and v := v + 1 in every other iteration: y = x · 2 · 2 · 3 · 3 · 4.
   Variable v("v", 2.0);
   const Value x = Double();
   const Value y = for_range(

@@ -26,10 +26,11 @@ TEST_P(Gradients, OfAProductInALoopWithoutABound) {
   const auto [i, y] = while_loop([&](Value i, Value) { return i < n; },
                                  [&](Value i, Value y) { return std::tuple(i + 1, y * w); }, 0, x);
   const std::vector<Value> g = gradients({y}, {x, w});
-  for (const int trips : {0, 1, 5}) {
-    const FeedList feeds = {{n, I(trips)}, {x, F(3)}, {w, F(2)}};
-    EXPECT_EQ(Eval<float>(g[0], feeds), std::pow(2.0f, trips)) << trips;
-    EXPECT_EQ(Eval<float>(g[1], feeds), 3.0f * trips * std::pow(2.0f, trips - 1)) << trips;
+  for (const int iterations : {0, 1, 5}) {
+    const FeedList feeds = {{n, I(iterations)}, {x, F(3)}, {w, F(2)}};
+    EXPECT_EQ(Eval<float>(g[0], feeds), std::pow(2.0f, iterations)) << iterations;
+    EXPECT_EQ(Eval<float>(g[1], feeds), 3.0f * iterations * std::pow(2.0f, iterations - 1))
+        << iterations;
   }
 }
 
@@ -260,10 +261,11 @@ TEST_P(Gradients, AreTheSameBitsUnderEveryMemoryPolicy) {
   for (const char* memory :
        {"recompute(1)", "recompute(7)", "checkpoint(64)", "checkpoint(100000)"}) {
     const std::vector<Value> other = build(memory);
-    for (const int trips : {0, 1, 10, 100}) {
-      const FeedList feeds = {{n, I(trips)}, {x, F(0.5f)}, {w, F(1.1f)}};
+    for (const int iterations : {0, 1, 10, 100}) {
+      const FeedList feeds = {{n, I(iterations)}, {x, F(0.5f)}, {w, F(1.1f)}};
       for (size_t i = 0; i < 2; ++i)
-        EXPECT_EQ(Eval<float>(save[i], feeds), Eval<float>(other[i], feeds)) << memory << trips;
+        EXPECT_EQ(Eval<float>(save[i], feeds), Eval<float>(other[i], feeds))
+            << memory << iterations;
     }
   }
 }
@@ -380,7 +382,7 @@ TEST_P(Gradients, OfALoopThatSavesValuesOfManyShapes) {
       {x, Vec({0.5f, -1, 0, 0, 0})}, {w, Vec({1.5f, 0.25f, 0, 0, 0})}, {s, F(0.75f)}};
   const auto run = [](double x, double w, double s) {
     double t = s;
-    for (int trip = 0; trip < 4; ++trip) {
+    for (int iteration = 0; iteration < 4; ++iteration) {
       x = std::sin(x * w) * t;
       t = std::cos(t) * std::sin(t) * s;
     }

@@ -12,7 +12,7 @@ TEST_P(Loops, RunAsLongAsTheConditionHolds) {
   auto [i, sum] = while_loop([&](Value i, Value) { return i < n; },
                              [](Value i, Value sum) { return std::tuple(i + 1, sum + i); }, 0, 0);
   EXPECT_EQ(Eval<int32_t>(sum, {{n, I(5)}}), 10);
-  EXPECT_EQ(Eval<int32_t>(sum, {{n, I(0)}}), 0);  // zero trips
+  EXPECT_EQ(Eval<int32_t>(sum, {{n, I(0)}}), 0);  // zero iterations
   EXPECT_EQ(Eval<int32_t>(i, {{n, I(-1)}}), 0);
 }
 

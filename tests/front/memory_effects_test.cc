@@ -75,12 +75,12 @@ void ExpectSameGradients(const SessionOptions& options, const Program& program) 
   }
 }
 
-constexpr int kTrips = 7;
+constexpr int kIterations = 7;
 
 TEST_P(MemoryOfEffects, VariablesThatABodyReads) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
     return reduce_sum(
-        for_range(kTrips, [&](Value, Value x) { return sin(x * w) * v; }, Start(), loop));
+        for_range(kIterations, [&](Value, Value x) { return sin(x * w) * v; }, Start(), loop));
   });
 }
 
@@ -94,7 +94,7 @@ TEST_P(MemoryOfEffects, VariablesThatAConditionReads) {
 TEST_P(MemoryOfEffects, VariablesThatBranchesRead) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
     return reduce_sum(for_range(
-        kTrips,
+        kIterations,
         [&](Value i, Value x) {
           return cond(equal(i % 2, 0), [&] { return sin(x * w); }, [&] { return tanh(x * v); });
         },
@@ -105,7 +105,7 @@ TEST_P(MemoryOfEffects, VariablesThatBranchesRead) {
 TEST_P(MemoryOfEffects, VariablesThatAnInnerLoopReads) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
     return reduce_sum(for_range(
-        kTrips,
+        kIterations,
         [&](Value, Value x) {
           return v * for_range(3, [&](Value, Value x) { return sin(x * w); }, x, loop);
         },
@@ -123,7 +123,7 @@ TEST_P(MemoryOfEffects, VariablesThatFunctionsReadAlsoRecursiveOnes) {
       return cond(n > 0, [&] { return deep(n - 1, cell(x) * v); }, [&] { return x; });
     });
     return reduce_sum(for_range(
-        kTrips, [&](Value, Value x) { return cell(deep(constant(2), x)); }, Start(), loop));
+        kIterations, [&](Value, Value x) { return cell(deep(constant(2), x)); }, Start(), loop));
   });
 }
 
@@ -136,7 +136,7 @@ TEST_P(MemoryOfEffects, RowsThatABodyGathers) {
     LoopOptions loop;
     loop.memory = memory;
     const Value y = reduce_sum(for_range(
-        kTrips,
+        kIterations,
         [&](Value i, Value x) {
           return sin(x + op::ResourceGather(table.handle(), i % 3, DType::kDouble));
         },
@@ -145,7 +145,7 @@ TEST_P(MemoryOfEffects, RowsThatABodyGathers) {
     ASSERT_TRUE(g[0].is_sparse()) << memory;
     const std::vector<Tensor> got = Ran(own, options(), {y, g[0].dense()}).values;
     const Value plain = reduce_sum(for_range(
-        kTrips, [&](Value i, Value x) { return sin(x + gather(table, i % 3)); },
+        kIterations, [&](Value i, Value x) { return sin(x + gather(table, i % 3)); },
         fill({3}, constant(0.4))));
     const std::vector<Tensor> want =
         Ran(own, options(), {plain, gradients({plain}, {table})[0]}).values;
@@ -163,13 +163,13 @@ TEST_P(MemoryOfEffects, WhatIsWrittenBehindTheLoopDoesNotMatter) {
     const Variable w("w", 0.9);
     LoopOptions loop;
     loop.memory = memory;
-    const Value y = for_range(kTrips, [&](Value, Value x) { return sin(x * w); }, 0.4, loop);
+    const Value y = for_range(kIterations, [&](Value, Value x) { return sin(x * w); }, 0.4, loop);
     w.assign(y * 100.0);
     const Value g = gradients({y}, {w})[0];
     const Value last = w.read();
     const std::vector<Tensor> got = Ran(own, options(), {y, g, last}).values;
     double x = 0.4, dx = 0;
-    for (int i = 0; i < kTrips; ++i) {
+    for (int i = 0; i < kIterations; ++i) {
       dx = std::cos(x * 0.9) * (dx * 0.9 + x);
       x = std::sin(x * 0.9);
     }
@@ -179,13 +179,13 @@ TEST_P(MemoryOfEffects, WhatIsWrittenBehindTheLoopDoesNotMatter) {
   }
 }
 
-// Each trip writes what the next one reads, by a handle of its own: nothing of it is constant.
+// Each iteration writes what the next one reads, by a handle of its own: nothing of it is constant.
 TEST_P(MemoryOfEffects, VariablesThatAreWrittenByAnotherHandle) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
     const Value alias = op::VarHandleOp(DType::kDouble, PartialShape::Scalar(),
                                         {.shared_name = std::string(v.name())});
     return reduce_sum(for_range(
-        kTrips,
+        kIterations,
         [&](Value, Value x) {
           const Value next = sin(x * w) * v;
           op::AssignVariableOp(alias, reduce_sum(next) * 0.2);
@@ -195,7 +195,7 @@ TEST_P(MemoryOfEffects, VariablesThatAreWrittenByAnotherHandle) {
   });
 }
 
-// A loop that makes no trip, and a branch that is not taken, read nothing.
+// A loop that makes no iteration, and a branch that is not taken, read nothing.
 TEST_P(MemoryOfEffects, VariablesWithoutAValueMatterWhereTheyAreRead) {
   for (const char* memory : {"save", "recompute(2)", "checkpoint(64)"}) {
     Graph own;
@@ -207,7 +207,9 @@ TEST_P(MemoryOfEffects, VariablesWithoutAValueMatterWhereTheyAreRead) {
     const Value y = for_range(n, [&](Value, Value x) { return sin(x * v); }, x, loop);
     const Value g = gradients({y}, {x})[0];
     GraphSession session(own, options());
-    const auto at = [&](int trips) { return FeedList{{n, I(trips)}, {x, Tensor::Scalar(0.5)}}; };
+    const auto at = [&](int iterations) {
+      return FeedList{{n, I(iterations)}, {x, Tensor::Scalar(0.5)}};
+    };
     EXPECT_EQ(session.eval(g, at(0)).scalar<double>(), 1.0);
     ExpectContains(ErrorOf([&] { session.eval(g, at(2)); }), "Could not find variable v");
     session.initialize();
@@ -224,8 +226,8 @@ Value Dropped(const Value& x) {
 
 TEST_P(MemoryOfEffects, RandomNumbersAreDrawnOnce) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
-    return reduce_sum(
-        for_range(kTrips, [&](Value, Value x) { return Dropped(sin(x * w) * v); }, Start(), loop));
+    return reduce_sum(for_range(
+        kIterations, [&](Value, Value x) { return Dropped(sin(x * w) * v); }, Start(), loop));
   });
 }
 
@@ -233,7 +235,7 @@ TEST_P(MemoryOfEffects, RandomNumbersOfBranchesLoopsAndFunctions) {
   ExpectSameGradients(options(), [](const Variable& w, const Variable& v, const LoopOptions& loop) {
     auto layer = function("layer", [&](Value x) { return Dropped(sin(x * w)); });
     return reduce_sum(for_range(
-        kTrips,
+        kIterations,
         [&](Value i, Value x) {
           x = for_range(i % 3, [&](Value, Value x) { return layer(x) + 0.5 * x; }, x, loop);
           return cond(
@@ -252,8 +254,8 @@ TEST_P(MemoryOfEffects, RandomNumbersOfRecursion) {
     deep.define([&](Value n, Value x) {
       return cond(n > 0, [&] { return deep(n - 1, Dropped(sin(x * w))); }, [&] { return x * v; });
     });
-    return reduce_sum(
-        for_range(kTrips, [&](Value, Value x) { return deep(constant(2), x); }, Start(), loop));
+    return reduce_sum(for_range(
+        kIterations, [&](Value, Value x) { return deep(constant(2), x); }, Start(), loop));
   });
 }
 
@@ -269,7 +271,7 @@ TEST_P(MemoryOfEffects, RandomNumbersOfAConditionAreDrawnOnce) {
   });
 }
 
-// Each update happens once, and is seen by the trips behind it.
+// Each update happens once, and is seen by the iterations behind it.
 TEST_P(MemoryOfEffects, WritesHappenOnce) {
   for (const char* memory : {"save", "recompute(2)", "checkpoint(64)"}) {
     Graph own;
@@ -278,7 +280,7 @@ TEST_P(MemoryOfEffects, WritesHappenOnce) {
     LoopOptions loop;
     loop.memory = memory;
     const Value y = for_range(
-        kTrips,
+        kIterations,
         [&](Value, Value x) {
           seen.assign_add(1.0);
           return sin(x * w + 0.1 * seen);
@@ -287,14 +289,14 @@ TEST_P(MemoryOfEffects, WritesHappenOnce) {
     const Value g = gradients({y}, {w})[0];
     const std::vector<Tensor> got = Ran(own, options(), {y, g, seen.read()}).values;
     double x = 0.4, dx = 0;
-    for (int i = 0; i < kTrips; ++i) {
+    for (int i = 0; i < kIterations; ++i) {
       const double in = x * 0.9 + 0.1 * (i + 1);
       dx = std::cos(in) * (dx * 0.9 + x);
       x = std::sin(in);
     }
     EXPECT_NEAR(got[0].scalar<double>(), x, 1e-14) << memory;
     EXPECT_NEAR(got[1].scalar<double>(), dx, 1e-13) << memory;
-    EXPECT_EQ(got[2].scalar<double>(), kTrips) << memory;
+    EXPECT_EQ(got[2].scalar<double>(), kIterations) << memory;
   }
 }
 
@@ -306,19 +308,19 @@ TEST_P(MemoryOfEffects, PrintsAndAssertionsHappenOnceAndInOrder) {
   const Value y = for_range(
       n,
       [&](Value i, Value x) {
-        print("trip {}", i);
-        assert_that(i < 5, "five trips are enough");
+        print("iteration {}", i);
+        assert_that(i < 5, "five iterations are enough");
         return sin(x * w);
       },
       0.4, loop);
   (void)gradients({y}, {w});
-  EXPECT_EQ(Printed({{n, I(4)}}), "trip 0\ntrip 1\ntrip 2\ntrip 3\n");
-  ExpectContains(ErrorOf([&] { (void)Printed({{n, I(9)}}); }), "five trips are enough");
+  EXPECT_EQ(Printed({{n, I(4)}}), "iteration 0\niteration 1\niteration 2\niteration 3\n");
+  ExpectContains(ErrorOf([&] { (void)Printed({{n, I(9)}}); }), "five iterations are enough");
 }
 
 // ---- Bytes
 
-// The peak of a run of x = tanh(x w), `trips` times, w a constant or a variable.
+// The peak of a run of x = tanh(x w), `iterations` times, w a constant or a variable.
 int64_t PeakOf(bool is_variable, const std::string& memory) {
   constexpr int64_t kRows = 64, kColumns = 32;
   Graph graph;

@@ -94,10 +94,10 @@ struct Sines {
     gradient = gradients({y}, {x, w}, {.memory = memory});
   }
   // RESOURCE_EXHAUSTED, thrown, when what it makes takes more than the budget.
-  std::vector<Tensor> Run(int32_t trips, const Tensor& at, int64_t budget) {
+  std::vector<Tensor> Run(int32_t iterations, const Tensor& at, int64_t budget) {
     GraphSession session(graph);
-    return session.eval(gradient, {{n, I(trips)}, {x, at}, {w, Tensor::Scalar<double>(1.1)}}, {},
-                        {.budget_bytes = budget});
+    return session.eval(gradient, {{n, I(iterations)}, {x, at}, {w, Tensor::Scalar<double>(1.1)}},
+                        {}, {.budget_bytes = budget});
   }
 
   Graph graph;
@@ -115,10 +115,10 @@ void ExpectSameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) 
 
 TEST(MemoryPolicy, AMillionScalarStepsTakeSixteenMegabytesOrOne) {
   const Tensor x = Tensor::Scalar<double>(0.5);
-  constexpr int32_t kTrips = 1'000'000;
+  constexpr int32_t kIterations = 1'000'000;
   Sines save(DType::kDouble, PartialShape::Scalar(), "save");
   Sines checkpoint(DType::kDouble, PartialShape::Scalar(), absl::StrCat("checkpoint(", kMiB, ")"));
-  ExpectSameBits(save.Run(kTrips, x, 16 * kTrips), checkpoint.Run(kTrips, x, kMiB));
+  ExpectSameBits(save.Run(kIterations, x, 16 * kIterations), checkpoint.Run(kIterations, x, kMiB));
 }
 
 TEST(MemoryPolicy, AStateOfFourKilobytesTakesAMegabyte) {
@@ -157,10 +157,11 @@ TEST_P(NestedPolicies, KeepTheBits) {
       {"recompute(3)", "", "checkpoint(1000)"}};
   for (const std::vector<std::string>& policy : policies) {
     const std::vector<Value> other = build(policy);
-    for (const int trips : {0, 1, 6}) {
-      const FeedList feeds = {{n, I(trips)}, {x, F(0.5f)}, {w, F(1.1f)}};
+    for (const int iterations : {0, 1, 6}) {
+      const FeedList feeds = {{n, I(iterations)}, {x, F(0.5f)}, {w, F(1.1f)}};
       for (size_t i = 0; i < 2; ++i)
-        EXPECT_EQ(Eval<float>(save[i], feeds), Eval<float>(other[i], feeds)) << policy[0] << trips;
+        EXPECT_EQ(Eval<float>(save[i], feeds), Eval<float>(other[i], feeds))
+            << policy[0] << iterations;
     }
   }
 }

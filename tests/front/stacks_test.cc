@@ -11,10 +11,10 @@ using Stacks = OnEngine;
 GYRE_ON_EACH_ENGINE(Stacks);
 
 // One loop computes and pushes, another one pops, in the order of the program.
-Value ThereAndBack(const Value& x, const Value& w, int trips) {
+Value ThereAndBack(const Value& x, const Value& w, int iterations) {
   const Value s = op::StackV2(-1, DType::kDouble);
   const Value there = for_range(
-      trips,
+      iterations,
       [&](Value i, Value x) {
         const Value next = sin(x) * w;
         // Of some, only.
@@ -22,7 +22,7 @@ Value ThereAndBack(const Value& x, const Value& w, int trips) {
         return next;
       },
       x);
-  return for_range((trips + 1) / 2,
+  return for_range((iterations + 1) / 2,
                    [&](Value, Value sum) { return sum * w + op::StackPopV2(s, DType::kDouble); },
                    there);
 }

@@ -86,7 +86,7 @@ TEST(TensorArrayRules, ElementsMayDifferInShape) {
       draw({3}));
 }
 
-// Each trip writes the product of what the trip before wrote and an element of the input.
+// Each iteration writes the product of what the iteration before wrote and an element of the input.
 TEST(TensorArrayRules, InLoops) {
   Draw draw;
   ExpectRules(

@@ -35,7 +35,7 @@ func @more(%i: int32[], %x: float32[2,?]) -> (go: bool) {
 }
 
 func @step(%i: int32[], %x: float32[2,?] {_note="y"}) -> (i: int32, x: float32) {
-  doc "One trip."
+  doc "One iteration."
   stateful
   attr _noinline=true
   %one = Const() value=int32{1} : int32

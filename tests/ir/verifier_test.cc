@@ -21,7 +21,7 @@ constexpr absl::string_view kSound = R"(
     %branch = If(%p, %x) then_branch=@negate else_branch=@same Tout=[float32]
     %case = Case(%n, %x) branches=[@negate, @same] Tout=[float32]
     %loop = While(%n, %x) cond=@more body=@step
-    %for = For(%n, %n, %n, %x) body=@trip
+    %for = For(%n, %n, %n, %x) body=@iteration
     %call = PartitionedCall(%x) f=@negate Tout=[float32]
   }
   func @negate(%x: float32) -> (y: float32) { %y = Neg(%x) return %y }
@@ -36,7 +36,7 @@ constexpr absl::string_view kSound = R"(
     %next = Sub(%i, %one)
     return %next, %x
   }
-  func @trip(%i: int32, %x: float32) -> (x: float32) { %y = Neg(%x) return %y }
+  func @iteration(%i: int32, %x: float32) -> (x: float32) { %y = Neg(%x) return %y }
 )";
 
 // `broken` must fail `rule`, with a message that contains `text`, in this dialect.

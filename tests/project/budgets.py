@@ -137,8 +137,8 @@ def check_layering(root):
 
 
 def check_protobuf_stays_in_graphdef(root):
-    """Only src/graphdef includes protobuf; only src/dist includes gRPC."""
-    homes = {r"google/protobuf|\.pb\.h$": ("graphdef", "dist"), r"^grpc": ("dist",)}
+    """Only src/graphdef includes protobuf; only src/cluster includes gRPC."""
+    homes = {r"google/protobuf|\.pb\.h$": ("graphdef", "cluster"), r"^grpc": ("cluster",)}
     complaints = []
     for name in sources.source_files(root):
         if not name.startswith(("src/", "include/")) or not name.endswith((".cc", ".h")):
@@ -290,7 +290,7 @@ FILE_CALLS = re.compile(
 FILE_CALLERS = {
     "src/tensor/io/file_calls.cc",
     "src/base/memory.cc",
-    "src/dist/machine_host.cc",
+    "src/cluster/machine_host.cc",
     "src/front/ops_generator/main.cc",
     "src/cli/cluster/cluster_option.cc",
 }
@@ -353,10 +353,10 @@ LOOP_KIND_PLACES = {
     "src/ir/op_def.h": 3,
     "src/ir/text/parser.cc": 1,
     "src/lower/loops.cc": 1,
-    "src/lower/sites.cc": 3,
+    "src/lower/structured.cc": 3,
     "src/passes/hoist.cc": 1,
     "src/passes/resolve.cc": 3,
-    "src/passes/vectorize/sites.cc": 1,
+    "src/passes/vectorize/structured.cc": 1,
 }
 
 

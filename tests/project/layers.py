@@ -17,7 +17,7 @@ ROWS = [
     ("exec",),
     ("session",),
     ("saved_model",),
-    ("front", "dist", "compiled", "golden"),
+    ("front", "cluster", "compiled", "golden"),
     ("cli",),
     ("python",),
 ]

@@ -43,7 +43,7 @@ def add(a, b):
     return a + b
 
 
-def trips_of(**options):
+def iterations_of(**options):
     i = gyre.while_loop(lambda i: i < 9, lambda i: [i + 1], [gyre.constant(0)], **options)[0]
     return int(i)
 
@@ -126,7 +126,7 @@ def traced(**options):
 ROWS = np.arange(4, dtype=np.float32)
 
 EFFECTS = {
-    "while_loop(maximum_iterations)": (lambda: trips_of(maximum_iterations=4), 4),
+    "while_loop(maximum_iterations)": (lambda: iterations_of(maximum_iterations=4), 4),
     "while_loop(back_prop)": (
         lambda: both_ways(
             lambda x: gyre.while_loop(lambda y: False, lambda y: [y], [x], back_prop=False)[0]
@@ -377,12 +377,12 @@ def loop(**options):
     return gyre.while_loop(lambda i: i < 3, lambda i: [i + 1], [gyre.constant(0)], **options)
 
 
-def plain_loop(window=None, trips=None, policy=None):
+def plain_loop(window=None, iterations=None, policy=None):
     @gyre.function
     def f(x):
         for _ in gyre.range(3):
             gyre.autograph.experimental.set_loop_options(
-                parallel_iterations=window, maximum_iterations=trips, memory=policy
+                parallel_iterations=window, maximum_iterations=iterations, memory=policy
             )
             x = x + 1
         return x
@@ -421,7 +421,7 @@ NAMED = {
         lambda: gyre.foldr(add, ROW, parallel_iterations=1.5),
     ),
     "set_loop_options(parallel_iterations)": (ValueError, lambda: plain_loop(window=0)),
-    "set_loop_options(maximum_iterations)": (TypeError, lambda: plain_loop(trips="a")),
+    "set_loop_options(maximum_iterations)": (TypeError, lambda: plain_loop(iterations="a")),
     "set_loop_options(memory)": (ValueError, lambda: plain_loop(policy="bogus")),
     "function(memory)": (ValueError, lambda: gyre.function(add, memory="bogus")),
     "device(device)": (ValueError, lambda: use_device("nonsense!!")),

@@ -159,9 +159,9 @@ TEST(SavedModel, CanBecomePartOfAGraphAndBeTrained) {
   session.initialize();
 
   const Tensor input = Tensor::FromValues<float>({1, 2, 3, -1, 0.5, 0}, Shape::Trusted({2, 3}));
-  const Tensor trips = Tensor::Scalar<int32_t>(3);
-  const FeedList feeds = {{x, input}, {times, trips}};
-  const auto wanted = model->Run("power", {{"x", input}, {"times", trips}});
+  const Tensor iterations = Tensor::Scalar<int32_t>(3);
+  const FeedList feeds = {{x, input}, {times, iterations}};
+  const auto wanted = model->Run("power", {{"x", input}, {"times", iterations}});
   ASSERT_TRUE(wanted.ok()) << wanted.status();
   const Tensor got = session.eval(h, feeds);
   for (int i = 0; i < 6; ++i)

@@ -70,13 +70,13 @@ INSTANTIATE_TEST_SUITE_P(Engines, Memory, ::testing::ValuesIn(EngineNames()),
 TEST_P(Memory, LongLoopGrowsNothing) {
   auto session = Open(kTokenLoop);
   ASSERT_NE(session, nullptr);
-  const auto run = [&](int32_t trips) {
-    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "exit:0");
+  const auto run = [&](int32_t iterations) {
+    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(iterations)}}, "exit:0");
   };
   run(1000);
   const int64_t before = ResidentBytes();
-  const int32_t trips = IsLongTest() ? 10'000'000 : 1'000'000;
-  EXPECT_EQ(run(trips), 0.5f * static_cast<float>(trips));
+  const int32_t iterations = IsLongTest() ? 10'000'000 : 1'000'000;
+  EXPECT_EQ(run(iterations), 0.5f * static_cast<float>(iterations));
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
 
@@ -101,13 +101,13 @@ func @step(%i: int32, %x: float32) -> (i: int32, x: float32) {
 }
 )");
   ASSERT_NE(session, nullptr);
-  const auto run = [&](int32_t trips) {
-    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "loop:1");
+  const auto run = [&](int32_t iterations) {
+    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(iterations)}}, "loop:1");
   };
   run(1000);
   const int64_t before = ResidentBytes();
-  const int32_t trips = IsLongTest() ? 10'000'000 : 500'000;
-  EXPECT_EQ(run(trips), 0.5f * static_cast<float>(trips));
+  const int32_t iterations = IsLongTest() ? 10'000'000 : 500'000;
+  EXPECT_EQ(run(iterations), 0.5f * static_cast<float>(iterations));
   EXPECT_LE(ResidentBytes() - before, kSlackBytes);
 }
 
@@ -191,17 +191,17 @@ func @five(%i: int32, %n: int32, %s: float32) -> (j: int32, n: int32, t: float32
 TEST_P(Memory, LoopsFiveDeepGrowNothing) {
   auto session = Open(kNestedLoops);
   ASSERT_NE(session, nullptr);
-  const auto run = [&](int32_t trips) {
-    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(trips)}}, "w:2");
+  const auto run = [&](int32_t iterations) {
+    return RunScalar<float>(*session, {{"n:0", Tensor::Scalar<int32_t>(iterations)}}, "w:2");
   };
   // How many frames are open at once, and stay in the pools, hangs on how busy the machine is; what
   // leaks, leaks in each run.
-  const int32_t trips = IsLongTest() ? 25 : 12;  // to the power of five
-  run(trips);
+  const int32_t iterations = IsLongTest() ? 25 : 12;  // to the power of five
+  run(iterations);
   int64_t growth = INT64_MAX;
   for (int i = 0; i < 3 && growth > kSlackBytes; ++i) {
     const int64_t before = ResidentBytes();
-    EXPECT_EQ(run(trips), 0.5f * std::pow(static_cast<float>(trips), 5.0f));
+    EXPECT_EQ(run(iterations), 0.5f * std::pow(static_cast<float>(iterations), 5.0f));
     growth = std::min(growth, ResidentBytes() - before);
   }
   EXPECT_LE(growth, kSlackBytes);

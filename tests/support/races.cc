@@ -453,16 +453,16 @@ absl::Status MergeWatch::OnFired(const Firing& firing) {
       std::any_of(firing.around.begin(), firing.around.end(),
                   [](const Surrounding& place) { return !place.function.empty(); });
   const auto id = ids_.find(std::string(firing.node));
-  if (firing.site == nullptr || firing.is_plumbing || is_in_function || id == ids_.end())
+  if (firing.origin == nullptr || firing.is_plumbing || is_in_function || id == ids_.end())
     return absl::OkStatus();
-  const TokenSite& site = *firing.site;
+  const TokenOrigin& origin = *firing.origin;
   std::vector<bool> live;
   for (const Tensor& output : firing.outputs) live.push_back(output.has_value());
   const std::lock_guard lock(mutex_);
   if (main_.node(id->second).kind() == OpKind::kExit)
-    left_[{site.outer_frame, site.outer_iteration, id->second}] = live;
-  fired_[{site.frame, site.iteration, id->second}] = {std::move(live), site.outer_frame,
-                                                      site.outer_iteration};
+    left_[{origin.outer_frame, origin.outer_iteration, id->second}] = live;
+  fired_[{origin.frame, origin.iteration, id->second}] = {std::move(live), origin.outer_frame,
+                                                          origin.outer_iteration};
   return absl::OkStatus();
 }
 

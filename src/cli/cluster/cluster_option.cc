@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "dist/connect.h"
-#include "dist/serve.h"
+#include "cluster/connect.h"
+#include "cluster/serve.h"
 
 namespace gyre::cli {
 namespace {
@@ -85,7 +85,7 @@ class Children final : public LocalWorkers {
   }
 
  private:
-  const std::string token_ = dist::DrawToken();
+  const std::string token_ = cluster::DrawToken();
   std::vector<pid_t> children_;
   std::vector<std::string> addresses_;
 };
@@ -158,7 +158,7 @@ absl::StatusOr<AskedCluster> Connect(ClusterRequest request, int64_t timeout_ms,
     options.token = asked.workers->token();
   }
   if (options.workers.empty()) return asked;
-  GYRE_ASSIGN_OR_RETURN(asked.engine, dist::ConnectWithin(timeout_ms, options));
+  GYRE_ASSIGN_OR_RETURN(asked.engine, cluster::ConnectWithin(timeout_ms, options));
   return asked;
 }
 

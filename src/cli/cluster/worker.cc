@@ -16,8 +16,8 @@
 #include "base/status.h"
 #include "cli/cluster/cluster_option.h"
 #include "cli/command.h"
+#include "cluster/serve.h"
 #include "devices/device_set.h"
-#include "dist/serve.h"
 
 namespace gyre::cli {
 namespace {
@@ -94,12 +94,12 @@ class EndSignals {
   std::thread thread_;
 };
 
-absl::StatusOr<dist::ServeOptions> ReadOptions(const Arguments& arguments) {
-  dist::ServeOptions options;
+absl::StatusOr<cluster::ServeOptions> ReadOptions(const Arguments& arguments) {
+  cluster::ServeOptions options;
   options.address = arguments.Get("--address").value_or(options.address);
   GYRE_ASSIGN_OR_RETURN(options.token, ReadToken(arguments));
   options.token_is_given = !options.token.empty();
-  if (options.token.empty()) options.token = dist::DrawToken();
+  if (options.token.empty()) options.token = cluster::DrawToken();
   GYRE_ASSIGN_OR_RETURN(const std::vector<DeviceName> devices,
                         ParseDeviceSet(arguments.Get("--devices").value_or("cpu:1")));
   for (const DeviceName& device : devices) {
@@ -118,14 +118,14 @@ absl::StatusOr<dist::ServeOptions> ReadOptions(const Arguments& arguments) {
 int RunWorker(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kWorkerCommand, words, 0, 0);
   if (!arguments.ok()) return Misuse(kWorkerCommand, streams, arguments.status());
-  absl::StatusOr<dist::ServeOptions> options = ReadOptions(*arguments);
+  absl::StatusOr<cluster::ServeOptions> options = ReadOptions(*arguments);
   if (!options.ok()) return Misuse(kWorkerCommand, streams, options.status());
   EndSignals end;
   options->log = [&streams](const std::string& line) {
     streams.err << absl::StrCat("gyre worker: ", line, "\n") << std::flush;
   };
   if (arguments->Has("--with-parent")) prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const auto serving = dist::Serve(*options);
+  const auto serving = cluster::Serve(*options);
   if (!serving.ok()) return Failure(kWorkerCommand, streams, serving.status());
   streams.out << "worker at " << (*serving)->address();
   if (!options->token_is_given) streams.out << " token " << options->token;

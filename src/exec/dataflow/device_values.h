@@ -31,7 +31,7 @@ class CopyingRendezvous final : public Rendezvous {
   }
   void RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) override;
   void Abort(const absl::Status& why) override { inner_.Abort(why); }
-  Courier* courier() override { return inner_.courier(); }
+  Outbox* outbox() override { return inner_.outbox(); }
 
  private:
   class Underway;

@@ -157,9 +157,9 @@ class DeviceExecutable final : public Executable {
 
 // What other devices' parts do is there within this time, if it is there soon. On a machine with
 // fewer cores than parts, looking out for it would keep it from coming.
-int64_t LookOutNanos(size_t num_parts) {
-  constexpr int64_t kLookOutNanos = 50'000;
-  return num_parts <= static_cast<size_t>(NumProcessors()) ? kLookOutNanos : 0;
+int64_t SpinNanos(size_t num_parts) {
+  constexpr int64_t kSpinNanos = 50'000;
+  return num_parts <= static_cast<size_t>(NumProcessors()) ? kSpinNanos : 0;
 }
 
 // The numbers below `n` that some part lists, in order; these lists then hold places in that order.
@@ -199,7 +199,7 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
   settings.threads = std::max<int>(1, options.threads / static_cast<int>(local.size()));
   settings.pool = &ThreadPool::Shared();
   settings.schedule_seed = options.schedule_seed;
-  settings.look_out_nanos = LookOutNanos(local.size());
+  settings.spin_nanos = SpinNanos(local.size());
   result.feeds = Renumber(static_cast<int>(signature.feeds.size()), local, &place::Part::feeds);
   result.fetches =
       Renumber(static_cast<int>(signature.fetches.size()), local, &place::Part::fetches);

@@ -153,7 +153,7 @@ void FrameControl::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) 
   if (next != nullptr) Add(*next, router_.DeliverOne(*next, p, value));
 }
 
-void FrameControl::HandDeathOver(Iteration& from, const PlanNode& p) {
+void FrameControl::PassDeathOn(Iteration& from, const PlanNode& p) {
   Frame& frame = *from.frame;
   Iteration* next = nullptr;
   {

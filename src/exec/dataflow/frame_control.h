@@ -70,7 +70,7 @@ class FrameControl {
   // Of a NextIteration that is dead in a frame that other devices run, too: a variable that has
   // died is dead in the iterations to come, if there are any, rather than missing, since they wait
   // for what comes of it.
-  void HandDeathOver(Iteration& from, const PlanNode& p);
+  void PassDeathOn(Iteration& from, const PlanNode& p);
   // Gives what has come to a NextIteration to the next iteration, or keeps it until that may begin.
   void HandOver(Iteration& from, const PlanNode& p, Tensor&& value);
   // A heavy node in `frame`: its loops, and those around it, need no longer hold back what could

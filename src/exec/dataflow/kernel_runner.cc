@@ -61,7 +61,7 @@ void KernelRunner::FlushBefore(const PlanNode& p, const Tensor* inputs) {
 }
 
 void KernelRunner::Flush() {
-  if (std::exchange(has_sent_, false)) run_.courier()->Flush();
+  if (std::exchange(has_sent_, false)) run_.outbox()->Flush();
 }
 
 void KernelRunner::Run(Ready ready, const PlanNode& p, bool timed) {
@@ -74,7 +74,7 @@ void KernelRunner::Run(Ready ready, const PlanNode& p, bool timed) {
     if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return frames_.Fail(status, ready);
   }
   if (p.runs_dead) {  // a transfer
-    has_sent_ = run_.courier() != nullptr;
+    has_sent_ = run_.outbox() != nullptr;
   } else if (has_sent_) {
     FlushBefore(p, inputs);
   }

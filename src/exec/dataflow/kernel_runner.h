@@ -55,7 +55,7 @@ class KernelRunner {
   RunControl& run_;
   FrameControl& frames_;
   std::mt19937_64* const explore_;
-  bool has_sent_ = false;        // something, which may wait in the courier
+  bool has_sent_ = false;        // something, which may wait in the outbox
   std::vector<Tensor> outputs_;  // of the node that fires
 };
 

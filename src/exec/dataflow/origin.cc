@@ -4,7 +4,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/function_copies.h"
 #include "ir/where.h"
 
 namespace gyre::dataflow {
@@ -33,7 +32,7 @@ Place Outside(const Place& place) {
 
 // A loop's own plumbing, and calls of its functions, run in its frame, but stand where it stands.
 bool IsPartOfLoop(const Place& place, const NodeOrigin& origin) {
-  return origin.is_plumbing && place.scope > 0 && ScopeOf(place).site == origin.node;
+  return origin.is_plumbing && place.scope > 0 && ScopeOf(place).structured == origin.node;
 }
 
 // A constant of a loop's body fires once, before the loop: it stands where it fires.
@@ -73,8 +72,8 @@ Tag OwnTag(const Iteration& iteration) {
   return tag;
 }
 
-std::string CalleeName(const Node& site, const Function& callee) {
-  return absl::StrCat(site.name, "/", NameOfOriginal(callee));
+std::string CalleeName(const Node& structured, const Function& callee) {
+  return absl::StrCat(structured.name, "/", callee.name);
 }
 
 // Where the id of a loop's scope is kept; null for other scopes: theirs depends on the iteration.
@@ -95,7 +94,7 @@ Tag TagOf(Place place) {
   Tag tag = id == nullptr ? OwnTag(*place.iteration) : Tag{*id, place.iteration->number};
   for (auto inner = unknown.rbegin(); inner != unknown.rend(); ++inner) {
     const LoweredScope& scope = ScopeOf(*inner);
-    tag = {ChildFrameId(tag, CalleeName(*scope.site, *scope.function)),
+    tag = {ChildFrameId(tag, CalleeName(*scope.structured, *scope.function)),
            scope.is_loop() ? inner->iteration->number : 0};
     if (KnownId* const known = KnownIdOf(*inner, scope)) known->Keep(inner->scope, tag.frame);
   }
@@ -121,7 +120,7 @@ std::vector<Surrounding> Around(Ready where) {
   while (around.size() < kMaxAround) {
     for (; place.scope > 0; place = Outside(place)) {
       const LoweredScope& scope = ScopeOf(place);
-      around.push_back({SurroundingKind(*scope.site, scope.callee), scope.site->name,
+      around.push_back({SurroundingKind(*scope.structured, scope.callee), scope.structured->name,
                         scope.function == nullptr ? "" : absl::string_view(scope.function->name),
                         scope.is_loop() ? place.iteration->number : scope.callee,
                         TagOf(place).frame});
@@ -157,7 +156,7 @@ RunProgress ProgressAt(Ready where) {
   return progress;
 }
 
-TokenSite SiteOf(Ready where, std::vector<int>* sources) {
+TokenOrigin TokenOriginOf(Ready where, std::vector<int>* sources) {
   const Frame& frame = *where.iteration->frame;
   const FunctionPlan& plan = *frame.activation->plan;
   const Node& node = plan.lowered.function.nodes[where.node()];
@@ -176,13 +175,13 @@ TokenSite SiteOf(Ready where, std::vector<int>* sources) {
 
 Tag TagOf(Ready where) { return TagOf(PlaceOf(where)); }
 
-Tag CalleeTag(Ready site) {
-  const Place place = PlaceOf(site);
-  const NodeInfo& info = place.plan->infos[site.node()];
+Tag CalleeTag(Ready structured) {
+  const Place place = PlaceOf(structured);
+  const NodeInfo& info = place.plan->infos[structured.node()];
   const bool part = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
   const Tag outside = TagOf(part ? Outside(place) : place);
   return {ChildFrameId(outside, CalleeName(*info.origin.node, *info.callee->source)),
-          part ? site.iteration->number : 0};
+          part ? structured.iteration->number : 0};
 }
 
 std::string Locate(Ready where, const std::string& inside) {
@@ -202,8 +201,8 @@ std::string Locate(Ready where, const std::string& inside) {
     if (shown == kMaxCallsShown) return absl::StrCat(text, "\n  … and in the calls around that");
     if (place.scope > 0) {
       const LoweredScope& scope = ScopeOf(place);
-      absl::StrAppend(
-          &text, CallText(*scope.site, scope.callee, *scope.function, place.iteration->number));
+      absl::StrAppend(&text, CallText(*scope.structured, scope.callee, *scope.function,
+                                      place.iteration->number));
       place = Outside(place);
       continue;
     }

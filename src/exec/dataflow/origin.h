@@ -16,13 +16,13 @@ inline const NodeInfo& InfoOf(Ready ready) {
 
 // Where a node runs, for kernels that ask (random keys, rendezvous).
 Tag TagOf(Ready where);
-// The tag that the main iteration of the function called at `site` has.
-Tag CalleeTag(Ready site);
+// The tag that the main iteration of the function called at `structured` has.
+Tag CalleeTag(Ready structured);
 // The loops, branches and calls around a node, outermost first. Views into the plan.
 std::vector<Surrounding> Around(Ready where);
 RunProgress ProgressAt(Ready where);
 // As observers are told it; `sources` holds what the result points to.
-TokenSite SiteOf(Ready where, std::vector<int>* sources);
+TokenOrigin TokenOriginOf(Ready where, std::vector<int>* sources);
 // Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
 // `inside`: where within the node, if that is a loop that runs as one.
 std::string Locate(Ready where, const std::string& inside);

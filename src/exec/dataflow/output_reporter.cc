@@ -38,7 +38,7 @@ absl::Status OutputReporter::Observe(Ready ready, const Tensor* outputs) const {
   const NodeOrigin& origin = InfoOf(ready).origin;
   const std::vector<Surrounding> around = Around(ready);
   std::vector<int> sources;
-  const TokenSite site = SiteOf(ready, &sources);
+  const TokenOrigin token = TokenOriginOf(ready, &sources);
   Firing firing;
   firing.node = p.node->name;
   firing.op = p.node->op_name;
@@ -50,7 +50,7 @@ absl::Status OutputReporter::Observe(Ready ready, const Tensor* outputs) const {
   firing.start_nanos = started_;
   firing.end_nanos = SystemClock().NowNanos();
   firing.outputs = absl::MakeSpan(outputs, p.num_outputs);
-  firing.site = &site;
+  firing.origin = &token;
   SetMade(*p.node, firing);
   return observer_->OnFired(firing);
 }

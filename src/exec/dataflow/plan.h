@@ -26,7 +26,7 @@ namespace gyre::dataflow {
 struct FunctionPlan;
 
 // Loops that are nodes, compiled; null: those that are not.
-using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::Loop>>;
+using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::RegisterLoop>>;
 
 // What firing a node means. Those above kKernel are done in place where their inputs are as usual,
 // and by the op's kernel where they are not.

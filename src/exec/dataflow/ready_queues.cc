@@ -47,7 +47,7 @@ void ReadyQueues::LetOldestRun() {
 
 void ReadyQueues::Clear() {
   stack_ = ReadyStack();
-  fresh_.clear();
+  new_heavy_.clear();
   queue_.clear();
   queued_nanos_.store(0, std::memory_order_relaxed);
 }

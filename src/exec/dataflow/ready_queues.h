@@ -30,7 +30,7 @@ class ReadyQueues {
 
   [[gnu::always_inline]] void Push(Iteration& iteration, uint32_t node, bool dead) {
     if (queues_heavy_ && !dead && IsHeavy(iteration, node)) [[unlikely]] {
-      fresh_.emplace_back(&iteration, node, dead);
+      new_heavy_.emplace_back(&iteration, node, dead);
     } else {
       stack_.Push(&iteration, node, dead);
     }
@@ -38,10 +38,10 @@ class ReadyQueues {
 
   ReadyStack& stack() { return stack_; }
   // Puts the heavy nodes that were pushed since into the queue.
-  void QueueFresh() {
-    if (fresh_.empty()) return;
-    for (Ready ready : fresh_) Queue(ready);
-    fresh_.clear();
+  void QueueNewHeavy() {
+    if (new_heavy_.empty()) return;
+    for (Ready ready : new_heavy_) Queue(ready);
+    new_heavy_.clear();
   }
   void Queue(Ready ready);
   // For the worker itself: what lies deepest in calls, since a tree of calls taken from the top
@@ -80,7 +80,7 @@ class ReadyQueues {
 
   ReadyStack stack_;  // first: see Worker
   bool queues_heavy_ = false;
-  std::vector<Ready> fresh_;  // heavy nodes, on their way to the queue
+  std::vector<Ready> new_heavy_;  // heavy nodes, on their way to the queue
   std::atomic<int64_t>& queued_;
 
   std::mutex mutex_;

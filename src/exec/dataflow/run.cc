@@ -15,7 +15,7 @@ namespace {
 // What a run keeps for the next one, in bytes.
 constexpr size_t kKeptMemory = 1 << 20;
 // How long worker 0 looks out for work before it sleeps: about what waking it would cost.
-constexpr int64_t kLookOutNanos = 20'000;
+constexpr int64_t kSpinNanos = 20'000;
 // How long a probe may be kept waiting.
 constexpr int64_t kProbeNanos = 50'000'000;
 
@@ -155,12 +155,11 @@ void Run::Leave(const Worker* worker) {
 
 bool Run::WaitForWork() {
   const Clock& clock = SystemClock();
-  int64_t look_out = shared_.load(std::memory_order_relaxed) ? kLookOutNanos : 0;
+  int64_t spin = shared_.load(std::memory_order_relaxed) ? kSpinNanos : 0;
   if (async_running_.load(std::memory_order_relaxed) > 0)
-    look_out = std::max(
-        look_out, courier() != nullptr ? courier()->look_out_nanos() : settings().look_out_nanos);
-  const int64_t look_out_until = look_out > 0 ? clock.NowNanos() + look_out : 0;
-  bool has_polled = courier() == nullptr;
+    spin = std::max(spin, outbox() != nullptr ? outbox()->spin_nanos() : settings().spin_nanos);
+  const int64_t spin_until = spin > 0 ? clock.NowNanos() + spin : 0;
+  bool has_polled = outbox() == nullptr;
   std::unique_lock lock(mutex_);
   while (true) {
     const bool ended = HasEnded();
@@ -177,25 +176,25 @@ bool Run::WaitForWork() {
       lock.unlock();
       return EndStalled();
     }
-    if (!has_polled || (look_out_until != 0 && clock.NowNanos() < look_out_until)) {
+    if (!has_polled || (spin_until != 0 && clock.NowNanos() < spin_until)) {
       lock.unlock();
-      LookOut();
+      SpinOnce();
       has_polled = true;
       lock.lock();
       continue;
     }
     Park(lock);
-    has_polled = courier() == nullptr;
+    has_polled = outbox() == nullptr;
   }
 }
 
 // Watches for a moment without the lock.
-void Run::LookOut() {
-  if (courier() != nullptr) courier()->Poll();
+void Run::SpinOnce() {
+  if (outbox() != nullptr) outbox()->Poll();
   for (int i = 0; i < 64; ++i) {
     if (NeedsAttention() || queued_.load(std::memory_order_relaxed) > 0) return;
-    if (courier() != nullptr) {
-      courier()->Poll();
+    if (outbox() != nullptr) {
+      outbox()->Poll();
     } else {
       Relax();
     }
@@ -213,13 +212,13 @@ void Run::Park(std::unique_lock<std::mutex>& lock) {
   if (progress() != nullptr) left = std::min(left, kProbeNanos);
   left = std::min(left, Attention::Patience());
   ++parked_;
-  if (courier() != nullptr) {
-    waits_for_courier_ = true;
-    const uint64_t seen = courier()->wakes();
+  if (outbox() != nullptr) {
+    waits_for_outbox_ = true;
+    const uint64_t seen = outbox()->wakes();
     lock.unlock();
-    courier()->Wait(seen, std::max<int64_t>(left, 0));
+    outbox()->Wait(seen, std::max<int64_t>(left, 0));
     lock.lock();
-    waits_for_courier_ = false;
+    waits_for_outbox_ = false;
   } else if (left == Cancellation::kNoDeadline) {
     changed_.wait(lock);
   } else if (left > 0) {

@@ -56,7 +56,7 @@ class Run final : public RunControl {
   // Null where there is nothing to do. `asked_nanos`: when help was asked for.
   Worker* Join(int64_t* asked_nanos);
   void Leave(const Worker* worker);
-  void LookOut();
+  void SpinOnce();
   void Park(std::unique_lock<std::mutex>& lock);
   bool EndStalled();
 

@@ -21,7 +21,7 @@ void RunControl::Begin(absl::Span<const Tensor> feeds, RunEnv& env, const RunHoo
   feeds_ = feeds;
   env_ = &env;
   hooks_ = hooks;
-  courier_ = env.rendezvous == nullptr ? nullptr : env.rendezvous->courier();
+  outbox_ = env.rendezvous == nullptr ? nullptr : env.rendezvous->outbox();
   memory_.Begin(env.budget);
   status_ = absl::OkStatus();
   late_text_.clear();
@@ -63,7 +63,7 @@ void RunControl::Succeed(std::vector<Tensor> results) {
 
 void RunControl::NotifyAll() {
   changed_.notify_all();
-  if (waits_for_courier_) courier_->Wake();
+  if (waits_for_outbox_) outbox_->Wake();
 }
 
 void RunControl::AsyncStarted(AsyncCall* call) {

@@ -28,7 +28,7 @@ struct RunSettings {
   ThreadPool* pool = nullptr;
   std::optional<uint64_t> schedule_seed;  // as EngineOptions::schedule_seed
   // For how long worker 0 looks out for what other devices send before it sleeps.
-  int64_t look_out_nanos = 0;
+  int64_t spin_nanos = 0;
 };
 
 class RunControl {
@@ -47,7 +47,7 @@ class RunControl {
   ProgressProbe* progress() const { return hooks_.progress; }
   bool is_watched() const { return observer() != nullptr || progress() != nullptr; }
   // Of the run's rendezvous; null where it has none.
-  Courier* courier() const { return courier_; }
+  Outbox* outbox() const { return outbox_; }
   RunMemory& memory() { return memory_; }
 
   // ---- How it ends
@@ -91,9 +91,9 @@ class RunControl {
   std::atomic<bool> shared_{false};  // others may have joined; set by worker 0 alone
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string late_text_;           // guarded by mutex_: what the deadline found it waiting for
-  bool waits_for_courier_ = false;  // guarded by mutex_: worker 0 waits there, not on changed_
-  AsyncCalls async_done_;           // guarded by mutex_
+  std::string late_text_;          // guarded by mutex_: what the deadline found it waiting for
+  bool waits_for_outbox_ = false;  // guarded by mutex_: worker 0 waits there, not on changed_
+  AsyncCalls async_done_;          // guarded by mutex_
   // Kernels that have not called back. The list is guarded by mutex_; who fires them adds to it.
   std::atomic<int64_t> async_running_{0};
   AsyncCalls async_calls_;
@@ -106,7 +106,7 @@ class RunControl {
   absl::Span<const Tensor> feeds_;
   RunEnv* env_ = nullptr;
   RunHooks hooks_;
-  Courier* courier_ = nullptr;
+  Outbox* outbox_ = nullptr;
   RunMemory memory_;
   std::vector<Tensor> results_;  // written by who ends the main graph
   absl::Status status_;          // guarded by mutex_

@@ -161,7 +161,7 @@ void Worker::Drain() {
       const bool later = explore_ && !stack.empty() && (*explore_)() % 2 == 0;
       if (run_.HasAsyncDone() && !later) kernels_.CompleteAsync();
     }
-    queues().QueueFresh();
+    queues().QueueNewHeavy();
     if (Activation* const ended = frames_.TakeEnded(); ended != nullptr) {
       frames_.EndActivation(ended);
     } else if (!stack.empty()) {
@@ -233,7 +233,7 @@ void Worker::HouseKeeping(Ready where) {
       return frames_.Fail(status, where);
   }
   if (frames_.router().shared() && index_ == 0) run_.StopSharing();
-  if (run_.courier() != nullptr) run_.courier()->Poll();
+  if (run_.outbox() != nullptr) run_.outbox()->Poll();
 }
 
 void Worker::FireDead(Ready ready, const PlanNode& p) {
@@ -247,7 +247,7 @@ void Worker::FireDead(Ready ready, const PlanNode& p) {
     case Opcode::kExit:
       return frames_.FireExit(ready, p, Tensor());
     case Opcode::kNextIteration:
-      if (p.carries_death) frames_.HandDeathOver(iteration, p);
+      if (p.carries_death) frames_.PassDeathOn(iteration, p);
       return frames_.Settle(iteration, 0);
     case Opcode::kLoopCond:
       if (p.opens_gate) frames_.Add(iteration, router.OpenGate(iteration, false));

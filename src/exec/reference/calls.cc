@@ -4,23 +4,22 @@
 
 #include <iterator>
 
-#include "analysis/function_copies.h"
 #include "exec/reference/machine.h"
 #include "ops/control/condition.h"
-#include "ops/control/for_trips.h"
+#include "ops/control/for_trip_count.h"
 
 namespace gyre::reference {
 namespace {
 
-const NodePlan& SitePlan(const Ready& site) {
-  return site.iteration->frame->activation->plan->nodes[site.node];
+const NodePlan& StructuredPlan(const Ready& structured) {
+  return structured.iteration->frame->activation->plan->nodes[structured.node];
 }
 
 }  // namespace
 
 void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
   auto call = std::make_unique<PendingCall>();
-  call->site = ready;
+  call->ready = ready;
   call->started = started_;
   switch (p.kind) {
     case OpKind::kIf: {
@@ -55,16 +54,16 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
 
 void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tensor> inputs) {
   auto call = std::make_unique<PendingCall>();
-  call->site = ready;
+  call->ready = ready;
   call->started = started_;
   if (p.kind == OpKind::kWhile) {
     call->values = std::move(inputs);
     std::vector<Tensor> args = call->values;
     return StartActivation(*p.callees[0], std::move(args), std::move(call));
   }
-  const absl::StatusOr<int64_t> trips = CountTrips(inputs[0], inputs[1], inputs[2]);
-  if (!trips.ok()) return Fail(trips.status(), ready);
-  call->trips = *trips;
+  const absl::StatusOr<int64_t> iterations = CountIterations(inputs[0], inputs[1], inputs[2]);
+  if (!iterations.ok()) return Fail(iterations.status(), ready);
+  call->iterations = *iterations;
   call->start = inputs[0].scalar<int32_t>();
   call->delta = inputs[2].scalar<int32_t>();
   inputs.erase(inputs.begin(), inputs.begin() + 3);
@@ -73,7 +72,7 @@ void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tenso
 
 void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args,
                               std::unique_ptr<PendingCall> caller) {
-  const Ready where = caller == nullptr ? Ready() : caller->site;
+  const Ready where = caller == nullptr ? Ready() : caller->ready;
   if (!plan.error.ok()) return Fail(plan.error, where);
   const size_t bytes = kActivationBytes + kFrameBytes + 2 * args.size() * sizeof(Tensor);
   if (!Charge(bytes, where)) return;
@@ -89,7 +88,7 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
   root.activation = activation;
   if (caller != nullptr) {
     root.id = CalleeFrameId(*caller);
-    root.base_iteration = caller->trip;
+    root.base_iteration = caller->iteration;
   }
   activation->caller = std::move(caller);
   for (const auto& [feed, position] : plan.fed_results)
@@ -99,14 +98,13 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
   if (--activation->live_ops == 0) ended_.push_back(activation);
 }
 
-// A loop's frame is named after its node alone, so that all trips share it; a callee after itself
-// as well, so that two functions called from one node draw different random numbers.
+// A loop's frame is named after its node alone, so that all iterations share it; a callee after
+// itself as well, so that two functions called from one node draw different random numbers.
 uint64_t Machine::CalleeFrameId(const PendingCall& call) const {
-  const LoopFrame& frame = *call.site.iteration->frame;
-  const NodePlan& p = SitePlan(call.site);
-  return ChildFrameId(
-      {frame.id, call.site.iteration->number},
-      absl::StrCat(p.node->name, "/", NameOfOriginal(*p.callees[call.callee]->function)));
+  const LoopFrame& frame = *call.ready.iteration->frame;
+  const NodePlan& p = StructuredPlan(call.ready);
+  return ChildFrameId({frame.id, call.ready.iteration->number},
+                      absl::StrCat(p.node->name, "/", p.callees[call.callee]->function->name));
 }
 
 void Machine::EndActivation(Activation* activation) {
@@ -123,7 +121,7 @@ void Machine::EndActivation(Activation* activation) {
                  ? ": what is fetched lies on a path that was not taken, or was never reached"
                  : absl::StrCat(": result ", name, " of function ", function.name,
                                 " lies on a path that was not taken"))),
-         call == nullptr ? Ready() : call->site);
+         call == nullptr ? Ready() : call->ready);
     return;
   }
   FreeActivation(activation);
@@ -131,11 +129,11 @@ void Machine::EndActivation(Activation* activation) {
     results_ = std::move(results);
     return;
   }
-  switch (SitePlan(call->site).kind) {
+  switch (StructuredPlan(call->ready).kind) {
     case OpKind::kWhile:
       return StepWhile(std::move(call), std::move(results));
     case OpKind::kFor:
-      ++call->trip;
+      ++call->iteration;
       return StepFor(std::move(call), std::move(results));
     default:
       return FinishCall(*call, std::move(results));
@@ -143,16 +141,16 @@ void Machine::EndActivation(Activation* activation) {
 }
 
 void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results) {
-  const NodePlan& p = SitePlan(call->site);
+  const NodePlan& p = StructuredPlan(call->ready);
   if (call->callee == 0) {  // the condition has been computed
     const absl::StatusOr<bool> goes_on = Truth(results[0]);
-    if (!goes_on.ok()) return Fail(goes_on.status(), call->site);
+    if (!goes_on.ok()) return Fail(goes_on.status(), call->ready);
     if (!*goes_on) return FinishCall(*call, std::move(call->values));
     call->callee = 1;
     std::vector<Tensor> values = std::move(call->values);
     return StartActivation(*p.callees[1], std::move(values), std::move(call));
   }
-  ++call->trip;
+  ++call->iteration;
   call->callee = 0;
   call->values = std::move(results);
   std::vector<Tensor> args = call->values;
@@ -160,16 +158,16 @@ void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> r
 }
 
 void Machine::StepFor(std::unique_ptr<PendingCall> call, std::vector<Tensor> values) {
-  if (call->trip == call->trips) return FinishCall(*call, std::move(values));
-  const int64_t counter = call->start + call->trip * call->delta;
+  if (call->iteration == call->iterations) return FinishCall(*call, std::move(values));
+  const int64_t counter = call->start + call->iteration * call->delta;
   values.insert(values.begin(), Tensor::Scalar<int32_t>(static_cast<int32_t>(counter)));
-  const FunctionPlan& body = *SitePlan(call->site).callees[0];
+  const FunctionPlan& body = *StructuredPlan(call->ready).callees[0];
   StartActivation(body, std::move(values), std::move(call));
 }
 
 void Machine::FinishCall(const PendingCall& call, std::vector<Tensor> outputs) {
   started_ = call.started;
-  Finish(call.site, std::move(outputs), false);
+  Finish(call.ready, std::move(outputs), false);
 }
 
 void Machine::FreeActivation(Activation* activation) {

@@ -37,10 +37,10 @@ std::string Machine::Locate(const Ready& where) const {
     const PendingCall* call = iteration->frame->activation->caller.get();
     if (call == nullptr) return text;
     if (shown == kMaxCallsShown) return absl::StrCat(text, "\n  … and in the calls around that");
-    const NodePlan& p = call->site.iteration->frame->activation->plan->nodes[call->site.node];
-    absl::StrAppend(
-        &text, CallText(*p.node, call->callee, *p.callees[call->callee]->function, call->trip));
-    iteration = call->site.iteration;
+    const NodePlan& p = call->ready.iteration->frame->activation->plan->nodes[call->ready.node];
+    absl::StrAppend(&text, CallText(*p.node, call->callee, *p.callees[call->callee]->function,
+                                    call->iteration));
+    iteration = call->ready.iteration;
   }
 }
 

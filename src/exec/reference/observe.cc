@@ -21,12 +21,12 @@ std::vector<Surrounding> Machine::Around(const Ready& where) const {
     }
     const PendingCall* call = iteration->frame->activation->caller.get();
     if (call == nullptr) break;
-    const NodePlan& p = call->site.iteration->frame->activation->plan->nodes[call->site.node];
+    const NodePlan& p = call->ready.iteration->frame->activation->plan->nodes[call->ready.node];
     const bool is_loop = IsLoop(p.kind);
     around.push_back({SurroundingKind(*p.node, call->callee), p.node->name,
-                      p.callees[call->callee]->function->name, is_loop ? call->trip : call->callee,
-                      iteration->frame->id});
-    iteration = call->site.iteration;
+                      p.callees[call->callee]->function->name,
+                      is_loop ? call->iteration : call->callee, iteration->frame->id});
+    iteration = call->ready.iteration;
   }
   std::reverse(around.begin(), around.end());
   return around;

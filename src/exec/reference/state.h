@@ -44,7 +44,7 @@ struct LoopFrame {
   LoopFrame* parent = nullptr;
   Iteration* parent_iteration = nullptr;
   uint64_t id = 0;  // the tag's frame id
-  // Number of its only iteration when it is the body of a While: the trip.
+  // Number of its only iteration when it is the body of a While: the iteration.
   int64_t base_iteration = 0;
   int pending_enters = 0;
   std::deque<IterationPtr> live;  // oldest first; consecutive numbers
@@ -83,11 +83,11 @@ struct Activation {
 // A functional node that waits for a function it has started. For a loop it also holds the loop's
 // state.
 struct PendingCall {
-  Ready site;                    // the node
+  Ready ready;                   // the node
   int callee = 0;                // which of NodePlan::callees runs
   std::vector<Tensor> values;    // loop-carried values (While: while cond runs; For: never)
-  int64_t trip = 0;              // of a loop
-  int64_t trips = 0;             // of a For: how many there will be
+  int64_t iteration = 0;         // of a loop
+  int64_t iterations = 0;        // of a For: how many there will be
   int64_t start = 0, delta = 0;  // of a For
   int64_t started = 0;           // when it began, if somebody watches
 };

@@ -1,4 +1,4 @@
-// From the functions of a While to a Loop.
+// From the functions of a While to a RegisterLoop.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -22,11 +22,11 @@ constexpr int kMaxDepth = 16;  // of calls and branches
 class Compiler {
  public:
   Compiler(lower::ProgramFacts& facts, const Node& node)
-      : facts_(facts), node_(node), loop_(std::make_shared<Loop>()) {
+      : facts_(facts), node_(node), loop_(std::make_shared<RegisterLoop>()) {
     loop_->node = &node;
   }
 
-  std::shared_ptr<const Loop> Compile() {
+  std::shared_ptr<const RegisterLoop> Compile() {
     if (!Write()) return nullptr;
     FindLastReaders();
     return loop_;
@@ -94,7 +94,7 @@ class Compiler {
 
   // Writes what a call of the function runs, and says where its results are. False: it cannot be
   // part of such a loop.
-  bool WriteFunction(const Callee& callee, int parent, const Node* site, int number,
+  bool WriteFunction(const Callee& callee, int parent, const Node* structured, int number,
                      absl::Span<const uint32_t> args, int depth, std::vector<uint32_t>& results) {
     const Function* function = facts_.program().FindFunction(callee.function.name);
     if (function == nullptr || depth > kMaxDepth || facts_.IsRecursive(*function)) return false;
@@ -102,7 +102,7 @@ class Compiler {
     if (!facts.inlinable || facts.has_references || args.size() != function->args.size())
       return false;
     const int scope = static_cast<int>(loop_->scopes.size());
-    loop_->scopes.push_back({parent, site, number, function});
+    loop_->scopes.push_back({parent, structured, number, function});
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
       if (facts.has_effect[id] || loop_->code.size() > kMaxInstructions) return false;
@@ -332,7 +332,7 @@ class Compiler {
 
   lower::ProgramFacts& facts_;
   const Node& node_;
-  const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<RegisterLoop> loop_;
   uint32_t num_variables_ = 0;
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
   std::vector<bool> is_constant_;
@@ -340,7 +340,7 @@ class Compiler {
 
 }  // namespace
 
-std::shared_ptr<const Loop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
+std::shared_ptr<const RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
   return Compiler(facts, loop).Compile();
 }
 

@@ -1,6 +1,6 @@
-// Loop: a While whose iterations hold too little work to be worth a token: a flat program on
-// registers with jumps, run by one thread from the first iteration to the last, as if it were one
-// kernel.
+// RegisterLoop: a While whose iterations hold too little work to be worth a token: a flat program
+// on registers with jumps, run by one thread from the first iteration to the last, as if it were
+// one kernel.
 //
 //   regs: i x | one | go i' m x'              while (i < n) { i = i + 1; x = sin(x * w); }
 //     0: go = Less(i, n)
@@ -31,10 +31,10 @@
 namespace gyre::sequential {
 
 // Where ops of a loop stand: in its condition or body, or in a function that these call.
-struct Scope {
+struct LoopScope {
   int parent = -1;  // -1: where the loop stands
-  const Node* site = nullptr;
-  int callee = 0;  // which of the site's functions, in the order of CalleesOf
+  const Node* structured = nullptr;
+  int callee = 0;  // which of the structured node's functions, in the order of CalleesOf
   const Function* function = nullptr;
 };
 
@@ -51,7 +51,7 @@ enum class Action : uint8_t {
 
 struct Instruction {
   Action action = Action::kRun;
-  uint32_t first_input = 0, num_inputs = 0;  // in Loop::inputs
+  uint32_t first_input = 0, num_inputs = 0;  // in RegisterLoop::inputs
   uint32_t output = 0, num_outputs = 0;      // registers in a row
   uint32_t target = 0;
   std::vector<uint32_t> targets;
@@ -65,18 +65,18 @@ struct Input {
   bool is_last = false;  // nobody reads the register any more
 };
 
-struct Loop {
+struct RegisterLoop {
   const Node* node = nullptr;
   std::vector<Instruction> code;
   std::vector<Input> inputs;
   uint32_t num_registers = 0;  // the loop's variables come first
   uint32_t max_inputs = 0;
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
-  std::vector<Scope> scopes;  // [0] is the condition, [1] the body
+  std::vector<LoopScope> scopes;  // [0] is the condition, [1] the body
 };
 
 // `loop`, a While, if it is one of those; else null. The program must outlive it.
-std::shared_ptr<const Loop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
+std::shared_ptr<const RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
 
 // The While nodes of the program that run so, as far as can be told before it is known what is fed.
 // The main graph's first, then those of functions, in order of name.

@@ -1,4 +1,4 @@
-// Running a Loop.
+// Running a RegisterLoop.
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -14,11 +14,11 @@ constexpr absl::string_view kWhere = "gyre/where_in_loop";
 // Ops between two looks at the clock and the budget.
 constexpr int kLookEvery = 64;
 
-std::string WhereOf(const Loop& loop, const Instruction& op, int64_t trip) {
+std::string WhereOf(const RegisterLoop& loop, const Instruction& op, int64_t iteration) {
   std::string text = NodeText(*op.node);
   for (int s = op.scope; s >= 0; s = loop.scopes[s].parent) {
-    const Scope& scope = loop.scopes[s];
-    absl::StrAppend(&text, CallText(*scope.site, scope.callee, *scope.function, trip));
+    const LoopScope& scope = loop.scopes[s];
+    absl::StrAppend(&text, CallText(*scope.structured, scope.callee, *scope.function, iteration));
   }
   return text;
 }
@@ -38,7 +38,7 @@ bool IsTrue(const Tensor& condition) {
 
 class Machine {
  public:
-  Machine(const Loop& loop, KernelContext& ctx)
+  Machine(const RegisterLoop& loop, KernelContext& ctx)
       : loop_(loop), ctx_(ctx), registers_(loop.num_registers), inputs_(loop.max_inputs) {}
 
   absl::Status Run() {
@@ -79,7 +79,7 @@ class Machine {
           ++at;
           break;
         case Action::kAgain:
-          ++trip_;
+          ++iteration_;
           at = code;
           break;
       }
@@ -116,22 +116,22 @@ class Machine {
   }
 
   absl::Status Locate(absl::Status status, const Instruction& op) const {
-    status.SetPayload(kWhere, absl::Cord(WhereOf(loop_, op, trip_)));
+    status.SetPayload(kWhere, absl::Cord(WhereOf(loop_, op, iteration_)));
     return status;
   }
 
-  const Loop& loop_;
+  const RegisterLoop& loop_;
   KernelContext& ctx_;
   std::vector<Tensor> registers_;
   std::vector<Tensor> inputs_;  // of the op that runs
-  int64_t trip_ = 0;
+  int64_t iteration_ = 0;
   int until_look_ = kLookEvery;
 };
 
 }  // namespace
 
 absl::Status RunLoop(KernelContext& ctx, const void* loop) {
-  return Machine(*static_cast<const Loop*>(loop), ctx).Run();
+  return Machine(*static_cast<const RegisterLoop*>(loop), ctx).Run();
 }
 
 std::string WhereInside(const absl::Status& status) {

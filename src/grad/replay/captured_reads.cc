@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "grad/replay/resources.h"
 #include "grad/saved_values.h"
-#include "grad/sites.h"
+#include "grad/structured.h"
 #include "grad/unique_names.h"
 #include "ir/builder.h"
 #include "ir/calls.h"
@@ -44,10 +44,10 @@ class Readers {
   }
 
   // By input of a structured node behind its selectors: what its functions read of it.
-  Variables OfSite(const Node& site) const {
+  Variables OfStructured(const Node& structured) const {
     Variables read;
-    const size_t first = NumCounterArgs(site);
-    const std::vector<Callee> callees = CalleesOf(program_, site);
+    const size_t first = NumCounterArgs(structured);
+    const std::vector<Callee> callees = CalleesOf(program_, structured);
     for (const Callee& callee : callees) {
       const auto found = read_.find(callee.function.name);
       if (found == read_.end()) continue;
@@ -55,10 +55,10 @@ class Readers {
         if (static_cast<size_t>(arg) >= first) read.emplace(arg - first, dtype);
       }
     }
-    if (!IsLoop(site.kind()) || callees.empty()) return read;
+    if (!IsLoop(structured.kind()) || callees.empty()) return read;
     const Function* body = program_.FindFunction(callees.back().function.name);
     if (body == nullptr) return {};
-    const std::vector<bool> invariant = InvariantVariables(*body, NumCounterArgs(site));
+    const std::vector<bool> invariant = InvariantVariables(*body, NumCounterArgs(structured));
     std::erase_if(read, [&](const auto& one) { return !invariant[one.first]; });
     return read;
   }
@@ -69,7 +69,7 @@ class Readers {
     const size_t before = read.size();
     for (const Node& node : function.nodes) {
       if (IsStructured(node.kind())) {
-        for (const auto& [passed, dtype] : OfSite(node)) {
+        for (const auto& [passed, dtype] : OfStructured(node)) {
           const int arg = ArgumentOf(function, node.inputs[NumSelectorInputs(node) + passed]);
           if (arg >= 0) read.emplace(arg, dtype);
         }
@@ -132,55 +132,58 @@ class Capturer {
   }
 
  private:
-  // By input of the site behind its selectors.
-  Variables CapturedBy(const std::string& function, const Node& site) const {
-    Variables read = readers_.OfSite(site);
+  // By input of the structured node behind its selectors.
+  Variables CapturedBy(const std::string& function, const Node& structured) const {
+    Variables read = readers_.OfStructured(structured);
     if (read.empty()) return read;
-    const ResourceSet written = resources_.WrittenBy(function, site);
+    const ResourceSet written = resources_.WrittenBy(function, structured);
     std::erase_if(read, [&](const auto& one) {
-      const Endpoint handle = site.inputs[NumSelectorInputs(site) + one.first];
+      const Endpoint handle = structured.inputs[NumSelectorInputs(structured) + one.first];
       return written.has_any ||
              (!written.names.empty() && resources_.Of(function, handle).MayMeet(written));
     });
     return read;
   }
 
-  absl::Status Capture(const Node& site, const Variables& captured, FunctionBuilder& builder) {
+  absl::Status Capture(const Node& structured, const Variables& captured,
+                       FunctionBuilder& builder) {
     std::vector<Endpoint> values;
     for (const auto& [passed, dtype] : captured) {
       GYRE_ASSIGN_OR_RETURN(
           values.emplace_back(),
-          builder.Add1("_CaptureVariable", {site.inputs[NumSelectorInputs(site) + passed]},
+          builder.Add1("_CaptureVariable",
+                       {structured.inputs[NumSelectorInputs(structured) + passed]},
                        {{"dtype", dtype}},
-                       {absl::StrCat(site.name, "/captured"), site.control_inputs, site.device,
-                        site.source}));
+                       {absl::StrCat(structured.name, "/captured"), structured.control_inputs,
+                        structured.device, structured.source}));
     }
-    return Extend(site, captured, values, builder);
+    return Extend(structured, captured, values, builder);
   }
 
-  // Hands the values of `captured` to the functions of the site, as their last arguments.
-  absl::Status Extend(const Node& site, const Variables& captured,
+  // Hands the values of `captured` to the functions of the structured node, as their last
+  // arguments.
+  absl::Status Extend(const Node& structured, const Variables& captured,
                       const std::vector<Endpoint>& values, FunctionBuilder& builder) {
-    const int first = NumCounterArgs(site);
+    const int first = NumCounterArgs(structured);
     Variables args;
     for (const auto& [passed, dtype] : captured) args.emplace(passed + first, dtype);
-    passes::SiteInterface interface = passes::InterfaceOf(site);
+    passes::StructuredInterface interface = passes::InterfaceOf(structured);
     for (const Endpoint& value : values) {
       interface.args.push_back(value);
       interface.arg_types.push_back(builder.dtype(value));
-      if (!IsLoop(site.kind())) continue;
+      if (!IsLoop(structured.kind())) continue;
       interface.output_types.push_back(builder.dtype(value));
       interface.outputs_from.push_back(-1);
     }
-    GYRE_ASSIGN_OR_RETURN(Node extended, passes::WithInterface(site, interface));
+    GYRE_ASSIGN_OR_RETURN(Node extended, passes::WithInterface(structured, interface));
     std::vector<std::string> names;
-    for (const Callee& callee : CalleesOf(program_, site)) {
-      GYRE_ASSIGN_OR_RETURN(
-          names.emplace_back(),
-          WithCaptured(callee.function.name, args, IsLoop(site.kind()) && !callee.is_condition()));
+    for (const Callee& callee : CalleesOf(program_, structured)) {
+      GYRE_ASSIGN_OR_RETURN(names.emplace_back(),
+                            WithCaptured(callee.function.name, args,
+                                         IsLoop(structured.kind()) && !callee.is_condition()));
     }
     SetFunctions(names, extended);
-    builder.Replace(site.id, std::move(extended));
+    builder.Replace(structured.id, std::move(extended));
     return absl::OkStatus();
   }
 
@@ -209,23 +212,23 @@ class Capturer {
     }
     Function copy = builder.Build();
     copy.name = copied;
-    MarkAsCopy(function, copy);
+    if (!copy.attrs.Has(kCopyOfAttr)) copy.attrs.Set(std::string(kCopyOfAttr), name);
     builder_.SetFunction(std::move(copy));
     return copied;
   }
 
-  absl::Status ExtendInner(const Function& function, const Node& site,
+  absl::Status ExtendInner(const Function& function, const Node& structured,
                            const std::map<int, Endpoint>& values, FunctionBuilder& builder) {
     Variables captured;
     std::vector<Endpoint> given;
-    for (const auto& [passed, dtype] : readers_.OfSite(site)) {
-      const auto value =
-          values.find(ArgumentOf(function, site.inputs[NumSelectorInputs(site) + passed]));
+    for (const auto& [passed, dtype] : readers_.OfStructured(structured)) {
+      const auto value = values.find(
+          ArgumentOf(function, structured.inputs[NumSelectorInputs(structured) + passed]));
       if (value == values.end()) continue;
       captured.emplace(passed, dtype);
       given.push_back(value->second);
     }
-    return captured.empty() ? absl::OkStatus() : Extend(site, captured, given, builder);
+    return captured.empty() ? absl::OkStatus() : Extend(structured, captured, given, builder);
   }
 
   // Puts what was captured in the place of what the node would read.

@@ -15,7 +15,7 @@
 #include "grad/dependence.h"
 #include "grad/memory_policy.h"
 #include "grad/replay/captured_reads.h"
-#include "grad/sites.h"
+#include "grad/structured.h"
 #include "grad/unique_names.h"
 #include "ir/calls.h"
 #include "ir/expr.h"
@@ -43,9 +43,9 @@ class Recordable {
     return nodes;
   }
 
-  bool CanRecord(const Node& site) const {
+  bool CanRecord(const Node& structured) const {
     std::set<std::string> seen;
-    std::vector<const Node*> pending{&site};
+    std::vector<const Node*> pending{&structured};
     while (!pending.empty()) {
       const Node& node = *pending.back();
       pending.pop_back();
@@ -175,41 +175,42 @@ class Recorder {
     }
   }
 
-  absl::StatusOr<NodeId> Split(const Node& site, FunctionBuilder& builder) {
+  absl::StatusOr<NodeId> Split(const Node& structured, FunctionBuilder& builder) {
     ExprBuilder exprs(builder);
-    exprs.set_style({absl::StrCat(site.name, "/"), site.device, site.source});
-    GYRE_ASSIGN_OR_RETURN(Node recording, RecordAny(site, exprs));
-    recording.name = absl::StrCat(site.name, "/again");
+    exprs.set_style({absl::StrCat(structured.name, "/"), structured.device, structured.source});
+    GYRE_ASSIGN_OR_RETURN(Node recording, RecordAny(structured, exprs));
+    recording.name = absl::StrCat(structured.name, "/again");
     // No derivative goes this way, in or out: that is for the node behind.
-    for (size_t i = NumSelectorInputs(site); i < site.inputs.size(); ++i) {
-      const DType dtype = builder.dtype(site.inputs[i]);
+    for (size_t i = NumSelectorInputs(structured); i < structured.inputs.size(); ++i) {
+      const DType dtype = builder.dtype(structured.inputs[i]);
       if (!HasDerivative(dtype) || dtype == DType::kResource) continue;
-      recording.inputs[i] = exprs.Op("StopGradient", {exprs.At(site.inputs[i])}).endpoint();
+      recording.inputs[i] = exprs.Op("StopGradient", {exprs.At(structured.inputs[i])}).endpoint();
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     const NodeId first = builder.Append(std::move(recording));
-    const Expr tape = exprs.Op("StopGradient", {exprs.At({first, site.num_outputs()})});
+    const Expr tape = exprs.Op("StopGradient", {exprs.At({first, structured.num_outputs()})});
     GYRE_RETURN_IF_ERROR(exprs.status());
-    GYRE_ASSIGN_OR_RETURN(Node replaying, ReplayAny(site, tape, exprs));
-    builder.Replace(site.id, std::move(replaying));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, ReplayAny(structured, tape, exprs));
+    builder.Replace(structured.id, std::move(replaying));
     return first;
   }
 
-  absl::StatusOr<Node> RecordAny(const Node& site, ExprBuilder& exprs) {
-    return IsLoop(site.kind()) ? RecordLoop(site, exprs) : RecordSite(site);
+  absl::StatusOr<Node> RecordAny(const Node& structured, ExprBuilder& exprs) {
+    return IsLoop(structured.kind()) ? RecordLoop(structured, exprs) : RecordStructured(structured);
   }
-  absl::StatusOr<Node> ReplayAny(const Node& site, Expr tape, ExprBuilder& exprs) {
-    return IsLoop(site.kind()) ? ReplayLoop(site, tape, exprs) : ReplaySite(site, tape);
+  absl::StatusOr<Node> ReplayAny(const Node& structured, Expr tape, ExprBuilder& exprs) {
+    return IsLoop(structured.kind()) ? ReplayLoop(structured, tape, exprs)
+                                     : ReplayStructured(structured, tape);
   }
 
   // ---- Record
 
-  // The loop with a list as last variable, which gets a tape in each trip.
+  // The loop with a list as last variable, which gets a tape in each iteration.
   absl::StatusOr<Node> RecordLoop(const Node& loop, ExprBuilder& exprs) {
     const Expr list = exprs.Op("EmptyTensorList", {exprs.Int(-1), exprs.Int(-1)},
                                {{"element_dtype", DType::kVariant}});
     GYRE_RETURN_IF_ERROR(exprs.status());
-    passes::SiteInterface interface = passes::InterfaceOf(loop);
+    passes::StructuredInterface interface = passes::InterfaceOf(loop);
     interface.args.push_back(list.endpoint());
     interface.arg_types.push_back(DType::kVariant);
     interface.output_types.push_back(DType::kVariant);
@@ -222,9 +223,7 @@ class Recorder {
       if (callee.is_condition()) {
         FunctionBuilder condition(program_.ops(), function);
         (void)condition.Arg("tapes", DType::kVariant);
-        Function copy = condition.Build();
-        MarkAsCopy(function, copy);
-        names.push_back(Add(std::move(copy), "_saving"));
+        names.push_back(Add(condition.Build(), "_saving"));
       } else {
         GYRE_ASSIGN_OR_RETURN(names.emplace_back(), Recorded(function, /*is_body=*/true));
       }
@@ -234,13 +233,13 @@ class Recorder {
   }
 
   // Branches and calls return their tape behind what they return.
-  absl::StatusOr<Node> RecordSite(const Node& site) {
-    passes::SiteInterface interface = passes::InterfaceOf(site);
+  absl::StatusOr<Node> RecordStructured(const Node& structured) {
+    passes::StructuredInterface interface = passes::InterfaceOf(structured);
     interface.output_types.push_back(DType::kVariant);
     interface.outputs_from.push_back(-1);
-    GYRE_ASSIGN_OR_RETURN(Node recording, passes::WithInterface(site, interface));
+    GYRE_ASSIGN_OR_RETURN(Node recording, passes::WithInterface(structured, interface));
     std::vector<std::string> names;
-    for (const Callee& callee : CalleesOf(program_, site)) {
+    for (const Callee& callee : CalleesOf(program_, structured)) {
       GYRE_ASSIGN_OR_RETURN(
           names.emplace_back(),
           Recorded(*program_.FindFunction(callee.function.name), /*is_body=*/false));
@@ -262,7 +261,9 @@ class Recorder {
   absl::StatusOr<std::string> Recorded(const Function& function, bool is_body) {
     const auto [made, is_new] = recorded_.try_emplace({function.name, is_body});
     if (!is_new) return made->second;
-    const std::string name = names_.Unique(absl::StrCat(function.name, "_saving"));
+    // As the gradient of a loop that saves everything names it: random numbers hang on that.
+    const std::string name = names_.Unique(absl::StrCat(
+        function.attrs.GetOr<std::string>(kCopyOfAttr, std::string(function.name)), "_saving"));
     made->second = name;
     FunctionBuilder builder(program_.ops(), function);
     ExprBuilder exprs(builder);
@@ -270,9 +271,9 @@ class Recorder {
     for (const NodeId id : recordable_.EffectsOf(function)) {
       const Node& node = function.node(id);
       if (IsStructured(node.kind())) {
-        GYRE_ASSIGN_OR_RETURN(Node site,
-                              IsLoop(node.kind()) ? RecordLoop(node, exprs) : RecordSite(node));
-        builder.Replace(id, std::move(site));
+        GYRE_ASSIGN_OR_RETURN(Node structured, IsLoop(node.kind()) ? RecordLoop(node, exprs)
+                                                                   : RecordStructured(node));
+        builder.Replace(id, std::move(structured));
       }
       for (const Endpoint& e : Written(node)) tape.push_back(exprs.At(e));
     }
@@ -284,25 +285,24 @@ class Recorder {
     builder.Return("tape", whole.endpoint());
     Function recording = builder.Build();
     recording.name = name;
-    MarkAsCopy(function, recording);
     builder_.SetFunction(std::move(recording));
     return name;
   }
 
   // ---- Replay
 
-  // The loop without effects: as many trips as there are tapes.
+  // The loop without effects: as many iterations as there are tapes.
   absl::StatusOr<Node> ReplayLoop(const Node& loop, Expr list, ExprBuilder& exprs) {
-    const Expr trip = exprs.Int(0);
+    const Expr iteration = exprs.Int(0);
     GYRE_RETURN_IF_ERROR(exprs.status());
-    passes::SiteInterface interface = passes::InterfaceOf(loop);
-    for (const Expr& more : {list, trip}) {
+    passes::StructuredInterface interface = passes::InterfaceOf(loop);
+    for (const Expr& more : {list, iteration}) {
       interface.args.push_back(more.endpoint());
       interface.arg_types.push_back(more.dtype());
       interface.output_types.push_back(more.dtype());
       interface.outputs_from.push_back(-1);
     }
-    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessSite(loop, interface));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessStructured(loop, interface));
     std::vector<std::string> names;
     for (const Callee& callee : CalleesOf(program_, loop)) {
       const Function& function = *program_.FindFunction(callee.function.name);
@@ -321,20 +321,20 @@ class Recorder {
     for (const FunctionArg& arg : condition.args) (void)builder.Arg(arg.name, arg.dtype, arg.shape);
     ExprBuilder exprs(builder);
     const Expr list = exprs.At(builder.Arg("tapes", DType::kVariant));
-    const Expr trip = exprs.At(builder.Arg("trip", DType::kInt32));
-    const Expr goes_on = exprs.Op("Less", {trip, exprs.Op("TensorListLength", {list})});
+    const Expr iteration = exprs.At(builder.Arg("iteration", DType::kInt32));
+    const Expr goes_on = exprs.Op("Less", {iteration, exprs.Op("TensorListLength", {list})});
     GYRE_RETURN_IF_ERROR(exprs.status());
     builder.Return("goes_on", goes_on.endpoint());
     return Add(builder.Build(), "_replaying");
   }
 
-  absl::StatusOr<Node> ReplaySite(const Node& site, Expr tape) {
-    passes::SiteInterface interface = passes::InterfaceOf(site);
+  absl::StatusOr<Node> ReplayStructured(const Node& structured, Expr tape) {
+    passes::StructuredInterface interface = passes::InterfaceOf(structured);
     interface.args.push_back(tape.endpoint());
     interface.arg_types.push_back(DType::kVariant);
-    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessSite(site, interface));
+    GYRE_ASSIGN_OR_RETURN(Node replaying, StatelessStructured(structured, interface));
     std::vector<std::string> names;
-    for (const Callee& callee : CalleesOf(program_, site)) {
+    for (const Callee& callee : CalleesOf(program_, structured)) {
       GYRE_ASSIGN_OR_RETURN(
           names.emplace_back(),
           Replayed(*program_.FindFunction(callee.function.name), /*is_body=*/false));
@@ -343,16 +343,18 @@ class Recorder {
     return replaying;
   }
 
-  // The site in its stateless form, with another interface.
-  absl::StatusOr<Node> StatelessSite(const Node& site,
-                                     const passes::SiteInterface& interface) const {
-    GYRE_ASSIGN_OR_RETURN(Node stateless,
-                          passes::WithInterface(WithoutEffects(program_.ops(), site), interface));
+  // The structured node in its stateless form, with another interface.
+  absl::StatusOr<Node> StatelessStructured(const Node& structured,
+                                           const passes::StructuredInterface& interface) const {
+    GYRE_ASSIGN_OR_RETURN(
+        Node stateless,
+        passes::WithInterface(WithoutEffects(program_.ops(), structured), interface));
     stateless.control_inputs.clear();
     return stateless;
   }
 
-  // f(arguments, tape) -> results. Of the body of a loop: (variables, tapes, trip) -> the same.
+  // f(arguments, tape) -> results. Of the body of a loop: (variables, tapes, iteration) -> the
+  // same.
   absl::StatusOr<std::string> Replayed(const Function& function, bool is_body) {
     const auto [made, is_new] = replayed_.try_emplace({function.name, is_body});
     if (!is_new) return made->second;
@@ -364,10 +366,10 @@ class Recorder {
     ExprBuilder exprs(builder);
     Expr tape = exprs.At(builder.Arg(is_body ? "tapes" : "tape", DType::kVariant));
     if (is_body) {
-      const Expr trip = exprs.At(builder.Arg("trip", DType::kInt32));
+      const Expr iteration = exprs.At(builder.Arg("iteration", DType::kInt32));
       builder.Return("tapes", tape.endpoint());
-      builder.Return("trip", (trip + 1.0).endpoint());
-      tape = exprs.Op("TensorListGetItem", {tape, trip, exprs.Int(-1)},
+      builder.Return("iteration", (iteration + 1.0).endpoint());
+      tape = exprs.Op("TensorListGetItem", {tape, iteration, exprs.Int(-1)},
                       {{"element_dtype", DType::kVariant}});
     }
     const std::vector<NodeId> effects = recordable_.EffectsOf(function);
@@ -411,8 +413,8 @@ class Recorder {
     Node instead;
     if (IsStructured(node.kind())) {
       const Expr tape = *next++;
-      GYRE_ASSIGN_OR_RETURN(
-          instead, IsLoop(node.kind()) ? ReplayLoop(node, tape, exprs) : ReplaySite(node, tape));
+      GYRE_ASSIGN_OR_RETURN(instead, IsLoop(node.kind()) ? ReplayLoop(node, tape, exprs)
+                                                         : ReplayStructured(node, tape));
     } else if (node.num_outputs() == 0) {
       GYRE_ASSIGN_OR_RETURN(instead, builder.Make("NoOp", {}, {}, {.name = node.name}));
     } else {

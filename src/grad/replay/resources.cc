@@ -105,34 +105,36 @@ bool Resources::Update(const std::string& name, std::set<std::string>& pending) 
 }
 
 // Arguments to the functions of a node, and what they return to it.
-bool Resources::HandOver(const std::string& name, const Node& site,
+bool Resources::HandOver(const std::string& name, const Node& structured,
                          std::set<std::string>& pending) {
-  const size_t selectors = NumSelectorInputs(site);
-  const size_t first = NumCounterArgs(site);
-  const bool is_loop = IsLoop(site.kind());
+  const size_t selectors = NumSelectorInputs(structured);
+  const size_t first = NumCounterArgs(structured);
+  const bool is_loop = IsLoop(structured.kind());
   Rows& rows = rows_[name];
-  std::vector<ResourceSet>& outputs = rows[site.id];
+  std::vector<ResourceSet>& outputs = rows[structured.id];
   bool changed = false;
-  for (size_t i = selectors; is_loop && i < site.inputs.size(); ++i) {
-    if (IsHandle(site.signature.inputs[i]))
-      changed |= outputs[i - selectors].Join(rows[site.inputs[i].node][site.inputs[i].slot]);
+  for (size_t i = selectors; is_loop && i < structured.inputs.size(); ++i) {
+    if (IsHandle(structured.signature.inputs[i]))
+      changed |=
+          outputs[i - selectors].Join(rows[structured.inputs[i].node][structured.inputs[i].slot]);
   }
-  for (const Callee& callee : CalleesOf(program_, site)) {
+  for (const Callee& callee : CalleesOf(program_, structured)) {
     const Function* called = program_.FindFunction(callee.function.name);
     if (called == nullptr) continue;
     Rows& inner = rows_[called->name];
-    for (size_t i = selectors; i < site.inputs.size(); ++i) {
+    for (size_t i = selectors; i < structured.inputs.size(); ++i) {
       const size_t arg = i - selectors + first;
-      if (!IsHandle(site.signature.inputs[i]) || arg >= called->arg_nodes.size()) continue;
-      // What a trip hands to the next is an argument, too.
-      const ResourceSet& given =
-          is_loop ? outputs[i - selectors] : rows[site.inputs[i].node][site.inputs[i].slot];
+      if (!IsHandle(structured.signature.inputs[i]) || arg >= called->arg_nodes.size()) continue;
+      // What an iteration hands to the next is an argument, too.
+      const ResourceSet& given = is_loop
+                                     ? outputs[i - selectors]
+                                     : rows[structured.inputs[i].node][structured.inputs[i].slot];
       if (inner[called->arg_nodes[arg]][0].Join(given)) pending.insert(called->name);
     }
     if (callee.is_condition()) continue;
     for (size_t r = 0; r < std::min(called->results.size(), outputs.size()); ++r) {
       const Endpoint value = called->results[r].value;
-      if (IsHandle(site.signature.outputs[r]))
+      if (IsHandle(structured.signature.outputs[r]))
         changed |= outputs[r].Join(inner[value.node][value.slot]);
     }
   }

@@ -42,7 +42,7 @@ class Resources {
   const Function& Find(const std::string& function) const;
   // True where the function's own rows changed; functions whose arguments did are put on `pending`.
   bool Update(const std::string& name, std::set<std::string>& pending);
-  bool HandOver(const std::string& name, const Node& site, std::set<std::string>& pending);
+  bool HandOver(const std::string& name, const Node& structured, std::set<std::string>& pending);
   ResourceSet Made(const std::string& function, const Node& node) const;
   // Of a node that calls nothing.
   void AddWrites(const std::string& function, const Node& node, ResourceSet& written) const;

@@ -91,7 +91,7 @@ class StackFlow {
       for (const Endpoint& e : node.inputs) inputs.push_back(MarkOf(index, e));
       std::vector<Bits> outputs(node.num_outputs());
       if (IsStructured(node.kind())) {
-        outputs = ThroughSite(index, node, inputs);
+        outputs = ThroughStructured(index, node, inputs);
       } else if (IsStackPush(node)) {
         outputs = {inputs[1]};
         Push(node.signature.inputs[1].dtype, inputs[1]);
@@ -151,7 +151,8 @@ class StackFlow {
     return BitOf(dtype);
   }
 
-  std::vector<Bits> ThroughSite(size_t index, const Node& node, const std::vector<Bits>& inputs) {
+  std::vector<Bits> ThroughStructured(size_t index, const Node& node,
+                                      const std::vector<Bits>& inputs) {
     std::vector<Bits> outputs(node.num_outputs());
     const bool is_loop = IsLoop(node.kind());
     const size_t selectors = NumSelectorInputs(node);

@@ -45,15 +45,16 @@ int StackHandles::Returned(const std::string& function, size_t result) const {
   return found->second.returned[result];
 }
 
-bool StackHandles::Loses(const Node& site, size_t input, const StackRows& rows) const {
-  const size_t passed = input - NumSelectorInputs(site);
-  const int arg = ArgOfInput(site, static_cast<int>(input));
-  const int stack = rows[site.inputs[input].node][site.inputs[input].slot];
-  for (const Callee& callee : CalleesOf(program_, site)) {
+bool StackHandles::Loses(const Node& structured, size_t input, const StackRows& rows) const {
+  const size_t passed = input - NumSelectorInputs(structured);
+  const int arg = ArgOfInput(structured, static_cast<int>(input));
+  const int stack = rows[structured.inputs[input].node][structured.inputs[input].slot];
+  for (const Callee& callee : CalleesOf(program_, structured)) {
     if (callee.is_condition()) continue;
-    if (IsLoop(site.kind()) && Returned(callee.function.name, passed) != arg) return true;
-    for (int slot = 0; slot < site.num_outputs(); ++slot) {
-      if (Returned(callee.function.name, slot) == arg && rows[site.id][slot] != stack) return true;
+    if (IsLoop(structured.kind()) && Returned(callee.function.name, passed) != arg) return true;
+    for (int slot = 0; slot < structured.num_outputs(); ++slot) {
+      if (Returned(callee.function.name, slot) == arg && rows[structured.id][slot] != stack)
+        return true;
     }
   }
   return false;
@@ -101,7 +102,7 @@ bool StackHandles::FindUses(const Function& function, Summary& summary) const {
 }
 
 // The stack that all functions of the node return there.
-int StackHandles::OutputOfSite(const Node& node, size_t slot, const StackRows& rows) const {
+int StackHandles::OutputOfStructured(const Node& node, size_t slot, const StackRows& rows) const {
   int stack = kNoStack;
   bool is_first = true;
   for (const Callee& callee : CalleesOf(program_, node)) {
@@ -109,7 +110,7 @@ int StackHandles::OutputOfSite(const Node& node, size_t slot, const StackRows& r
     const int arg = Returned(callee.function.name, slot);
     const int input = arg < 0 ? -1 : InputOfArg(node, arg);
     if (input < 0 || input >= static_cast<int>(node.inputs.size())) return kNoStack;
-    // A loop may make no trip.
+    // A loop may make no iteration.
     const int variable = static_cast<int>(slot) + NumCounterArgs(node);
     if (IsLoop(node.kind()) && arg != variable) return kNoStack;
     const int here = rows[node.inputs[input].node][node.inputs[input].slot];
@@ -133,7 +134,7 @@ StackRows StackHandles::Follow(const Function& function, const std::vector<int>&
     const size_t outputs = node.num_outputs();
     for (size_t slot = 0; slot < outputs; ++slot) {
       if (IsStructured(node.kind())) {
-        rows[id][slot] = OutputOfSite(node, slot, rows);
+        rows[id][slot] = OutputOfStructured(node, slot, rows);
       } else if (HandsOn(node)) {
         rows[id][slot] = rows[node.inputs[slot].node][node.inputs[slot].slot];
       }

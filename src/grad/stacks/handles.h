@@ -28,7 +28,7 @@ class StackHandles {
   int Returned(const std::string& function, size_t result) const;
 
   // Of a structured node's input, a handle: its functions hand it on where it is not followed.
-  bool Loses(const Node& site, size_t input, const StackRows& rows) const;
+  bool Loses(const Node& structured, size_t input, const StackRows& rows) const;
 
  private:
   struct Summary {
@@ -39,7 +39,7 @@ class StackHandles {
   bool FindReturned(const Function& function, Summary& summary) const;
   bool FindUses(const Function& function, Summary& summary) const;
   bool UsesInput(const Node& node, size_t input, const StackRows& rows) const;
-  int OutputOfSite(const Node& node, size_t slot, const StackRows& rows) const;
+  int OutputOfStructured(const Node& node, size_t slot, const StackRows& rows) const;
 
   const Program& program_;
   std::map<std::string, Summary> summaries_;

@@ -7,8 +7,8 @@
 #include "analysis/order.h"
 #include "base/hash_map.h"
 #include "base/status.h"
-#include "grad/sites.h"
 #include "grad/stacks/flow.h"
+#include "grad/structured.h"
 #include "ir/calls.h"
 #include "ir/type_attrs.h"
 #include "passes/edit/body.h"
@@ -161,7 +161,7 @@ absl::Status StackRewrite::Read(Work& work) {
 }
 
 absl::Status StackRewrite::ReadNode(const Node& node, Work& work) {
-  if (IsStructured(node.kind())) return ReadSite(node, work);
+  if (IsStructured(node.kind())) return ReadStructured(node, work);
   const bool hands_on = work.rows[node.id] != std::vector<int>(node.num_outputs(), kNoStack);
   const bool is_user = IsStackPush(node) || IsStackPop(node) || IsStackClose(node);
   for (size_t i = 0; i < node.inputs.size() && !hands_on; ++i) {
@@ -182,7 +182,7 @@ absl::Status StackRewrite::ReadNode(const Node& node, Work& work) {
   return absl::OkStatus();
 }
 
-std::string StackRewrite::WhyNoSite(const Node& node) const {
+std::string StackRewrite::WhyNotRewritten(const Node& node) const {
   const std::vector<Callee> callees = CalleesOf(program_, node);
   for (const Callee& callee : callees) {
     const Function* function = program_.FindFunction(callee.function.name);
@@ -196,12 +196,12 @@ std::string StackRewrite::WhyNoSite(const Node& node) const {
   return callees.empty() ? "it calls nothing" : "";
 }
 
-absl::Status StackRewrite::ReadSite(const Node& node, Work& work) {
+absl::Status StackRewrite::ReadStructured(const Node& node, Work& work) {
   const size_t selectors = NumSelectorInputs(node), first = NumCounterArgs(node);
   const std::vector<Callee> callees = CalleesOf(program_, node);
   const std::string at = Described(work.function, node);
-  const std::string why_not = WhyNoSite(node);
-  Site site;
+  const std::string why_not = WhyNotRewritten(node);
+  Structured structured;
   std::vector<int> numbers(node.inputs.size() - selectors + first, kNoStack);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const int stack = work.rows[node.inputs[i].node][node.inputs[i].slot];
@@ -219,29 +219,29 @@ absl::Status StackRewrite::ReadSite(const Node& node, Work& work) {
     if (IsLoop(node.kind()) && callees[0].is_condition() &&
         handles_.Uses(callees[0].function.name, arg))
       Fail(stack, absl::StrCat(at, " uses it in its condition"), work);
-    const auto known = std::find(site.stacks.begin(), site.stacks.end(), stack);
-    numbers[arg] = static_cast<int>(known - site.stacks.begin());
-    if (known == site.stacks.end()) {
-      site.stacks.push_back(stack);
+    const auto known = std::find(structured.stacks.begin(), structured.stacks.end(), stack);
+    numbers[arg] = static_cast<int>(known - structured.stacks.begin());
+    if (known == structured.stacks.end()) {
+      structured.stacks.push_back(stack);
       work.users[stack].push_back(node.id);
     }
   }
-  if (site.stacks.empty() || !why_not.empty()) return absl::OkStatus();
+  if (structured.stacks.empty() || !why_not.empty()) return absl::OkStatus();
   for (const Callee& callee : callees) {
     const Function& function = *program_.FindFunction(callee.function.name);
     if (callee.is_condition()) {
-      site.functions.push_back(WithMoreArgs(function, site.stacks.size()));
+      structured.functions.push_back(WithMoreArgs(function, structured.stacks.size()));
       continue;
     }
     GYRE_ASSIGN_OR_RETURN(const Version* version,
-                          VersionOf(function, numbers, static_cast<int>(site.stacks.size())));
-    site.functions.push_back(version->name);
-    for (size_t k = 0; k < site.stacks.size(); ++k) {
-      if (!version->why_not[k].empty()) Fail(site.stacks[k], version->why_not[k], work);
-      if (version->pops[k]) work.pops[site.stacks[k]] = true;
+                          VersionOf(function, numbers, static_cast<int>(structured.stacks.size())));
+    structured.functions.push_back(version->name);
+    for (size_t k = 0; k < structured.stacks.size(); ++k) {
+      if (!version->why_not[k].empty()) Fail(structured.stacks[k], version->why_not[k], work);
+      if (version->pops[k]) work.pops[structured.stacks[k]] = true;
     }
   }
-  work.sites[node.id] = std::move(site);
+  work.structured_nodes[node.id] = std::move(structured);
   return absl::OkStatus();
 }
 
@@ -295,8 +295,9 @@ absl::Status StackRewrite::Write(const Work& work, FunctionBuilder& builder) {
 
 absl::Status StackRewrite::WriteNode(const Node& node, const Work& work,
                                      std::vector<Endpoint>& lists, FunctionBuilder& builder) {
-  if (const auto site = work.sites.find(node.id); site != work.sites.end())
-    return WriteSite(node, site->second, lists, builder);
+  if (const auto structured = work.structured_nodes.find(node.id);
+      structured != work.structured_nodes.end())
+    return WriteStructured(node, structured->second, lists, builder);
   Endpoint& list = lists[work.rows[node.inputs[0].node][node.inputs[0].slot]];
   const FunctionBuilder::NodeOptions options{
       absl::StrCat(node.name, "/list"), {}, node.device, node.source};
@@ -322,20 +323,20 @@ absl::Status StackRewrite::WriteNode(const Node& node, const Work& work,
   return absl::OkStatus();
 }
 
-absl::Status StackRewrite::WriteSite(const Node& node, const Site& site,
-                                     std::vector<Endpoint>& lists, FunctionBuilder& builder) {
-  passes::SiteInterface interface = passes::InterfaceOf(node);
-  for (const int stack : site.stacks) {
+absl::Status StackRewrite::WriteStructured(const Node& node, const Structured& structured,
+                                           std::vector<Endpoint>& lists, FunctionBuilder& builder) {
+  passes::StructuredInterface interface = passes::InterfaceOf(node);
+  for (const int stack : structured.stacks) {
     interface.args.push_back(lists[stack]);
     interface.arg_types.push_back(DType::kVariant);
     interface.output_types.push_back(DType::kVariant);
     interface.outputs_from.push_back(-1);
   }
   GYRE_ASSIGN_OR_RETURN(Node written, passes::WithInterface(node, interface));
-  SetFunctions(site.functions, written);
+  SetFunctions(structured.functions, written);
   builder.Replace(node.id, std::move(written));
-  for (size_t k = 0; k < site.stacks.size(); ++k)
-    lists[site.stacks[k]] = {node.id, node.num_outputs() + static_cast<int>(k)};
+  for (size_t k = 0; k < structured.stacks.size(); ++k)
+    lists[structured.stacks[k]] = {node.id, node.num_outputs() + static_cast<int>(k)};
   return absl::OkStatus();
 }
 

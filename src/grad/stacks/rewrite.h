@@ -40,7 +40,7 @@ class StackRewrite {
     std::vector<bool> pops;            // by list: the function, or one that it calls, pops
   };
   // A structured node whose functions use stacks.
-  struct Site {
+  struct Structured {
     std::vector<int> stacks;
     std::vector<std::string> functions;  // as CalleesOf
   };
@@ -53,7 +53,7 @@ class StackRewrite {
     std::vector<NodeId> makers;  // of its own stacks
     StackRows rows;
     std::vector<std::vector<NodeId>> users;  // by stack, in order
-    std::map<NodeId, Site> sites;
+    std::map<NodeId, Structured> structured_nodes;
     std::vector<std::string> why_not;  // by given stack
     std::vector<bool> pops;            // by stack
   };
@@ -72,16 +72,16 @@ class StackRewrite {
   // What is in the way, and what is used where.
   absl::Status Read(Work& work);
   absl::Status ReadNode(const Node& node, Work& work);
-  absl::Status ReadSite(const Node& node, Work& work);
-  std::string WhyNoSite(const Node& node) const;
+  absl::Status ReadStructured(const Node& node, Work& work);
+  std::string WhyNotRewritten(const Node& node) const;
   void CheckOrder(int stack, Work& work);
   void Fail(int stack, const std::string& why, Work& work);
 
   absl::Status Write(const Work& work, FunctionBuilder& builder);
   absl::Status WriteNode(const Node& node, const Work& work, std::vector<Endpoint>& lists,
                          FunctionBuilder& builder);
-  absl::Status WriteSite(const Node& node, const Site& site, std::vector<Endpoint>& lists,
-                         FunctionBuilder& builder);
+  absl::Status WriteStructured(const Node& node, const Structured& structured,
+                               std::vector<Endpoint>& lists, FunctionBuilder& builder);
 
   const Program& program_;
   const StackHandles& handles_;

@@ -20,7 +20,7 @@ PopOnTheWay FindAny(const Program& program, const std::vector<Asked>& asked) {
 }
 
 // Why the stack behind a pop is no list: what is in the way of those that hold the same type.
-std::string WhyNot(const Program& program, const StacksLeft& left, const PopOnTheWay& pop) {
+std::string WhyUnconnected(const Program& program, const StacksLeft& left, const PopOnTheWay& pop) {
   constexpr size_t kMost = 3;
   std::vector<std::string> reasons;
   size_t more = 0;
@@ -60,7 +60,7 @@ absl::StatusOr<std::shared_ptr<const Program>> StacksToLists(std::shared_ptr<con
   return absl::UnimplementedError(
       absl::StrCat(Described(*pop.function, pop.function->node(pop.pop)),
                    " cannot be differentiated: it takes from a stack what the gradient is asked ",
-                   "for, and ", WhyNot(*program, left, pop)));
+                   "for, and ", WhyUnconnected(*program, left, pop)));
 }
 
 }  // namespace gyre::grad

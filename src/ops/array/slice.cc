@@ -110,7 +110,7 @@ absl::Status SliceRule(ShapeContext& ctx) {
 }
 
 // Whether whole rows of axis 0 are taken from where it is not known before the program runs: in a
-// loop, others on each trip.
+// loop, others on each iteration.
 bool TakesRowsSomewhere(const GradientContext& g) {
   const PartialShape& in = g.input_shape(0);
   const PartialShape& out = g.output_shape(0);

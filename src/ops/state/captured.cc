@@ -16,7 +16,7 @@ namespace gyre {
 namespace {
 
 // A variable without a value is no mistake before somebody uses the value: the loop that it is
-// captured for may make no trip.
+// captured for may make no iteration.
 absl::Status CaptureVariable(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, ctx.output_dtype(0)));
   Tensor value = variable->Read();

@@ -7,10 +7,10 @@
 
 namespace gyre::passes {
 
-Body ReadBody(const Function& function, const Effects& effects,
-              const std::vector<Endpoint>& feeds) {
+BodyFacts ReadBody(const Function& function, const Effects& effects,
+                   const std::vector<Endpoint>& feeds) {
   const size_t n = function.nodes.size();
-  Body body;
+  BodyFacts body;
   body.order = ProducersFirst(function);
   body.effects.resize(n);
   body.after_effects.resize(n);

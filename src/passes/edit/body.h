@@ -1,4 +1,4 @@
-// Body: what passes must know of one function's nodes before they change them.
+// BodyFacts: what passes must know of one function's nodes before they change them.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace gyre::passes {
 
-struct Body {
+struct BodyFacts {
   std::vector<NodeId> order;        // producers first, by data and control edges
   std::vector<EffectSet> effects;   // by node
   std::vector<bool> after_effects;  // the node, or one it waits for, comes in an order with others
@@ -23,8 +23,8 @@ struct Body {
 
 // `feeds` are those of the function, if it is the main graph. Requirement: not IsOpaque(function).
 // Linear in nodes and edges.
-Body ReadBody(const Function& function, const Effects& effects,
-              const std::vector<Endpoint>& feeds = {});
+BodyFacts ReadBody(const Function& function, const Effects& effects,
+                   const std::vector<Endpoint>& feeds = {});
 
 // Per node: the nodes that read one of its outputs, once per input that does.
 std::vector<std::vector<NodeId>> Readers(const Function& function);

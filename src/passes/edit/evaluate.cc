@@ -59,7 +59,7 @@ std::vector<Tensor> EvaluateCall(const Effects& effects, const Function& functio
                                  const std::vector<Tensor>& arguments) {
   std::vector<Tensor> results(function.results.size());
   if (function.nodes.size() > kMaxNodes || IsOpaque(function)) return results;
-  const Body body = ReadBody(function, effects);
+  const BodyFacts body = ReadBody(function, effects);
   std::vector<std::vector<Tensor>> values(function.nodes.size());
   for (const NodeId id : body.order) {
     SpendWork();

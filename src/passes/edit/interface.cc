@@ -31,68 +31,69 @@ void Keep(const std::vector<bool>& which, std::vector<T>& items) {
 }
 
 // What went in and came out as a reference still does: schemas know of none.
-void KeepReferences(const Node& site, const SiteInterface& wanted, Node& node) {
-  for (size_t i = 0; i < site.inputs.size(); ++i) {
-    if (!site.signature.inputs[i].is_ref) continue;
+void KeepReferences(const Node& structured, const StructuredInterface& wanted, Node& node) {
+  for (size_t i = 0; i < structured.inputs.size(); ++i) {
+    if (!structured.signature.inputs[i].is_ref) continue;
     for (size_t k = 0; k < node.inputs.size(); ++k)
-      node.signature.inputs[k].is_ref |= node.inputs[k] == site.inputs[i];
+      node.signature.inputs[k].is_ref |= node.inputs[k] == structured.inputs[i];
   }
   for (size_t k = 0; k < wanted.outputs_from.size(); ++k) {
     const int from = wanted.outputs_from[k];
-    if (from >= 0) node.signature.outputs[k].is_ref = site.signature.outputs[from].is_ref;
+    if (from >= 0) node.signature.outputs[k].is_ref = structured.signature.outputs[from].is_ref;
   }
 }
 
 }  // namespace
 
-SiteInterface InterfaceOf(const Node& site) {
-  SiteInterface interface;
-  for (size_t i = NumSelectorInputs(site); i < site.inputs.size(); ++i) {
-    interface.args.push_back(site.inputs[i]);
-    interface.arg_types.push_back(site.signature.inputs[i].dtype);
+StructuredInterface InterfaceOf(const Node& structured) {
+  StructuredInterface interface;
+  for (size_t i = NumSelectorInputs(structured); i < structured.inputs.size(); ++i) {
+    interface.args.push_back(structured.inputs[i]);
+    interface.arg_types.push_back(structured.signature.inputs[i].dtype);
   }
-  for (int slot = 0; slot < site.num_outputs(); ++slot) {
-    interface.output_types.push_back(site.signature.outputs[slot].dtype);
+  for (int slot = 0; slot < structured.num_outputs(); ++slot) {
+    interface.output_types.push_back(structured.signature.outputs[slot].dtype);
     interface.outputs_from.push_back(slot);
   }
   return interface;
 }
 
-absl::StatusOr<Node> WithInterface(const Node& site, const SiteInterface& wanted) {
-  Node node = site;
-  node.inputs.resize(NumSelectorInputs(site));
+absl::StatusOr<Node> WithInterface(const Node& structured, const StructuredInterface& wanted) {
+  Node node = structured;
+  node.inputs.resize(NumSelectorInputs(structured));
   node.inputs.insert(node.inputs.end(), wanted.args.begin(), wanted.args.end());
   SetTypes(node.op->inputs, wanted.arg_types, node.attrs);
   SetTypes(node.op->outputs, wanted.output_types, node.attrs);
   for (const absl::string_view name : kShapeLists) {
-    const auto* shapes = site.attrs.Get<std::vector<PartialShape>>(name);
-    if (shapes == nullptr || shapes->size() != static_cast<size_t>(site.num_outputs())) continue;
+    const auto* shapes = structured.attrs.Get<std::vector<PartialShape>>(name);
+    if (shapes == nullptr || shapes->size() != static_cast<size_t>(structured.num_outputs()))
+      continue;
     std::vector<PartialShape> kept;
     for (const int from : wanted.outputs_from)
       kept.push_back(from < 0 ? PartialShape::Unknown() : (*shapes)[from]);
     node.attrs.Set(name, std::move(kept));
   }
   GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*node.op, node.attrs));
-  KeepReferences(site, wanted, node);
+  KeepReferences(structured, wanted, node);
   return node;
 }
 
-absl::Status ReplaceSite(NodeId site, const SiteInterface& wanted,
-                         const std::vector<bool>& keep_waiting, Rewrite& rewrite) {
-  GYRE_ASSIGN_OR_RETURN(Node node, WithInterface(rewrite.node(site), wanted));
-  for (const Endpoint& e : rewrite.node(site).inputs) {
+absl::Status ReplaceStructured(NodeId structured, const StructuredInterface& wanted,
+                               const std::vector<bool>& keep_waiting, Rewrite& rewrite) {
+  GYRE_ASSIGN_OR_RETURN(Node node, WithInterface(rewrite.node(structured), wanted));
+  for (const Endpoint& e : rewrite.node(structured).inputs) {
     const bool is_left_out =
         std::none_of(node.inputs.begin(), node.inputs.end(),
                      [&](const Endpoint& kept) { return kept.node == e.node; });
     if (is_left_out && static_cast<size_t>(e.node) < keep_waiting.size() && keep_waiting[e.node])
       node.control_inputs.push_back(e.node);
   }
-  const NodeId id = rewrite.Add(std::move(node), site);
+  const NodeId id = rewrite.Add(std::move(node), structured);
   for (size_t i = 0; i < wanted.outputs_from.size(); ++i) {
     if (wanted.outputs_from[i] < 0) continue;
-    rewrite.Replace({site, wanted.outputs_from[i]}, {id, static_cast<int>(i)});
+    rewrite.Replace({structured, wanted.outputs_from[i]}, {id, static_cast<int>(i)});
   }
-  rewrite.Drop(site, {id});
+  rewrite.Drop(structured, {id});
   return absl::OkStatus();
 }
 
@@ -137,20 +138,20 @@ void AddResult(absl::string_view name, DType dtype, Endpoint value, Rewrite& rew
   rewrite.EditInterface().results.push_back({std::string(name), dtype, value});
 }
 
-absl::StatusOr<Node> CallInstead(const OpLookup& ops, const Node& site, const FunctionRef& function,
-                                 bool has_effects, std::vector<Endpoint> args,
-                                 std::vector<DType> arg_types) {
+absl::StatusOr<Node> CallInstead(const OpLookup& ops, const Node& structured,
+                                 const FunctionRef& function, bool has_effects,
+                                 std::vector<Endpoint> args, std::vector<DType> arg_types) {
   Node node;
-  node.name = site.name;
+  node.name = structured.name;
   node.op_name = has_effects ? "StatefulPartitionedCall" : "PartitionedCall";
   node.op = ops.Find(node.op_name);
   node.inputs = std::move(args);
-  node.control_inputs = site.control_inputs;
-  node.device = site.device;
-  node.source = site.source;
+  node.control_inputs = structured.control_inputs;
+  node.device = structured.device;
+  node.source = structured.source;
   node.attrs.Set("f", function);
   node.attrs.Set("Tin", std::move(arg_types));
-  node.attrs.Set("Tout", InterfaceOf(site).output_types);
+  node.attrs.Set("Tout", InterfaceOf(structured).output_types);
   if (node.op == nullptr) return BugError(absl::StrCat("there is no op ", node.op_name));
   GYRE_ASSIGN_OR_RETURN(node.signature, ResolveSignature(*node.op, node.attrs));
   return node;

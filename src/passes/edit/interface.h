@@ -11,7 +11,7 @@
 namespace gyre::passes {
 
 // What a structured node takes behind its selectors, and gives.
-struct SiteInterface {
+struct StructuredInterface {
   std::vector<Endpoint> args;
   std::vector<DType> arg_types;
   std::vector<DType> output_types;
@@ -19,14 +19,14 @@ struct SiteInterface {
 };
 
 // What it has now.
-SiteInterface InterfaceOf(const Node& site);
-// `site` with another interface; names and all else stay.
-absl::StatusOr<Node> WithInterface(const Node& site, const SiteInterface& wanted);
-// Puts WithInterface(site, wanted) in place of `site`, whose outputs are read from there. Who comes
-// after it, and what it comes after, stays so: arguments that are left out are waited for if
-// `keep_waiting` says so of their node.
-absl::Status ReplaceSite(NodeId site, const SiteInterface& wanted,
-                         const std::vector<bool>& keep_waiting, Rewrite& rewrite);
+StructuredInterface InterfaceOf(const Node& structured);
+// `structured` with another interface; names and all else stay.
+absl::StatusOr<Node> WithInterface(const Node& structured, const StructuredInterface& wanted);
+// Puts WithInterface(structured node, wanted) in place of `structured`, whose outputs are read from
+// there. Who comes after it, and what it comes after, stays so: arguments that are left out are
+// waited for if `keep_waiting` says so of their node.
+absl::Status ReplaceStructured(NodeId structured, const StructuredInterface& wanted,
+                               const std::vector<bool>& keep_waiting, Rewrite& rewrite);
 
 // Leaves out arguments and results. Requirement: nobody reads the arguments.
 void KeepInterface(const std::vector<bool>& args, const std::vector<bool>& results,
@@ -35,9 +35,9 @@ void KeepInterface(const std::vector<bool>& args, const std::vector<bool>& resul
 Endpoint AddArgument(absl::string_view name, DType dtype, const OpLookup& ops, Rewrite& function);
 void AddResult(absl::string_view name, DType dtype, Endpoint value, Rewrite& function);
 
-// A node like `site` that calls `function` once, with `args`.
-absl::StatusOr<Node> CallInstead(const OpLookup& ops, const Node& site, const FunctionRef& function,
-                                 bool has_effects, std::vector<Endpoint> args,
-                                 std::vector<DType> arg_types);
+// A node like `structured` that calls `function` once, with `args`.
+absl::StatusOr<Node> CallInstead(const OpLookup& ops, const Node& structured,
+                                 const FunctionRef& function, bool has_effects,
+                                 std::vector<Endpoint> args, std::vector<DType> arg_types);
 
 }  // namespace gyre::passes

@@ -9,7 +9,7 @@
 namespace gyre::raise {
 
 // A Switch and a LoopCond take a scalar only; an If and a While would take anything.
-absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, Endpoint value) {
+absl::StatusOr<Endpoint> RaisingEmitter::FindPredicate(RaisedScope& scope, Endpoint value) {
   GYRE_ASSIGN_OR_RETURN(const Endpoint here, Find(scope, value));
   if (is_scalar_(value)) return here;
   FunctionBuilder::NodeOptions options;
@@ -20,7 +20,7 @@ absl::StatusOr<Endpoint> Emitter::FindPredicate(Scope& scope, Endpoint value) {
 }
 
 // The function of one side: what runs there, and what of it, or for it, comes out.
-absl::Status Emitter::EmitSide(Scope& inner, const ChoicePiece& piece, int side) {
+absl::Status RaisingEmitter::EmitSide(RaisedScope& inner, const ChoicePiece& piece, int side) {
   std::vector<Member> within;
   HashMap<int, int> side_of;
   HashSet<Endpoint> wanted;
@@ -54,7 +54,7 @@ absl::Status Emitter::EmitSide(Scope& inner, const ChoicePiece& piece, int side)
 }
 
 // After the first Merge that comes out of it or, without one, the first node in it.
-std::string Emitter::NameOf(const ChoicePiece& piece) const {
+std::string RaisingEmitter::NameOf(const ChoicePiece& piece) const {
   const auto join = std::find_if(piece.members.begin(), piece.members.end(),
                                  [](const Member& member) { return member.side < 0; });
   const Member& first = join == piece.members.end() ? piece.members.front() : *join;
@@ -70,11 +70,11 @@ std::string Emitter::NameOf(const ChoicePiece& piece) const {
 //
 // A value of one side that is read outside comes out as a result, too; the other sides have
 // something in its place that nobody reads.
-absl::Status Emitter::EmitChoice(Scope& scope, const ChoicePiece& piece) {
+absl::Status RaisingEmitter::EmitChoice(RaisedScope& scope, const ChoicePiece& piece) {
   const std::string name = NameOf(piece);
   const int outcomes = contexts_.outcomes(piece.symbol);
-  std::vector<std::unique_ptr<Scope>> sides;
-  std::vector<Scope*> scopes;
+  std::vector<std::unique_ptr<RaisedScope>> sides;
+  std::vector<RaisedScope*> scopes;
   std::vector<int> waits;
   std::vector<FunctionRef> branches;
   for (int side = 0; side < outcomes; ++side) {
@@ -82,7 +82,7 @@ absl::Status Emitter::EmitChoice(Scope& scope, const ChoicePiece& piece) {
                              : side == 1  ? "then"
                                           : "else";
     sides.push_back(Open(scope, absl::StrCat(name, "/", role)));
-    Scope& inner = *sides.back();
+    RaisedScope& inner = *sides.back();
     GYRE_RETURN_IF_ERROR(EmitSide(inner, piece, side));
     scopes.push_back(&inner);
     branches.push_back({inner.builder.name(), nullptr});
@@ -122,7 +122,8 @@ absl::Status Emitter::EmitChoice(Scope& scope, const ChoicePiece& piece) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Endpoint> Emitter::EmitLeaf(Scope& scope, const Leaf& leaf, Endpoint in_place_of) {
+absl::StatusOr<Endpoint> RaisingEmitter::EmitLeaf(RaisedScope& scope, const Leaf& leaf,
+                                                  Endpoint in_place_of) {
   switch (leaf.kind) {
     case Leaf::Kind::kValue:
       return Find(scope, leaf.value);

@@ -96,15 +96,15 @@ class Chain {
     return first_.inputs[static_cast<size_t>(arg) + 1] == index;
   }
 
-  // `outer` with the body of `inner`, a branch of `site`, in place of `site`.
-  Function Compose(const Function& outer, const Node& site, const Function& inner) {
+  // `outer` with the body of `inner`, a branch of `structured`, in place of `structured`.
+  Function Compose(const Function& outer, const Node& structured, const Function& inner) {
     FunctionBuilder builder(ops_, inner.name);
     HashMap<NodeId, NodeId> outer_ids;
     for (const FunctionArg& arg : outer.args) {
       const Endpoint made = builder.Arg(arg.name, arg.dtype, arg.shape, arg.is_ref);
       outer_ids.emplace(outer.arg_nodes[outer_ids.size()], made.node);
     }
-    const std::vector<bool> needed = NeededFor(outer, site);
+    const std::vector<bool> needed = NeededFor(outer, structured);
     for (const Node& node : outer.nodes) {
       if (needed[node.id] && node.kind() != OpKind::kArg)
         outer_ids.emplace(node.id, CopyNode(builder, node, outer_ids));
@@ -112,7 +112,7 @@ class Chain {
     HashMap<NodeId, NodeId> ids;
     HashMap<NodeId, Endpoint> args;
     for (size_t i = 0; i < inner.arg_nodes.size(); ++i) {
-      const Endpoint input = site.inputs[i + 1];
+      const Endpoint input = structured.inputs[i + 1];
       args.emplace(inner.arg_nodes[i], Endpoint{outer_ids.at(input.node), input.slot});
     }
     for (const Node& node : inner.nodes) {
@@ -125,15 +125,15 @@ class Chain {
     return builder.Build();
   }
 
-  // What the arguments of `site` are made of. All but the predicate: what it was is known.
-  static std::vector<bool> NeededFor(const Function& outer, const Node& site) {
+  // What the arguments of `structured` are made of. All but the predicate: what it was is known.
+  static std::vector<bool> NeededFor(const Function& outer, const Node& structured) {
     std::vector<bool> needed(outer.nodes.size(), false);
     std::vector<NodeId> work;
     const auto need = [&](Endpoint e) {
       if (!needed[e.node]) work.push_back(e.node);
       needed[e.node] = true;
     };
-    std::for_each(site.inputs.begin() + 1, site.inputs.end(), need);
+    std::for_each(structured.inputs.begin() + 1, structured.inputs.end(), need);
     while (!work.empty()) {
       const Node& node = outer.node(work.back());
       work.pop_back();

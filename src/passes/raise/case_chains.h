@@ -16,7 +16,8 @@
 namespace gyre::raise {
 
 // Replaces the chains in `function`. Their functions are among `functions`, each called from one
-// place; what is not called any more is taken out, and new ones are put in. `names` as in Emitter.
+// place; what is not called any more is taken out, and new ones are put in. `names` as in
+// RaisingEmitter.
 absl::Status MakeCases(const OpLookup& ops, std::map<std::string, int>& names,
                        std::map<std::string, Function>& functions, Function& function);
 

@@ -8,7 +8,7 @@
 
 namespace gyre::raise {
 
-std::string Emitter::UniqueName(const std::string& wanted) {
+std::string RaisingEmitter::UniqueName(const std::string& wanted) {
   const auto [last, is_new] = names_.try_emplace(wanted, 0);
   std::string name = wanted;
   while (!is_new && (name = absl::StrCat(wanted, "_", ++last->second), names_.contains(name))) {
@@ -17,13 +17,13 @@ std::string Emitter::UniqueName(const std::string& wanted) {
   return name;
 }
 
-std::unique_ptr<Scope> Emitter::Open(Scope& parent, const std::string& name) {
+std::unique_ptr<RaisedScope> RaisingEmitter::Open(RaisedScope& parent, const std::string& name) {
   Function start;
   start.name = UniqueName(name);
-  return std::make_unique<Scope>(ops_, std::move(start), &parent);
+  return std::make_unique<RaisedScope>(ops_, std::move(start), &parent);
 }
 
-absl::StatusOr<Endpoint> Emitter::Find(Scope& scope, Endpoint value) {
+absl::StatusOr<Endpoint> RaisingEmitter::Find(RaisedScope& scope, Endpoint value) {
   const auto found = scope.values.find(value);
   if (found != scope.values.end()) return found->second;
   if (scope.parent == nullptr)
@@ -48,15 +48,15 @@ absl::StatusOr<Endpoint> Emitter::Find(Scope& scope, Endpoint value) {
   return arg->second;
 }
 
-NodeId Emitter::FindNode(Scope& scope, int unit) {
+NodeId RaisingEmitter::FindNode(RaisedScope& scope, int unit) {
   const auto found = scope.nodes.find(unit);
   if (found != scope.nodes.end()) return found->second;
   scope.waits.push_back(unit);
   return -1;
 }
 
-std::vector<NodeId> Emitter::ControlsOf(Scope& scope, const std::vector<int>& units,
-                                        const std::vector<Endpoint>& inputs) {
+std::vector<NodeId> RaisingEmitter::ControlsOf(RaisedScope& scope, const std::vector<int>& units,
+                                               const std::vector<Endpoint>& inputs) {
   std::vector<NodeId> controls;
   for (const int unit : units) {
     if (!flow_.unit(unit).is_live) continue;
@@ -70,7 +70,7 @@ std::vector<NodeId> Emitter::ControlsOf(Scope& scope, const std::vector<int>& un
   return controls;
 }
 
-absl::Status Emitter::EmitUnit(Scope& scope, int id) {
+absl::Status RaisingEmitter::EmitUnit(RaisedScope& scope, int id) {
   switch (flow_.unit(id).kind) {
     case Unit::Kind::kNode:
     case Unit::Kind::kForward:
@@ -83,7 +83,7 @@ absl::Status Emitter::EmitUnit(Scope& scope, int id) {
   return BugError("raising: a join stands alone");
 }
 
-absl::Status Emitter::EmitNode(Scope& scope, int id) {
+absl::Status RaisingEmitter::EmitNode(RaisedScope& scope, int id) {
   const Unit& unit = flow_.unit(id);
   const Node& node = flow_.function().node(unit.node);
   std::vector<Endpoint> inputs;
@@ -134,7 +134,7 @@ static Function ArgsFirst(Function function) {
   return function;
 }
 
-void Emitter::Close(Scope& scope) {
+void RaisingEmitter::Close(RaisedScope& scope) {
   std::sort(scope.effects.begin(), scope.effects.end());
   scope.effects.erase(std::unique(scope.effects.begin(), scope.effects.end()), scope.effects.end());
   for (const NodeId node : scope.effects)
@@ -142,15 +142,16 @@ void Emitter::Close(Scope& scope) {
   functions_.push_back(ArgsFirst(scope.builder.Build()));
 }
 
-std::vector<Endpoint> Emitter::ShareCaptures(const std::vector<Scope*>& scopes, size_t fixed) {
+std::vector<Endpoint> RaisingEmitter::ShareCaptures(const std::vector<RaisedScope*>& scopes,
+                                                    size_t fixed) {
   std::vector<Endpoint> all;
   HashSet<Endpoint> seen;
-  for (const Scope* scope : scopes) {
+  for (const RaisedScope* scope : scopes) {
     for (const Endpoint& value : scope->captures) {
       if (seen.insert(value).second) all.push_back(value);
     }
   }
-  for (Scope* scope : scopes) {
+  for (RaisedScope* scope : scopes) {
     std::vector<Endpoint> order;
     for (const Endpoint& value : all) {
       Endpoint& arg = scope->args.try_emplace(value, Endpoint{}).first->second;

@@ -1,4 +1,4 @@
-// Emitter: writes a Flow down as structured functions.
+// RaisingEmitter: writes a Flow down as structured functions.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@
 namespace gyre::raise {
 
 // One function while it is written.
-struct Scope {
-  Scope(const OpLookup& ops, Function start, Scope* around)
+struct RaisedScope {
+  RaisedScope(const OpLookup& ops, Function start, RaisedScope* around)
       : builder(ops, std::move(start)),
         parent(around),
         depth(around == nullptr ? 0 : around->depth + 1) {}
 
   FunctionBuilder builder;
-  Scope* parent = nullptr;
+  RaisedScope* parent = nullptr;
   int depth = 0;
   int loop = 0;  // whose condition or body it is: invariants have another name outside
   HashMap<Endpoint, Endpoint> values;  // what the Flow calls it → what it is here
@@ -49,13 +49,13 @@ struct ChoicePiece {
   std::vector<Endpoint> exports;  // what is read of it outside, joins included
 };
 
-class Emitter {
+class RaisingEmitter {
  public:
   // New functions go to `functions`, under names that are not in `names` (with the last number that
   // was given to each). `is_scalar`: a value of
   // the Flow is known to be one.
-  Emitter(Flow& flow, const OpLookup& ops, std::map<std::string, int>& names,
-          std::vector<Function>& functions, std::function<bool(Endpoint)> is_scalar)
+  RaisingEmitter(Flow& flow, const OpLookup& ops, std::map<std::string, int>& names,
+                 std::vector<Function>& functions, std::function<bool(Endpoint)> is_scalar)
       : flow_(flow),
         contexts_(flow.contexts()),
         ops_(ops),
@@ -65,24 +65,24 @@ class Emitter {
 
   // The units of the frame `f` that nothing is chosen for, and all that they need, in `scope`.
   // `wanted`: values that are read afterwards.
-  absl::Status EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
+  absl::Status EmitRegion(RaisedScope& scope, ContextId around, const std::vector<Member>& members,
                           const HashSet<Endpoint>& wanted);
 
   // What the value is called in `scope`: there already, or an argument that brings it in.
-  absl::StatusOr<Endpoint> Find(Scope& scope, Endpoint value);
+  absl::StatusOr<Endpoint> Find(RaisedScope& scope, Endpoint value);
   // A node that runs in `scope` as part of unit `unit`; -1, and `scope` notes that it waits, when
   // it runs outside.
-  NodeId FindNode(Scope& scope, int unit);
+  NodeId FindNode(RaisedScope& scope, int unit);
 
  private:
   friend class Region;
 
-  absl::Status EmitUnit(Scope& scope, int unit);
-  absl::Status EmitNode(Scope& scope, int id);
-  absl::Status EmitLoop(Scope& scope, int id);
+  absl::Status EmitUnit(RaisedScope& scope, int unit);
+  absl::Status EmitNode(RaisedScope& scope, int id);
+  absl::Status EmitLoop(RaisedScope& scope, int id);
   // branches.cc
-  absl::Status EmitChoice(Scope& scope, const ChoicePiece& piece);
-  absl::Status EmitSide(Scope& inner, const ChoicePiece& piece, int side);
+  absl::Status EmitChoice(RaisedScope& scope, const ChoicePiece& piece);
+  absl::Status EmitSide(RaisedScope& inner, const ChoicePiece& piece, int side);
   std::string NameOf(const ChoicePiece& piece) const;
 
   // loops.cc
@@ -90,18 +90,18 @@ class Emitter {
                                                     const std::vector<Endpoint>& wanted,
                                                     bool with_effects) const;
 
-  absl::Status EmitExits(Scope& scope, const Loop& loop, int frame, NodeId made,
+  absl::Status EmitExits(RaisedScope& scope, const RaisedLoop& loop, int frame, NodeId made,
                          const std::vector<const LoopVariable*>& variables);
-  absl::StatusOr<Endpoint> FindPredicate(Scope& scope, Endpoint value);
-  absl::StatusOr<Endpoint> EmitLeaf(Scope& scope, const Leaf& leaf, Endpoint in_place_of);
+  absl::StatusOr<Endpoint> FindPredicate(RaisedScope& scope, Endpoint value);
+  absl::StatusOr<Endpoint> EmitLeaf(RaisedScope& scope, const Leaf& leaf, Endpoint in_place_of);
 
-  std::unique_ptr<Scope> Open(Scope& parent, const std::string& name);
+  std::unique_ptr<RaisedScope> Open(RaisedScope& parent, const std::string& name);
   // The functions of one node take the same arguments: what any of them brings in, behind the
   // `fixed` first ones. Returns it.
-  std::vector<Endpoint> ShareCaptures(const std::vector<Scope*>& scopes, size_t fixed);
-  void Close(Scope& scope);
+  std::vector<Endpoint> ShareCaptures(const std::vector<RaisedScope*>& scopes, size_t fixed);
+  void Close(RaisedScope& scope);
   // The nodes that do `units`, for one that reads `inputs`: it waits for these anyway.
-  std::vector<NodeId> ControlsOf(Scope& scope, const std::vector<int>& units,
+  std::vector<NodeId> ControlsOf(RaisedScope& scope, const std::vector<int>& units,
                                  const std::vector<Endpoint>& inputs);
   std::string UniqueName(const std::string& wanted);
 

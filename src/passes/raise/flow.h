@@ -58,7 +58,7 @@ struct LoopVariable {
 };
 
 // Of a frame that is a loop.
-struct Loop {
+struct RaisedLoop {
   SymbolId symbol = -1;  // what its iterations go on by
   int goes_on = 1;       // the outcome with which they do
   Endpoint predicate;
@@ -80,7 +80,7 @@ class Flow {
   const std::vector<Unit>& units() const { return units_; }
   const Unit& unit(int id) const { return units_[id]; }
   const Frame& frame(int f) const { return frames_.frames[f]; }
-  const Loop& loop(int f) const { return loops_[f]; }
+  const RaisedLoop& loop(int f) const { return loops_[f]; }
   bool is_loop(int f) const { return f > 0 && loops_[f].unit >= 0; }
   const std::vector<int>& units_of_frame(int f) const { return units_of_frame_[f]; }
 
@@ -109,7 +109,7 @@ class Flow {
   HashSet<Endpoint> fed_;
   Contexts contexts_;
   FrameTable frames_;
-  std::vector<Loop> loops_;  // by frame
+  std::vector<RaisedLoop> loops_;  // by frame
   std::vector<Unit> units_;
   std::vector<std::vector<int>> units_of_frame_;
   std::vector<int> unit_of_node_;

@@ -63,7 +63,7 @@ absl::Status FlowBuilder::VisitEnter(const Node& node) {
 
 // The unit of a loop, made when its first Enter is seen.
 int FlowBuilder::LoopUnit(const Node& enter, int frame) {
-  Loop& loop = flow_.loops_[frame];
+  RaisedLoop& loop = flow_.loops_[frame];
   if (loop.unit >= 0) return loop.unit;
   Unit unit;
   unit.kind = Unit::Kind::kLoop;
@@ -93,7 +93,7 @@ absl::Status FlowBuilder::VisitNextIteration(const Node& node) {
   const int frame = flow_.frames_.frame_of_node[node.id];
   const std::vector<Choice> choices = flow_.contexts_.Choices(flow_.context_of_[node.id]);
   if (choices.size() != 1) return Refuse(node, "goes on by more than the loop's own condition");
-  Loop& loop = flow_.loops_[frame];
+  RaisedLoop& loop = flow_.loops_[frame];
   if (loop.symbol >= 0 && Choice{loop.symbol, loop.goes_on} != choices[0])
     return Refuse(node, "goes on by another condition than the rest of its loop");
   loop.symbol = choices[0].symbol;
@@ -120,7 +120,7 @@ absl::Status FlowBuilder::FinishLoops() {
 }
 
 absl::Status FlowBuilder::FinishLoop(int f) {
-  Loop& loop = flow_.loops_[f];
+  RaisedLoop& loop = flow_.loops_[f];
   if (loop.symbol < 0) {
     return Refuse(function_.node(flow_.units_[loop.unit].node),
                   "belongs to a loop that no condition ends");
@@ -148,7 +148,7 @@ absl::Status FlowBuilder::FinishLoop(int f) {
 // Where the loop's condition comes alive, all that enters the loop must be alive, too. (What is
 // alive elsewhere as well, such as a counter, comes to nothing there.)
 absl::Status FlowBuilder::CheckEntry(int f) {
-  const Loop& loop = flow_.loops_[f];
+  const RaisedLoop& loop = flow_.loops_[f];
   HashSet<Endpoint> seen;
   std::vector<Endpoint> work = {loop.predicate};
   ContextId decided = kAlways;

@@ -101,7 +101,7 @@ absl::Status FlowBuilder::MarkLive() {
   }
   ReadPredicates();
   for (size_t f = 1; f < flow_.loops_.size(); ++f) {
-    const Loop& loop = flow_.loops_[f];
+    const RaisedLoop& loop = flow_.loops_[f];
     if (loop.unit < 0) continue;
     std::vector<Endpoint>& reads = flow_.units_[loop.unit].reads;
     for (const LoopVariable& variable : loop.variables) {
@@ -166,12 +166,12 @@ absl::Status FlowBuilder::MarkFromOutside(Endpoint value) {
   if (IsFed(value)) return absl::OkStatus();
   const Node& node = function_.node(value.node);
   const int frame = flow_.frame_of_[value.node];
-  Loop& loop = flow_.loops_[frame];
+  RaisedLoop& loop = flow_.loops_[frame];
   switch (node.kind()) {
     case OpKind::kArg:
       return absl::OkStatus();
     case OpKind::kExit: {
-      Loop& left = flow_.loops_[flow_.frames_.frame_of_node[value.node]];
+      RaisedLoop& left = flow_.loops_[flow_.frames_.frame_of_node[value.node]];
       const auto out = left.exits.find(value.node);
       if (out == left.exits.end()) return Refuse(node, kNeverRuns);
       left.live_exits.push_back(value.node);

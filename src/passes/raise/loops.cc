@@ -66,7 +66,7 @@ bool IsCounter(const Flow& flow, const LoopVariable& variable) {
 
 // The constant that a counter of the loop is compared with by its condition, alone or with others:
 // what the peer makes of `maximum_iterations`. The loop makes no more iterations than this.
-std::optional<int64_t> MaximumIterations(const Flow& flow, const Loop& loop) {
+std::optional<int64_t> MaximumIterations(const Flow& flow, const RaisedLoop& loop) {
   Endpoint predicate = loop.predicate;
   const Unit* const both = MakerOf(flow, predicate);
   std::vector<Endpoint> conditions = {predicate};
@@ -89,10 +89,9 @@ std::optional<int64_t> MaximumIterations(const Flow& flow, const Loop& loop) {
 
 // The units of a loop's frame that run in `around`, and those for all iterations that they, or
 // `wanted`, read. `with_effects`: and those for all iterations that must run.
-absl::StatusOr<std::vector<Member>> Emitter::MembersOfLoop(int frame, ContextId around,
-                                                           const std::vector<Endpoint>& wanted,
-                                                           bool with_effects) const {
-  const Loop& loop = flow_.loop(frame);
+absl::StatusOr<std::vector<Member>> RaisingEmitter::MembersOfLoop(
+    int frame, ContextId around, const std::vector<Endpoint>& wanted, bool with_effects) const {
+  const RaisedLoop& loop = flow_.loop(frame);
   HashSet<int> taken;
   std::vector<int> work;
   const auto take = [&](int unit) {
@@ -134,17 +133,17 @@ absl::StatusOr<std::vector<Member>> Emitter::MembersOfLoop(int frame, ContextId 
   return members;
 }
 
-absl::Status Emitter::EmitLoop(Scope& scope, int id) {
+absl::Status RaisingEmitter::EmitLoop(RaisedScope& scope, int id) {
   const Unit& unit = flow_.unit(id);
   const int frame = unit.loop;
-  const Loop& loop = flow_.loop(frame);
+  const RaisedLoop& loop = flow_.loop(frame);
   std::vector<const LoopVariable*> variables;
   for (const LoopVariable& variable : loop.variables) {
     if (variable.is_live) variables.push_back(&variable);
   }
   const std::string name = flow_.frame(frame).name;
   const auto open = [&](absl::string_view role) {
-    std::unique_ptr<Scope> inner = Open(scope, absl::StrCat(name, "/", role));
+    std::unique_ptr<RaisedScope> inner = Open(scope, absl::StrCat(name, "/", role));
     inner->loop = frame;
     for (const LoopVariable* variable : variables) {
       const NodeSignature::Slot type = flow_.TypeOf({variable->merge, 0});
@@ -155,7 +154,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
     return inner;
   };
 
-  const std::unique_ptr<Scope> cond = open("cond");
+  const std::unique_ptr<RaisedScope> cond = open("cond");
   GYRE_ASSIGN_OR_RETURN(std::vector<Member> members,
                         MembersOfLoop(frame, kAlways, {loop.predicate}, true));
   GYRE_RETURN_IF_ERROR(EmitRegion(*cond, kAlways, members, {loop.predicate}));
@@ -165,7 +164,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
   }
   cond->builder.Return("goes_on", goes_on);
 
-  const std::unique_ptr<Scope> body = open("body");
+  const std::unique_ptr<RaisedScope> body = open("body");
   std::vector<Endpoint> next;
   for (const LoopVariable* variable : variables) next.push_back(variable->next);
   const ContextId within = contexts_.With(kAlways, {loop.symbol, loop.goes_on});
@@ -189,7 +188,7 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
     GYRE_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(scope, value));
   }
   std::vector<int> waits = unit.after;
-  for (const Scope* inner : {cond.get(), body.get()})
+  for (const RaisedScope* inner : {cond.get(), body.get()})
     waits.insert(waits.end(), inner->waits.begin(), inner->waits.end());
   std::erase_if(waits, [&](int other) { return flow_.unit(other).frame == frame; });
   AttrMap attrs;
@@ -212,8 +211,9 @@ absl::Status Emitter::EmitLoop(Scope& scope, int id) {
 }
 
 // What the loop lets out: variables as they are at its end, and what is made of them then.
-absl::Status Emitter::EmitExits(Scope& scope, const Loop& loop, int frame, NodeId made,
-                                const std::vector<const LoopVariable*>& variables) {
+absl::Status RaisingEmitter::EmitExits(RaisedScope& scope, const RaisedLoop& loop, int frame,
+                                       NodeId made,
+                                       const std::vector<const LoopVariable*>& variables) {
   for (size_t i = 0; i < variables.size(); ++i)
     scope.values.insert_or_assign(Endpoint{variables[i]->merge, 0},
                                   Endpoint{made, static_cast<int>(i)});

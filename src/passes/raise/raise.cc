@@ -91,7 +91,8 @@ class Raiser {
   }
 
   // Writes all of `flow` into `scope`.
-  absl::Status EmitAll(Flow& flow, Emitter& emitter, Scope& scope, const RunSignature& signature) {
+  absl::Status EmitAll(Flow& flow, RaisingEmitter& emitter, RaisedScope& scope,
+                       const RunSignature& signature) {
     std::vector<Member> members;
     for (const int unit : flow.units_of_frame(0))
       members.push_back({unit, flow.unit(unit).context});
@@ -128,8 +129,9 @@ class Raiser {
   }
 
   // What a fetch comes to. One that is alive on some paths only fails on the others.
-  static absl::StatusOr<Endpoint> EmitFetch(const Flow& flow, Emitter& emitter, Scope& scope,
-                                            const RunSignature& signature, Endpoint e) {
+  static absl::StatusOr<Endpoint> EmitFetch(const Flow& flow, RaisingEmitter& emitter,
+                                            RaisedScope& scope, const RunSignature& signature,
+                                            Endpoint e) {
     GYRE_RETURN_IF_ERROR(CheckAlive(flow, signature, e));
     GYRE_ASSIGN_OR_RETURN(const Endpoint value, emitter.Find(scope, Named(flow, signature, e)));
     const std::optional<Endpoint> flag = flow.AliveFlag(e);
@@ -148,8 +150,8 @@ class Raiser {
   absl::Status RaiseMain(const Function& main, Staged& raised) {
     const RunSignature& signature = staged_.signature;
     GYRE_ASSIGN_OR_RETURN(Flow flow, Flow::Make(main, signature));
-    Emitter emitter(flow, staged_.program->ops(), names_, functions_, ScalarsOf(flow));
-    Scope scope(staged_.program->ops(), WithoutNodes(main), nullptr);
+    RaisingEmitter emitter(flow, staged_.program->ops(), names_, functions_, ScalarsOf(flow));
+    RaisedScope scope(staged_.program->ops(), WithoutNodes(main), nullptr);
     for (Endpoint& feed : raised.signature.feeds) {
       GYRE_ASSIGN_OR_RETURN(const Endpoint fed, EmitFeed(main.node(feed.node), feed.slot, scope));
       scope.values.emplace(feed, fed);
@@ -176,7 +178,7 @@ class Raiser {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Endpoint> EmitFeed(const Node& node, int slot, Scope& scope) {
+  absl::StatusOr<Endpoint> EmitFeed(const Node& node, int slot, RaisedScope& scope) {
     const bool is_placeholder = node.kind() == OpKind::kPlaceholder && slot == 0;
     if (is_placeholder) return Endpoint{scope.builder.Copy(node, {}, {}), 0};
     AttrMap attrs;
@@ -188,7 +190,7 @@ class Raiser {
     return scope.builder.Add1("Placeholder", {}, std::move(attrs), std::move(options));
   }
 
-  absl::StatusOr<NodeId> EmitTarget(const Flow& flow, NodeId target, Scope& scope) {
+  absl::StatusOr<NodeId> EmitTarget(const Flow& flow, NodeId target, RaisedScope& scope) {
     const auto node_of = [&](int unit) {
       // What runs within a loop is over when the loop is.
       while (unit >= 0 && flow.unit(unit).frame > 0) unit = flow.loop(flow.unit(unit).frame).unit;
@@ -209,8 +211,8 @@ class Raiser {
     // Frames that make no sense are an error where the function is called, and stay.
     if (absl::IsInvalidArgument(made.status())) return absl::OkStatus();
     GYRE_ASSIGN_OR_RETURN(Flow flow, std::move(made));
-    Emitter emitter(flow, staged_.program->ops(), names_, functions_, ScalarsOf(flow));
-    Scope scope(staged_.program->ops(), WithoutNodes(function), nullptr);
+    RaisingEmitter emitter(flow, staged_.program->ops(), names_, functions_, ScalarsOf(flow));
+    RaisedScope scope(staged_.program->ops(), WithoutNodes(function), nullptr);
     for (size_t i = 0; i < function.args.size(); ++i) {
       const FunctionArg& arg = function.args[i];
       scope.values.emplace(Endpoint{function.arg_nodes[i], 0},

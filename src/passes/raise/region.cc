@@ -20,8 +20,8 @@ namespace gyre::raise {
 // takes.
 class Region {
  public:
-  Region(Emitter& emitter, Scope& scope, ContextId around, const std::vector<Member>& members,
-         const HashSet<Endpoint>& wanted)
+  Region(RaisingEmitter& emitter, RaisedScope& scope, ContextId around,
+         const std::vector<Member>& members, const HashSet<Endpoint>& wanted)
       : emitter_(emitter),
         flow_(emitter.flow_),
         contexts_(emitter.contexts_),
@@ -259,10 +259,10 @@ class Region {
     std::vector<int> ready;  // … and those of them that could be
   };
 
-  Emitter& emitter_;
+  RaisingEmitter& emitter_;
   Flow& flow_;
   Contexts& contexts_;
-  Scope& scope_;
+  RaisedScope& scope_;
   const ContextId around_;
   const std::vector<Member>& members_;
   const HashSet<Endpoint>& wanted_;
@@ -280,8 +280,9 @@ class Region {
   std::priority_queue<int, std::vector<int>, std::greater<>> complete_;
 };
 
-absl::Status Emitter::EmitRegion(Scope& scope, ContextId around, const std::vector<Member>& members,
-                                 const HashSet<Endpoint>& wanted) {
+absl::Status RaisingEmitter::EmitRegion(RaisedScope& scope, ContextId around,
+                                        const std::vector<Member>& members,
+                                        const HashSet<Endpoint>& wanted) {
   if (scope.depth > kMaxDepth) {  // written by recursion, which must not depend on data
     return absl::UnimplementedError(absl::StrCat("function ", scope.builder.name(),
                                                  " would stand in more than ", kMaxDepth,

@@ -31,8 +31,8 @@ absl::StatusOr<Function> WithoutUnused(const OpLookup& ops, Function function) {
 
 }  // namespace
 
-Body::Body(Transform& transform, const Function& function, const std::vector<RowValue>& args,
-           std::string name)
+BatchedBody::BatchedBody(BatchTransform& transform, const Function& function,
+                         const std::vector<RowValue>& args, std::string name)
     : transform_(transform),
       function_(function),
       builder_(transform.ops(), std::move(name)),
@@ -52,7 +52,7 @@ Body::Body(Transform& transform, const Function& function, const std::vector<Row
   rows_ = exprs_.At(builder_.Arg("rows", DType::kInt32, PartialShape::Scalar()));
 }
 
-absl::StatusOr<RowsFunction> Body::Write(const ResultRequest& request) {
+absl::StatusOr<RowsFunction> BatchedBody::Write(const ResultRequest& request) {
   const Expr rows_arg = rows_;
   if (transform_.num_rows() >= 0) rows_ = exprs_.Int(static_cast<int32_t>(transform_.num_rows()));
   const std::vector<bool> needed = NeededNodes(function_, CallSignature(function_));
@@ -89,13 +89,13 @@ absl::StatusOr<RowsFunction> Body::Write(const ResultRequest& request) {
   return made;
 }
 
-std::vector<ValueInfo> Body::InputInfos(const Node& node) const {
+std::vector<ValueInfo> BatchedBody::InputInfos(const Node& node) const {
   std::vector<ValueInfo> infos;
   for (const Endpoint& input : node.inputs) infos.push_back(At(input).info);
   return infos;
 }
 
-std::vector<NodeId> Body::Awaited(const Node& node) const {
+std::vector<NodeId> BatchedBody::Awaited(const Node& node) const {
   std::vector<NodeId> awaited;
   for (const NodeId control : node.control_inputs) {
     for (const NodeId done : done_[control]) {
@@ -106,7 +106,7 @@ std::vector<NodeId> Body::Awaited(const Node& node) const {
 }
 
 // One run does for all rows.
-bool Body::IsSameInAllRows(const Node& node) const {
+bool BatchedBody::IsSameInAllRows(const Node& node) const {
   for (const Endpoint& input : node.inputs) {
     if (At(input).rows != Rows::kSame) return false;
   }
@@ -116,7 +116,7 @@ bool Body::IsSameInAllRows(const Node& node) const {
          (node.op == nullptr || !node.op->batch.makes_list);
 }
 
-void Body::Copy(const Node& node) {
+void BatchedBody::Copy(const Node& node) {
   std::vector<Endpoint> inputs;
   for (const Endpoint& input : node.inputs) inputs.push_back(At(input).expr.endpoint());
   const NodeId copy = builder_.Copy(node, std::move(inputs), {});
@@ -124,10 +124,10 @@ void Body::Copy(const Node& node) {
     Set({node.id, slot}, exprs_.At({copy, slot}), Rows::kSame);
 }
 
-absl::Status Body::Batch(const Node& node) {
+absl::Status BatchedBody::Batch(const Node& node) {
   if (node.op == nullptr) return batch::Refuse("the op is not known");
   if (node.attrs.Has("_gradient_op_type")) return batch::Refuse("it has a gradient of its own");
-  if (IsStructured(node.kind())) return VectorizeSite(*this, node);
+  if (IsStructured(node.kind())) return VectorizeStructured(*this, node);
   gyre::Batch rule = node.op->batch;
   if (rule.rule == nullptr && node.op->traits.elementwise && !node.op->stateful())
     rule.rule = batch::Elementwise;
@@ -145,7 +145,7 @@ absl::Status Body::Batch(const Node& node) {
   return rule.rule(context);
 }
 
-absl::Status Body::Convert(const Node& node) {
+absl::Status BatchedBody::Convert(const Node& node) {
   const absl::StatusOr<std::vector<ValueInfo>> infos =
       InferNode(transform_.program(), node, InputInfos(node));
   for (int slot = 0; slot < node.num_outputs(); ++slot)
@@ -168,7 +168,7 @@ absl::Status Body::Convert(const Node& node) {
 }
 
 // A loop over rows in place of a node that is not batched, for the reason that `why` gives.
-absl::Status Body::FallBack(const Node& node, const absl::Status& why) {
+absl::Status BatchedBody::FallBack(const Node& node, const absl::Status& why) {
   if (!transform_.falls_back())
     return why.GetPayload(kNamesNode) ? why : Refuse(node, why.message());
   const absl::Status status = AddRowLoop(*this, node);
@@ -178,7 +178,7 @@ absl::Status Body::FallBack(const Node& node, const absl::Status& why) {
   return status;
 }
 
-absl::Status Body::Refuse(const Node& node, absl::string_view reason) const {
+absl::Status BatchedBody::Refuse(const Node& node, absl::string_view reason) const {
   absl::Status refused = batch::Refuse(absl::StrCat(
       "'", node.name, "' (", node.op_name, ") cannot be computed for all rows at once: ", reason,
       node.source.empty() ? "" : "\n  at ", node.source));
@@ -188,7 +188,7 @@ absl::Status Body::Refuse(const Node& node, absl::string_view reason) const {
 
 // What stands for the node waits for what the node waited for; who waits for it waits for its
 // outputs, or for the last of its nodes.
-void Body::NoteDone(const Node& node, NodeId first_new) {
+void BatchedBody::NoteDone(const Node& node, NodeId first_new) {
   const NodeId end = static_cast<NodeId>(builder_.function().nodes.size());
   for (const NodeId control : Awaited(node)) {
     for (NodeId id = first_new; id < end; ++id) builder_.AddControlInput(id, control);
@@ -201,7 +201,7 @@ void Body::NoteDone(const Node& node, NodeId first_new) {
   }
 }
 
-absl::StatusOr<Expr> Body::Stacked(const Value& value) {
+absl::StatusOr<Expr> BatchedBody::Stacked(const Value& value) {
   if (value.rows == Rows::kStacked) return value.expr;
   if (value.rows == Rows::kElements) return batch::Refuse("a list is wanted as a tensor");
   if (!value.expr.ok()) return value.expr;
@@ -210,7 +210,7 @@ absl::StatusOr<Expr> Body::Stacked(const Value& value) {
   return exprs_.Op("BroadcastTo", {value.expr, WithRows(RowDims(value))});
 }
 
-Expr Body::RowDims(const Value& value) {
+Expr BatchedBody::RowDims(const Value& value) {
   if (const std::optional<Shape> known = value.info.shape.ToShape()) {
     std::vector<int32_t> dims(known->dims().begin(), known->dims().end());
     return exprs_.Ints(dims);
@@ -219,7 +219,7 @@ Expr Body::RowDims(const Value& value) {
   return value.rows == Rows::kStacked ? batch::Behind(dims) : dims;
 }
 
-Expr Body::WithRows(Expr dims) {
+Expr BatchedBody::WithRows(Expr dims) {
   if (!dims.ok()) return dims;
   const int64_t known = transform_.num_rows();
   const Expr rows = known >= 0 ? exprs_.Ints({static_cast<int32_t>(known)})
@@ -227,8 +227,8 @@ Expr Body::WithRows(Expr dims) {
   return batch::Joined({Cast(rows, dims.dtype()), dims});
 }
 
-std::vector<Expr> Body::AddLike(const Node& like, absl::string_view op,
-                                const std::vector<Expr>& inputs, AttrMap attrs) {
+std::vector<Expr> BatchedBody::AddLike(const Node& like, absl::string_view op,
+                                       const std::vector<Expr>& inputs, AttrMap attrs) {
   const int outputs = std::max(1, like.num_outputs());
   std::vector<Endpoint> endpoints;
   for (const Expr& input : inputs) {

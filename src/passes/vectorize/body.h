@@ -1,4 +1,4 @@
-// Body: one function while its rows are being put together.
+// BatchedBody: one function while its rows are being put together.
 //
 // Node by node, producers first: what is the same in all rows is copied; for the rest the op's rule
 // (rules.h) writes what computes all rows; what has no rule, or is refused by it, becomes a loop.
@@ -15,7 +15,7 @@
 
 namespace gyre::vectorize {
 
-class Body {
+class BatchedBody {
  public:
   // A value of the function and what stands for it.
   struct Value {
@@ -25,11 +25,11 @@ class Body {
   };
 
   // `name`: of the new function.
-  Body(Transform& transform, const Function& function, const std::vector<RowValue>& args,
-       std::string name);
+  BatchedBody(BatchTransform& transform, const Function& function,
+              const std::vector<RowValue>& args, std::string name);
   absl::StatusOr<RowsFunction> Write(const ResultRequest& request);
 
-  Transform& transform() { return transform_; }
+  BatchTransform& transform() { return transform_; }
   const Function& function() const { return function_; }
   const std::string& name() const { return builder_.name(); }
   ExprBuilder& builder() { return exprs_; }
@@ -67,7 +67,7 @@ class Body {
   std::vector<NodeId> Awaited(const Node& node) const;
   void NoteDone(const Node& node, NodeId first_new);
 
-  Transform& transform_;
+  BatchTransform& transform_;
   const Function& function_;
   FunctionBuilder builder_;
   ExprBuilder exprs_;
@@ -78,9 +78,9 @@ class Body {
 };
 
 // The loop over rows that one node becomes: each of its inputs' rows in turn.
-absl::Status AddRowLoop(Body& body, const Node& node);
+absl::Status AddRowLoop(BatchedBody& body, const Node& node);
 
 // Conditionals, loops and calls whose bodies are vectorised.
-absl::Status VectorizeSite(Body& body, const Node& node);
+absl::Status VectorizeStructured(BatchedBody& body, const Node& node);
 
 }  // namespace gyre::vectorize

@@ -11,7 +11,7 @@ namespace gyre::vectorize {
 
 class RowContext final : public BatchContext {
  public:
-  RowContext(Body& body, const Node& node) : body_(body), node_(node) {}
+  RowContext(BatchedBody& body, const Node& node) : body_(body), node_(node) {}
 
   const Node& node() const override { return node_; }
   Rows rows_of(int i) const override { return value(i).rows; }
@@ -38,9 +38,9 @@ class RowContext final : public BatchContext {
                                AttrMap attrs) override {
     return body_.AddLike(node_, op, inputs, std::move(attrs));
   }
-  const Body::Value& value(int i) const { return body_.At(node_.inputs[i]); }
+  const BatchedBody::Value& value(int i) const { return body_.At(node_.inputs[i]); }
 
-  Body& body_;
+  BatchedBody& body_;
   const Node& node_;
 };
 

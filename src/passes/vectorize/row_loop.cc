@@ -23,11 +23,11 @@ Expr ElementShape(ExprBuilder& b, const PartialShape& shape) {
 
 class RowLoop {
  public:
-  RowLoop(Body& body, const Node& node) : body_(body), node_(node) {}
+  RowLoop(BatchedBody& body, const Node& node) : body_(body), node_(node) {}
 
   absl::Status Add() {
     GYRE_RETURN_IF_ERROR(CheckValues());
-    Transform& transform = body_.transform();
+    BatchTransform& transform = body_.transform();
     const std::string name = absl::StrCat(body_.name(), "_", node_.op_name);
     FunctionBuilder step(transform.ops(), transform.UniqueName(absl::StrCat(name, "_row")));
     FunctionBuilder cond(transform.ops(), transform.UniqueName(absl::StrCat(name, "_more_rows")));
@@ -55,7 +55,7 @@ class RowLoop {
 
   absl::Status CheckValues() const {
     for (const Endpoint& input : node_.inputs) {
-      const Body::Value& value = body_.At(input);
+      const BatchedBody::Value& value = body_.At(input);
       if (value.rows == Rows::kElements) return batch::Refuse("one of its inputs is a list");
     }
     for (int slot = 0; slot < node_.num_outputs(); ++slot) {
@@ -77,7 +77,7 @@ class RowLoop {
                            {{"element_dtype", node_.signature.outputs[slot].dtype}}));
     }
     for (const Endpoint& input : node_.inputs) {
-      const Body::Value& value = body_.At(input);
+      const BatchedBody::Value& value = body_.At(input);
       state.push_back(
           value.rows == Rows::kSame
               ? value.expr
@@ -119,7 +119,7 @@ class RowLoop {
     const size_t first_input = kFirst + node_.num_outputs();
     std::vector<Endpoint> inputs;
     for (size_t k = 0; k < node_.inputs.size(); ++k) {
-      const Body::Value& value = body_.At(node_.inputs[k]);
+      const BatchedBody::Value& value = body_.At(node_.inputs[k]);
       Expr input = argument(first_input + k);
       if (value.rows == Rows::kStacked) {
         input = b.Op("TensorListGetItem", {input, i, ElementShape(b, value.info.shape)},
@@ -149,12 +149,12 @@ class RowLoop {
     body_.Set({node_.id, slot}, b.Op("TensorListStack", {list, shape}, attrs), Rows::kStacked);
   }
 
-  Body& body_;
+  BatchedBody& body_;
   const Node& node_;
 };
 
 }  // namespace
 
-absl::Status AddRowLoop(Body& body, const Node& node) { return RowLoop(body, node).Add(); }
+absl::Status AddRowLoop(BatchedBody& body, const Node& node) { return RowLoop(body, node).Add(); }
 
 }  // namespace gyre::vectorize

@@ -34,21 +34,21 @@ std::optional<Rows> Join(Rows a, Rows b) {
   return Rows::kStacked;
 }
 
-Transform::Transform(const Program& program, bool fall_back, int64_t num_rows)
+BatchTransform::BatchTransform(const Program& program, bool fall_back, int64_t num_rows)
     : program_(program), effects_(program), fall_back_(fall_back), num_rows_(num_rows) {}
 
-absl::StatusOr<RowsFunction> Transform::Vectorize(const Function& function,
-                                                  const std::vector<RowValue>& args,
-                                                  const ResultRequest& request,
-                                                  absl::string_view name) {
+absl::StatusOr<RowsFunction> BatchTransform::Vectorize(const Function& function,
+                                                       const std::vector<RowValue>& args,
+                                                       const ResultRequest& request,
+                                                       absl::string_view name) {
   if (IsOpaque(function))
     return batch::Refuse(absl::StrCat("'", function.name, "' is a graph of primitives"));
-  return Body(*this, function, args, UniqueName(name)).Write(request);
+  return BatchedBody(*this, function, args, UniqueName(name)).Write(request);
 }
 
-absl::StatusOr<RowsFunction> Transform::Vectorize(const FunctionRef& function,
-                                                  const std::vector<RowValue>& args,
-                                                  const ResultRequest& request) {
+absl::StatusOr<RowsFunction> BatchTransform::Vectorize(const FunctionRef& function,
+                                                       const std::vector<RowValue>& args,
+                                                       const ResultRequest& request) {
   const Function* const body = program_.FindFunction(function.name);
   if (body == nullptr)
     return absl::NotFoundError(absl::StrCat("there is no function '", function.name, "'"));
@@ -69,7 +69,7 @@ absl::StatusOr<RowsFunction> Transform::Vectorize(const FunctionRef& function,
   return made;
 }
 
-std::string Transform::UniqueName(absl::string_view wanted) {
+std::string BatchTransform::UniqueName(absl::string_view wanted) {
   std::string name(wanted);
   while (program_.FindFunction(name) != nullptr || name == program_.main().name ||
          numbers_.contains(name)) {
@@ -79,12 +79,12 @@ std::string Transform::UniqueName(absl::string_view wanted) {
   return name;
 }
 
-void Transform::Add(Function function) {
+void BatchTransform::Add(Function function) {
   std::string name = function.name;
   functions_.insert_or_assign(std::move(name), std::move(function));
 }
 
-VectorizeResult Transform::Finish(const std::string& root) const {
+VectorizeResult BatchTransform::Finish(const std::string& root) const {
   VectorizeResult result;
   result.function = root;
   ProgramBuilder builder(program_);
@@ -130,7 +130,7 @@ absl::StatusOr<VectorizeResult> Vectorize(const std::shared_ptr<const Program>& 
   }
   const vectorize::ResultRequest results{.rows =
                                              std::vector<Rows>(row.results.size(), Rows::kStacked)};
-  vectorize::Transform transform(*program, request.fall_back, request.num_rows);
+  vectorize::BatchTransform transform(*program, request.fall_back, request.num_rows);
   GYRE_ASSIGN_OR_RETURN(const vectorize::RowsFunction all,
                         transform.Vectorize(row, args, results, request.name));
   return transform.Finish(all.name);

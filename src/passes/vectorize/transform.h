@@ -1,4 +1,5 @@
-// Transform: what one run of Vectorize knows of its program, and the functions that it has made.
+// BatchTransform: what one run of Vectorize knows of its program, and the functions that it has
+// made.
 //
 // Not thread-safe; lives as long as the call.
 #pragma once
@@ -40,9 +41,9 @@ struct ResultRequest {
   bool returns_rows = false;  // also how many rows there are, behind the others
 };
 
-class Transform {
+class BatchTransform {
  public:
-  Transform(const Program& program, bool fall_back, int64_t num_rows);
+  BatchTransform(const Program& program, bool fall_back, int64_t num_rows);
 
   const Program& program() const { return program_; }
   const OpLookup& ops() const { return program_.ops(); }

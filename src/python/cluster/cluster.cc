@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/serve.h"
 #include "devices/device_name.h"
-#include "dist/serve.h"
 #include "exec/engine.h"
 
 namespace gyre::python {
@@ -44,7 +44,7 @@ nb::list DevicesOf(const PyCluster& self) {
 // A worker in this process. It ends without the GIL: what it runs may wait for Python.
 class PyWorker {
  public:
-  explicit PyWorker(std::unique_ptr<dist::Serving> serving)
+  explicit PyWorker(std::unique_ptr<cluster::Serving> serving)
       : address_(serving->address()), serving_(std::move(serving)) {}
   ~PyWorker() { Close(); }
   PyWorker(const PyWorker&) = delete;
@@ -52,19 +52,19 @@ class PyWorker {
 
   const std::string& address() const { return address_; }
   void Close() {
-    std::unique_ptr<dist::Serving> serving = std::move(serving_);
+    std::unique_ptr<cluster::Serving> serving = std::move(serving_);
     const nb::gil_scoped_release release;
     serving.reset();
   }
 
  private:
   const std::string address_;
-  std::unique_ptr<dist::Serving> serving_;  // null: closed
+  std::unique_ptr<cluster::Serving> serving_;  // null: closed
 };
 
 void Serve(PyWorker* self, nb::handle address, nb::handle token, bool token_is_given, int devices,
            int threads) {
-  dist::ServeOptions options;
+  cluster::ServeOptions options;
   options.address = std::string(TextOf(address, "an address"));
   options.token = std::string(TextOf(token, "a token"));
   options.token_is_given = token_is_given;
@@ -72,10 +72,10 @@ void Serve(PyWorker* self, nb::handle address, nb::handle token, bool token_is_g
   if (threads < 0) ThrowValueError("threads must not be negative");
   options.num_devices = devices;
   options.threads = threads;
-  absl::StatusOr<std::unique_ptr<dist::Serving>> serving = absl::UnknownError("not serving");
+  absl::StatusOr<std::unique_ptr<cluster::Serving>> serving = absl::UnknownError("not serving");
   {
     const nb::gil_scoped_release release;
-    serving = dist::Serve(options);
+    serving = cluster::Serve(options);
   }
   new (self) PyWorker(ValueOf(std::move(serving)));
 }

@@ -27,7 +27,7 @@ constexpr double kMaxDoubt = 1e-3;
 // decides alike at the ends of each difference is looked after, too.
 constexpr double kMargin = 2e-3;
 constexpr double kLargest = 1e3;
-// Sums over trips are in another order where a program is unrolled, and sums of sums.
+// Sums over iterations are in another order where a program is unrolled, and sums of sums.
 constexpr double kSameSum = 1e-12;
 constexpr int kDirections = 2;
 // Nothing takes more than a fraction of that: what waits for ever is wrong.

@@ -17,7 +17,7 @@ void PrintRow(std::ostream& out, const std::string& what, const std::map<Key, in
 void Distribution::AddProgram(const Trace& trace) {
   ++programs_;
   if (trace.data_dependent_loops > 0) ++data_dependent_;
-  for (const int trips : trace.trips) ++trips_[trips];
+  for (const int iterations : trace.iterations) ++iterations_[iterations];
   ++depths_[trace.deepest];
   ++sizes_[trace.num_ops / kOpsPerSize * kOpsPerSize];
   for (const std::string& op : trace.ops) ++statements_[op];
@@ -29,8 +29,8 @@ double Distribution::ShareOfDataDependent() const {
 
 void Distribution::Print(std::ostream& out) const {
   out << programs_ << " programs, " << data_dependent_
-      << " of them with a number of trips that depends on data\n";
-  PrintRow(out, "loops run, by trips", trips_);
+      << " of them with a number of iterations that depends on data\n";
+  PrintRow(out, "loops run, by iterations", iterations_);
   PrintRow(out, "programs, by blocks and calls around the innermost statement", depths_);
   PrintRow(out, "programs, by ops run (from …)", sizes_);
   PrintRow(out, "programs that run an op", statements_);

@@ -102,7 +102,7 @@ LoopControl LoopControls::Rows(Id limit) {
           }};
 }
 
-// A flag that the body sets, for a bounded number of trips.
+// A flag that the body sets, for a bounded number of iterations.
 LoopControl LoopControls::Flag(Id limit) {
   const LoopControl count = Count(limit);
   return {

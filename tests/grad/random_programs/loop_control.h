@@ -1,4 +1,5 @@
-// LoopControl: what decides how often a loop of a random program runs. Each ends after a few trips.
+// LoopControl: what decides how often a loop of a random program runs. Each ends after a few
+// iterations.
 #pragma once
 
 #include <functional>

@@ -130,10 +130,10 @@ class Interpreter {
 
   absl::StatusOr<Values> RunWhile(const Statement& statement, Values vars, const Env& env) {
     bool depends = false;
-    for (int trips = 0;; ++trips) {
+    for (int iterations = 0;; ++iterations) {
       GYRE_ASSIGN_OR_RETURN(const Values goes_on, RunBlock(statement.blocks[0], vars, env));
       depends |= goes_on[0].fed;
-      if (!goes_on[0].tensor.scalar<bool>()) return EndLoop(trips, depends, std::move(vars));
+      if (!goes_on[0].tensor.scalar<bool>()) return EndLoop(iterations, depends, std::move(vars));
       GYRE_ASSIGN_OR_RETURN(vars, RunBlock(statement.blocks[1], vars, env));
     }
   }
@@ -142,20 +142,20 @@ class Interpreter {
     const int32_t limit = inputs[1].tensor.scalar<int32_t>();
     const int32_t step = inputs[2].tensor.scalar<int32_t>();
     Values vars(inputs.begin() + 3, inputs.end());
-    int trips = 0;
+    int iterations = 0;
     for (int32_t i = inputs[0].tensor.scalar<int32_t>(); step > 0 ? i < limit : i > limit;
          i += step) {
       const Value index{Tensor::Scalar(i), main_.Constant(Tensor::Scalar(i)), inputs[0].fed};
       vars.insert(vars.begin(), index);
       GYRE_ASSIGN_OR_RETURN(vars, RunBlock(statement.blocks[0], vars, env));
-      ++trips;
+      ++iterations;
     }
-    return EndLoop(trips, inputs[0].fed || inputs[1].fed, std::move(vars));
+    return EndLoop(iterations, inputs[0].fed || inputs[1].fed, std::move(vars));
   }
 
-  Values EndLoop(int trips, bool depends, Values vars) {
-    trace_.path.push_back(trips);
-    trace_.trips.push_back(trips);
+  Values EndLoop(int iterations, bool depends, Values vars) {
+    trace_.path.push_back(iterations);
+    trace_.iterations.push_back(iterations);
     if (depends) ++trace_.data_dependent_loops;
     return vars;
   }

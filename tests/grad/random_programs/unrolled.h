@@ -15,9 +15,9 @@ namespace gyre::testing {
 struct Trace {
   int num_ops = 0;
   std::set<std::string> ops;  // that ran, structured ones among them
-  // Branches taken and numbers of trips, in order: what the same values do again.
+  // Branches taken and numbers of iterations, in order: what the same values do again.
   std::vector<int> path;
-  std::vector<int> trips;        // by run of a loop
+  std::vector<int> iterations;   // by run of a loop
   int data_dependent_loops = 0;  // runs of loops whose condition depends on what is fed
   int deepest = 0;               // blocks and calls around a statement
   // Programs are smooth but where a comparison or a cast to int decides, or an extremum chooses:

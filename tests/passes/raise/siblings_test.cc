@@ -93,8 +93,8 @@ TEST(Siblings, HaveTheSameStructure) {
 }
 
 // Gradients are written in other ways in the two dialects: a backward loop counts down from the
-// number of trips in one, and up to it in the other, where it is a capture of the condition. Such
-// bounds left out, the gradient graphs are among the ninety per cent, too.
+// number of iterations in one, and up to it in the other, where it is a capture of the condition.
+// Such bounds left out, the gradient graphs are among the ninety per cent, too.
 TEST(Siblings, HaveTheSameStructureWithGradientsButForBounds) {
   const Count count = Compare(false, [](const Pair&) { return true; });
   EXPECT_GT(count.all, 420);

@@ -1,5 +1,5 @@
 """A `for` over gyre.range counts: the numbers and dtypes are those of the vector, which is not
-there. Where the vector would be an error, since delta leads away from limit, there are no trips."""
+there. Where the vector would be an error, since delta leads away from limit, there are no iterations."""
 
 import numpy as np
 import pytest
@@ -62,24 +62,24 @@ AWAY = {
 
 
 @pytest.mark.parametrize("name", AWAY)
-def test_a_loop_over_a_range_that_leads_away_from_its_end_has_no_trips(name):
+def test_a_loop_over_a_range_that_leads_away_from_its_end_has_no_iterations(name):
     make = AWAY[name]
 
     @gyre.function
     def loop(n):
-        trips = 0
+        iterations = 0
         for _ in make(n):
-            trips += 1
-        return trips
+            iterations += 1
+        return iterations
 
     @gyre.function
     def loop_with_break(n):
-        trips = 0
+        iterations = 0
         for _ in make(n):
-            trips += 1
-            if trips > 5:
+            iterations += 1
+            if iterations > 5:
                 break
-        return trips
+        return iterations
 
     n = gyre.constant(-3)
     assert int(loop(n)) == int(loop_with_break(n)) == 0

@@ -109,20 +109,20 @@ def test_edges_lead_down_from_source_to_target():
             assert all(p[1] <= q[1] + 1e-6 for p, q in zip(points, points[1:]))
 
 
-@pytest.mark.parametrize("trips", [0, 1, 7, 40])
-def test_counts_are_trip_counts(trips):
-    page = gyre.show(programs.branching, gyre.constant([1.0, 2.0]), gyre.constant(trips))
+@pytest.mark.parametrize("iterations", [0, 1, 7, 40])
+def test_counts_are_trip_counts(iterations):
+    page = gyre.show(programs.branching, gyre.constant([1.0, 2.0]), gyre.constant(iterations))
     outer, inner = boxes(page.root, "loop")
     taken = {branch.title: branch.firings for branch in boxes(page.root, "branch")}
-    assert (outer.trips or {"iterations": 0})["iterations"] == trips
-    assert taken["then"] + taken["else"] == trips
-    if trips:
-        assert outer.lines[0].startswith(f"×{trips}")
+    assert (outer.iterations or {"iterations": 0})["iterations"] == iterations
+    assert taken["then"] + taken["else"] == iterations
+    if iterations:
+        assert outer.lines[0].startswith(f"×{iterations}")
         compare = next(item for item in outer.children if item.title == "· > 100")
-        assert compare.firings == trips and compare.nanos > 0
-    if trips == 7:
-        assert inner.trips["entered"] == taken["else"]
-        assert f"×{inner.trips['iterations']} in {taken['else']} goes" in inner.lines[0]
+        assert compare.firings == iterations and compare.nanos > 0
+    if iterations == 7:
+        assert inner.iterations["entered"] == taken["else"]
+        assert f"×{inner.iterations['iterations']} in {taken['else']} goes" in inner.lines[0]
 
 
 def test_without_arguments_nothing_runs():
@@ -146,7 +146,7 @@ def test_gradient_says_what_it_is_of():
     assert sum(title.startswith("∇ while") for title in titles) == 1
     backward = next(loop for loop in boxes(page.root, "loop") if loop.title.startswith("∇ while"))
     assert backward.is_gradient and backward.gradient_of == "while"
-    assert backward.trips["iterations"] == 7
+    assert backward.iterations["iterations"] == 7
     data = json.loads(re.search(r'id="program">(.*?)</script>', page.html, re.S)[1])
     loop = next(item for item in data["items"] if item["title"] == backward.title)
     assert data["items"][loop["ofId"]]["title"].startswith("while: i < ")
@@ -164,14 +164,14 @@ def test_case_has_all_branches():
     page = gyre.show(programs.choosing, gyre.constant(1), gyre.constant([1.0, 2.0, 3.0]))
     assert [box.title for box in boxes(page.root, "branch")] == ["case 0", "case 1", "case 2"]
     assert boxes(page.root, "branches")[0].title == "case i"
-    assert boxes(page.root, "loop")[0].trips["iterations"] == 3
+    assert boxes(page.root, "loop")[0].iterations["iterations"] == 3
 
 
 def test_concrete_functions_graphs_and_plain_functions():
     x, n = programs.example()
     concrete = programs.branching.get_concrete_function(x, n)
-    assert boxes(gyre.show(concrete).root, "loop")[0].trips is None
-    assert boxes(gyre.show(concrete, x, n).root, "loop")[0].trips["iterations"] == 7
+    assert boxes(gyre.show(concrete).root, "loop")[0].iterations is None
+    assert boxes(gyre.show(concrete, x, n).root, "loop")[0].iterations["iterations"] == 7
     assert boxes(gyre.show(concrete.graph).root, "loop")
     assert "x + 1" in gyre.show(lambda x: x + 1.0, x).svg
     with pytest.raises(TypeError, match="function or a graph"):

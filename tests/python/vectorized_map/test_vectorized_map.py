@@ -72,7 +72,7 @@ def test_in_a_function(case, known):
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.loops != ("fn",)], ids=lambda c: c.name)
 def test_without_rows(case):
-    """No rows make no rows, of the same sizes. (A loop of no trips cannot know sizes that rows
+    """No rows make no rows, of the same sizes. (A loop of no iterations cannot know sizes that rows
     decide.)"""
     none = [e[:0] for e in case.elems]
     got, _ = quietly(of_tuple(case), none[0] if len(none) == 1 else tuple(none))

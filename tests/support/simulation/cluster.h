@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "dist/cluster.h"
+#include "cluster/cluster.h"
 #include "exec/engine.h"
 #include "support/simulation/world.h"
 

@@ -49,7 +49,7 @@ class StreamConnection final : public Connection,
   bool is_broken[2] = {false, false};  // for who dialled, and for the other
 };
 
-class Stream final : public dist::ByteStream {
+class Stream final : public cluster::ByteStream {
  public:
   Stream(Network& network, std::shared_ptr<StreamConnection> connection, int end)
       : network_(network),
@@ -146,7 +146,7 @@ class LinkConnection final : public Connection,
   bool Touches(const Place& place) const override {
     return places_[0] == &place || places_[1] == &place;
   }
-  std::shared_ptr<dist::LinkHandler> handlers[2];  // of the client, and of the worker
+  std::shared_ptr<cluster::LinkHandler> handlers[2];  // of the client, and of the worker
 
  private:
   void Later(int end, std::function<void()> event) {
@@ -169,7 +169,7 @@ class LinkConnection final : public Connection,
   bool is_broken_ = false;
 };
 
-class Link final : public dist::ControlLink {
+class Link final : public cluster::ControlLink {
  public:
   Link(std::shared_ptr<LinkConnection> connection, int end)
       : connection_(std::move(connection)), end_(end) {}
@@ -205,13 +205,13 @@ std::shared_ptr<void> SimulatedHost::Every(int64_t nanos, std::function<void()> 
   return std::shared_ptr<void>(alive.get(), [alive](void*) { *alive = false; });
 }
 
-absl::StatusOr<std::unique_ptr<dist::ByteStream>> SimulatedHost::Dial(
-    const dist::ChannelAddress& address, dist::Transport) {
+absl::StatusOr<std::unique_ptr<cluster::ByteStream>> SimulatedHost::Dial(
+    const cluster::ChannelAddress& address, cluster::Transport) {
   return network_.DialStream(*this, address.tcp);
 }
 
-std::unique_ptr<dist::ByteStream> SimulatedHost::Accept() {
-  std::unique_ptr<dist::ByteStream> stream;
+std::unique_ptr<cluster::ByteStream> SimulatedHost::Accept() {
+  std::unique_ptr<cluster::ByteStream> stream;
   if (!callers.empty()) {
     stream = std::move(callers.front());
     callers.pop_front();
@@ -219,7 +219,7 @@ std::unique_ptr<dist::ByteStream> SimulatedHost::Accept() {
   return stream;
 }
 
-void SimulatedHost::Sleep(absl::Span<dist::ByteStream* const> streams,
+void SimulatedHost::Sleep(absl::Span<cluster::ByteStream* const> streams,
                           const std::vector<bool>& for_write, int64_t nanos) {
   const int64_t start = clock().NowNanos();
   while (!std::exchange(is_woken_, false) && callers.empty()) {
@@ -277,13 +277,13 @@ void Network::Start(int w) {
   const uint64_t incarnation = next_incarnation_++;
   process->host = std::make_unique<SimulatedHost>(*this, *places_[w],
                                                   absl::StrCat("worker ", w, " of ", incarnation));
-  dist::WorkerOptions options;
+  cluster::WorkerOptions options;
   options.token = kToken;
   options.threads = 1;
   options.incarnation = incarnation;
   options.failure_nanos = SimulatedCluster::kFailureNanos;
-  process->worker = std::make_unique<dist::Worker>(*process->host, options);
-  world_.Spawn(*places_[w], process->worker->Attendant());
+  process->worker = std::make_unique<cluster::Worker>(*process->host, options);
+  world_.Spawn(*places_[w], process->worker->StepListener());
   process->ticks =
       process->host->Every(200 * kMilli, [worker = process->worker.get()] { worker->Tick(); });
   processes_[w] = std::move(process);
@@ -358,8 +358,8 @@ void Network::Happen() {
   }
 }
 
-absl::StatusOr<std::shared_ptr<dist::ControlLink>> Network::DialControl(
-    const std::string& address, std::shared_ptr<dist::LinkHandler> handler) {
+absl::StatusOr<std::shared_ptr<cluster::ControlLink>> Network::DialControl(
+    const std::string& address, std::shared_ptr<cluster::LinkHandler> handler) {
   int w = 0;
   absl::string_view digits = address;
   if (!absl::ConsumePrefix(&digits, "simulated:") || !absl::SimpleAtoi(digits, &w))
@@ -373,11 +373,11 @@ absl::StatusOr<std::shared_ptr<dist::ControlLink>> Network::DialControl(
     Add(connection);
     connection->handlers[1] = processes_[w]->worker->Accept(std::make_shared<Link>(connection, 1));
   }
-  return std::shared_ptr<dist::ControlLink>(std::move(link));
+  return std::shared_ptr<cluster::ControlLink>(std::move(link));
 }
 
-absl::StatusOr<std::unique_ptr<dist::ByteStream>> Network::DialStream(SimulatedHost& from,
-                                                                      const std::string& name) {
+absl::StatusOr<std::unique_ptr<cluster::ByteStream>> Network::DialStream(SimulatedHost& from,
+                                                                         const std::string& name) {
   if (from.is_dead) return Broken();
   for (size_t w = 0; w < processes_.size(); ++w) {
     if (processes_[w] == nullptr || processes_[w]->host->name() != name) continue;
@@ -413,7 +413,7 @@ void SimulatedCluster::Sleep(int64_t nanos) {
 }
 
 absl::StatusOr<std::shared_ptr<Engine>> SimulatedCluster::Connect() {
-  dist::ClusterSettings settings;
+  cluster::ClusterSettings settings;
   settings.addresses.clear();
   for (int w = 0; w < static_cast<int>(network_->num_workers()); ++w)
     settings.addresses.push_back(absl::StrCat("simulated:", w));
@@ -424,10 +424,10 @@ absl::StatusOr<std::shared_ptr<Engine>> SimulatedCluster::Connect() {
   ++num_clients_;
   // Every fourth client has no channels of its own.
   if (world_.Draw(4) != 0) settings.incarnation = kFirstClient + num_clients_;
-  return dist::ConnectCluster(
+  return cluster::ConnectCluster(
       network_->client(),
       [network = network_.get()](const std::string& address,
-                                 std::shared_ptr<dist::LinkHandler> handler) {
+                                 std::shared_ptr<cluster::LinkHandler> handler) {
         return network->DialControl(address, std::move(handler));
       },
       settings);

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "dist/control_link.h"
-#include "dist/host.h"
-#include "dist/worker.h"
+#include "cluster/control_link.h"
+#include "cluster/host.h"
+#include "cluster/worker.h"
 #include "support/simulation/cluster.h"
 #include "support/simulation/world.h"
 
@@ -42,7 +42,7 @@ class Connection {
 };
 
 // A machine of the cluster, and the process on it.
-class SimulatedHost final : public dist::Host {
+class SimulatedHost final : public cluster::Host {
  public:
   SimulatedHost(Network& network, Place& place, std::string name)
       : network_(network), place_(place), name_(std::move(name)) {}
@@ -50,11 +50,11 @@ class SimulatedHost final : public dist::Host {
   const Clock& clock() const override;
   void Spawn(std::function<void()> task) override;
   std::shared_ptr<void> Every(int64_t nanos, std::function<void()> tick) override;
-  dist::ChannelAddress channel_address() const override { return {name_, "", ""}; }
-  absl::StatusOr<std::unique_ptr<dist::ByteStream>> Dial(const dist::ChannelAddress& address,
-                                                         dist::Transport transport) override;
-  std::unique_ptr<dist::ByteStream> Accept() override;
-  void Sleep(absl::Span<dist::ByteStream* const> streams, const std::vector<bool>& for_write,
+  cluster::ChannelAddress channel_address() const override { return {name_, "", ""}; }
+  absl::StatusOr<std::unique_ptr<cluster::ByteStream>> Dial(const cluster::ChannelAddress& address,
+                                                            cluster::Transport transport) override;
+  std::unique_ptr<cluster::ByteStream> Accept() override;
+  void Sleep(absl::Span<cluster::ByteStream* const> streams, const std::vector<bool>& for_write,
              int64_t nanos) override;
   void WakeSleeper() override;
   void Wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
@@ -63,7 +63,7 @@ class SimulatedHost final : public dist::Host {
   Place& place() { return place_; }
   const std::string& name() const { return name_; }
   bool is_dead = false;  // the process, though its threads are still on their way out
-  std::deque<std::unique_ptr<dist::ByteStream>> callers;
+  std::deque<std::unique_ptr<cluster::ByteStream>> callers;
 
  private:
   Network& network_;
@@ -75,7 +75,7 @@ class SimulatedHost final : public dist::Host {
 // A process of a worker.
 struct Process {
   std::unique_ptr<SimulatedHost> host;
-  std::unique_ptr<dist::Worker> worker;
+  std::unique_ptr<cluster::Worker> worker;
   std::shared_ptr<void> ticks;
 };
 
@@ -88,10 +88,10 @@ class Network {
   World& world() { return world_; }
   SimulatedHost& client() { return client_; }
   size_t num_workers() const { return processes_.size(); }
-  absl::StatusOr<std::shared_ptr<dist::ControlLink>> DialControl(
-      const std::string& address, std::shared_ptr<dist::LinkHandler> handler);
-  absl::StatusOr<std::unique_ptr<dist::ByteStream>> DialStream(SimulatedHost& from,
-                                                               const std::string& name);
+  absl::StatusOr<std::shared_ptr<cluster::ControlLink>> DialControl(
+      const std::string& address, std::shared_ptr<cluster::LinkHandler> handler);
+  absl::StatusOr<std::unique_ptr<cluster::ByteStream>> DialStream(SimulatedHost& from,
+                                                                  const std::string& name);
   // When something that is sent now arrives.
   int64_t Delay();
   // Whether the byte that is sent now arrives as another.

@@ -315,7 +315,7 @@ def _options(opts):
     if opts.get("parallel_iterations") is not None:
         options["window"] = loop_options.window_of(opts["parallel_iterations"])
     if opts.get("maximum_iterations") is not None:
-        options["maximum_iterations"] = loop_options.checked_trips(opts["maximum_iterations"])
+        options["maximum_iterations"] = loop_options.checked_iterations(opts["maximum_iterations"])
     return options
 
 

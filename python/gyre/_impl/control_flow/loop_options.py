@@ -19,7 +19,7 @@ def window_of(parallel_iterations) -> int:
     return window
 
 
-def checked_trips(maximum_iterations):
+def checked_iterations(maximum_iterations):
     """A number of iterations, or a tensor of one; None: any. TypeError for others."""
     is_tensor = hasattr(maximum_iterations, "dtype") or hasattr(
         maximum_iterations, "__gyre_tensor__"

@@ -9,7 +9,7 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.composite import dims_of_parts
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
-from gyre._impl.control_flow.loop_options import checked_trips, memory_option, window_of
+from gyre._impl.control_flow.loop_options import checked_iterations, memory_option, window_of
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import as_dims
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of, with_element_shapes
@@ -48,7 +48,7 @@ def while_loop(
         raise ValueError("while_loop needs loop_vars: a tuple or list of at least one variable")
     if not loop_vars:
         raise ValueError("while_loop needs at least one loop variable")
-    window, maximum_iterations = window_of(parallel_iterations), checked_trips(maximum_iterations)
+    window, maximum_iterations = window_of(parallel_iterations), checked_iterations(maximum_iterations)
     options = memory_option(memory)
     loop_vars = as_tensors(loop_vars)
     if not back_prop:

@@ -73,7 +73,7 @@ def range(
 
     All three take one dtype: `dtype`, or that of the tensors among them, or float32 if one is a
     Python float, else int32. InvalidArgumentError if delta is 0 or leads away from limit; a traced
-    `for` over it has no trips then, if that is known at run time only.
+    `for` over it has no iterations then, if that is known at run time only.
     """
     if limit is None:
         start, limit = 0, start

@@ -23,7 +23,7 @@ def apply(root, statistics):
                 item.nanos = 0 if item.kind == "again" else entry["total_nanos"]
                 item.lines.append(_times(item.firings, item.nanos))
             if item.kind == "loop":
-                item.trips = loops.get((item.function, item.node.name))
+                item.iterations = loops.get((item.function, item.node.name))
     _boxes(root, of_function)
     hottest = max((item.nanos for item in root.walk() if not item.is_box), default=0) or 1
     for item in root.walk():
@@ -55,12 +55,12 @@ def _boxes(root, of_function):
             if not entry.get("is_call")
         )
         note = labels.time(item.nanos) if item.nanos else ""
-        if item.trips is not None:
-            trips = item.trips
-            item.firings = trips["iterations"]
+        if item.iterations is not None:
+            iterations = item.iterations
+            item.firings = iterations["iterations"]
             note = (
-                f"×{labels.count(trips['iterations'])}"
-                + (f" in {labels.count(trips['entered'])} goes" if trips["entered"] > 1 else "")
+                f"×{labels.count(iterations['iterations'])}"
+                + (f" in {labels.count(iterations['entered'])} goes" if iterations["entered"] > 1 else "")
                 + ("  " + note if note else "")
             )
         elif item.kind in ("branch", "call", "part"):

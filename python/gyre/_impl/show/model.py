@@ -42,7 +42,7 @@ class Item:
     # Of a traced run:
     firings: int = 0
     nanos: int = 0
-    trips: dict | None = None
+    iterations: dict | None = None
     heat: float = 0.0
     # Of the layout:
     layers: list = field(default_factory=list)  # ids of children and of bends, from top to bottom
