@@ -196,8 +196,13 @@ def call_of_scalars():
 
 
 def loop_through_jit():
-    function, args = jax.jit(add_loop), [jnp.int32(v.LOOP_ITERATIONS), jnp.float32(0), jnp.float32(1)]
-    return Case(lambda: jax.block_until_ready(function(*args)), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS)
+    function, args = (
+        jax.jit(add_loop),
+        [jnp.int32(v.LOOP_ITERATIONS), jnp.float32(0), jnp.float32(1)],
+    )
+    return Case(
+        lambda: jax.block_until_ready(function(*args)), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS
+    )
 
 
 def new_function():
@@ -283,8 +288,12 @@ def cases(threads):
         "elementwise/add": lambda: elementwise(jnp.add, [1, 2], 3),
         "elementwise/tanh": lambda: elementwise(jnp.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,
-        "loop_of_100/one_client": lambda: while_case(add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1),
-        "loop_of_100/two_clients": lambda: while_case(add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(
+            add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1
+        ),
+        "loop_of_100/two_clients": lambda: while_case(
+            add_loop, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2
+        ),
         "python/eager_add": eager_add,
         "python/eager_gradient": eager_gradient,
         "python/call_of_scalars": call_of_scalars,

@@ -232,7 +232,9 @@ def cases(threads):
         "while_loop/nested": lambda: while_case(
             inner_loop, v.NESTED_ITERATIONS, v.NESTED_ITERATIONS**2, v.NESTED_ITERATIONS**2
         ),
-        "while_loop/cond": lambda: while_case(branch_step, v.COND_ITERATIONS, v.COND_ITERATIONS % 2),
+        "while_loop/cond": lambda: while_case(
+            branch_step, v.COND_ITERATIONS, v.COND_ITERATIONS % 2
+        ),
         "list/push_back": scan_output,
         "lstm/step": lstm,
         "elementwise/add": lambda: single(
@@ -242,6 +244,10 @@ def cases(threads):
             "Tanh", [v.full(0.7, v.ELEMENTS)], math.tanh(0.7), v.ELEMENTS, 1e-5
         ),
         "matmul/1024": lambda: single("MatMul", matrices, v.MATRIX),
-        "loop_of_100/one_client": lambda: while_case(add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1),
-        "loop_of_100/two_clients": lambda: while_case(add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2),
+        "loop_of_100/one_client": lambda: while_case(
+            add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1
+        ),
+        "loop_of_100/two_clients": lambda: while_case(
+            add_step, v.SHORT_ITERATIONS, v.SHORT_ITERATIONS, 1, 2
+        ),
     }

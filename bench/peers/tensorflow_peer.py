@@ -66,7 +66,9 @@ def while_case(step, iterations, want, units=None, clients=1):
 
 
 def inner_loop(x, c):
-    return tf.while_loop(lambda j, x: j < v.NESTED_ITERATIONS, lambda j, x: (j + 1, x + c), [0, x])[1]
+    return tf.while_loop(lambda j, x: j < v.NESTED_ITERATIONS, lambda j, x: (j + 1, x + c), [0, x])[
+        1
+    ]
 
 
 def branch(x, c):
@@ -122,7 +124,9 @@ def training(**options):
 def first_run(function, iterations, steps):
     """From the function to the first result."""
     return Case(
-        lambda: gradient_of_sine(function, iterations, steps).run(), v.sine_gradient(steps), error=1e-4
+        lambda: gradient_of_sine(function, iterations, steps).run(),
+        v.sine_gradient(steps),
+        error=1e-4,
     )
 
 
@@ -138,7 +142,9 @@ def heavy_iterations(**options):
 
     arrays = v.heavy_arrays()
     specs = [INT] + specs_of(arrays)
-    return Case(traced(body, specs, [v.HEAVY_ITERATIONS, *arrays]), v.heavy_sum(), v.HEAVY_ITERATIONS)
+    return Case(
+        traced(body, specs, [v.HEAVY_ITERATIONS, *arrays]), v.heavy_sum(), v.HEAVY_ITERATIONS
+    )
 
 
 def elementwise(op, args, want, error=0.0):
@@ -165,7 +171,9 @@ def cases(threads):
         "chain/scalar": lambda: chain(()),
         "chain/vector": lambda: chain((v.VECTOR,)),
         "tiny_ops/independent": independent,
-        "while_loop/functional": lambda: while_case(lambda x, c: x + c, v.LOOP_ITERATIONS, v.LOOP_ITERATIONS),
+        "while_loop/functional": lambda: while_case(
+            lambda x, c: x + c, v.LOOP_ITERATIONS, v.LOOP_ITERATIONS
+        ),
         "while_loop/nested": lambda: while_case(
             inner_loop, v.NESTED_ITERATIONS, v.NESTED_ITERATIONS**2, v.NESTED_ITERATIONS**2
         ),

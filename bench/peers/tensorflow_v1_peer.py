@@ -88,7 +88,9 @@ def add_loop(n, x, c):
 
 
 def while_case(iterations, units=None, clients=1):
-    return Case(prepared(add_loop, [iterations, 0.0, 1.0]), iterations, units or iterations, clients=clients)
+    return Case(
+        prepared(add_loop, [iterations, 0.0, 1.0]), iterations, units or iterations, clients=clients
+    )
 
 
 def gradient_of_sine(function, iterations, steps):
@@ -110,7 +112,9 @@ def training():
 def first_run(function, iterations, steps):
     """From the graph that is written to the first result."""
     return Case(
-        lambda: gradient_of_sine(function, iterations, steps).run(), v.sine_gradient(steps), error=1e-4
+        lambda: gradient_of_sine(function, iterations, steps).run(),
+        v.sine_gradient(steps),
+        error=1e-4,
     )
 
 

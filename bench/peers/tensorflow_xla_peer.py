@@ -16,7 +16,9 @@ VERSION, configure = tensorflow_peer.VERSION, tensorflow_peer.configure
 
 def sine_loop():
     function = partial(gradients.of_sine_loop, maximum_iterations=v.SINE_ITERATIONS)
-    return tensorflow_peer.gradient_of_sine(function, v.SINE_ITERATIONS, v.SINE_ITERATIONS, jit_compile=True)
+    return tensorflow_peer.gradient_of_sine(
+        function, v.SINE_ITERATIONS, v.SINE_ITERATIONS, jit_compile=True
+    )
 
 
 def lstm(size):

@@ -106,7 +106,9 @@ def main():
         import values
 
         got = float(peer.run_saved(options.run_saved))
-        return 0 if got == values.SHORT_ITERATIONS else f"{got} instead of {values.SHORT_ITERATIONS}"
+        return (
+            0 if got == values.SHORT_ITERATIONS else f"{got} instead of {values.SHORT_ITERATIONS}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         serve(options.peer, peer, options.threads, options.sample_ms * 1e6, folder)
     return 0

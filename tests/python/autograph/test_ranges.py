@@ -1,5 +1,6 @@
 """A `for` over gyre.range counts: the numbers and dtypes are those of the vector, which is not
-there. Where the vector would be an error, since delta leads away from limit, there are no iterations."""
+there. Where the vector would be an error, since delta leads away from limit, there are no
+iterations."""
 
 import numpy as np
 import pytest

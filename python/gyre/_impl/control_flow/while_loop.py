@@ -48,7 +48,8 @@ def while_loop(
         raise ValueError("while_loop needs loop_vars: a tuple or list of at least one variable")
     if not loop_vars:
         raise ValueError("while_loop needs at least one loop variable")
-    window, maximum_iterations = window_of(parallel_iterations), checked_iterations(maximum_iterations)
+    window = window_of(parallel_iterations)
+    maximum_iterations = checked_iterations(maximum_iterations)
     options = memory_option(memory)
     loop_vars = as_tensors(loop_vars)
     if not back_prop:

@@ -56,11 +56,10 @@ def _boxes(root, of_function):
         )
         note = labels.time(item.nanos) if item.nanos else ""
         if item.iterations is not None:
-            iterations = item.iterations
-            item.firings = iterations["iterations"]
+            item.firings, entered = item.iterations["iterations"], item.iterations["entered"]
             note = (
-                f"×{labels.count(iterations['iterations'])}"
-                + (f" in {labels.count(iterations['entered'])} goes" if iterations["entered"] > 1 else "")
+                f"×{labels.count(item.firings)}"
+                + (f" in {labels.count(entered)} goes" if entered > 1 else "")
                 + ("  " + note if note else "")
             )
         elif item.kind in ("branch", "call", "part"):

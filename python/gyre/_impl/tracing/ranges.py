@@ -2,8 +2,8 @@
 
 What is counted is a range of int32 or int64 whose delta is known, and of its two ends the one
 nearer to zero, which is not negative: distances do not overflow then. All else is run over as a
-vector. Where delta leads away from limit the vector is an error, and the loop has no iterations, as in
-Python and in TensorFlow.
+vector. Where delta leads away from limit the vector is an error, and the loop has no iterations,
+as in Python and in TensorFlow.
 """
 
 from gyre import _gyre
