@@ -1,9 +1,10 @@
 // _ForTripCount: how often a For runs its body. Made by lowering.
+#include "ops/control/for_trip_count.h"
+
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
-#include "ops/control/for_trip_count.h"
 #include "ops/registry.h"
 
 namespace gyre {
