@@ -442,8 +442,15 @@ def custom_gradient(
 ) -> list[Tensor]:
     """name: of the function in the graph; a PartitionedCall of it in the gradient calls fn."""
 
-def crossing(seeds: list[Tensor], results: list[Tensor]) -> list[Tensor]:
-    """What results are computed from that does not depend on seeds, where it meets what does."""
+def crossing(values: list[Tensor], seeds: list[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """What nodes that run after a call, which computes values, take from those that run in it: to
+    compute results from seeds."""
+
+def add_traced(
+    graph: Graph, feeds: list[Tensor], fetches: list[Tensor], args: list[Tensor]
+) -> tuple[list[Tensor], list[Node]]:
+    """Adds the nodes of a graph that has been traced, under the same names: (fetches, the nodes
+    after which all its effects have happened)."""
 
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 

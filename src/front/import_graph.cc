@@ -130,16 +130,20 @@ absl::StatusOr<Staged> ReadAsked(const std::string& path, const std::vector<std:
   return staged;
 }
 
+// Which names nodes get: those that session rules give, or their own as far as those are free.
+enum class Naming { kAsAsked, kOwn };
+
 // Adds the main graph of a program to a scope.
 class Importer {
  public:
-  Importer(const Program& program, const RunSignature& signature, ScopePtr scope,
+  Importer(const Program& program, const RunSignature& signature, ScopePtr scope, Naming naming,
            const std::source_location& where)
       : program_(program),
         main_(program.main()),
         effects_(program),
         signature_(signature),
         scope_(std::move(scope)),
+        naming_(naming),
         where_(where) {}
 
   // `name`: of the input in the file.
@@ -206,7 +210,8 @@ class Importer {
                                   .attrs = node.attrs,
                                   .name = node.name,
                                   .device = node.device,
-                                  .where = where_};
+                                  .where = where_,
+                                  .has_final_name = naming_ == Naming::kOwn};
     std::vector<ValueInfo> infos;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       request.inputs.push_back(FindOrStandIn(node, static_cast<int>(i)));
@@ -260,6 +265,7 @@ class Importer {
   const Effects effects_;
   const RunSignature& signature_;
   const ScopePtr scope_;
+  const Naming naming_;
   const std::source_location where_;
   HashMap<Endpoint, Endpoint> replaced_;  // of the file → of the scope
   std::vector<NodeId> nodes_;             // by node of the file: of the scope; -1: not imported
@@ -279,11 +285,11 @@ std::vector<Value> GivenValues(const ImportInputs& inputs) {
   return given;
 }
 
-std::vector<Value> ImportStaged(const Staged& staged, const ImportInputs& inputs,
+std::vector<Value> ImportStaged(const Staged& staged, const ImportInputs& inputs, Naming naming,
                                 const std::source_location& where) {
   const ScopePtr scope = internal::CurrentScope(GivenValues(inputs), where);
   const std::shared_ptr<const Program> program = TakeFunctions(*staged.program, *scope->graph());
-  Importer importer(*program, staged.signature, scope, where);
+  Importer importer(*program, staged.signature, scope, naming, where);
   for (size_t i = 0; i < inputs.size(); ++i)
     importer.Replace(staged.signature.feeds[i], inputs[i].first, inputs[i].second);
   importer.AddNodes();
@@ -301,7 +307,7 @@ std::vector<Value> internal::ImportProgram(std::shared_ptr<const Program> progra
                                            const ImportInputs& inputs,
                                            const std::source_location& where) {
   return ImportStaged(ValueOrThrow(StageAsked(std::move(program), outputs, targets, inputs)),
-                      inputs, where);
+                      inputs, Naming::kOwn, where);
 }
 
 std::vector<Value> internal::ImportRaised(std::shared_ptr<const Program> program,
@@ -309,7 +315,7 @@ std::vector<Value> internal::ImportRaised(std::shared_ptr<const Program> program
                                           const ImportInputs& inputs,
                                           const std::source_location& where) {
   return ImportStaged(ValueOrThrow(StageRaised(std::move(program), outputs, inputs)), inputs,
-                      where);
+                      Naming::kAsAsked, where);
 }
 
 std::vector<Operation> internal::ImportNodes(std::shared_ptr<const Program> program,
@@ -319,7 +325,7 @@ std::vector<Operation> internal::ImportNodes(std::shared_ptr<const Program> prog
   const ScopePtr scope = CurrentScope(GivenValues(inputs), where);
   const RunSignature all;
   const std::shared_ptr<const Program> taken = TakeFunctions(*program, *scope->graph());
-  Importer importer(*taken, all, scope, where);
+  Importer importer(*taken, all, scope, Naming::kAsAsked, where);
   for (const auto& [name, operand] : inputs)
     importer.Replace(ValueOrThrow(names.FindEndpoint(name)), name, operand);
   return importer.AddAllNodes();
@@ -334,7 +340,7 @@ std::vector<Value> import_graph(const std::string& path, const std::vector<std::
                                  absl::StrCat(staged.status().message(), "\n  in ", path, "\n  at ",
                                               internal::LineOf(where))));
   }
-  return ImportStaged(*staged, inputs, where);
+  return ImportStaged(*staged, inputs, Naming::kAsAsked, where);
 }
 
 }  // namespace gyre

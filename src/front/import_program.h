@@ -13,7 +13,8 @@
 namespace gyre::internal {
 
 // Adds what `outputs` and `targets` (names of nodes that run for their effects) of the program's
-// main graph need, and returns the outputs. What `inputs` name is replaced. Errors are thrown, as
+// main graph need, and returns the outputs. What `inputs` name is replaced. Nodes and functions
+// keep their names as far as these are free, on which random numbers hang. Errors are thrown, as
 // import_graph's. The program has If and While in place of primitives.
 std::vector<Value> ImportProgram(std::shared_ptr<const Program> program,
                                  const std::vector<std::string>& outputs,

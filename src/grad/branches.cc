@@ -111,6 +111,7 @@ class Branches {
       GYRE_RETURN_IF_ERROR(exprs.status());
       builder.Return("saved", tape.endpoint());
       Function function = builder.Build();
+      MarkAsCopy(branches_[b]->forward, function);
       function.name = absl::StrCat(function.name, "_saving");
       names.push_back(transform_.Add(std::move(function)));
     }

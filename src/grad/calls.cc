@@ -85,6 +85,7 @@ class Call {
     if (!more.empty()) {
       Function forward = builder.Build();
       forward.name = absl::StrCat(function.name, "_saving");
+      MarkAsCopy(function, forward);
       Node structured = structured_;
       SetFunctions({transform_.Add(std::move(forward))}, structured);
       GYRE_RETURN_IF_ERROR(ExtendStructured(body_, std::move(structured), {}, more));
@@ -222,6 +223,7 @@ absl::StatusOr<RecursiveGradient> GradientTransform::Recursive(const Function& f
   made->second = names;
   GYRE_ASSIGN_OR_RETURN(const auto gradient, Differentiate(function, request));
   GYRE_ASSIGN_OR_RETURN(Function forward, WithTape(ops(), *gradient, names.forward_name));
+  MarkAsCopy(function, forward);
   functions_.push_back(std::move(forward));
   GYRE_ASSIGN_OR_RETURN(Function backward, FromTape(ops(), *gradient, names.backward_name));
   functions_.push_back(std::move(backward));

@@ -180,6 +180,7 @@ class LoopGradient {
     if (condition_ != nullptr) names.push_back(ExtendCondition(outputs));
     Function forward = builder.Build();
     forward.name = absl::StrCat(function_->name, "_saving");
+    MarkAsCopy(*function_, forward);
     names.push_back(transform_.Add(std::move(forward)));
     Node structured = structured_;
     SetFunctions(names, structured);
@@ -222,6 +223,7 @@ class LoopGradient {
     for (const MoreOutput& output : outputs) builder.Arg("saved", output.dtype);
     Function condition = builder.Build();
     condition.name = absl::StrCat(condition_->name, "_saving");
+    MarkAsCopy(*condition_, condition);
     return transform_.Add(std::move(condition));
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/function_copies.h"
 #include "base/status.h"
 #include "ir/calls.h"
 #include "ops/list/list_rules.h"
@@ -60,6 +61,10 @@ absl::Status SeedSums(GradientTransform& transform, const Function& function,
     ++w;
   }
   return absl::OkStatus();
+}
+
+void MarkAsCopy(const Function& original, Function& copy) {
+  copy.attrs.Set(std::string(kCopyOfAttr), std::string(NameOfOriginal(original)));
 }
 
 void SetFunctions(const std::vector<std::string>& names, Node& structured) {

@@ -30,6 +30,8 @@ FunctionRequest RequestOf(GradientBody& body, const std::vector<Endpoint>& args,
 absl::Status SeedSums(GradientTransform& transform, const Function& function,
                       FunctionRequest& request);
 
+// `copy` runs in the place of `original`, and draws the same random numbers.
+void MarkAsCopy(const Function& original, Function& copy);
 // Makes `structured` call other functions, in the order of CalleesOf.
 void SetFunctions(const std::vector<std::string>& names, Node& structured);
 // Puts `structured` back on the forward side with more arguments and outputs.

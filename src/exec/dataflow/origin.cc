@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "analysis/function_copies.h"
 #include "ir/where.h"
 
 namespace gyre::dataflow {
@@ -73,7 +74,7 @@ Tag OwnTag(const Iteration& iteration) {
 }
 
 std::string CalleeName(const Node& structured, const Function& callee) {
-  return absl::StrCat(structured.name, "/", callee.name);
+  return absl::StrCat(structured.name, "/", NameOfOriginal(callee));
 }
 
 // Where the id of a loop's scope is kept; null for other scopes: theirs depends on the iteration.

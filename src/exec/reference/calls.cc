@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "analysis/function_copies.h"
 #include "exec/reference/machine.h"
 #include "ops/control/condition.h"
 #include "ops/control/for_trip_count.h"
@@ -103,8 +104,9 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
 uint64_t Machine::CalleeFrameId(const PendingCall& call) const {
   const LoopFrame& frame = *call.ready.iteration->frame;
   const NodePlan& p = StructuredPlan(call.ready);
-  return ChildFrameId({frame.id, call.ready.iteration->number},
-                      absl::StrCat(p.node->name, "/", p.callees[call.callee]->function->name));
+  return ChildFrameId(
+      {frame.id, call.ready.iteration->number},
+      absl::StrCat(p.node->name, "/", NameOfOriginal(*p.callees[call.callee]->function)));
 }
 
 void Machine::EndActivation(Activation* activation) {

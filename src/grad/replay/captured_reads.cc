@@ -212,7 +212,7 @@ class Capturer {
     }
     Function copy = builder.Build();
     copy.name = copied;
-    if (!copy.attrs.Has(kCopyOfAttr)) copy.attrs.Set(std::string(kCopyOfAttr), name);
+    MarkAsCopy(function, copy);
     builder_.SetFunction(std::move(copy));
     return copied;
   }

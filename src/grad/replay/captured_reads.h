@@ -14,13 +14,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "ir/program.h"
 
 namespace gyre::grad {
-
-// Of a copy of a function: the name of the original, which random numbers hang on.
-inline constexpr absl::string_view kCopyOfAttr = "_gyre_copy_of";
 
 // `again`: whether a node (a loop, a call) is to be run again in parts.
 absl::StatusOr<std::shared_ptr<const Program>> CaptureReads(

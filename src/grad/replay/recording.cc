@@ -223,7 +223,9 @@ class Recorder {
       if (callee.is_condition()) {
         FunctionBuilder condition(program_.ops(), function);
         (void)condition.Arg("tapes", DType::kVariant);
-        names.push_back(Add(condition.Build(), "_saving"));
+        Function copy = condition.Build();
+        MarkAsCopy(function, copy);
+        names.push_back(Add(std::move(copy), "_saving"));
       } else {
         GYRE_ASSIGN_OR_RETURN(names.emplace_back(), Recorded(function, /*is_body=*/true));
       }
@@ -261,9 +263,7 @@ class Recorder {
   absl::StatusOr<std::string> Recorded(const Function& function, bool is_body) {
     const auto [made, is_new] = recorded_.try_emplace({function.name, is_body});
     if (!is_new) return made->second;
-    // As the gradient of a loop that saves everything names it: random numbers hang on that.
-    const std::string name = names_.Unique(absl::StrCat(
-        function.attrs.GetOr<std::string>(kCopyOfAttr, std::string(function.name)), "_saving"));
+    const std::string name = names_.Unique(absl::StrCat(function.name, "_saving"));
     made->second = name;
     FunctionBuilder builder(program_.ops(), function);
     ExprBuilder exprs(builder);
@@ -285,6 +285,7 @@ class Recorder {
     builder.Return("tape", whole.endpoint());
     Function recording = builder.Build();
     recording.name = name;
+    MarkAsCopy(function, recording);
     builder_.SetFunction(std::move(recording));
     return name;
   }

@@ -9,6 +9,7 @@
 #include "python/dtype.h"
 #include "python/graph.h"
 #include "python/tracing/body.h"
+#include "python/tracing/nodes.h"
 #include "python/variable_store.h"
 
 namespace gyre::python {
@@ -73,22 +74,47 @@ std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, n
   return made;
 }
 
+// Adds the template's nodes to the graph; its effects keep their order.
+std::vector<Value> AddNodes(const Template& made_of, GraphCore& graph,
+                            absl::Span<const Value> args) {
+  const gyre::internal::ProgramRules rules(graph.state());
+  ImportInputs inputs;
+  for (size_t i = 0; i < args.size(); ++i)
+    inputs.emplace_back(made_of.feeds[i], Operand(args[i], kNowhere));
+  for (size_t i = 0; i < made_of.variables.size(); ++i) {
+    const auto& [dtype, shape] = made_of.variable_types[i];
+    const Value handle = graph.VariableHandle(made_of.variables[i].second, dtype, shape).first;
+    inputs.emplace_back(made_of.variables[i].first, Operand(handle, kNowhere));
+  }
+  return gyre::internal::ImportProgram(made_of.program, made_of.fetches, made_of.effects, inputs,
+                                       kNowhere);
+}
+
 // The body that adds the template's nodes.
 gyre::internal::BodyFn BodyOf(const Template& made_of, const std::shared_ptr<GraphCore>& graph) {
   return [&made_of, graph](absl::Span<const Value> args) {
-    const gyre::internal::ProgramRules rules(graph->state());
-    ImportInputs inputs;
-    for (size_t i = 0; i < args.size(); ++i)
-      inputs.emplace_back(made_of.feeds[i], Operand(args[i], kNowhere));
-    for (size_t i = 0; i < made_of.variables.size(); ++i) {
-      const auto& [dtype, shape] = made_of.variable_types[i];
-      const Value handle = graph->VariableHandle(made_of.variables[i].second, dtype, shape).first;
-      inputs.emplace_back(made_of.variables[i].first, Operand(handle, kNowhere));
-    }
-    return LeavesOf(gyre::internal::ImportProgram(made_of.program, made_of.fetches, made_of.effects,
-                                                  inputs, kNowhere),
-                    nb::none());
+    return LeavesOf(AddNodes(made_of, *graph, args), nb::none());
   };
+}
+
+void CheckCount(const Template& made_of, nb::handle args) {
+  if (nb::len(args) == made_of.feeds.size()) return;
+  ThrowTypeError(
+      absl::StrCat("this function takes ", made_of.feeds.size(), " tensors, not ", nb::len(args)));
+}
+
+// Adds what has been traced to the main graph that is current, node by node and under the same
+// names, so that it draws the random numbers that it draws by itself: (fetches, the nodes after
+// which all its effects have happened).
+nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb::handle args) {
+  const auto graph = RequireGraph("a traced graph");
+  const std::shared_ptr<const Template> made_of = TemplateOf(*ToGraph(traced), feeds, fetches);
+  CheckCount(*made_of, args);
+  const std::vector<Value> results = AddNodes(*made_of, *graph, ValuesOf(args, "args"));
+  const gyre::internal::ScopePtr& main = graph->state()->main();
+  nb::list effects;
+  for (const NodeId id : main->last_effects()) effects.append(WrapNode(Operation(main, id), graph));
+  return nb::make_tuple(WrapAll(results, graph), effects);
 }
 
 PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches) {
@@ -116,10 +142,7 @@ nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
   gyre::internal::BodyFn body;
   if (!fn.is_none()) body = BodyOf(fn, self.graph);
   if (self.made_of != nullptr) {
-    if (nb::len(args) != self.made_of->feeds.size()) {
-      ThrowTypeError(absl::StrCat("this function takes ", self.made_of->feeds.size(),
-                                  " tensors, not ", nb::len(args)));
-    }
+    CheckCount(*self.made_of, args);
     body = BodyOf(*self.made_of, self.graph);
   }
   if (!body) {
@@ -155,6 +178,8 @@ void BindFunctions(nb::module_& m) {
              gyre::internal::Define(*self.traced, BodyOf(fn, self.graph), kNowhere);
            })
       .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none());
+  m.def("add_traced", &AddTraced, nb::arg("graph"), nb::arg("feeds"), nb::arg("fetches"),
+        nb::arg("args"), "Adds the nodes of a graph that has been traced: (fetches, effects).");
 }
 
 }  // namespace gyre::python

@@ -110,41 +110,66 @@ nb::object Jvp(nb::handle y, nb::handle x, nb::handle direction) {
       graph);
 }
 
-// What `results` are computed from that does not depend on `seeds`, where nodes that do take it:
-// with it and the seeds fed, nothing else runs again. Constants and handles of variables are made
-// anew. ValueError for values of bodies.
-nb::list Crossing(nb::handle seeds, nb::handle results) {
+// ValueError for values of bodies.
+std::vector<Endpoint> EndpointsInMain(nb::handle values, absl::string_view what,
+                                      const gyre::internal::ScopePtr& main) {
+  std::vector<Endpoint> endpoints;
+  for (const Value& value : ValuesOf(values, what)) {
+    if (value.scope() != main)
+      ThrowValueError(absl::StrCat("'", value.name(), "' is no value of the main graph"));
+    endpoints.push_back({value.node(), value.slot()});
+  }
+  return endpoints;
+}
+
+// Which nodes run in a call: what its values are computed from, and what has effects or is fed and
+// does not depend on the seeds, which come after it.
+std::vector<bool> NodesOfCall(const Function& main, const std::vector<Endpoint>& values,
+                              const std::vector<Endpoint>& seeds) {
+  std::vector<bool> depends(main.nodes.size()), in_call(main.nodes.size());
+  for (const Endpoint& seed : seeds) depends[seed.node] = true;
+  for (const Endpoint& value : values) in_call[value.node] = true;
+  const DataOrder order = OrderByData(main);
+  for (const NodeId id : order.order) {
+    const Node& node = main.node(id);
+    depends[id] = depends[id] || std::any_of(node.inputs.begin(), node.inputs.end(),
+                                             [&](Endpoint e) { return depends[e.node]; });
+    const bool is_once =
+        node.kind() == OpKind::kPlaceholder || node.op == nullptr || node.op->stateful();
+    in_call[id] = in_call[id] || (is_once && !depends[id]);
+  }
+  for (auto id = order.order.rbegin(); id != order.order.rend(); ++id) {
+    if (!in_call[*id]) continue;
+    for (const Endpoint& input : main.node(*id).inputs) in_call[input.node] = true;
+  }
+  return in_call;
+}
+
+// What the nodes that run after a call, to compute `results`, take from those that run in it.
+// Constants and handles of variables are made anew.
+nb::list Crossing(nb::handle values, nb::handle seeds, nb::handle results) {
   const auto graph = RequireGraph("crossing");
   const auto& scope = graph->state()->main();
   const Function& main = scope->function();
-  const auto in_main = [&](const Value& value) -> Endpoint {
-    if (value.scope() != scope)
-      ThrowValueError(absl::StrCat("'", value.name(), "' is no value of the main graph"));
-    return {value.node(), value.slot()};
-  };
-  std::vector<bool> depends(main.nodes.size()), needed(main.nodes.size());
-  for (const Value& seed : ValuesOf(seeds, "seeds")) depends[in_main(seed).node] = true;
-  const DataOrder order = OrderByData(main);
-  for (const NodeId id : order.order) {
-    const auto& inputs = main.node(id).inputs;
-    depends[id] = depends[id] || std::any_of(inputs.begin(), inputs.end(),
-                                             [&](Endpoint e) { return depends[e.node]; });
-  }
+  const std::vector<bool> in_call = NodesOfCall(main, EndpointsInMain(values, "values", scope),
+                                                EndpointsInMain(seeds, "seeds", scope));
   std::vector<Value> crossing;
   HashSet<Endpoint> seen;
-  const auto take = [&](Endpoint e) {
+  std::vector<bool> is_expanded(main.nodes.size());
+  std::vector<Endpoint> pending = EndpointsInMain(results, "results", scope);
+  while (!pending.empty()) {
+    const Endpoint e = pending.back();
+    pending.pop_back();
+    if (!seen.insert(e).second) continue;
     const Node& made = main.node(e.node);
-    if (depends[e.node]) {
-      needed[e.node] = true;
-    } else if (made.kind() != OpKind::kConst && made.op != nullptr &&
-               !made.op->traits.makes_variable && seen.insert(e).second) {
+    if (!in_call[e.node]) {
+      if (!is_expanded[e.node])
+        pending.insert(pending.end(), made.inputs.begin(), made.inputs.end());
+      is_expanded[e.node] = true;
+    } else if (made.kind() != OpKind::kConst &&
+               (made.op == nullptr || !made.op->traits.makes_variable)) {
       crossing.push_back(scope->ValueAt(e));
     }
-  };
-  for (const Value& result : ValuesOf(results, "results")) take(in_main(result));
-  for (auto id = order.order.rbegin(); id != order.order.rend(); ++id) {
-    if (!needed[*id]) continue;
-    for (const Endpoint& input : main.node(*id).inputs) take(input);
   }
   return WrapAll(crossing, graph);
 }
@@ -157,7 +182,7 @@ void BindGradients(nb::module_& m) {
         nb::arg("memory") = "", nb::arg("sparse") = false, nb::arg("recorder") = nb::none());
   m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
         nb::arg("name") = "custom");
-  m.def("crossing", &Crossing, nb::arg("seeds"), nb::arg("results"));
+  m.def("crossing", &Crossing, nb::arg("values"), nb::arg("seeds"), nb::arg("results"));
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
 }
 

@@ -66,6 +66,69 @@ def test_random_numbers_are_those_of_the_call(kind):
         np.testing.assert_allclose(tape.gradient(y, x), y, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["uniform", "normal", "dropout", "shuffle", "named"])
+@pytest.mark.parametrize("where", ["plain", "loop", "while", "branch", "function", "recursion"])
+def test_a_call_draws_what_it_draws_without_a_tape(kind, where):
+    def draw(x):
+        if kind == "normal":
+            return x * gyre.random.normal(x.shape)
+        if kind == "dropout":
+            return gyre.nn.dropout(x, 0.5)
+        if kind == "shuffle":
+            return gyre.random.shuffle(x)
+        if kind == "named":  # as an input is, but for capitals
+            return x * gyre.random.uniform(x.shape, name="X")
+        return x * gyre.random.uniform(x.shape)
+
+    @gyre.function
+    def inner(x):
+        return gyre.sin(draw(x)) * w
+
+    def is_small(x):
+        return gyre.reduce_sum(draw(x)) < 1e6
+
+    @gyre.function
+    def recursive(x, n):
+        return draw(x) if n == 0 else recursive(gyre.tanh(draw(x)), n - 1)
+
+    @gyre.function
+    def f(x):
+        if where == "loop":
+            for _ in gyre.range(3):
+                x = gyre.sin(draw(x)) * w
+        elif where == "while":
+            x = gyre.while_loop(is_small, lambda v: [2 * v + draw(v)], [x])[0]
+        elif where == "branch":
+            x = gyre.cond(gyre.reduce_sum(x) > 0, lambda: gyre.sin(draw(x)), lambda: x)
+        elif where == "function":
+            x = inner(inner(x))
+        elif where == "recursion":
+            x = recursive(x, gyre.constant(2))
+        return x * draw(x)
+
+    x, w = gyre.range(1.0, 65.0), gyre.Variable(0.5)
+
+    def values(is_recorded):
+        gyre.random.set_seed(7)
+        found = []
+        for i in range(4):
+            if is_recorded(i):
+                with gyre.GradientTape() as tape:
+                    tape.watch(x)
+                    found.append(f(x).numpy())
+            else:
+                found.append(f(x).numpy())
+        return found
+
+    try:
+        wanted = values(lambda i: False)
+        assert len({v.tobytes() for v in wanted}) == 4
+        np.testing.assert_array_equal(values(lambda i: True), wanted)
+        np.testing.assert_array_equal(values(lambda i: i % 2 == 1), wanted)
+    finally:
+        gyre.random.set_seed(None)
+
+
 def test_host_functions_that_have_no_gradient_run_once():
     seen = []
 

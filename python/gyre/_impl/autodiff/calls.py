@@ -15,7 +15,8 @@ from gyre._impl.autodiff.plan import slices
 
 
 class Halves:
-    """A function and its gradient by some of its inputs, in one graph.
+    """A function and its gradient by some of its inputs, in one graph, whose forward half draws the
+    random numbers that the function draws without it.
 
     inputs, outputs: of its graph. variables: eager variables, or None for handles of others.
     wanted: for each input, then each variable, whether its adjoint is wanted."""
@@ -25,12 +26,13 @@ class Halves:
         own = _gyre.Graph(name, session_rules=True)
         with own:
             args = [own.placeholder(t.dtype, t._dims) for t in inputs]
-            results = _gyre.GraphFunction.of_graph(name, graph, inputs, outputs)(args)
+            # Not as a call: random numbers depend on the calls around them.
+            results, done = _gyre.add_traced(graph, inputs, outputs, args)
             found = self._differentiate(own, args, variables, wanted, results)
             seeds = [seed for seed in self._seeds if seed is not None]
-            saved = _gyre.crossing(seeds, found)
+            saved = _gyre.crossing(results, seeds, found)
         self._count = len(results)
-        self._forward = own.prepare(args, [*results, *saved], [results[0]], effects=False)
+        self._forward = own.prepare(args, [*results, *saved], done, effects=False)
         self._backward = own.prepare([*saved, *seeds], found, effects=False)
 
     def _differentiate(self, graph, args, variables, wanted, results) -> list:
