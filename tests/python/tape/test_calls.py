@@ -230,6 +230,104 @@ def test_second_derivatives_through_calls():
     assert float(outer.gradient(y, w)) == 27 * 4
 
 
+def derivatives(function, x, order):
+    """y and its derivatives by x, of as many tapes as there are orders."""
+    if order == 0:
+        return [function(x)]
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        found = derivatives(function, x, order - 1)
+    return [*found, tape.gradient(found[-1], x)]
+
+
+@pytest.mark.parametrize("kind", ["plain", "loop", "while", "branch", "inner", "recursion"])
+def test_effects_happen_once_whatever_order_is_asked_for(kind):
+    count, w = gyre.Variable(0.0, trainable=False), gyre.Variable(2.0)
+    seen = []
+
+    def counted(x):
+        count.assign_add(1.0)
+        gyre.py_function(lambda: seen.append(1), [], [])
+        return x * x * x * w
+
+    @gyre.function
+    def recursive(x, n):
+        return counted(x) if n == 0 else recursive(gyre.sin(counted(x)), n - 1)
+
+    @gyre.function
+    def f(x):
+        if kind == "loop":
+            for _ in gyre.range(3):
+                x = gyre.sin(counted(x))
+        elif kind == "while":
+            x = gyre.while_loop(lambda v: gyre.abs(v) < 5.0, lambda v: [counted(v)], [x])[0]
+        elif kind == "branch":
+            x = gyre.cond(x > 0, lambda: counted(x), lambda: x)
+        elif kind == "inner":
+            x = gyre.function(counted)(x)
+        elif kind == "recursion":
+            x = recursive(x, gyre.constant(2))
+        return counted(x)
+
+    f(X)
+    once, calls = float(count), len(seen)
+    assert calls == once
+    found = derivatives(f, X, 3)
+    assert (float(count), len(seen)) == (2 * once, 2 * once)
+    wanted = derivatives(f.python_function, X, 3)
+    np.testing.assert_allclose(found, wanted, rtol=2e-5)
+
+
+def test_random_numbers_of_a_second_derivative_are_those_of_the_call():
+    f = gyre.function(lambda x: gyre.nn.dropout(x, 0.5) * x * x)
+    x = gyre.ones([64])
+    for _ in range(3):
+        with gyre.GradientTape() as outer:
+            outer.watch(x)
+            with gyre.GradientTape() as inner:
+                inner.watch(x)
+                y = f(x)
+            slope = inner.gradient(y, x)
+        # y is the mask times x³, and x is 1.
+        np.testing.assert_allclose(slope, 3 * y, rtol=1e-6)
+        np.testing.assert_allclose(outer.gradient(slope, x), 6 * y, rtol=1e-6)
+
+
+def test_a_variable_that_has_changed_counts_as_it_was_in_second_derivatives():
+    w = gyre.Variable(2.0)
+    f = gyre.function(lambda x: x * x * w * w)
+    with gyre.GradientTape() as outer:
+        outer.watch(X)
+        with gyre.GradientTape() as inner:
+            inner.watch(X)
+            y = f(X)
+        w.assign(100.0)
+        slope = inner.gradient(y, X)
+    w.assign(1000.0)
+    assert float(slope) == 2 * 3 * 4
+    assert [float(g) for g in outer.gradient(slope, [X, w])] == [2 * 4, 2 * 3 * 2 * 2]
+
+
+def test_second_derivatives_by_rows_of_variables():
+    table = gyre.Variable(np.arange(1, 13, dtype=np.float32).reshape(4, 3))
+    rows = gyre.constant([2, 0, 2])
+    f = gyre.function(lambda x: gyre.reduce_sum(x * gyre.nn.embedding_lookup(table, rows) ** 3))
+    x = gyre.ones([3, 3])
+    with gyre.GradientTape() as outer:
+        outer.watch(x)
+        with gyre.GradientTape() as inner:
+            y = f(x)
+        slope = inner.gradient(y, table)
+        norm = gyre.reduce_sum(slope.values**2)
+    values = table.numpy()[rows.numpy()]
+    by_table = np.zeros((4, 3), np.float32)
+    for row, value in zip(rows.numpy(), values, strict=True):
+        by_table[row] += 2 * 3 * value**2 * 6 * value
+    found = outer.gradient(norm, [x, table])
+    np.testing.assert_allclose(found[0], 2 * (3 * values**2) ** 2, rtol=1e-6)
+    np.testing.assert_allclose(gyre.convert_to_tensor(found[1]), by_table, rtol=1e-6)
+
+
 def test_a_tape_that_is_gone_leaves_nothing_behind():
     function = gyre.function(lambda x: gyre.sin(x) * gyre.cos(x))
     x = gyre.ones([1000])

@@ -149,9 +149,8 @@ def _symbolic_source(graph, x):
 # ---- Eagerly
 
 
-def eager(recorder, ys: list, xs: list, dys: list | None, is_recorded: bool = False) -> list:
-    """Gradients of what a recorder saw. One result per x: a tensor, IndexedSlices, or None.
-    `is_recorded`: some tape records what they compute."""
+def eager(recorder, ys: list, xs: list, dys: list | None) -> list:
+    """Gradients of what a recorder saw. One result per x: a tensor, IndexedSlices, or None."""
     sources = [x.handle if is_variable(x) else next(iter(parts_of(x)), None) for x in xs]
     adjoints = Adjoints()
     targets = []
@@ -168,8 +167,8 @@ def eager(recorder, ys: list, xs: list, dys: list | None, is_recorded: bool = Fa
     watched = [s for s in sources if s is not None and recorder.is_watched(s)]
     entries = _between(recorder.entries, watched, targets)
     computed = {o.id for entry in entries for o in entry[3]}
-    for segment in reversed(_segments(entries, is_recorded)):
-        _backwards(segment, watched, computed, adjoints, is_recorded)
+    for segment in reversed(_segments(entries)):
+        _backwards(segment, watched, computed, adjoints)
     reached = {s.id for s in watched}
     return [
         _of_source(x, adjoints.total(s)) if s is not None and s.id in reached else None
@@ -267,19 +266,17 @@ def _between(entries: list, sources: list, targets: list) -> list:
     return kept
 
 
-def _goes_back_alone(op, is_recorded: bool) -> bool:
-    """Whether Python differentiates an entry: a custom gradient, or the call of a function. What
-    the latter computes is no entry for other tapes: for these, the function becomes part of a
-    plan."""
-    return hasattr(op, "backward") and not (is_recorded and hasattr(op, "without_memory"))
+def _goes_back_alone(op) -> bool:
+    """Whether Python differentiates an entry: a custom gradient, or the call of a function."""
+    return hasattr(op, "backward") and getattr(op, "goes_back", True)
 
 
-def _segments(entries: list, is_recorded: bool) -> list[list]:
+def _segments(entries: list) -> list[list]:
     """Runs of entries that the core differentiates; an entry that Python does is one of its own."""
     segments: list[list] = []
     open_ = False
     for entry in entries:
-        if _goes_back_alone(entry[0], is_recorded):
+        if _goes_back_alone(entry[0]):
             segments.append([entry])
             open_ = False
         elif open_:
@@ -290,12 +287,10 @@ def _segments(entries: list, is_recorded: bool) -> list[list]:
     return segments
 
 
-def _backwards(
-    segment: list, sources: list, computed: set[int], adjoints: Adjoints, is_recorded: bool
-) -> None:
+def _backwards(segment: list, sources: list, computed: set[int], adjoints: Adjoints) -> None:
     """Replaces the adjoints of what a segment computes by those of what it computes them from."""
     first = segment[0][0]
-    if _goes_back_alone(first, is_recorded):
+    if _goes_back_alone(first):
         _, _, inputs, outputs = segment[0]
         if not any(adjoints.has(o) for o in outputs):
             return

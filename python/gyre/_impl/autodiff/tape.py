@@ -46,9 +46,13 @@ def recording() -> bool:
     return bool(_active.tapes)
 
 
-def watched(tensors) -> tuple[bool, ...]:
-    """Of each eager tensor or handle, whether a tape that records watches it."""
-    return tuple(any(t._recorder.is_watched(x) for t in _active.tapes) for x in tensors)
+def watched(tensors) -> tuple[tuple[bool, ...], int]:
+    """Of each eager tensor or handle, whether a tape that records watches it; and how many tapes
+    watch some."""
+    rows = [tuple(t._recorder.is_watched(x) for x in tensors) for t in _active.tapes]
+    if len(rows) == 1:
+        return rows[0], int(True in rows[0])
+    return tuple(map(any, zip(*rows, strict=True))), sum(map(any, rows))
 
 
 @contextlib.contextmanager
@@ -223,7 +227,7 @@ class GradientTape:
             raise ValueError(f"{len(dys)} output_gradients were given for {len(ys)} targets.")
         if _gyre.current_graph() is not None:
             return backprop.symbolic(ys, xs, dys, recorder=self._recorder)
-        return backprop.eager(self._recorder, ys, xs, dys, recording())
+        return backprop.eager(self._recorder, ys, xs, dys)
 
     def jacobian(
         self,

@@ -108,29 +108,30 @@ class ConcreteFunction(_gyre.QuietCallable):
         """The results, of a call that tapes hear of."""
         self._tell_accessed()
         inputs = [*tensors, *self.variables]
-        wanted = tape.watched(inputs)
-        halves = self._halves_for(wanted) if any(wanted) else None
-        if halves is None:
+        wanted, order = tape.watched(inputs)
+        derivatives = self._derivatives_for(wanted, order) if order else None
+        if derivatives is None:
             outputs, entry = _run(self._executable, tensors), self
         else:
-            outputs, saved = halves.forward(_run, tensors)
-            entry = calls.Call(self, halves, saved)
+            outputs, saved = derivatives.call(_run, tensors)
+            entry = calls.Call(self, derivatives, saved)
         _gyre.record(entry, inputs, outputs)
         return outputs
 
-    def _halves_for(self, wanted):
-        """The function with its gradient by some inputs and variables; None where that has none,
-        of which a tape that is asked for it will tell."""
-        table = self.__dict__.setdefault("_halves", {})
-        if wanted not in table:
+    def _derivatives_for(self, wanted, order):
+        """The function with its derivatives by some inputs and variables; None where it has none,
+        of which a tape that is asked for them will tell."""
+        table = self.__dict__.setdefault("_derivatives", {})
+        if (wanted, order) not in table:
             variables = [variable_of(handle) for handle in self.variables]
-            table[wanted] = None
-            if calls.may_have_halves(self.inputs, self.outputs):
+            made = None
+            if calls.may_have_derivatives(self.inputs, self.outputs):
                 with tape.paused(), contextlib.suppress(errors.OpError):
-                    table[wanted] = calls.Halves(
-                        self.name, self.graph, self.inputs, self.outputs, variables, wanted
+                    made = calls.Derivatives(
+                        self.name, self.graph, self.inputs, self.outputs, variables, wanted, order
                     )
-        return table[wanted]
+            table[wanted, order] = made
+        return table[wanted, order]
 
     def _tell_accessed(self):
         """Tells the tapes of the variables that it reads."""
