@@ -172,8 +172,8 @@ def init_scope() -> Any:
 # InvalidArgumentError, TypeError for what is no name of a device, and no memory policy.
 def check_device(device: str) -> None: ...
 
-# also that there is such a device, unless placement is soft
-def check_device_here(device: str) -> None: ...
+# the first that there is, "/cpu:1"; an error if there is none, unless placement is soft
+def device_here(device: str) -> str: ...
 def check_memory_policy(memory: str) -> None: ...
 def hold_handlers() -> Any:
     """Context manager: handlers of signals wait for its end."""
@@ -460,9 +460,12 @@ def signature(args: tuple) -> bytes | None:
     """A key for the dtypes and dims of eager tensors; None if one is none, or a graph is
     current."""
 
-def create_variable(initial: Tensor, dims: Dims = None, name: str = "Variable") -> Tensor:
+def create_variable(
+    initial: Tensor, dims: Dims = None, name: str = "Variable", device: str = ""
+) -> Tensor:
     """An eager handle: a scalar of dtype resource with a name of its own in the one store that all
-    graphs of the process share. The store forgets it when the last handle is gone."""
+    graphs of the process share, which ask for `device`. The store forgets it when the last handle
+    is gone."""
 
 def read_variable(handle: Tensor) -> Tensor: ...
 def assign_variable(handle: Tensor, value: Tensor) -> None: ...

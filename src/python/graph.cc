@@ -224,6 +224,9 @@ std::pair<Value, uint64_t> GraphCore::VariableHandle(nb::handle handle, DType dt
     ThrowValueError("this is no handle of a variable that create_variable has made");
   UseLineProvider();
   const gyre::internal::InMainGraph in_main(state());
+  std::optional<BuildScope> on_device;
+  if (!tensor.owner->device().empty())
+    on_device.emplace(state()->Set({.device = tensor.owner->device()}));
   const std::string& name = tensor.owner->name();
   const Value inner = gyre::internal::OpCall("VarHandleOp", std::source_location())
                           .Attr("dtype", dtype)

@@ -80,15 +80,16 @@ void SetDevices(nb::handle devices, bool soft_placement) {
   Change(options);
 }
 
-// Of an op that runs at once, which nothing places: it asks in vain where there is no such device.
-void CheckDeviceHere(nb::handle device) {
+// The first device that `device` names.
+nb::object DeviceHere(nb::handle device) {
   const DeviceName wanted = ValueOf(DeviceName::Parse(TextOf(device, "a device's name")));
-  if (Options().soft_placement || Options().devices.empty()) return;
+  if (Options().devices.empty()) return ToStr("/cpu:0");
   std::vector<std::string> names;
   for (const DeviceName& here : ValueOf(ParseDeviceSet(Options().devices))) {
-    if (wanted.Matches(here)) return;
+    if (wanted.Matches(here)) return ToStr(absl::StrCat("/cpu:", *here.id));
     names.push_back(here.ToString());
   }
+  if (Options().soft_placement) return ToStr("/cpu:0");
   ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
       "there is no device ", wanted.ToString(), " but only ", absl::StrJoin(names, ", "),
       ": name one of these, make more of the CPU (config.set_logical_device_configuration), or let "
@@ -155,8 +156,9 @@ void BindSettings(nb::module_& m) {
       [](nb::handle device) { ValueOf(DeviceName::Parse(TextOf(device, "a device's name"))); },
       nb::arg("device"),
       "InvalidArgumentError for what is no name of a device, in full or in part.");
-  m.def("check_device_here", &CheckDeviceHere, nb::arg("device"),
-        "The same, and for a device that is not there while placement is not soft.");
+  m.def("device_here", &DeviceHere, nb::arg("device"),
+        "The first device of this process that a name means, as Tensor.device says it. The same "
+        "error, and for a device that is not there while placement is not soft.");
   m.def(
       "check_memory_policy",
       [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },

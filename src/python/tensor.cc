@@ -373,7 +373,9 @@ void BindTensors(nb::module_& m) {
       .def_prop_ro("name", &NameOf)
       .def_prop_ro("device",
                    [](const PyTensor& t) {
-                     return ToStr(t.is_symbolic() ? DeviceOf(t.symbolic) : "/cpu:0");
+                     if (t.is_symbolic()) return ToStr(DeviceOf(t.symbolic));
+                     const bool is_placed = t.owner != nullptr && !t.owner->device().empty();
+                     return ToStr(is_placed ? t.owner->device() : "/cpu:0");
                    })
       .def_prop_ro("graph", &GraphOf)
       // Makes this object stand for another tensor of the same graph: the same value, of which more

@@ -16,14 +16,18 @@ class GraphCore;
 // Keeps a variable findable by name in the store; forgets it there when the last handle is gone.
 class VariableOwner {
  public:
-  explicit VariableOwner(std::string name) : name_(std::move(name)) {}
+  VariableOwner(std::string name, std::string device)
+      : name_(std::move(name)), device_(std::move(device)) {}
   ~VariableOwner();
   VariableOwner(const VariableOwner&) = delete;
   VariableOwner& operator=(const VariableOwner&) = delete;
   const std::string& name() const { return name_; }
+  // That graphs ask for; empty: any.
+  const std::string& device() const { return device_; }
 
  private:
   const std::string name_;
+  const std::string device_;
 };
 
 // Immutable but for set_shape (`_become`). Owned by Python.

@@ -11,7 +11,8 @@
 namespace gyre::python {
 namespace {
 
-nb::object Create(nb::handle initial_object, nb::handle dims, nb::handle name_object) {
+nb::object Create(nb::handle initial_object, nb::handle dims, nb::handle name_object,
+                  nb::handle device) {
   const Tensor& initial = RequireEager(initial_object, "the initial value");
   static std::atomic<uint64_t> last{0};
   const std::string name = absl::StrCat(TextOf(name_object, "a name"), "_", last.fetch_add(1) + 1);
@@ -20,7 +21,9 @@ nb::object Create(nb::handle initial_object, nb::handle dims, nb::handle name_ob
     ThrowValueError(absl::StrCat("an initial value of shape ", initial.shape().ToString(),
                                  " does not fit the variable's shape ", shape.ToString()));
   }
-  return WrapEager(MakeVariable(name, initial, shape), std::make_shared<const VariableOwner>(name));
+  return WrapEager(
+      MakeVariable(name, initial, shape),
+      std::make_shared<const VariableOwner>(name, std::string(TextOf(device, "a device"))));
 }
 
 DType TypeOf(nb::handle handle) {
@@ -47,7 +50,7 @@ void Assign(nb::handle handle, nb::handle value) {
 
 void BindVariables(nb::module_& m) {
   m.def("create_variable", &Create, nb::arg("initial"), nb::arg("dims") = nb::none(),
-        nb::arg("name") = "Variable",
+        nb::arg("name") = "Variable", nb::arg("device") = "",
         "The handle of a new variable, which is forgotten with the last handle.");
   m.def("read_variable", &Read, nb::arg("handle"));
   m.def("assign_variable", &Assign, nb::arg("handle"), nb::arg("value"));

@@ -13,23 +13,47 @@ from gyre import _gyre
 class _Scopes(threading.local):
     def __init__(self):
         self.path = ""  # of the name scopes that are open: "outer/inner/"
+        self.device = ""  # that the innermost scope asks for
 
 
 _scopes = _Scopes()
 
 
 def device(device_name: str | None) -> AbstractContextManager[object]:
-    """A context: nodes of a graph made within it ask for this device. What runs at once runs on the
-    CPU, whatever it asks for. InvalidArgumentError for what is no name of a device, and eagerly for
-    a device that is not there, if config.set_soft_device_placement says so."""
+    """A context: nodes of a graph made within it ask for this device, and so do the nodes that
+    stand for a Variable made within it. What runs at once runs on the CPU, whatever it asks for.
+    InvalidArgumentError for what is no name of a device, and eagerly for a device that is not
+    there, if config.set_soft_device_placement says so."""
     graph = _gyre.current_graph()
     if device_name is None:
         return contextlib.nullcontext()
     if graph is None:
-        _gyre.check_device_here(device_name)
-        return contextlib.nullcontext()
+        _gyre.device_here(device_name)
+        return _Asking(device_name, contextlib.nullcontext())
     _gyre.check_device(device_name)
-    return graph.device_scope(device_name)
+    return _Asking(device_name, graph.device_scope(device_name))
+
+
+class _Asking:
+    """A scope that variables ask for the device of, too."""
+
+    def __init__(self, name, scope):
+        self._name, self._scope = name, scope
+        self._before: list[str] = []
+
+    def __enter__(self):
+        self._scope.__enter__()
+        self._before.append(_scopes.device)
+        _scopes.device = self._name
+
+    def __exit__(self, *error):
+        _scopes.device = self._before.pop()
+        self._scope.__exit__(*error)
+
+
+def device_in_scope() -> str:
+    """The device of a variable that is made here; "" where nobody asks for one."""
+    return _scopes.device and _gyre.device_here(_scopes.device)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from gyre import _gyre
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
-from gyre._impl.device import name_in_scope
+from gyre._impl.device import device_in_scope, name_in_scope
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape, as_dims
@@ -128,7 +128,7 @@ class Variable(metaclass=_Creating):
                     f"The initial value of shape {TensorShape(value._dims)} does not fit "
                     f"shape {TensorShape(dims)}."
                 )
-            self.handle = _gyre.create_variable(value, dims, name)
+            self.handle = _gyre.create_variable(value, dims, name, device_in_scope())
         self._dims = dims
         self._dtype = value.dtype
         self._name = name
@@ -179,7 +179,7 @@ class Variable(metaclass=_Creating):
 
     @property
     def device(self) -> str:
-        """Where its value is."""
+        """The device for which it was made, where functions that use it read and write it."""
         return self.handle.device
 
     def ref(self) -> Reference:

@@ -66,6 +66,50 @@ def test_gradients_cross_devices_as_values_do(two_devices):
     np.testing.assert_array_equal(got, slope(gyre.constant(5)).numpy())
 
 
+def test_a_variable_is_on_the_device_that_its_scope_names(two_devices, tmp_path):
+    scope = gyre.device("/CPU:1")
+    with scope:
+        v = gyre.Variable([1.0, 2.0])
+        with gyre.device("/device:CPU:0"):
+            first = gyre.Variable(1.0)
+    with scope:
+        again = gyre.Variable(1.0)
+    assert [v.device, first.device, again.device] == ["/cpu:1", "/cpu:0", "/cpu:1"]
+    assert gyre.Variable(1.0).device == "/cpu:0"
+
+    @gyre.function
+    def f(x):
+        v.assign_add(x)
+        return v * x
+
+    x = gyre.constant([3.0, 4.0])
+    np.testing.assert_array_equal(gyre.timeline(f, x, path=tmp_path / "t.json"), [12.0, 24.0])
+    np.testing.assert_array_equal(v, [4.0, 6.0])
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    fired = [event["args"] for event in events if "Variable" in event.get("args", {}).get("op", "")]
+    assert {args["op"] for args in fired} >= {"AssignAddVariableOp", "ReadVariableOp"}
+    assert all(args["device"].endswith("CPU:1") for args in fired)
+
+
+def test_a_variable_that_a_function_makes_is_on_the_device_that_its_scope_names(two_devices):
+    made = []
+
+    @gyre.function
+    def f(x):
+        if not made:
+            with gyre.device("/CPU:1"):
+                made.append(gyre.Variable(2.0))
+        return made[0] * x
+
+    assert float(f(gyre.constant(3.0))) == 6.0
+    assert made[0].device == "/cpu:1"
+
+
+def test_a_variable_for_a_device_that_is_not_there_is_on_the_first(two_devices):
+    with gyre.device("/GPU:0"):
+        assert gyre.Variable(1.0).device == "/cpu:0"
+
+
 @gyre.function
 def on_a_gpu(x):
     with gyre.device("/device:GPU:0"):
