@@ -452,6 +452,10 @@ def add_traced(
     """Adds the nodes of a graph that has been traced, under the same names: (fetches, the nodes
     after which all its effects have happened)."""
 
+def again_with(seed: Tensor, value: Tensor, results: list[Tensor]) -> list[Tensor]:
+    """The results with a value in the place of the seed that they are computed from, in the body
+    that is traced."""
+
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 
 # ---- Variables, host functions, settings

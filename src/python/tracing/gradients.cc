@@ -7,6 +7,7 @@
 #include "base/hash_map.h"
 #include "front/custom_gradient.h"
 #include "front/graph_state.h"
+#include "front/import_program.h"
 #include "ir/data_order.h"
 #include "python/graph.h"
 #include "python/recorder.h"
@@ -174,6 +175,64 @@ nb::list Crossing(nb::handle values, nb::handle seeds, nb::handle results) {
   return WrapAll(crossing, graph);
 }
 
+// The program of a scope in which nodes that depend on a seed wait for none that does not: to
+// import the former imports none of the latter.
+std::shared_ptr<const Program> WithoutOuterOrder(const gyre::internal::Scope& scope,
+                                                 const std::vector<bool>& depends) {
+  const std::shared_ptr<const Program> program = scope.AsProgram();
+  Function main = program->main();
+  for (Node& node : main.nodes) {
+    if (!depends[node.id]) continue;
+    std::erase_if(node.control_inputs, [&](NodeId before) { return !depends[before]; });
+  }
+  ProgramBuilder builder(*program);
+  builder.SetMain(std::move(main));
+  return builder.Build();
+}
+
+// `results` with `value` in the place of `seed`: what depends on that is added once more, in the
+// scope that is being traced; all else is taken from where it is.
+nb::list AgainWith(nb::handle seed_object, nb::handle value, nb::handle results) {
+  const auto graph = RequireGraph("a value in the place of another one");
+  const Value seed = ValueIn(*graph, seed_object);
+  gyre::internal::Scope& scope = *seed.scope();
+  const Function& function = scope.function();
+  std::vector<bool> depends(function.nodes.size());
+  depends[seed.node()] = true;
+  for (const NodeId id : OrderByData(function).order) {
+    const auto& inputs = function.node(id).inputs;
+    depends[id] = depends[id] || std::any_of(inputs.begin(), inputs.end(),
+                                             [&](Endpoint e) { return depends[e.node]; });
+  }
+  ImportInputs inputs;
+  inputs.emplace_back(seed.name(), Operand(ValueIn(*graph, value), kNowhere));
+  std::vector<std::string> names;
+  std::vector<Endpoint> pending;
+  for (const nb::handle result : nb::iter(results)) {
+    const Value of = ValueIn(*graph, result);
+    if (of.scope().get() != &scope)
+      ThrowValueError(absl::StrCat("'", of.name(), "' does not stand beside '", seed.name(), "'"));
+    names.push_back(of.name());
+    pending.push_back({of.node(), of.slot()});
+  }
+  HashSet<Endpoint> seen;
+  std::vector<bool> is_added(function.nodes.size());
+  is_added[seed.node()] = true;
+  while (!pending.empty()) {
+    const Endpoint e = pending.back();
+    pending.pop_back();
+    if (!depends[e.node] && seen.insert(e).second)
+      inputs.emplace_back(function.EndpointName(e), Operand(scope.ValueAt(e), kNowhere));
+    if (!depends[e.node] || is_added[e.node]) continue;
+    is_added[e.node] = true;
+    const auto& of = function.node(e.node).inputs;
+    pending.insert(pending.end(), of.begin(), of.end());
+  }
+  return WrapAll(
+      gyre::internal::ImportProgram(WithoutOuterOrder(scope, depends), names, {}, inputs, kNowhere),
+      graph);
+}
+
 }  // namespace
 
 void BindGradients(nb::module_& m) {
@@ -183,6 +242,7 @@ void BindGradients(nb::module_& m) {
   m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
         nb::arg("name") = "custom");
   m.def("crossing", &Crossing, nb::arg("values"), nb::arg("seeds"), nb::arg("results"));
+  m.def("again_with", &AgainWith, nb::arg("seed"), nb::arg("value"), nb::arg("results"));
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
 }
 

@@ -61,21 +61,6 @@ def zeros_of(x):
     return call("ZerosLike", convert_to_tensor(x))
 
 
-def unit_tensors(x) -> list:
-    """Tensors of the shape of x with a single 1, one for each element."""
-    if x._dims is None or None in x._dims:
-        raise ValueError("The number of elements must be known to differentiate each of them.")
-    count = 1
-    for size in x._dims:
-        count *= size
-    on, off = _gyre.convert(1, x.dtype), _gyre.convert(0, x.dtype)
-    shape = _gyre.convert(list(x._dims), _gyre.as_dtype("int32"))
-    return [
-        call("Reshape", call("OneHot", _gyre.convert(i), count, on, off), shape)
-        for i in range(count)
-    ]
-
-
 def differentiable(tensor) -> bool:
     """Whether gradients flow through it."""
     return tensor.dtype.is_floating or tensor.dtype.is_complex or tensor.dtype.name == "variant"

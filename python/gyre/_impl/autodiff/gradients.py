@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable
 
 from gyre import _gyre
 from gyre._impl.annotations import Any
-from gyre._impl.autodiff import backprop
+from gyre._impl.autodiff import backprop, jacobians
 from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import convert_to_tensor
 
 
 class AggregationMethod(enum.Enum):
@@ -62,7 +63,7 @@ def hessians(
     ys, xs, gate_gradients=False, aggregation_method=None, name: str = "hessians"
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements, in a graph: of shape
-    x.shape + x.shape. The number of elements of x must be known (ValueError)."""
+    x.shape + x.shape."""
     del gate_gradients, aggregation_method, name
     results = []
     for x in _listed(xs):
@@ -70,19 +71,12 @@ def hessians(
         if slope is None:
             raise ValueError("hessians: ys do not depend on one of xs.")
         slope = convert_to_tensor(slope)
-        rows = [
-            gradients(slope, x, unit, unconnected_gradients=UnconnectedGradients.ZERO)[0]
-            for unit in backprop.unit_tensors(slope)
-        ]
-        shape = call("Shape", slope)
-        results.append(
-            call(
-                "Reshape",
-                call("Pack", [convert_to_tensor(r) for r in rows], axis=0),
-                call("ConcatV2", [shape, shape], 0),
-            )
-        )
+        results.append(jacobians.hessian(functools.partial(_only_gradient, slope, x), slope))
     return results
+
+
+def _only_gradient(y, x, dy):
+    return gradients(y, x, dy, unconnected_gradients=UnconnectedGradients.ZERO)[0]
 
 
 def jvp(f: Callable[..., Any], primals, tangents) -> tuple[Any, Any]:

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.annotations import Any
-from gyre._impl.autodiff import backprop
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
+from gyre._impl.autodiff import backprop, jacobians
+from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.tracing.variables import argument_for, variable_of
 
 
@@ -238,25 +238,24 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """The derivatives of all elements of a tensor by all elements of each source: of shape
-        target.shape + source.shape. Computed backwards once per element of the target, whose
-        number must be known in a graph (ValueError)."""
+        target.shape + source.shape. Computed backwards once per element of the target, for all at
+        once where a graph does not know their number."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._use()
         unconnected = UnconnectedGradients(unconnected_gradients)
         xs = flat(sources)
-        rows = [self._gradients([target], xs, [dy]) for dy in backprop.unit_tensors(target)]
+        found = jacobians.rows(
+            lambda dy: self._gradients([target], xs, [dy]), call("ZerosLike", target)
+        )
         results = []
-        for i, x in enumerate(xs):
-            column = [row[i] for row in rows]
-            if not column or column[0] is None:
-                if unconnected is UnconnectedGradients.NONE:
-                    results.append(None)
-                    continue
-                column = [backprop.zeros_of(x)] * len(rows)
-            stacked = call("Pack", [convert_to_tensor(g) for g in column], axis=0)
-            shape = call("ConcatV2", [call("Shape", target), call("Shape", column[0])], 0)
-            results.append(call("Reshape", stacked, shape))
+        for x, stacked in zip(xs, found or [None] * len(xs), strict=True):
+            if stacked is None and unconnected is UnconnectedGradients.NONE:
+                results.append(None)
+                continue
+            x_shape = call("Shape", convert_to_tensor(x))
+            shape = call("ConcatV2", [call("Shape", target), x_shape], 0)
+            results.append(jacobians.shaped(stacked, shape, x))
         return packed(sources, results)
 
     def _dense(self, target):
@@ -281,8 +280,9 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
-        [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row.
-        ValueError if shapes don't begin with the same batch, or the size of a row is not known."""
+        [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row,
+        for all at once where a graph does not know their number. ValueError if shapes don't begin
+        with the same batch."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._use()
@@ -295,25 +295,27 @@ class GradientTape:
             and x_dims[0] != y_dims[0]
         ):
             raise ValueError("batch_jacobian needs a target and a source of one batch size.")
-        if None in y_dims[1:]:
-            raise ValueError("batch_jacobian needs the size of the target's rows to be known.")
-        rows = []
-        for unit in backprop.unit_tensors(convert_to_tensor(_zeros(y_dims[1:], target.dtype))):
-            dy = call("BroadcastTo", unit, call("Shape", target))
-            rows.append(self._gradients([target], [source], [dy])[0])
-        if not rows or rows[0] is None:
-            if unconnected is UnconnectedGradients.NONE:
-                return None
-            rows = [backprop.zeros_of(source)] * max(len(rows), 1)
-        stacked = call("Pack", [convert_to_tensor(g) for g in rows], axis=1)
-        source_shape = call("Shape", convert_to_tensor(source))
-        rest = call("StridedSlice", source_shape, [1], [0], [1], end_mask=1)
-        shape = call("ConcatV2", [call("Shape", target), rest], 0)
-        return call("Reshape", stacked, shape)
+        row = call("Fill", _rest_of_shape(target), _gyre.convert(0, target.dtype))
+        found = jacobians.rows(
+            lambda dy: self._gradients(
+                [target], [source], [call("BroadcastTo", dy, call("Shape", target))]
+            ),
+            row,
+        )
+        stacked = found[0] if found else None
+        if stacked is None and unconnected is UnconnectedGradients.NONE:
+            return None
+        if stacked is not None:
+            order = [1, 0, *range(2, 1 + len(x_dims))]
+            stacked = call("Transpose", stacked, order)
+        x = convert_to_tensor(source)
+        shape = call("ConcatV2", [call("Shape", target), _rest_of_shape(x)], 0)
+        return jacobians.shaped(stacked, shape, x)
 
 
-def _zeros(dims, dtype):
-    return call("Fill", dims_tensor(list(dims)), _gyre.convert(0, dtype))
+def _rest_of_shape(x):
+    """The shape of the rows of a tensor."""
+    return call("StridedSlice", call("Shape", x), [1], [0], [1], end_mask=1)
 
 
 class ForwardAccumulator:

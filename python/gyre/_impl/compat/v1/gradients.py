@@ -5,6 +5,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
+from gyre._impl.autodiff import jacobians
 from gyre._impl.autodiff.backprop import is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
 from gyre._impl.compat.v1.group import tuple as gated
@@ -139,7 +140,7 @@ def hessians(
     aggregation_method=None,
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape +
-    x.shape. The number of elements of x must be known (ValueError)."""
+    x.shape."""
     del colocate_gradients_with_ops, gate_gradients, aggregation_method
     with name_scope(name, "hessians"):
         return [_hessian(ys, x) for x in others._listed(xs)]
@@ -151,11 +152,8 @@ def _hessian(ys, x):
         raise ValueError("hessians: ys do not depend on one of xs.")
     slope = convert_to_tensor(slope)
     slope.set_shape(x.shape)
-    rows = [
-        convert_to_tensor(
-            gradients(slope, x, unit, unconnected_gradients=UnconnectedGradients.ZERO)[0]
-        )
-        for unit in others.backprop.unit_tensors(slope)
-    ]
-    shape = call("Shape", slope)
-    return call("Reshape", call("Pack", rows, axis=0), call("ConcatV2", [shape, shape], 0))
+
+    def gradient(dy):
+        return gradients(slope, x, dy, unconnected_gradients=UnconnectedGradients.ZERO)[0]
+
+    return jacobians.hessian(gradient, slope)
