@@ -1,6 +1,6 @@
 # What folders turn into.
 #   src/X/**/*.cc            static library gyre_X                         gyre_layer(X)
-#   src/X/proto/*.proto      compiled by protoc into gyre_X                (by gyre_layer)
+#   src/X/**/*.proto         compiled by protoc into gyre_X                (by gyre_layer)
 #   src/devices/X/           a type of devices, which XDeviceType() makes   gyre_device_types()
 #   src/front/ops_generator/main.cc  writes gyre/ops.h and its part of gyre_front   gyre_generated_ops()
 #   the layers together      lib/libgyre.so                                gyre_library() in package.cmake
@@ -38,7 +38,8 @@ function(gyre_uses_protobuf target)
   endif()
 endfunction()
 
-# gyre_layer(NAME [LIBS target...] [APART layer...])
+# gyre_layer(NAME [LIBS target...] [APART layer...]). One with gyre::protobuf among its LIBS sees the
+# messages of src/wire.
 function(gyre_layer name)
   cmake_parse_arguments(arg "" "" "LIBS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
@@ -58,7 +59,11 @@ function(gyre_layer name)
   if(protos)
     gyre_proto(${target}_proto ${protos})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_proto>)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
     add_dependencies(${target} ${target}_proto)
+  endif()
+  if(protos OR gyre::protobuf IN_LIST arg_LIBS)
+    add_dependencies(${target} gyre_wire_proto)
     target_include_directories(${target} SYSTEM PRIVATE ${GYRE_GENERATED_DIR})
     gyre_uses_protobuf(${target})
   endif()
@@ -68,7 +73,7 @@ function(gyre_layer name)
 endfunction()
 
 # Compiles .proto files below src/ into an object library. `import` and #include paths start at
-# src/: "graphdef/proto/graph.proto" gives "graphdef/proto/graph.pb.h".
+# src/: "wire/graph.proto" gives "wire/graph.pb.h".
 function(gyre_proto target)
   set(generated "")
   foreach(proto IN LISTS ARGN)

@@ -6,105 +6,59 @@
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "bundle/table.h"
-#include "bundle/wire.h"
+#include "google/protobuf/arena.h"
 #include "tensor/io/file.h"
+#include "wire/bundle.pb.h"
+#include "wire/parse.h"
 
 namespace gyre {
 namespace {
 
-// Field numbers of TensorFlow's tensor_bundle.proto, tensor_shape.proto and tensor_slice.proto.
-enum HeaderField { kNumShards = 1, kEndianness = 2, kVersion = 3 };
-enum VersionField { kProducer = 1, kMinConsumer = 2 };
-enum EntryField {
-  kDtype = 1,
-  kShape = 2,
-  kShardId = 3,
-  kOffset = 4,
-  kSize = 5,
-  kCrc32c = 6,
-  kSlices = 7
-};
-enum ShapeField { kDim = 2, kUnknownRank = 3 };
-enum DimField { kDimSize = 1 };
-enum SliceField { kExtent = 1 };
-enum ExtentField { kStart = 1, kLength = 2 };
-
-constexpr uint64_t kBundleVersion = 1;  // what Gyre reads and writes
+constexpr int32_t kBundleVersion = 1;  // what Gyre reads and writes
 
 absl::Status Wrong(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
-// Calls `take(field)` for each field of a message.
-template <typename F>
-absl::Status ForEachField(absl::string_view message, F take) {
-  WireReader reader(message);
-  for (WireField field;;) {
-    GYRE_ASSIGN_OR_RETURN(const bool more, reader.Next(field));
-    if (!more) return absl::OkStatus();
-    GYRE_RETURN_IF_ERROR(take(field));
-  }
-}
+using google::protobuf::Arena;
+
+absl::Status Malformed() { return Wrong("a message is malformed"); }
 
 // ---- Reading
 
-absl::StatusOr<int64_t> ReadDim(absl::string_view message) {
-  int64_t size = 0;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) {
-    if (field.number == kDimSize) size = static_cast<int64_t>(field.value);
-    return absl::OkStatus();
-  }));
-  return size;
-}
-
-absl::StatusOr<Shape> ReadShape(absl::string_view message) {
+absl::StatusOr<Shape> ReadShape(const wire::TensorShapeProto& proto) {
+  if (proto.unknown_rank()) return Wrong("its shape is unknown");
   std::vector<int64_t> dims;
-  bool unknown = false;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) {
-    if (field.number == kUnknownRank) unknown = field.value != 0;
-    if (field.number != kDim) return absl::OkStatus();
-    GYRE_ASSIGN_OR_RETURN(dims.emplace_back(), ReadDim(field.bytes));
-    return absl::OkStatus();
-  }));
-  if (unknown) return Wrong("its shape is unknown");
+  for (const auto& dim : proto.dim()) dims.push_back(dim.size());
   return Shape::Make(dims);
 }
 
-absl::StatusOr<TensorSlice> ReadSlice(absl::string_view message) {
+TensorSlice ReadSlice(const wire::TensorSliceProto& proto) {
   TensorSlice slice;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) {
-    if (field.number != kExtent) return absl::OkStatus();
+  for (const auto& part : proto.extent()) {
     TensorSlice::Extent& extent = slice.extents.emplace_back();
-    return ForEachField(field.bytes, [&](const WireField& part) {
-      if (part.number == kStart) extent.start = static_cast<int64_t>(part.value);
-      if (part.number == kLength) extent.length = static_cast<int64_t>(part.value);
-      return absl::OkStatus();
-    });
-  }));
+    extent.start = part.start();
+    if (part.has_length()) extent.length = part.length();
+  }
   return slice;
 }
 
-absl::StatusOr<BundleEntry> ReadEntry(absl::string_view message) {
-  BundleEntry entry;
-  uint64_t shard = 0, offset = 0, size = 0;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) -> absl::Status {
-    if (field.number == kDtype && field.value <= INT32_MAX)
-      entry.wire_dtype = static_cast<int>(field.value);
-    if (field.number == kShardId) shard = field.value;
-    if (field.number == kOffset) offset = field.value;
-    if (field.number == kSize) size = field.value;
-    if (field.number == kCrc32c) entry.masked_crc = static_cast<uint32_t>(field.value);
-    if (field.number == kShape) {
-      GYRE_ASSIGN_OR_RETURN(entry.shape, ReadShape(field.bytes));
-    } else if (field.number == kSlices) {
-      GYRE_ASSIGN_OR_RETURN(entry.slices.emplace_back(), ReadSlice(field.bytes));
-    }
-    return absl::OkStatus();
-  }));
-  if (shard > INT32_MAX || offset > INT64_MAX || size > INT64_MAX - offset)
+absl::StatusOr<BundleEntry> ReadEntry(absl::string_view bytes) {
+  Arena arena;
+  const auto* parsed = ParseMessage<wire::BundleEntryProto>(bytes, &arena);
+  if (parsed == nullptr) return Malformed();
+  const wire::BundleEntryProto& proto = *parsed;
+  if (proto.shard_id() < 0 || proto.offset() < 0 || proto.size() < 0 ||
+      proto.size() > INT64_MAX - proto.offset()) {
     return Wrong("the place of its data is malformed");
+  }
+  BundleEntry entry;
+  entry.wire_dtype = proto.dtype();
   entry.dtype = DTypeFromWire(entry.wire_dtype);
-  entry.shard = static_cast<int32_t>(shard);
-  entry.offset = static_cast<int64_t>(offset);
-  entry.size = static_cast<int64_t>(size);
+  GYRE_ASSIGN_OR_RETURN(entry.shape, ReadShape(proto.shape()));
+  entry.shard = proto.shard_id();
+  entry.offset = proto.offset();
+  entry.size = proto.size();
+  entry.masked_crc = proto.crc32c();
+  for (const auto& slice : proto.slices()) entry.slices.push_back(ReadSlice(slice));
   return entry;
 }
 
@@ -125,69 +79,55 @@ absl::Status CheckEntry(const BundleEntry& entry, int32_t num_shards) {
                             entry.size, " bytes"));
 }
 
-absl::Status CheckVersion(absl::string_view message) {
-  uint64_t producer = 0, min_consumer = 0;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) {
-    if (field.number == kProducer) producer = field.value;
-    if (field.number == kMinConsumer) min_consumer = field.value;
-    return absl::OkStatus();
-  }));
-  if (min_consumer <= kBundleVersion) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("it is of version ", producer,
-                                               " and needs a reader of version ", min_consumer,
-                                               "; this one reads version ", kBundleVersion));
+absl::Status CheckVersion(const wire::VersionDef& version) {
+  if (version.min_consumer() <= kBundleVersion) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("it is of version ", version.producer(), " and needs a reader of version ",
+                   version.min_consumer(), "; this one reads version ", kBundleVersion));
 }
 
 // The number of data files.
-absl::StatusOr<int32_t> ReadHeader(absl::string_view message) {
-  uint64_t shards = 0, endianness = 0;
-  GYRE_RETURN_IF_ERROR(ForEachField(message, [&](const WireField& field) {
-    if (field.number == kNumShards) shards = field.value;
-    if (field.number == kEndianness) endianness = field.value;
-    return field.number == kVersion ? CheckVersion(field.bytes) : absl::OkStatus();
-  }));
-  if (shards > INT32_MAX) return Wrong(absl::StrCat("it counts ", shards, " data files"));
-  if (endianness == 0) return static_cast<int32_t>(shards);
+absl::StatusOr<int32_t> ReadHeader(absl::string_view bytes) {
+  Arena arena;
+  const auto* parsed = ParseMessage<wire::BundleHeaderProto>(bytes, &arena);
+  if (parsed == nullptr) return Malformed();
+  const wire::BundleHeaderProto& header = *parsed;
+  GYRE_RETURN_IF_ERROR(CheckVersion(header.version()));
+  if (header.num_shards() < 0)
+    return Wrong(absl::StrCat("it counts ", header.num_shards(), " data files"));
+  if (header.endianness() == wire::BundleHeaderProto::LITTLE) return header.num_shards();
   return absl::UnimplementedError("its numbers are big-endian, which Gyre does not read");
 }
 
 // ---- Writing
 
 std::string WriteEntry(const BundleEntry& entry) {
-  std::string shape;
-  for (const int64_t dim : entry.shape.dims()) {
-    std::string size;
-    PutNumberField(kDimSize, static_cast<uint64_t>(dim), size);
-    PutBytesField(kDim, size, shape);
-  }
-  std::string message;
-  PutNumberField(kDtype, static_cast<uint64_t>(entry.wire_dtype), message);
-  PutBytesField(kShape, shape, message);
-  PutNumberField(kShardId, static_cast<uint64_t>(entry.shard), message);
-  PutNumberField(kOffset, static_cast<uint64_t>(entry.offset), message);
-  PutNumberField(kSize, static_cast<uint64_t>(entry.size), message);
-  PutFixed32Field(kCrc32c, entry.masked_crc, message);
+  Arena arena;
+  auto& proto = *Arena::CreateMessage<wire::BundleEntryProto>(&arena);
+  proto.set_dtype(static_cast<wire::DataType>(entry.wire_dtype));
+  wire::TensorShapeProto& shape = *proto.mutable_shape();
+  for (const int64_t dim : entry.shape.dims()) shape.add_dim()->set_size(dim);
+  proto.set_shard_id(entry.shard);
+  proto.set_offset(entry.offset);
+  proto.set_size(entry.size);
+  proto.set_crc32c(entry.masked_crc);
   for (const TensorSlice& slice : entry.slices) {
-    std::string extents;
-    for (const TensorSlice::Extent& e : slice.extents) {
-      std::string extent;
-      PutNumberField(kStart, static_cast<uint64_t>(e.start), extent);
-      // In a oneof: there even when it is zero.
-      if (e.length == 0) extent.append({static_cast<char>(kLength << 3), '\0'});
-      if (e.length > 0) PutNumberField(kLength, static_cast<uint64_t>(e.length), extent);
-      PutBytesField(kExtent, extent, extents);
+    wire::TensorSliceProto& extents = *proto.add_slices();
+    for (const TensorSlice::Extent& extent : slice.extents) {
+      wire::TensorSliceProto::Extent& part = *extents.add_extent();
+      part.set_start(extent.start);
+      if (extent.length >= 0) part.set_length(extent.length);
     }
-    PutBytesField(kSlices, extents, message);
   }
-  return message;
+  return proto.SerializeAsString();
 }
 
 std::string WriteHeader(int32_t num_shards) {
-  std::string version, message;
-  PutNumberField(kProducer, kBundleVersion, version);
-  PutNumberField(kNumShards, static_cast<uint64_t>(num_shards), message);
-  PutBytesField(kVersion, version, message);
-  return message;
+  Arena arena;
+  auto& header = *Arena::CreateMessage<wire::BundleHeaderProto>(&arena);
+  header.set_num_shards(num_shards);
+  header.mutable_version()->set_producer(kBundleVersion);
+  return header.SerializeAsString();
 }
 
 }  // namespace

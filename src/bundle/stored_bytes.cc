@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "absl/status/status.h"
+#include "bundle/coding.h"
 #include "bundle/masked_crc.h"
-#include "bundle/wire.h"
 
 namespace gyre {
 namespace {

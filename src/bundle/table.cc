@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "bundle/coding.h"
 #include "bundle/masked_crc.h"
-#include "bundle/wire.h"
 
 namespace gyre {
 namespace {

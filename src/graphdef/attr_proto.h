@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/map.h"
-#include "graphdef/proto/node.pb.h"
 #include "graphdef/tensor_proto.h"
 #include "ir/attr.h"
+#include "wire/node.pb.h"
 
 namespace gyre {
 

@@ -4,8 +4,8 @@
 #include "absl/status/statusor.h"
 #include "graphdef/function_library.h"
 #include "graphdef/node_reader.h"
-#include "graphdef/proto/graph.pb.h"
 #include "ir/program.h"
+#include "wire/graph.pb.h"
 
 namespace gyre {
 

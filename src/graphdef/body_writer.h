@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "graphdef/proto/graph.pb.h"
 #include "ir/program.h"
+#include "wire/graph.pb.h"
 
 namespace gyre {
 

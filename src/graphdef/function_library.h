@@ -20,8 +20,8 @@
 #include "base/hash_map.h"
 #include "graphdef/attr_proto.h"
 #include "graphdef/names.h"
-#include "graphdef/proto/graph.pb.h"
 #include "ir/op_def.h"
+#include "wire/graph.pb.h"
 
 namespace gyre {
 

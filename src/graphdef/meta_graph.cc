@@ -1,7 +1,7 @@
 #include "graphdef/meta_graph.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,10 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "google/protobuf/arena.h"
-#include "google/protobuf/stubs/logging.h"
 #include "graphdef/import.h"
-#include "graphdef/proto/saved_model.pb.h"
 #include "graphdef/tensor_proto.h"
+#include "graphdef/wire_format.h"
+#include "wire/parse.h"
+#include "wire/saved_model.pb.h"
 
 namespace gyre {
 namespace {
@@ -23,16 +24,31 @@ constexpr absl::string_view kInitCollections[] = {"saved_model_main_op", "legacy
 constexpr int64_t kSchemaVersion = 1;
 constexpr int64_t kMaxDefaultBytes = int64_t{1} << 28;  // of values given for a signature's inputs
 
+absl::Status Malformed(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("not ", what, ": the bytes are malformed"));
+}
+
 template <typename M>
 absl::StatusOr<const M*> Parse(absl::string_view bytes, absl::string_view what,
                                google::protobuf::Arena* arena) {
-  google::protobuf::LogSilencer silence;  // the status says it all
-  M* message = google::protobuf::Arena::CreateMessage<M>(arena);
-  if (bytes.size() <= std::numeric_limits<int>::max() &&
-      message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return message;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("not ", what, ": the bytes are malformed"));
+  const M* message = ParseMessage<M>(bytes, arena);
+  if (message == nullptr) return Malformed(what);
+  return message;
+}
+
+// A MetaGraphDef without its graph, whose bytes are read only if it is chosen.
+struct MetaGraphParts {
+  const wire::MetaGraphDef* def = nullptr;
+  std::vector<absl::string_view> graph;  // in pieces, which together are one message
+};
+
+absl::StatusOr<MetaGraphParts> ParseMetaGraph(absl::string_view bytes,
+                                              google::protobuf::Arena* arena) {
+  constexpr absl::string_view kWhat = "a MetaGraph";
+  std::optional<SplitMessage> split = SplitField(bytes, wire::MetaGraphDef::kGraphDefFieldNumber);
+  if (!split) return Malformed(kWhat);
+  GYRE_ASSIGN_OR_RETURN(const auto* def, Parse<wire::MetaGraphDef>(split->rest, kWhat, arena));
+  return MetaGraphParts{def, std::move(split->field)};
 }
 
 absl::StatusOr<MetaTensor> ReadTensorInfo(const wire::TensorInfo& info) {
@@ -43,7 +59,7 @@ absl::StatusOr<MetaTensor> ReadTensorInfo(const wire::TensorInfo& info) {
   MetaTensor tensor{.tensor = info.name()};
   GYRE_ASSIGN_OR_RETURN(tensor.dtype,
                         DecodeDType(info.dtype() > 100 ? info.dtype() - 100 : info.dtype()));
-  GYRE_ASSIGN_OR_RETURN(tensor.shape, DecodeShape(info.shape()));
+  GYRE_ASSIGN_OR_RETURN(tensor.shape, DecodeShape(info.tensor_shape()));
   return tensor;
 }
 
@@ -60,7 +76,7 @@ absl::StatusOr<MetaSignature> ReadSignature(const wire::SignatureDef& def) {
     signature.outputs.emplace(name, *std::move(tensor));
   }
   DecodeLimits limits{kMaxDefaultBytes};
-  for (const auto& [name, value] : def.default_inputs()) {
+  for (const auto& [name, value] : def.defaults()) {
     const auto input = signature.inputs.find(name);
     if (input == signature.inputs.end()) continue;
     absl::StatusOr<Tensor> tensor = DecodeTensor(value, limits);
@@ -72,7 +88,7 @@ absl::StatusOr<MetaSignature> ReadSignature(const wire::SignatureDef& def) {
 }
 
 absl::Status ReadSignatures(const wire::MetaGraphDef& def, MetaGraph& graph) {
-  for (const auto& [name, signature] : def.signatures()) {
+  for (const auto& [name, signature] : def.signature_def()) {
     if (name == kInitSignature) {
       const auto it = signature.outputs().find(std::string(kInitSignature));
       if (it != signature.outputs().end()) graph.init_op = it->second.name();
@@ -83,14 +99,14 @@ absl::Status ReadSignatures(const wire::MetaGraphDef& def, MetaGraph& graph) {
     graph.signatures.emplace(name, *std::move(read));
   }
   for (const absl::string_view name : kInitCollections) {
-    const auto it = def.collections().find(std::string(name));
-    if (!graph.init_op.empty() || it == def.collections().end()) continue;
+    const auto it = def.collection_def().find(std::string(name));
+    if (!graph.init_op.empty() || it == def.collection_def().end()) continue;
     if (it->second.node_list().value_size() > 0) graph.init_op = it->second.node_list().value(0);
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadVariable(const wire::SavedObject::Variable& variable, SavedObjectInfo& info) {
+absl::Status ReadVariable(const wire::SavedVariable& variable, SavedObjectInfo& info) {
   info.kind = SavedObjectInfo::Kind::kVariable;
   info.name = variable.name();
   info.trainable = variable.trainable();
@@ -101,7 +117,7 @@ absl::Status ReadVariable(const wire::SavedObject::Variable& variable, SavedObje
 
 absl::StatusOr<SavedObjectInfo> ReadObject(const wire::SavedObject& object, int num_objects) {
   SavedObjectInfo info;
-  for (const wire::ObjectReference& child : object.children()) {
+  for (const auto& child : object.children()) {
     if (child.node_id() < 0 || child.node_id() >= num_objects) {
       return absl::InvalidArgumentError(absl::StrCat(
           "its child '", child.local_name(), "' is object ", child.node_id(), " of ", num_objects));
@@ -153,28 +169,32 @@ absl::Status ReadObjects(const wire::SavedObjectGraph& def, MetaGraph& graph) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<MetaGraph> Read(const wire::MetaGraphDef& def, const OpLookup& ops) {
+absl::StatusOr<MetaGraph> Read(const MetaGraphParts& parts, const OpLookup& ops) {
+  const wire::MetaGraphDef& def = *parts.def;
   MetaGraph graph;
-  graph.tags = {def.meta_info().tags().begin(), def.meta_info().tags().end()};
-  graph.writer = def.meta_info().tensorflow_version();
+  graph.tags = {def.meta_info_def().tags().begin(), def.meta_info_def().tags().end()};
+  graph.writer = def.meta_info_def().tensorflow_version();
   ImportOptions options;
   options.format = GraphFormat::kBinary;
-  GYRE_ASSIGN_OR_RETURN(graph.program, ImportGraphDef(def.graph(), ops, options));
+  const bool is_whole = parts.graph.size() == 1;
+  const std::string joined = is_whole ? std::string() : absl::StrJoin(parts.graph, "");
+  GYRE_ASSIGN_OR_RETURN(graph.program,
+                        ImportGraphDef(is_whole ? parts.graph[0] : joined, ops, options));
   GYRE_RETURN_IF_ERROR(ReadSignatures(def, graph));
-  for (const wire::AssetFileDef& asset : def.assets())
-    graph.assets.emplace_back(asset.tensor().name(), asset.filename());
-  graph.restore_filename = def.saver().filename_tensor();
-  graph.restore_op = def.saver().restore_op();
-  GYRE_RETURN_IF_ERROR(ReadObjects(def.objects(), graph));
+  for (const wire::AssetFileDef& asset : def.asset_file_def())
+    graph.assets.emplace_back(asset.tensor_info().name(), asset.filename());
+  graph.restore_filename = def.saver_def().filename_tensor_name();
+  graph.restore_op = def.saver_def().restore_op_name();
+  GYRE_RETURN_IF_ERROR(ReadObjects(def.object_graph_def(), graph));
   return graph;
 }
 
 std::string TagsText(const wire::MetaGraphDef& def) {
-  return absl::StrCat("[", absl::StrJoin(def.meta_info().tags(), ", "), "]");
+  return absl::StrCat("[", absl::StrJoin(def.meta_info_def().tags(), ", "), "]");
 }
 
 bool HasTags(const wire::MetaGraphDef& def, const std::vector<std::string>& tags) {
-  const auto& there = def.meta_info().tags();
+  const auto& there = def.meta_info_def().tags();
   return std::set<std::string>(there.begin(), there.end()) ==
          std::set<std::string>(tags.begin(), tags.end());
 }
@@ -185,22 +205,26 @@ absl::StatusOr<MetaGraph> ReadSavedModel(absl::string_view bytes,
                                          const std::vector<std::string>& tags,
                                          const OpLookup& ops) {
   google::protobuf::Arena arena;
-  GYRE_ASSIGN_OR_RETURN(const auto* model,
-                        Parse<wire::SavedModelDef>(bytes, "a SavedModel", &arena));
-  if (model->schema_version() != kSchemaVersion) {
+  constexpr absl::string_view kWhat = "a SavedModel";
+  const std::optional<SplitMessage> split =
+      SplitField(bytes, wire::SavedModel::kMetaGraphsFieldNumber);
+  if (!split) return Malformed(kWhat);
+  GYRE_ASSIGN_OR_RETURN(const auto* model, Parse<wire::SavedModel>(split->rest, kWhat, &arena));
+  if (model->saved_model_schema_version() != kSchemaVersion) {
     return absl::InvalidArgumentError(absl::StrCat("a SavedModel of version ",
-                                                   model->schema_version(), ": Gyre reads version ",
-                                                   kSchemaVersion));
+                                                   model->saved_model_schema_version(),
+                                                   ": Gyre reads version ", kSchemaVersion));
   }
   std::vector<std::string> there;
-  const wire::MetaGraphDef* chosen = nullptr;
-  for (const std::string& part : model->meta_graphs()) {
-    GYRE_ASSIGN_OR_RETURN(const auto* def, Parse<wire::MetaGraphDef>(part, "a MetaGraph", &arena));
-    there.push_back(TagsText(*def));
-    const bool is_only = tags.empty() && model->meta_graphs_size() == 1;
-    if (chosen == nullptr && (is_only || (!tags.empty() && HasTags(*def, tags)))) chosen = def;
+  std::optional<MetaGraphParts> chosen;
+  for (const absl::string_view bytes_of_graph : split->field) {
+    GYRE_ASSIGN_OR_RETURN(MetaGraphParts parts, ParseMetaGraph(bytes_of_graph, &arena));
+    there.push_back(TagsText(*parts.def));
+    const bool is_only = tags.empty() && split->field.size() == 1;
+    if (!chosen && (is_only || (!tags.empty() && HasTags(*parts.def, tags))))
+      chosen = std::move(parts);
   }
-  if (chosen != nullptr) return Read(*chosen, ops);
+  if (chosen) return Read(*chosen, ops);
   return absl::NotFoundError(absl::StrCat(
       tags.empty()
           ? "the model holds not one graph; choose one by its tags"
@@ -210,8 +234,8 @@ absl::StatusOr<MetaGraph> ReadSavedModel(absl::string_view bytes,
 
 absl::StatusOr<MetaGraph> ReadMetaGraph(absl::string_view bytes, const OpLookup& ops) {
   google::protobuf::Arena arena;
-  GYRE_ASSIGN_OR_RETURN(const auto* def, Parse<wire::MetaGraphDef>(bytes, "a MetaGraph", &arena));
-  return Read(*def, ops);
+  GYRE_ASSIGN_OR_RETURN(const MetaGraphParts parts, ParseMetaGraph(bytes, &arena));
+  return Read(parts, ops);
 }
 
 absl::StatusOr<std::vector<std::map<std::string, std::string>>> ReadCheckpointKeys(

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphdef/function_library.h"
-#include "graphdef/proto/graph.pb.h"
 #include "ir/program.h"
+#include "wire/graph.pb.h"
 
 namespace gyre {
 

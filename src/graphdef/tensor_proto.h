@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphdef/proto/tensor.pb.h"
 #include "gyre/shape.h"
 #include "gyre/tensor.h"
+#include "wire/tensor.pb.h"
 
 namespace gyre {
 

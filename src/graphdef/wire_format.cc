@@ -230,6 +230,31 @@ absl::Status ParseExtra(const std::string& bytes, absl::string_view whose,
                    "leave them as they were printed, or leave 'wire' out"));
 }
 
+std::optional<SplitMessage> SplitField(absl::string_view bytes, int number) {
+  if (bytes.size() > kMaxBytes) return std::nullopt;
+  SplitMessage split;
+  const int total = static_cast<int>(bytes.size());
+  const uint32_t wanted =
+      WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), total);
+  while (in.CurrentPosition() < total) {
+    const auto begin = static_cast<size_t>(in.CurrentPosition());
+    const uint32_t tag = in.ReadTag();
+    uint32_t size = 0;
+    if (tag != wanted) {
+      if (!WireFormatLite::SkipField(&in, tag)) return std::nullopt;
+      absl::StrAppend(&split.rest, bytes.substr(begin, in.CurrentPosition() - begin));
+    } else if (in.ReadVarint32(&size) &&
+               size <= static_cast<uint32_t>(total - in.CurrentPosition())) {
+      split.field.push_back(bytes.substr(static_cast<size_t>(in.CurrentPosition()), size));
+      in.Skip(static_cast<int>(size));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return split;
+}
+
 void CopyUnknownFields(const google::protobuf::Message& from, google::protobuf::Message* to) {
   to->GetReflection()->MutableUnknownFields(to)->MergeFrom(
       from.GetReflection()->GetUnknownFields(from));

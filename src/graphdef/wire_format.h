@@ -1,14 +1,16 @@
 // GraphDef messages between memory and bytes, binary or text. Stateless; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/arena.h"
 #include "graphdef/graph_format.h"
-#include "graphdef/proto/graph.pb.h"
+#include "wire/graph.pb.h"
 
 namespace gyre {
 
@@ -28,6 +30,17 @@ std::string SerializeExtra(const google::protobuf::Message& message);
 // changed by hand: `whose` says in the message whose they are ("node x").
 absl::Status ParseExtra(const std::string& bytes, absl::string_view whose,
                         google::protobuf::Message* message);
+
+// The bytes of a message, apart: those of one field, which are read elsewhere or not at all, and
+// the rest of them.
+struct SplitMessage {
+  std::vector<absl::string_view> field;  // of each message that the field holds
+  std::string rest;                      // without the field
+};
+
+// Splits `bytes` at the messages of field `number`. None: they are malformed, or larger than the
+// wire format allows.
+std::optional<SplitMessage> SplitField(absl::string_view bytes, int number);
 
 // Copies the fields that `from`'s type does not declare.
 void CopyUnknownFields(const google::protobuf::Message& from, google::protobuf::Message* to);

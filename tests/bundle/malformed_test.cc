@@ -4,13 +4,14 @@
 
 #include <filesystem>
 
+#include "bundle/coding.h"
 #include "bundle/masked_crc.h"
 #include "bundle/reader.h"
 #include "bundle/table.h"
-#include "bundle/wire.h"
 #include "bundle/writer.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
+#include "wire/bundle.pb.h"
 
 namespace gyre {
 namespace {
@@ -112,49 +113,49 @@ TEST_F(MalformedBundle, ErrorsNameFileAndKey) {
   EXPECT_TRUE(absl::IsNotFound(ReadAll()));
 }
 
-std::string Numbers(std::initializer_list<std::pair<int, uint64_t>> fields) {
-  std::string bytes;
-  for (const auto& [number, value] : fields) PutNumberField(number, value, bytes);
-  return bytes;
-}
-
-std::string ShapeField(std::initializer_list<uint64_t> dims) {
-  std::string shape, field;
-  for (const uint64_t dim : dims) PutBytesField(2, Numbers({{1, dim}}), shape);
-  PutBytesField(2, shape, field);
-  return field;
+wire::BundleEntryProto Entry(int dtype, std::initializer_list<int64_t> dims, int64_t size = 0) {
+  wire::BundleEntryProto entry;
+  entry.set_dtype(static_cast<wire::DataType>(dtype));
+  for (const int64_t dim : dims) entry.mutable_shape()->add_dim()->set_size(dim);
+  entry.set_size(size);
+  return entry;
 }
 
 TEST_F(MalformedBundle, MadeUpEntriesAreRefused) {
-  const std::string two_floats = ShapeField({2});
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {5, 8}}) + two_floats), HasSubstr("checksum is another"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {5, 9}}) + two_floats),
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  const auto error_of = [&](const wire::BundleEntryProto& entry) {
+    return ErrorOf(entry.SerializeAsString());
+  };
+  wire::BundleEntryProto floats = Entry(wire::DT_FLOAT, {2}, 8);
+  EXPECT_THAT(error_of(floats), HasSubstr("checksum is another"));
+  floats.set_offset(4);
+  EXPECT_THAT(error_of(floats), HasSubstr("cut short"));
+  floats.set_offset(-1);
+  EXPECT_THAT(error_of(floats), HasSubstr("malformed"));
+  floats.set_offset(0);
+  floats.set_shard_id(7);
+  EXPECT_THAT(error_of(floats), HasSubstr("data file 7 of 1"));
+  EXPECT_THAT(error_of(Entry(wire::DT_FLOAT, {2}, 9)),
               HasSubstr("'v': float32[2] does not take 9 bytes"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {4, 4}, {5, 8}}) + two_floats), HasSubstr("cut short"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {3, 7}, {5, 8}}) + two_floats),
-              HasSubstr("data file 7 of 1"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {4, UINT64_MAX}, {5, 8}}) + two_floats),
-              HasSubstr("malformed"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}, {5, uint64_t{1} << 42}}) + ShapeField({uint64_t{1} << 40})),
-              HasSubstr("cut short"));
-  EXPECT_NE(ErrorOf(Numbers({{1, 1}, {5, 8}}) + ShapeField({uint64_t{1} << 40, uint64_t{1} << 40})),
-            "");
-  EXPECT_THAT(ErrorOf(Numbers({{1, 7}, {5, 8}}) + ShapeField({uint64_t{1} << 40})),
-              HasSubstr("cannot hold"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 21}, {5, 8}})), HasSubstr("type variant"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 99}, {5, 8}})), HasSubstr("type number 99"));
-  EXPECT_NE(ErrorOf("\xff\xff"), "");
-  EXPECT_THAT(ErrorOf("", Numbers({{1, 1}, {2, 1}})), HasSubstr("big-endian"));
+  EXPECT_THAT(error_of(Entry(wire::DT_FLOAT, {kHuge}, 4 * kHuge)), HasSubstr("cut short"));
+  EXPECT_NE(error_of(Entry(wire::DT_FLOAT, {kHuge, kHuge}, 8)), "");
+  EXPECT_THAT(error_of(Entry(wire::DT_STRING, {kHuge}, 8)), HasSubstr("cannot hold"));
+  EXPECT_THAT(error_of(Entry(wire::DT_VARIANT, {}, 8)), HasSubstr("type variant"));
+  EXPECT_THAT(error_of(Entry(99, {}, 8)), HasSubstr("type number 99"));
+  EXPECT_THAT(ErrorOf("\xff\xff"), HasSubstr("a message is malformed"));
+  wire::BundleHeaderProto header;
+  header.set_num_shards(1);
+  header.set_endianness(wire::BundleHeaderProto::BIG);
+  EXPECT_THAT(ErrorOf("", header.SerializeAsString()), HasSubstr("big-endian"));
 }
 
 TEST_F(MalformedBundle, SlicesMustMakeUpTheTensor) {
-  std::string extent, slice, slices;
-  PutBytesField(1, Numbers({{2, 1}}), extent);  // row 0
-  PutBytesField(7, extent, slices);
   // Said to be in one slice of 2^40 rows; the slice itself is missing.
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}}) + ShapeField({uint64_t{1} << 40}) + slices),
-              HasSubstr("its slice 0,1 is missing"));
-  EXPECT_THAT(ErrorOf(Numbers({{1, 1}}) + ShapeField({0}) + slices), HasSubstr("does not lie in"));
+  wire::BundleEntryProto entry = Entry(wire::DT_FLOAT, {int64_t{1} << 40});
+  entry.add_slices()->add_extent()->set_length(1);  // row 0
+  EXPECT_THAT(ErrorOf(entry.SerializeAsString()), HasSubstr("its slice 0,1 is missing"));
+  entry.mutable_shape()->mutable_dim(0)->set_size(0);
+  EXPECT_THAT(ErrorOf(entry.SerializeAsString()), HasSubstr("does not lie in"));
 }
 
 // A block with its one restart and its trailer, put at the end of a file; returns where it lies.

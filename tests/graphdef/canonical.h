@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "graphdef/proto/graph.pb.h"
 #include "ir/op_def.h"
+#include "wire/graph.pb.h"
 
 namespace gyre::test {
 

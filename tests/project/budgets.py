@@ -136,9 +136,12 @@ def check_layering(root):
     return complaints
 
 
-def check_protobuf_stays_in_graphdef(root):
-    """Only src/graphdef includes protobuf; only src/cluster includes gRPC."""
-    homes = {r"google/protobuf|\.pb\.h$": ("graphdef", "cluster"), r"^grpc": ("cluster",)}
+def check_protobuf_stays_with_files(root):
+    """Only src/{graphdef,wire,bundle,cluster} include protobuf; only src/cluster includes gRPC."""
+    homes = {
+        r"google/protobuf|\.pb\.h$": ("graphdef", "wire", "bundle", "cluster"),
+        r"^grpc": ("cluster",),
+    }
     complaints = []
     for name in sources.source_files(root):
         if not name.startswith(("src/", "include/")) or not name.endswith((".cc", ".h")):
@@ -533,7 +536,7 @@ CHECKS = [
     check_folder_size,
     check_function_length,
     check_layering,
-    check_protobuf_stays_in_graphdef,
+    check_protobuf_stays_with_files,
     check_no_include_cycles,
     check_public_headers,
     check_readmes,

@@ -6,7 +6,7 @@ its row: it sees base, tensor and the kernel interface in ops.
 
 ROWS = [
     ("base",),
-    ("tensor",),
+    ("tensor", "wire"),
     ("ir", "bundle"),
     ("ops",),
     ("analysis",),

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/stubs/logging.h"
-#include "graphdef/proto/graph.pb.h"
+#include "wire/graph.pb.h"
 
 namespace gyre::test {
 
