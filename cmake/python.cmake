@@ -2,7 +2,8 @@
 # nanobind's own library comes with the package nanobind-backend. gyre_python()
 #
 # Where things lie: the module beside the package's Python files, libgyre.so and libgyre_grpc.so
-# beside the module (installed), or in the build's lib folder (built).
+# beside the module, descriptors of messages beside gyre/_impl/proto/messages.py (installed), or all
+# in the build's lib folder (built).
 option(GYRE_PYTHON "Build the Python module (needs nanobind)" OFF)
 
 function(gyre_python)
@@ -27,6 +28,7 @@ function(gyre_python)
   install(TARGETS gyre_python LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
   install(FILES $<TARGET_FILE:gyre_library> DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL
           RENAME $<TARGET_SONAME_FILE_NAME:gyre_library>)
+  gyre_python_messages(${CMAKE_BINARY_DIR}/lib/messages.binpb)
   # libgyre.so looks for it beside itself.
   add_dependencies(gyre_python gyre_grpc)
   install(TARGETS gyre_grpc LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
@@ -40,7 +42,24 @@ function(gyre_python)
     COMMAND ${CMAKE_COMMAND} -E create_symlink
             $<TARGET_FILE:gyre_python> ${package}/$<TARGET_FILE_NAME:gyre_python>
     COMMAND ${CMAKE_COMMAND} -E create_symlink
-            $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>)
+            $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+            ${CMAKE_BINARY_DIR}/lib/messages.binpb ${package}/_impl/proto/messages.binpb)
+endfunction()
+
+# The descriptors of all messages that programs hold, with their comments, in one file: a
+# FileDescriptorSet.
+function(gyre_python_messages file)
+  file(GLOB protos CONFIGURE_DEPENDS
+       ${CMAKE_SOURCE_DIR}/src/wire/*.proto ${CMAKE_SOURCE_DIR}/src/python/wire/*.proto)
+  add_custom_command(
+    OUTPUT ${file}
+    COMMAND protobuf::protoc --proto_path=${CMAKE_SOURCE_DIR}/src --include_imports --include_source_info
+            --descriptor_set_out=${file} ${protos}
+    DEPENDS ${protos} COMMENT "protoc messages.binpb" VERBATIM)
+  add_custom_target(gyre_python_messages DEPENDS ${file})
+  add_dependencies(gyre_python gyre_python_messages)
+  install(FILES ${file} DESTINATION gyre/_impl/proto COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()
 
 # Stubs of the public names, in a wheel beside its modules: made by the module itself, from a copy
@@ -52,10 +71,13 @@ function(gyre_python_stubs)
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${package} ${stubs}
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_SOURCE_DIR}/python/gyre ${package}/gyre
     COMMAND ${CMAKE_COMMAND} -E rm -f ${package}/gyre/$<TARGET_FILE_NAME:gyre_python>
-            ${package}/gyre/$<TARGET_SONAME_FILE_NAME:gyre_library>  # links of ./dev python
+            ${package}/gyre/$<TARGET_SONAME_FILE_NAME:gyre_library>
+            ${package}/gyre/_impl/proto/messages.binpb  # links of ./dev python
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:gyre_python> ${package}/gyre
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:gyre_library>
             ${package}/gyre/$<TARGET_SONAME_FILE_NAME:gyre_library>
+    COMMAND ${CMAKE_COMMAND} -E copy
+            ${CMAKE_BINARY_DIR}/lib/messages.binpb ${package}/gyre/_impl/proto
     COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${package} ${Python_EXECUTABLE}
             ${CMAKE_SOURCE_DIR}/python/tools/make_stubs.py --beside ${stubs}
     VERBATIM)

@@ -1,4 +1,5 @@
-"""Writes type stubs of the public names: raw_ops.pyi from the registry, and one file per namespace.
+"""Writes type stubs of the public names: raw_ops.pyi from the registry, one file per namespace,
+and that of messages.
 
     python python/tools/make_stubs.py [--beside] FOLDER
 
@@ -19,6 +20,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import message_stubs
 from signatures import signature_of
 
 from gyre import _gyre
@@ -103,6 +105,8 @@ def with_types(parts: list[str]) -> str:
 @functools.cache
 def defined(module: str) -> frozenset[str]:
     """What the source of a module defines under names of its own, and readers of it know."""
+    if module == message_stubs.MODULE:
+        return message_stubs.names()
     spec = importlib.util.find_spec(module)
     stub = Path(spec.origin).with_name(module.rpartition(".")[2] + ".pyi")
     path = stub if stub.exists() else Path(spec.origin)
@@ -183,7 +187,13 @@ def namespaces() -> frozenset[str]:
 
 def stubs() -> dict[Path, str]:
     """All files, by their places in the package."""
-    files = {Path("__init__.pyi"): namespace_stub(""), Path("raw_ops.pyi"): raw_ops_stub()}
+    files = {
+        Path("__init__.pyi"): namespace_stub(""),
+        Path("raw_ops.pyi"): raw_ops_stub(),
+        Path(*message_stubs.MODULE.split(".")[1:]).with_suffix(".pyi"): message_stubs.stub(),
+        Path("_impl/__init__.pyi"): _HEAD,  # so that jedi finds what stands below
+        Path("_impl/proto/__init__.pyi"): _HEAD,
+    }
     for prefix in namespaces():
         inner = prefix in facade.PACKAGES or any(
             other.startswith(prefix + ".") for other in namespaces()

@@ -153,6 +153,27 @@ def check_protobuf_stays_with_files(root):
     return complaints
 
 
+# A field's number beside its kind on the wire: how tags are put together, and taken apart.
+WIRE_TAG = re.compile(r"<<\s*3\s*\||\b(?:tag|key)\s*>>\s*3\b")
+
+
+def check_one_schema(root):
+    """A message is defined in one .proto file; only protobuf reads and writes the wire format."""
+    complaints, homes = [], {}
+    for name in sources.source_files(root):
+        text = sources.read(root, name)
+        if name.endswith(".proto"):
+            package = "".join(re.findall(r"^package ([\w.]+);", text, re.M))
+            for message in re.findall(r"^(?:message|enum) (\w+)", text, re.M):
+                home = homes.setdefault((package, message), name)
+                if home != name:
+                    complaints.append(f"{name}: {message} is defined in {home}, too")
+        for number, line in enumerate(text.splitlines(), 1):
+            if WIRE_TAG.search(line):
+                complaints.append(f"{name}:{number}: leave the wire format to protobuf")
+    return complaints
+
+
 def check_no_include_cycles(root):
     """No cycle of includes between folders, subfolders too (a folder and its parent are one
     family)."""
@@ -537,6 +558,7 @@ CHECKS = [
     check_function_length,
     check_layering,
     check_protobuf_stays_with_files,
+    check_one_schema,
     check_no_include_cycles,
     check_public_headers,
     check_readmes,

@@ -236,6 +236,16 @@ def test_state_is_written_as_it_is_read(tmp_path, monkeypatch):
     assert gyre.train.get_checkpoint_state("").all_model_checkpoint_paths == ["a", "b"]
 
 
+def test_a_folder_whose_name_is_no_text(tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff")
+    manager = gyre.train.CheckpointManager(gyre.train.Checkpoint(v=gyre.Variable(1.0)), folder, 3)
+    path = manager.save()
+    tf.train.update_checkpoint_state(folder, path, [path])
+    assert gyre.train.latest_checkpoint(folder) == path
+    again = gyre.train.CheckpointManager(gyre.train.Checkpoint(v=gyre.Variable(0.0)), folder, 3)
+    assert again.checkpoints == [path] and again.restore_or_initialize() == path
+
+
 def test_relative_paths_move_with_the_folder(run, sess, tmp_path):
     v = tf.Variable(1.0, name="v")
     run(v)

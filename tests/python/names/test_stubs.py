@@ -95,6 +95,7 @@ def test_jedi_completes():
     assert {"relu", "Dense", "losses"} <= complete("gyre.nn.")
     assert {"assign_add", "numpy", "shape"} <= complete("gyre.Variable(1.0).")
     assert {"numpy", "shape", "dtype"} <= complete("gyre.tan(1.0).")
+    assert {"node", "library", "versions"} <= complete("gyre.compat.v1.GraphDef().")
 
 
 def test_jedi_shows_signatures():
@@ -121,6 +122,7 @@ MISTAKES = (
     "length: str = gyre.matmul(x, x)",
     "gyre.Variable(x).asign(x)",
     "gyre.raw_ops.Tan(y=x)",
+    "gyre.compat.v1.NodeDef(nam='n')",
 )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import gyre
+import gyre.compat.v1 as tf
 
 
 @gyre.function
@@ -55,5 +56,12 @@ def compute() -> np.ndarray:
     return (total + gyre.maximum(3, chosen)).numpy()
 
 
+def describe() -> str:
+    node = tf.NodeDef(name="n", op="Const", input=["^a"])
+    node.attr["value"].tensor.float_val.append(1.0)
+    graph = tf.GraphDef(node=[node])
+    return graph.node[0].op + str(graph.versions.producer) + ", ".join(node.input)
+
+
 if __name__ == "__main__":
-    print(collatz(gyre.constant(27)), train(), compute())
+    print(collatz(gyre.constant(27)), train(), compute(), describe())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gyre
-from gyre._impl.proto import models as messages
+from gyre._impl.proto import messages
 
 MODELS = Path(__file__).parents[2] / "saved_models"
 X = gyre.constant([[1.0, 0.5], [-0.25, 2.0]])

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import gyre
+from gyre._impl.proto import messages
 
 
 def bitwise_masked_crc(data):
@@ -20,32 +21,6 @@ def bitwise_masked_crc(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data):
-    """{number: [value, …]} of a message: numbers, or bytes."""
-    found, at = {}, 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 1:
-            value, at = data[at : at + 8], at + 8
-        else:
-            size, at = varint(data, at)
-            value, at = data[at : at + size], at + size
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
 def records(path):
     data, at = path.read_bytes(), 0
     while at < len(data):
@@ -56,7 +31,7 @@ def records(path):
         assert struct.unpack("<I", data[at + 12 + size : at + 16 + size]) == (
             bitwise_masked_crc(body),
         )
-        yield fields(body)
+        yield messages.Event.FromString(body)
         at += 16 + size
 
 
@@ -64,17 +39,16 @@ def scalars(folder):
     """[(tag, step, value)] of the only event file in a folder."""
     (path,) = folder.iterdir()
     first, *rest = records(path)
-    assert first[3] == [b"brain.Event:2"] and path.name.startswith("events.out.tfevents.")
+    assert first.file_version == "brain.Event:2" and path.name.startswith("events.out.tfevents.")
     found = []
     for event in rest:
-        value = fields(fields(event[5][0])[1][0])
-        metadata = fields(value[9][0])
-        assert fields(metadata[1][0])[1] == [b"scalars"] and metadata[4] == [1]
-        tensor = fields(value[8][0])
-        assert tensor[1] == [1]
-        found.append(
-            (value[1][0].decode(), event.get(2, [0])[0], *struct.unpack("<f", tensor[5][0]))
+        (value,) = event.summary.value
+        assert value.metadata.plugin_data.plugin_name == "scalars"
+        assert (
+            value.metadata.data_class == 1 and value.tensor.dtype == gyre.float32.as_datatype_enum
         )
+        assert value.tensor.HasField("tensor_shape") and not value.tensor.tensor_shape.dim
+        found.append((value.tag, event.step, *value.tensor.float_val))
     return found
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from gyre._impl.checkpoints.checkpoint import Checkpoint
 from gyre._impl.checkpoints.state import (
     checkpoint_exists,
-    get_checkpoint_state,
     remove_checkpoint,
+    state_of_file,
     update_checkpoint_state,
 )
 
@@ -65,13 +65,14 @@ class CheckpointManager:
 
     def _recover(self) -> None:
         """What an earlier process left."""
-        state = get_checkpoint_state(self._directory)
+        state = state_of_file(self._directory)
         if state is None:
             return
-        if checkpoint_exists(state.model_checkpoint_path):
-            self._latest = state.model_checkpoint_path
+        latest = os.path.join(self._directory, state.model_checkpoint_path)
+        if checkpoint_exists(latest):
+            self._latest = latest
         self._last_preserved = state.last_preserved_timestamp or self._last_preserved
-        paths = list(state.all_model_checkpoint_paths)
+        paths = [os.path.join(self._directory, path) for path in state.all_model_checkpoint_paths]
         times = list(state.all_model_checkpoint_timestamps)
         if len(times) != len(paths):
             times = [self._last_preserved] * len(paths)

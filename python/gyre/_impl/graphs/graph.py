@@ -14,7 +14,8 @@ from gyre._impl.control_flow.group import control_dependencies as others
 from gyre._impl.device import device as eager_device
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.graphs.switches import modes
-from gyre._impl.proto import graphs as messages
+from gyre._impl.proto import messages
+from gyre._impl.proto.graphs import attr_of
 from gyre._impl.tracing import lines
 from gyre._impl.unsupported import refuse
 
@@ -320,7 +321,7 @@ class Graph(_gyre.Graph):
                 outputs = self.get_operation_by_name(node.name).outputs
             except KeyError:  # control flow that was written out
                 continue
-            shapes = messages.attr_of([output._dims for output in outputs], "list(shape)")
+            shapes = attr_of([output._dims for output in outputs], "list(shape)")
             node.attr["_output_shapes"].CopyFrom(shapes)
         return graph_def
 

@@ -1,10 +1,13 @@
 """Operation: a node of a graph, as programs see it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from gyre import _gyre
 from gyre._impl.graphs.default_session import session_for
-from gyre._impl.proto.graphs import NodeDef, attr_of, signature_of
+from gyre._impl.proto import messages
+from gyre._impl.proto.graphs import attr_of, make_tensor_proto, shape_proto, signature_of
 
 
 class Operation:
@@ -55,9 +58,9 @@ class Operation:
         return [self._graph.operation_of(node) for node in self.node.control_inputs]
 
     @property
-    def node_def(self) -> NodeDef:
+    def node_def(self) -> messages.NodeDef:
         """It, as a message."""
-        message = NodeDef(name=self.name, op=self.type, device=self.device)
+        message = messages.NodeDef(name=self.name, op=self.type, device=self.device)
         message.input.extend(_edge(tensor) for tensor in self.node.inputs)
         message.input.extend("^" + node.name for node in self.node.control_inputs)
         for name, value in self.node.attrs.items():
@@ -122,6 +125,8 @@ def _python_attr(value, kind):
         return value.encode()
     if kind == "list(string)":
         return [v.encode() if isinstance(v, str) else v for v in value]
-    if kind == "shape" or kind == "tensor":
-        return attr_of(value, kind).python_message()
+    if kind == "shape":
+        return shape_proto(value)
+    if kind == "tensor":
+        return make_tensor_proto(value)
     return value

@@ -1,1 +1,1 @@
-"""Messages of protocol buffers: graphs and exported models."""
+"""Messages of protocol buffers: graphs, exported models, events."""

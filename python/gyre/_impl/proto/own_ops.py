@@ -1,10 +1,12 @@
 """Ops of Gyre's own in graphs that are written to files:
 TensorFlow's instead, as far as there are some."""
 
+from __future__ import annotations
+
 import warnings
 
 from gyre import _gyre
-from gyre._impl.proto.graphs import NodeDef
+from gyre._impl.proto import messages
 
 _OWN = "_MatMulAdd"
 # Nodes that stand for arguments and results of functions.
@@ -20,8 +22,8 @@ def replace_own_ops(graph_def) -> None:
         if sums:
             for node in function.node_def:
                 node.input[:] = [_renamed(source, sums) for source in node.input]
-            for entry in function.ret:
-                entry.value = _renamed(entry.value, sums)
+            for output, source in dict(function.ret).items():
+                function.ret[output] = _renamed(source, sums)
     own = sorted(
         {
             node.op
@@ -43,7 +45,7 @@ def has_own_ops(data: bytes) -> bool:
     return any(name.encode() in data for name in own)
 
 
-def all_nodes(graph_def) -> list[NodeDef]:
+def all_nodes(graph_def) -> list[messages.NodeDef]:
     """Those of the graph, and of its functions."""
     return [
         *graph_def.node,
@@ -56,7 +58,7 @@ def _renamed(source: str, names: dict) -> str:
     return names.get(output, output) + colon + slot
 
 
-def _replace(nodes: list, product_output: str = "") -> list[str]:
+def _replace(nodes, product_output: str = "") -> list[str]:
     """Returns the names of nodes that were replaced; what reads them still does."""
     taken = {node.name for node in nodes}
     products = []
@@ -68,13 +70,16 @@ def _replace(nodes: list, product_output: str = "") -> list[str]:
             name += "_1"
         taken.add(name)
         a, b, total, *controls = node.input
-        product = NodeDef(name=name, op="MatMul", device=node.device, input=[a, b, *controls])
+        product = messages.NodeDef(
+            name=name, op="MatMul", device=node.device, input=[a, b, *controls]
+        )
         for attr in ("transpose_a", "transpose_b", "T"):
             if attr in node.attr:
                 product.attr[attr].CopyFrom(node.attr[attr])
         products.append((node.name, product))
         node.op, node.input[:] = "AddV2", [total, name + product_output]
-        node.attr.pop("transpose_a", None)
-        node.attr.pop("transpose_b", None)
+        for attr in ("transpose_a", "transpose_b"):
+            if attr in node.attr:
+                del node.attr[attr]
     nodes.extend(product for _, product in products)
     return [name for name, _ in products]

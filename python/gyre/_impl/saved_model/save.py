@@ -1,5 +1,7 @@
 """gyre.saved_model.save: programs as models that TensorFlow loads, and gyre.saved_model.load."""
 
+from __future__ import annotations
+
 import os
 import re
 
@@ -12,7 +14,7 @@ from gyre._impl.function.function import Function, Method
 from gyre._impl.graphs.constant import placeholder
 from gyre._impl.graphs.graph import Graph
 from gyre._impl.module import named_variables
-from gyre._impl.proto import models as messages
+from gyre._impl.proto import messages
 from gyre._impl.proto.graphs import shape_proto
 from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
@@ -328,4 +330,6 @@ def _write(folder: str, export: _Export, model: messages.SavedModel) -> None:
             make_folder(os.path.join(unfinished, "assets"))
             with open(source, "rb") as asset:
                 write_file(os.path.join(unfinished, "assets", name), asset.read())
-        write_file(os.path.join(unfinished, "saved_model.pb"), model.SerializeToString())
+        write_file(
+            os.path.join(unfinished, "saved_model.pb"), model.SerializeToString(deterministic=True)
+        )

@@ -1,9 +1,9 @@
 """Event files: records of Event messages, each framed by its length and checksums.
 
-    uint64 length | uint32 masked CRC-32C of the length | bytes | uint32 masked CRC-32C of the bytes
-
-The messages are protocol buffers: fields of Event, Summary and TensorProto, written here by hand.
+uint64 length | uint32 masked CRC-32C of the length | bytes | uint32 masked CRC-32C of the bytes
 """
+
+from __future__ import annotations
 
 import itertools
 import os
@@ -15,47 +15,31 @@ import weakref
 
 from gyre import _gyre
 from gyre._impl.locks import lock
+from gyre._impl.proto import messages
 
 _numbers = itertools.count()
 
 
-def _varint(value: int) -> bytes:
-    value &= 0xFFFFFFFFFFFFFFFF  # negative numbers as 64 bits
-    parts = bytearray()
-    while value > 0x7F:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
+def version_event() -> messages.Event:
+    """The first of a file."""
+    return messages.Event(wall_time=time.time(), file_version="brain.Event:2")
 
 
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
-
-
-def _block(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(data)) + data
-
-
-def _event(step: int, what: bytes) -> bytes:
-    """An Event of now: wall_time = 1, step = 2, and one of the others."""
-    return b"\x09" + struct.pack("<d", time.time()) + (_number(2, step) if step else b"") + what
-
-
-def version_event() -> bytes:
-    """The first of a file: file_version = 3."""
-    return _event(0, _block(3, b"brain.Event:2"))
-
-
-def scalar_event(tag: str, value: float, step: int, description: str | None = None) -> bytes:
-    """summary = 5 with a float32 scalar, as the plug-in "scalars" reads it."""
-    tensor = _number(1, 1) + _block(2, b"") + _block(5, struct.pack("<f", value))
-    metadata = _block(1, _block(1, b"scalars"))
-    if description:
-        metadata += _block(3, description.encode())
-    metadata += _number(4, 1)  # DATA_CLASS_SCALAR
-    item = _block(1, tag.encode()) + _block(8, tensor) + _block(9, metadata)
-    return _event(step, _block(5, _block(1, item)))
+def scalar_event(
+    tag: str, value: float, step: int, description: str | None = None
+) -> messages.Event:
+    """A summary with a float32 scalar, as the plug-in "scalars" reads it."""
+    metadata = {
+        "plugin_data": {"plugin_name": "scalars"},
+        "summary_description": description,
+        "data_class": "DATA_CLASS_SCALAR",
+    }
+    tensor = {"dtype": "DT_FLOAT", "tensor_shape": {}, "float_val": [value]}
+    return messages.Event(
+        wall_time=time.time(),
+        step=step,
+        summary={"value": [{"tag": tag, "tensor": tensor, "metadata": metadata}]},
+    )
 
 
 class _Appended:
@@ -112,14 +96,15 @@ class EventFile:
         self.add(version_event())
         self.flush()
 
-    def add(self, event: bytes) -> None:
+    def add(self, event: messages.Event) -> None:
         """Appends a record. ValueError after close()."""
-        length = struct.pack("<Q", len(event))
+        data = event.SerializeToString()
+        length = struct.pack("<Q", len(data))
         record = (
             length
             + struct.pack("<I", _gyre.masked_crc32c(length))
-            + event
-            + struct.pack("<I", _gyre.masked_crc32c(event))
+            + data
+            + struct.pack("<I", _gyre.masked_crc32c(data))
         )
         with self._lock:
             self._file.write(record)

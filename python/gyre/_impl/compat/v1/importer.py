@@ -8,17 +8,18 @@ from gyre import _gyre
 from gyre._impl.annotations import Any
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.graphs.graph import current
-from gyre._impl.proto.graphs import GraphDef, NodeDef
+from gyre._impl.proto import messages
+from gyre._impl.proto.forms import from_bytes
 
 
-def _message(graph_def) -> GraphDef:
+def _message(graph_def) -> messages.GraphDef:
     """A GraphDef of ours, of anything that serializes as one."""
-    if isinstance(graph_def, GraphDef):
+    if isinstance(graph_def, messages.GraphDef):
         return graph_def
     if isinstance(graph_def, bytes):
-        return GraphDef.FromString(graph_def)
+        return from_bytes(messages.GraphDef, graph_def)
     if hasattr(graph_def, "SerializeToString"):
-        return GraphDef.FromString(graph_def.SerializeToString())
+        return messages.GraphDef.FromString(graph_def.SerializeToString())
     raise TypeError(
         f"Argument `graph_def` must be a GraphDef proto, not a {type(graph_def).__name__}."
     )
@@ -77,7 +78,7 @@ def _check_names(graph_def, input_map: dict, return_elements) -> None:
             raise ValueError(f"Requested return_element {element!r} not found in graph_def.")
 
 
-def extract_sub_graph(graph_def, dest_nodes) -> GraphDef:
+def extract_sub_graph(graph_def, dest_nodes) -> messages.GraphDef:
     """The part of a GraphDef that nodes need, with all functions. TypeError if dest_nodes is a str;
     AssertionError for a node that is not there."""
     if isinstance(dest_nodes, str):
@@ -93,10 +94,7 @@ def extract_sub_graph(graph_def, dest_nodes) -> GraphDef:
             continue
         needed.add(name)
         pending.extend(_node_name(i) for i in nodes[name].input)
-    part = GraphDef()
-    part.node.extend(
-        NodeDef.FromString(n.SerializeToString()) for n in graph_def.node if n.name in needed
-    )
+    part = messages.GraphDef(node=[n for n in graph_def.node if n.name in needed])
     part.library.CopyFrom(graph_def.library)
     part.versions.CopyFrom(graph_def.versions)
     return part
@@ -106,7 +104,7 @@ def _node_name(name: str) -> str:
     return re.sub(r"^\^|:\d+$", "", name)
 
 
-def remove_training_nodes(input_graph, protected_nodes=None) -> GraphDef:
+def remove_training_nodes(input_graph, protected_nodes=None) -> messages.GraphDef:
     """A GraphDef without Identity and CheckNumerics nodes, save those that are protected or have
     control edges: what reads them reads their input."""
     graph_def = _message(input_graph)
@@ -127,12 +125,11 @@ def remove_training_nodes(input_graph, protected_nodes=None) -> GraphDef:
             name = gone[_node_name(name)]
         return name
 
-    result = GraphDef()
+    result = messages.GraphDef()
     result.CopyFrom(graph_def)
-    del result.node[:]
+    result.ClearField("node")
     for node in graph_def.node:
         if node.name not in gone:
-            copy = NodeDef.FromString(node.SerializeToString())
-            copy.input[:] = [source_of(i) for i in node.input]
-            result.node.append(copy)
+            result.node.add().CopyFrom(node)
+            result.node[-1].input[:] = [source_of(i) for i in node.input]
     return result

@@ -1,11 +1,13 @@
 """Variables of graphs as messages (VariableDef), and of messages."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from gyre import _gyre
 from gyre._impl.compat.v1.scoped_names import is_within, with_scope, without_scope
 from gyre._impl.graphs.graph import current
-from gyre._impl.proto.models import SaveSliceInfoDef, VariableDef
+from gyre._impl.proto import messages
 
 
 class SaveSliceInfo:
@@ -37,11 +39,11 @@ class SaveSliceInfo:
         )
         return "".join(f"{size} " for size in self.full_shape) + extents
 
-    def to_proto(self, export_scope=None) -> SaveSliceInfoDef | None:
+    def to_proto(self, export_scope=None) -> messages.SaveSliceInfoDef | None:
         """It as a message; None if its name is not within export_scope."""
         if not is_within(self.full_name, export_scope):
             return None
-        return SaveSliceInfoDef(
+        return messages.SaveSliceInfoDef(
             full_name=without_scope(self.full_name, export_scope),
             full_shape=self.full_shape,
             var_offset=self.var_offset,
@@ -49,7 +51,7 @@ class SaveSliceInfo:
         )
 
 
-def to_proto(variable, export_scope=None) -> VariableDef | None:
+def to_proto(variable, export_scope=None) -> messages.VariableDef | None:
     """A variable as a message; None if its name is not within export_scope."""
     if not is_within(variable.name, export_scope):
         return None
@@ -59,7 +61,9 @@ def to_proto(variable, export_scope=None) -> VariableDef | None:
         "snapshot_name": variable._as_graph_element(),
         "initial_value_name": variable.initial_value,
     }
-    made = VariableDef(is_resource=not variable._is_reference, trainable=variable.trainable)
+    made = messages.VariableDef(
+        is_resource=not variable._is_reference, trainable=variable.trainable
+    )
     for field, node in nodes.items():
         if node is not None:
             setattr(made, field, without_scope(node.name, export_scope))
@@ -68,7 +72,7 @@ def to_proto(variable, export_scope=None) -> VariableDef | None:
     return made
 
 
-def from_proto(variable, variable_def: VariableDef, import_scope=None):
+def from_proto(variable, variable_def: messages.VariableDef, import_scope=None):
     """Makes an empty variable that whose nodes are in the default graph, behind import_scope.
     KeyError if they are not."""
     graph = current()

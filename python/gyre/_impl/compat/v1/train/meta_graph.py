@@ -1,5 +1,7 @@
 """MetaGraphs: a graph with its collections and its Saver, as TensorFlow writes them."""
 
+from __future__ import annotations
+
 import warnings
 
 from gyre import _gyre
@@ -7,8 +9,9 @@ from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.scoped_names import is_within, without_scope
 from gyre._impl.files import write_file
 from gyre._impl.graphs.graph import get_default_graph, has_default_graph
-from gyre._impl.proto import graphs as messages
-from gyre._impl.proto.models import CollectionDef, MetaGraphDef
+from gyre._impl.proto import messages
+from gyre._impl.proto.forms import to_text
+from gyre._impl.proto.graphs import attr_of
 from gyre._impl.proto.own_ops import all_nodes, has_own_ops, replace_own_ops
 
 # Items of these collections, and those of SAVERS, are written as messages.
@@ -37,7 +40,7 @@ def export_meta_graph(
     strip_default_attrs=False,
     save_debug_info=False,
     **kwargs,
-) -> MetaGraphDef:
+) -> messages.MetaGraphDef:
     """A graph (by default the default one) with its collections as a MetaGraphDef, written to a
     file if one is named.
 
@@ -60,7 +63,7 @@ def export_meta_graph(
                 "Exporting/importing meta graphs is not supported when Eager Execution is enabled."
             )
         graph = get_default_graph()
-    made = MetaGraphDef()
+    made = messages.MetaGraphDef()
     if meta_info_def is not None:
         made.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
     made.graph_def.MergeFromString(
@@ -75,7 +78,10 @@ def export_meta_graph(
         made.saver_def.MergeFromString(saver_def.SerializeToString())
     _add_collections(made, graph, collection_list, export_scope)
     if filename is not None:
-        write_file(filename, str(made).encode() if as_text else made.SerializeToString())
+        write_file(
+            filename,
+            to_text(made).encode() if as_text else made.SerializeToString(deterministic=True),
+        )
     return made
 
 
@@ -86,10 +92,11 @@ def write_meta_graph(path: str, graph, saver_def) -> None:
     if has_own_ops(data):
         export_meta_graph(path, graph=graph, saver_def=saver_def)
         return
-    made = MetaGraphDef()
+    made = messages.MetaGraphDef()
     made.saver_def.CopyFrom(saver_def)
+    made.graph_def.MergeFromString(data)
     _add_collections(made, graph, None, None)
-    write_file(path, made.SerializeToString() + MetaGraphDef.serialized_field("graph_def", data))
+    write_file(path, made.SerializeToString(deterministic=True))
 
 
 def _refuse(clear_extraneous_savers, save_debug_info) -> None:
@@ -116,7 +123,9 @@ def cut(graph_def, scope, clear_devices: bool) -> None:
                 f"what stands behind '{scope}' uses {', '.join(sorted(outside))} from outside: "
                 f"export a scope that holds all that it needs, or the whole graph"
             )
-        graph_def.node[:] = kept
+        kept = messages.GraphDef(node=kept)
+        graph_def.ClearField("node")
+        graph_def.MergeFrom(kept)
     for node in graph_def.node:
         node.name = without_scope(node.name, scope)
         node.input[:] = [without_scope(name, scope) for name in node.input]
@@ -133,7 +142,7 @@ def _strip_defaults(graph_def) -> None:
             continue
         for attr in _gyre.op_info(node.op)["attrs"]:
             if "default" in attr and attr["name"] in node.attr:
-                default = messages.attr_of(attr["default"], attr["type"])
+                default = attr_of(attr["default"], attr["type"])
                 if node.attr[attr["name"]] == default:
                     del node.attr[attr["name"]]
 
@@ -170,8 +179,8 @@ def _add_collection(meta_graph, key, items: list, scope) -> None:
     meta_graph.collection_def[key if isinstance(key, str) else key.decode()].CopyFrom(collection)
 
 
-def _collection_of(key, items: list, scope) -> CollectionDef:
-    made, first = CollectionDef(), items[0]
+def _collection_of(key, items: list, scope) -> messages.CollectionDef:
+    made, first = messages.CollectionDef(), items[0]
     if key in OF_VARIABLES or key == GraphKeys.SAVERS:
         for item in items:
             message = item.to_proto(scope) if hasattr(item, "to_proto") else item

@@ -9,12 +9,13 @@ from gyre._impl.compat.v1.train.meta_graph import OF_VARIABLES, cut
 from gyre._impl.compat.v1.train.saver import Saver
 from gyre._impl.compat.v1.variable import Variable
 from gyre._impl.graphs.graph import current, has_default_graph
-from gyre._impl.proto.models import MetaGraphDef, SaverDef, VariableDef
+from gyre._impl.proto import messages
+from gyre._impl.proto.forms import from_bytes, from_text
 
 # What the items of these collections are read from, and by what.
 _MESSAGES = {
-    **{key: (VariableDef, Variable.from_proto) for key in OF_VARIABLES},
-    GraphKeys.SAVERS: (SaverDef, Saver.from_proto),
+    **{key: (messages.VariableDef, Variable.from_proto) for key in OF_VARIABLES},
+    GraphKeys.SAVERS: (messages.SaverDef, Saver.from_proto),
 }
 # What an importer would have to replace; collected by exporters of single scopes.
 _UNBOUND = "unbound_inputs"
@@ -73,22 +74,24 @@ def _import(
     return saver if return_elements is None else (saver, elements)
 
 
-def _message(given) -> MetaGraphDef:
-    """A copy of a MetaGraphDef, of anything that serializes as one, or of a file's."""
+def _message(given) -> messages.MetaGraphDef:
+    """A copy of a MetaGraphDef, of anything that serializes as one, or of what a file holds, in
+    either form."""
     if hasattr(given, "SerializeToString"):
-        return MetaGraphDef.FromString(given.SerializeToString())
+        return messages.MetaGraphDef.FromString(given.SerializeToString())
     path = os.fspath(given)
     if not os.path.exists(path):
         raise OSError(f"File does not exist. Received: {path}.")
     with open(path, "rb") as source:
         data = source.read()
     try:
-        return MetaGraphDef.FromString(data)
+        return from_bytes(messages.MetaGraphDef, data)
     except ValueError as error:
-        raise ValueError(
-            f"{path} holds no MetaGraphDef in binary form (as_text=True writes one that only "
-            f"TensorFlow reads): {error}"
-        ) from None
+        wrong = error
+    try:
+        return from_text(messages.MetaGraphDef, data)
+    except ValueError as error:
+        raise ValueError(f"{path} holds no MetaGraph: {wrong}; {error}") from None
 
 
 def _restore_collections(graph, meta_graph, scope: str, wanted) -> None:
@@ -109,5 +112,5 @@ def _item(graph, key: str, kind: str, value, scope: str, made: dict):
         return value
     message, from_proto = _MESSAGES[key]
     if (message, value) not in made:
-        made[message, value] = from_proto(message.FromString(value), scope)
+        made[message, value] = from_proto(from_bytes(message, value), scope)
     return made[message, value]

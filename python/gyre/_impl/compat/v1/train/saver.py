@@ -1,5 +1,7 @@
 """Saver: the variables of a session in TensorFlow's checkpoints, and back."""
 
+from __future__ import annotations
+
 import numbers
 import os
 import time
@@ -17,7 +19,7 @@ from gyre._impl.compat.v1.train.meta_graph import export_meta_graph, write_meta_
 from gyre._impl.compat.v1.train.saver_ops import add_saver_ops, restore_eagerly, save_eagerly
 from gyre._impl.files import make_folder
 from gyre._impl.graphs.graph import get_default_graph, has_default_graph
-from gyre._impl.proto.models import SaverDef
+from gyre._impl.proto import messages
 from gyre._impl.unsupported import refuse
 
 
@@ -46,7 +48,7 @@ class Saver:
         builder=None,
         defer_build=False,
         allow_empty=False,
-        write_version=SaverDef.V2,
+        write_version=messages.SaverDef.V2,
         pad_step_number=False,
         save_relative_paths=False,
         filename=None,
@@ -57,7 +59,7 @@ class Saver:
             "builder",
             "checkpoints are written and read in one way: leave it out",
         )
-        if write_version != SaverDef.V2:
+        if write_version != messages.SaverDef.V2:
             raise NotImplementedError(
                 "checkpoints are written in TensorFlow's version 2 only: leave out write_version"
             )
@@ -81,7 +83,7 @@ class Saver:
         self.saver_def: Any = None  # a SaverDef, once there is something to save
         self._is_built = saver_def is not None
         self._numbers = {
-            "max_to_keep": max_to_keep or 0,
+            "max_to_keep": int(max_to_keep or 0),
             "sharded": bool(sharded),
             "keep_checkpoint_every_n_hours": hours,
         }
@@ -117,7 +119,7 @@ class Saver:
         variables = _named(given)
         if variables:
             self._shapes = {name: variable.shape for name, variable in variables.items()}
-            self.saver_def = SaverDef(version=SaverDef.V2, **self._numbers)
+            self.saver_def = messages.SaverDef(version=messages.SaverDef.V2, **self._numbers)
             for field, name in add_saver_ops(
                 variables, self._reshape, self._name, self._filename
             ).items():
@@ -134,18 +136,18 @@ class Saver:
 
     # ---- As a message
 
-    def as_saver_def(self) -> SaverDef | None:
+    def as_saver_def(self) -> messages.SaverDef | None:
         """The names of its operations, and what it was told."""
         return self.saver_def
 
-    def to_proto(self, export_scope=None) -> SaverDef | None:
+    def to_proto(self, export_scope=None) -> messages.SaverDef | None:
         """The same with names without export_scope; None if they are not in that."""
         if not is_within(self.saver_def.filename_tensor_name, export_scope):
             return None
         return _renamed(self.saver_def, lambda name: without_scope(name, export_scope))
 
     @staticmethod
-    def from_proto(saver_def: SaverDef, import_scope=None) -> "Saver":
+    def from_proto(saver_def: messages.SaverDef, import_scope=None) -> Saver:
         """The Saver of operations that are there already, behind import_scope."""
         return Saver(saver_def=saver_def, name=import_scope)
 
@@ -339,12 +341,12 @@ def _with_shapes(error, shapes: dict, prefix: str):
 _NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 
 
-def _renamed(saver_def: SaverDef, rename) -> SaverDef:
-    copy = SaverDef.FromString(saver_def.SerializeToString())
+def _renamed(saver_def: messages.SaverDef, rename) -> messages.SaverDef:
+    copy = messages.SaverDef.FromString(saver_def.SerializeToString())
     for field in _NAMES:
         setattr(copy, field, rename(getattr(copy, field)))
     return copy
 
 
-def _behind_scope(saver_def: SaverDef, scope) -> SaverDef:
+def _behind_scope(saver_def: messages.SaverDef, scope) -> messages.SaverDef:
     return _renamed(saver_def, lambda name: with_scope(name, scope))
