@@ -2,6 +2,7 @@
 // is looked up by name. All else goes the way of execute().
 #include "python/operators.h"
 
+#include <algorithm>
 #include <array>
 
 #include "python/arrays/convert.h"
@@ -19,12 +20,19 @@ constexpr size_t kNumTypes = 32;
 // One op of the registry behind an operator. Filled with the GIL held; lives for ever.
 struct Op {
   const char* name;
+  // Of operands that cannot be broadcast together: they are not equal, which is no error.
+  bool may_differ_in_shape = false;
   const OpDef* def = nullptr;
   std::array<EagerOp*, kNumTypes> by_type = {};
 
   const OpDef& Def() {
     if (def == nullptr) def = &FindOp(name);
     return *def;
+  }
+  AttrMap Attrs() const {
+    AttrMap attrs;
+    if (may_differ_in_shape) attrs.Set("incompatible_shape_error", false);
+    return attrs;
   }
 };
 
@@ -49,11 +57,11 @@ enum class Operator {
 };
 
 Op& OpOf(Operator which) {
-  static Op ops[] = {{"AddV2"},      {"Sub"},       {"Mul"},          {"RealDiv"},
-                     {"FloorDiv"},   {"FloorMod"},  {"Pow"},          {"BatchMatMulV2"},
-                     {"BitwiseAnd"}, {"BitwiseOr"}, {"BitwiseXor"},   {"Less"},
-                     {"LessEqual"},  {"Greater"},   {"GreaterEqual"}, {"Equal"},
-                     {"NotEqual"}};
+  static Op ops[] = {{"AddV2"},         {"Sub"},       {"Mul"},          {"RealDiv"},
+                     {"FloorDiv"},      {"FloorMod"},  {"Pow"},          {"BatchMatMulV2"},
+                     {"BitwiseAnd"},    {"BitwiseOr"}, {"BitwiseXor"},   {"Less"},
+                     {"LessEqual"},     {"Greater"},   {"GreaterEqual"}, {"Equal", true},
+                     {"NotEqual", true}};
   return ops[static_cast<size_t>(which)];
 }
 
@@ -83,7 +91,7 @@ nb::object RunNow(Op& op, const Tensor& a, const Tensor& b) {
   EagerOp*& known = op.by_type[static_cast<size_t>(a.dtype()) % kNumTypes];
   if (known == nullptr) [[unlikely]] {
     bool is_cached = false;
-    const std::shared_ptr<EagerOp> found = FindEagerOp(op.Def(), inputs, AttrMap(), &is_cached);
+    const std::shared_ptr<EagerOp> found = FindEagerOp(op.Def(), inputs, op.Attrs(), &is_cached);
     if (!is_cached) ThrowStatus(absl::InternalError("an operator's kernel was not kept"));
     known = found.get();
   }
@@ -146,6 +154,18 @@ nb::object MatMul(nb::handle a, nb::handle b) {
   return Execute1(are_matrices ? "MatMul" : "BatchMatMulV2", {a, b});
 }
 
+bool BroadcastsForSure(const PartialShape& a, const PartialShape& b) {
+  const auto is_scalar = [](const PartialShape& s) { return s.has_rank() && s.rank() == 0; };
+  if (is_scalar(a) || is_scalar(b)) return true;
+  if (!a.has_rank() || !b.has_rank()) return false;
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    const int64_t x = a.dim(a.rank() - i);
+    const int64_t y = b.dim(b.rank() - i);
+    if (x != 1 && y != 1 && (x != y || x < 0)) return false;
+  }
+  return true;
+}
+
 nb::object Apply(Operator which, nb::handle a, nb::handle b) {
   switch (which) {
     case Operator::kDiv:
@@ -164,8 +184,11 @@ nb::object Apply(Operator which, nb::handle a, nb::handle b) {
     default:
       break;
   }
+  Op& op = OpOf(which);
+  const bool may_differ = op.may_differ_in_shape && a.ptr() != b.ptr() &&
+                          !BroadcastsForSure(AsTensor(a)->shape(), AsTensor(b)->shape());
   const nb::handle inputs[] = {a, b};
-  return Execute(OpOf(which).Def(), inputs, AttrMap())[0];
+  return Execute(op.Def(), inputs, may_differ ? op.Attrs() : AttrMap())[0];
 }
 
 // Whether the table's kernel is what the operator means for the dtype.

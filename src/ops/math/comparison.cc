@@ -111,13 +111,11 @@ struct EqualityAttrs {
 
 template <typename F>
 absl::Status Equality(KernelContext& ctx, const EqualityAttrs<F>& attrs) {
-  if (!attrs.incompatible_shape_error) {
-    const Shape& x = ctx.input(0).shape();
-    const Shape& y = ctx.input(1).shape();
-    if (!shape::BroadcastShapes(x, y).ok()) {
-      ctx.set_output(0, Tensor::Scalar<bool>(F::kWhenIncompatible));
-      return absl::OkStatus();
-    }
+  const Shape& x = ctx.input(0).shape();
+  const Shape& y = ctx.input(1).shape();
+  if (!attrs.incompatible_shape_error && x != y && !shape::BroadcastShapes(x, y).ok()) {
+    ctx.set_output(0, Tensor::Scalar<bool>(F::kWhenIncompatible));
+    return absl::OkStatus();
   }
   return attrs.run(ctx);
 }

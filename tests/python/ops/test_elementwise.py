@@ -174,3 +174,53 @@ def test_arguments_have_the_names_of_the_ops_schemas():
     assert float(gyre.nn.l2_loss(t=[3.0, 4.0])) == 12.5
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
         gyre.tan(z=1.0)
+
+
+THREE = [1, 2, 3]
+
+
+@pytest.mark.parametrize("other", [[1, 2], [], [[1, 2], [1, 2]], np.array([1, 2]), (1, 2, 3, 4)])
+@pytest.mark.parametrize("make", [gyre.constant, gyre.Variable])
+def test_tensors_that_cannot_be_broadcast_are_not_equal(make, other):
+    x = make(THREE)
+    assert (x == other).numpy() is np.False_ and (x != other).numpy() is np.True_
+    assert (other == x).numpy() is np.False_ and (other != x).numpy() is np.True_
+    assert (x == gyre.constant(other, gyre.int32)).numpy() is np.False_
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="shape"):
+        gyre.equal(x, other)
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="shape"):
+        x < other  # noqa: B015
+
+
+def test_a_tensor_is_looked_for_among_others_of_any_shape():
+    others = [gyre.constant([1, 2]), gyre.constant([4, 5, 6, 7])]
+    assert gyre.constant(THREE) not in others
+    assert others.index(others[1]) == 1
+
+
+@pytest.mark.parametrize("size", [3, None])
+def test_in_a_function_tensors_that_cannot_be_broadcast_are_not_equal(size):
+    @gyre.function(input_signature=[gyre.TensorSpec([size], gyre.int32), gyre.TensorSpec(None)])
+    def f(x, y):
+        y = gyre.cast(y, gyre.int32)
+        return x == y, x != y, x == [1, 2, 3], x == [1, 2, 3, 4], x == 2
+
+    for y in ([1.0, 2.0], [1.0, 2.0, 4.0], [[1.0], [2.0]], 3.0):
+        x = gyre.constant(THREE)
+        found = f(x, y)
+        y = gyre.constant(y, gyre.int32)
+        for a, b in zip(
+            found, [x == y, x != y, x == THREE, x == [1, 2, 3, 4], x == 2], strict=True
+        ):
+            np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_comparisons_that_must_fit_keep_their_shapes():
+    @gyre.function(input_signature=[gyre.TensorSpec([None, 3], gyre.int32)])
+    def f(x):
+        shapes.extend((x == x, x == 1, x == gyre.constant(THREE), x == x[0]))
+        return x
+
+    shapes: list = []
+    f([THREE])
+    assert [tuple(s.shape) for s in shapes] == [(None, 3)] * 4
