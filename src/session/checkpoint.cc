@@ -9,13 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/crc32c.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "session/checkpoint_manifest.h"
-#include "tensor/io/bytes.h"
+#include "session/checkpoint_source.h"
 #include "tensor/io/file.h"
-#include "tensor/io/json.h"
 #include "tensor/io/output_file.h"
 #include "tensor/io/safetensors.h"
 
@@ -26,17 +24,6 @@ namespace {
 constexpr absl::string_view kThisCheckpoint = "this checkpoint";
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
-
-constexpr absl::string_view kManifest = "manifest.json";
-
-std::string PathOf(const std::string& folder, absl::string_view file) {
-  return (std::filesystem::path(folder) / std::string(file)).string();
-}
-
-uint32_t ChecksumOf(const Tensor& tensor) {
-  const absl::string_view bytes = ElementBytes(tensor);
-  return Crc32c(bytes.data(), bytes.size());
-}
 
 // ---- Saving
 
@@ -63,20 +50,6 @@ absl::StatusOr<NamedTensors> ValuesOf(const Session& session, std::vector<std::s
   return named;
 }
 
-absl::StatusOr<Manifest> ReadManifest(const std::string& folder) {
-  const std::string path = PathOf(folder, kManifest);
-  GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-  if (file.size() > kMaxJsonBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has ", file.size(), " bytes: it is no manifest"));
-  }
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  GYRE_RETURN_IF_ERROR(file.ReadAt(0, text.data(), file.size()));
-  absl::StatusOr<Manifest> manifest = ParseManifest(text);
-  if (!manifest.ok()) return Annotate(manifest.status(), path);
-  return manifest;
-}
-
 // The files of values in a folder, with their numbers.
 std::vector<std::pair<int64_t, std::string>> ValuesFilesIn(const std::string& folder) {
   std::vector<std::pair<int64_t, std::string>> files;
@@ -94,7 +67,7 @@ std::vector<std::pair<int64_t, std::string>> ValuesFilesIn(const std::string& fo
 void RemoveLeftValues(const std::string& folder) {
   std::vector<std::pair<std::string, std::unique_ptr<FileLock>>> left;
   for (const auto& [number, name] : ValuesFilesIn(folder)) {
-    if (auto lock = FileLock::TryTake(PathOf(folder, name)))
+    if (auto lock = FileLock::TryTake(PathInFolder(folder, name)))
       left.emplace_back(name, std::move(lock));
   }
   // Asked for now: what nobody holds is not going to be named by a manifest that is not there yet.
@@ -102,7 +75,7 @@ void RemoveLeftValues(const std::string& folder) {
   if (!manifest.ok() && !absl::IsNotFound(manifest.status())) return;
   for (const auto& [name, lock] : left) {
     if (!manifest.ok() || manifest->file != name)
-      static_cast<void>(RemoveFile(PathOf(folder, name)));
+      static_cast<void>(RemoveFile(PathInFolder(folder, name)));
   }
 }
 
@@ -116,7 +89,7 @@ absl::StatusOr<NewValues> MakeValuesFile(const std::string& folder) {
     int64_t number = 0;
     for (const auto& [taken, name] : ValuesFilesIn(folder)) number = std::max(number, taken + 1);
     const std::string name = ValuesFile(number);
-    absl::StatusOr<OutputFile> file = OutputFile::New(PathOf(folder, name));
+    absl::StatusOr<OutputFile> file = OutputFile::New(PathInFolder(folder, name));
     if (absl::IsAlreadyExists(file.status())) continue;  // another writer was faster
     GYRE_RETURN_IF_ERROR(file.status());
     return NewValues{name, *std::move(file)};
@@ -126,7 +99,7 @@ absl::StatusOr<NewValues> MakeValuesFile(const std::string& folder) {
 absl::StatusOr<std::string> ManifestFor(const std::string& folder, const std::string& file,
                                         const NamedTensors& values) {
   Manifest manifest{.file = file};
-  GYRE_ASSIGN_OR_RETURN(const InputFile written, InputFile::Open(PathOf(folder, file)));
+  GYRE_ASSIGN_OR_RETURN(const InputFile written, InputFile::Open(PathInFolder(folder, file)));
   manifest.bytes = written.size();
   for (const auto& [name, value] : values)
     manifest.tensors[name] = {value.dtype(), value.shape(), ChecksumOf(value)};
@@ -136,46 +109,14 @@ absl::StatusOr<std::string> ManifestFor(const std::string& folder, const std::st
 // The file of values, then the manifest that names it. The lock on the former ends here.
 absl::Status WriteCheckpoint(const std::string& folder, const NamedTensors& values) {
   GYRE_ASSIGN_OR_RETURN(NewValues made, MakeValuesFile(folder));
-  GYRE_RETURN_IF_ERROR(WriteSafetensors(made.file, PathOf(folder, made.name), values));
+  GYRE_RETURN_IF_ERROR(WriteSafetensors(made.file, PathInFolder(folder, made.name), values));
   GYRE_RETURN_IF_ERROR(made.file.Commit());
   GYRE_RETURN_IF_ERROR(SyncFolder(folder));
   GYRE_ASSIGN_OR_RETURN(const std::string manifest, ManifestFor(folder, made.name, values));
-  return WriteFile(PathOf(folder, kManifest), {manifest});
+  return WriteFile(PathInFolder(folder, kManifestFile), {manifest});
 }
 
 // ---- Restoring
-
-// A file of values, with the manifest that vouches for it, if there is one.
-struct Source {
-  SafetensorsFile file;
-  std::optional<Manifest> manifest;
-};
-
-// Whether the file holds what the manifest says.
-absl::Status CheckAgainst(const Manifest& manifest, const SafetensorsFile& file) {
-  const auto refuse = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.path(), " is damaged, or not the file that was saved: ", what));
-  };
-  if (file.size() != manifest.bytes) {
-    return refuse(absl::StrCat("it has ", file.size(), " bytes, not the ", manifest.bytes,
-                               " of the manifest"));
-  }
-  const bool same = std::equal(
-      file.entries().begin(), file.entries().end(), manifest.tensors.begin(),
-      manifest.tensors.end(), [](const auto& there, const auto& promised) {
-        return there.first == promised.first && there.second.dtype == promised.second.dtype &&
-               there.second.shape == promised.second.shape;
-      });
-  return same ? absl::OkStatus() : refuse("its tensors are others than those of the manifest");
-}
-
-// The values that the manifest in a folder names.
-absl::StatusOr<Source> OpenNamed(const std::string& folder, Manifest manifest) {
-  GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(PathOf(folder, manifest.file)));
-  GYRE_RETURN_IF_ERROR(CheckAgainst(manifest, file));
-  return Source{std::move(file), std::move(manifest)};
-}
 
 // "'a', 'b' and 3 more".
 std::string Listed(const std::vector<std::string>& names) {
@@ -255,15 +196,11 @@ absl::Status Judge(const Differences& differences, const RestoreOptions& options
                                        : absl::InvalidArgumentError(message);
 }
 
-absl::StatusOr<NamedTensors> ReadAll(const Source& source, const std::vector<std::string>& names) {
+absl::StatusOr<NamedTensors> ReadAll(const CheckpointSource& source,
+                                     const std::vector<std::string>& names) {
   NamedTensors values;
   for (const std::string& name : names) {
-    GYRE_ASSIGN_OR_RETURN(Tensor value, source.file.Read(name));
-    if (source.manifest && source.manifest->tensors.at(name).crc32c != ChecksumOf(value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(source.file.path(), " is damaged: tensor '", name,
-                       "' has another checksum than when it was saved"));
-    }
+    GYRE_ASSIGN_OR_RETURN(Tensor value, source.Read(name));
     values.emplace_back(name, std::move(value));
   }
   return values;
@@ -285,49 +222,33 @@ struct Found {
   NamedTensors values;
 };
 
-absl::StatusOr<Found> ReadWanted(const Source& source,
+absl::StatusOr<Found> ReadWanted(const CheckpointSource& source,
                                  const std::vector<Session::VariableInfo>& wanted,
                                  const std::string& path, const RestoreOptions& options) {
-  Differences differences = Compare(wanted, source.file.entries());
+  Differences differences = Compare(wanted, source.entries());
   if (const absl::Status status = Judge(differences, options); !status.ok())
     return Annotate(status, absl::StrCat("the checkpoint ", path));
   GYRE_ASSIGN_OR_RETURN(NamedTensors values, ReadAll(source, differences.present));
   return Found{std::move(differences.present), std::move(values)};
 }
 
-// Of a folder. A writer may replace what the manifest names at any moment, also by a file of the
-// same name: an error counts only if the manifest is still the one that was read.
-absl::StatusOr<Found> ReadFolder(const std::vector<Session::VariableInfo>& wanted,
-                                 const std::string& path, const RestoreOptions& options) {
-  absl::StatusOr<Manifest> manifest = ReadManifest(path);
-  for (;;) {
-    if (absl::IsNotFound(manifest.status()))
-      return Annotate(manifest.status(), absl::StrCat("no checkpoint in ", path));
-    GYRE_RETURN_IF_ERROR(manifest.status());
-    const absl::StatusOr<Source> source = OpenNamed(path, *manifest);
-    absl::StatusOr<Found> found = source.ok() ? ReadWanted(*source, wanted, path, options)
-                                              : absl::StatusOr<Found>(source.status());
-    if (found.ok()) return found;
-    absl::StatusOr<Manifest> now = ReadManifest(path);
-    if (now.ok() && *now == *manifest) return found;
-    manifest = std::move(now);
-  }
-}
-
 absl::StatusOr<std::vector<std::string>> Restore(Session& session, const std::string& path,
                                                  const RestoreOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<Session::VariableInfo> wanted, Wanted(session, options));
   GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
-  absl::StatusOr<Found> found;
+  Found found;
+  const auto read = [&](const CheckpointSource& source) -> absl::Status {
+    GYRE_ASSIGN_OR_RETURN(found, ReadWanted(source, wanted, path, options));
+    return absl::OkStatus();
+  };
   if (kind == PathKind::kFile) {
-    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
-    found = ReadWanted({std::move(file), std::nullopt}, wanted, path, options);
+    GYRE_ASSIGN_OR_RETURN(const CheckpointSource source, CheckpointSource::OfFile(path));
+    GYRE_RETURN_IF_ERROR(read(source));
   } else {
-    found = ReadFolder(wanted, path, options);
+    GYRE_RETURN_IF_ERROR(ReadCheckpointFolder(path, read));
   }
-  GYRE_RETURN_IF_ERROR(found.status());
-  GYRE_RETURN_IF_ERROR(session.AssignVariables(found->values));
-  return std::move(found->names);
+  GYRE_RETURN_IF_ERROR(session.AssignVariables(found.values));
+  return std::move(found.names);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "python/settings.h"
 #include "python/tensor.h"
 #include "python/tracing/body.h"
+#include "session/checkpoint_source.h"
 
 namespace gyre::python {
 namespace {
@@ -164,6 +165,39 @@ nb::object ReadTensor(const PyBundle& self, nb::handle name) {
   return WrapEager(ValueOf(std::move(value)));
 }
 
+// A checkpoint in a folder, as C++ writes it. Immutable.
+struct PyCheckpoint {
+  std::shared_ptr<const CheckpointSource> source;
+};
+
+PyCheckpoint OpenCheckpoint(nb::handle folder) {
+  PyCheckpoint opened;
+  Check(ReadCheckpointFolder(std::string(TextOf(folder, "a folder")), [&](CheckpointSource source) {
+    opened.source = std::make_shared<const CheckpointSource>(std::move(source));
+    return absl::OkStatus();
+  }));
+  return opened;
+}
+
+// As EntriesOf.
+nb::dict EntriesOfCheckpoint(const PyCheckpoint& self) {
+  nb::dict result;
+  for (const auto& [name, entry] : self.source->entries())
+    result[ToStr(name)] =
+        nb::make_tuple(ToPython(entry.dtype), ToPython(PartialShape(entry.shape)));
+  return result;
+}
+
+nb::object ReadOfCheckpoint(const PyCheckpoint& self, nb::handle name) {
+  const std::string key(TextOf(name, "a name"));
+  absl::StatusOr<Tensor> value;
+  {
+    const nb::gil_scoped_release release;
+    value = self.source->Read(key);
+  }
+  return WrapEager(ValueOf(std::move(value)));
+}
+
 }  // namespace
 
 void BindModels(nb::module_& m) {
@@ -179,6 +213,11 @@ void BindModels(nb::module_& m) {
       .def("entries", &EntriesOf)
       .def("read", &ReadTensor, nb::arg("name"));
   m.def("open_bundle", &OpenBundle, nb::arg("prefix"));
+  nb::class_<PyCheckpoint>(m, "CheckpointFolder", nb::is_final(),
+                           "A checkpoint in a folder, as C++ writes it.")
+      .def("entries", &EntriesOfCheckpoint)
+      .def("read", &ReadOfCheckpoint, nb::arg("name"));
+  m.def("open_checkpoint", &OpenCheckpoint, nb::arg("folder"));
   m.def("load_model", &LoadModel, nb::arg("path"), nb::arg("tags"));
 }
 

@@ -1,6 +1,7 @@
 """Checkpoints: saved, restored, damaged, read by others."""
 
 import collections
+import json
 import os
 import warnings
 
@@ -305,3 +306,80 @@ def test_readers_of_nothing(tmp_path):
     assert gyre.train.list_variables(tmp_path / "x") == [("w", [2])]
     with pytest.raises(gyre.errors.InvalidArgumentError, match="'w' in .* is of type F99"):
         gyre.train.load_variable(tmp_path / "x", "w")
+
+
+# ---- Folders that C++ wrote
+
+
+def crc32c(data):
+    """The checksum itself, of the one that records of TensorFlow's files have."""
+    rotated = (gyre._gyre.masked_crc32c(data) - 0xA282EAD8) % 2**32
+    return (rotated >> 17 | rotated << 15) % 2**32
+
+
+def save_as_the_core_does(folder, number=1, **arrays):
+    """As gyre/checkpoint.h and src/session/checkpoint_manifest.h describe it."""
+    from safetensors.numpy import save_file
+
+    file = f"variables-{number}.safetensors"
+    save_file(arrays, folder / file)
+    inner = {
+        "bytes": (folder / file).stat().st_size,
+        "file": file,
+        "format": 1,
+        "tensors": {
+            name: {
+                "crc32c": crc32c(value.tobytes()),
+                "dtype": value.dtype.name,
+                "shape": list(value.shape),
+            }
+            for name, value in sorted(arrays.items())
+        },
+    }
+    text = json.dumps(inner, separators=(",", ":"), sort_keys=True)
+    manifest = {"checkpoint": inner, "crc32c": crc32c(text.encode())}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder / file
+
+
+def test_a_folder_that_the_core_wrote_is_read(tmp_path):
+    w, n = np.arange(6, dtype=np.float32).reshape(2, 3), np.array(7)
+    save_as_the_core_does(tmp_path, w=w, n=n)
+    (tmp_path / "variables-9.safetensors").write_bytes(b"left behind by a writer that died")
+    by_path = gyre.compat.v1.train.NewCheckpointReader(tmp_path)
+    for reader in (gyre.train.load_checkpoint(tmp_path), by_path):
+        assert reader.get_variable_to_shape_map() == {"w": [2, 3], "n": []}
+        assert reader.get_variable_to_dtype_map() == {"w": gyre.float32, "n": gyre.int64}
+        np.testing.assert_array_equal(reader.get_tensor("w"), w)
+        with pytest.raises(gyre.errors.NotFoundError, match="'v'"):
+            reader.get_tensor("v")
+    assert gyre.train.list_variables(tmp_path) == [("n", []), ("w", [2, 3])]
+    assert gyre.train.load_variable(str(tmp_path), "n") == 7
+
+
+def test_a_reader_of_a_folder_keeps_the_checkpoint_that_it_opened(tmp_path):
+    old = save_as_the_core_does(tmp_path, w=np.ones(3))
+    reader = gyre.train.load_checkpoint(tmp_path)
+    save_as_the_core_does(tmp_path, 2, w=np.zeros(3))
+    old.unlink()
+    np.testing.assert_array_equal(reader.get_tensor("w"), np.ones(3))
+    np.testing.assert_array_equal(gyre.train.load_variable(tmp_path, "w"), np.zeros(3))
+
+
+def test_damage_in_a_folder_that_the_core_wrote_is_told(tmp_path):
+    file = save_as_the_core_does(tmp_path, w=np.ones(3))
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    reader = gyre.train.load_checkpoint(tmp_path)
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="damaged.*'w'"):
+        reader.get_tensor("w")
+    file.write_bytes(data + b"x")
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="bytes"):
+        gyre.train.list_variables(tmp_path)
+    file.unlink()
+    with pytest.raises(gyre.errors.NotFoundError, match="variables-1"):
+        gyre.train.list_variables(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="manifest"):
+        gyre.train.list_variables(tmp_path)

@@ -51,9 +51,15 @@ def open_file(path) -> SafetensorsFile:
         raise errors.NotFoundError(None, None, f"there is no checkpoint at {path}{where}") from None
 
 
+def _is_folder_of_core(path: str) -> bool:
+    """Whether it is a folder with a checkpoint that C++ wrote."""
+    return os.path.isfile(os.path.join(path, "manifest.json")) and not os.path.isfile(file_of(path))
+
+
 class CheckpointReader:
-    """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, or of one
-    that train.Checkpoint wrote. The index is read once, values when they are asked for.
+    """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, of one
+    that train.Checkpoint wrote, or of a folder that C++ wrote (gyre/checkpoint.h). The index is
+    read once, values when they are asked for.
 
     filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError,
     DataLossError: damaged.
@@ -61,9 +67,9 @@ class CheckpointReader:
 
     def __init__(self, filepattern):
         path = text_of(filepattern)
-        if bundle_exists(path):
-            bundle = _gyre.open_bundle(path)
-            self._entries, self._read = bundle.entries(), lambda name: bundle.read(name).numpy()
+        if bundle_exists(path) or _is_folder_of_core(path):
+            opened = (_gyre.open_bundle if bundle_exists(path) else _gyre.open_checkpoint)(path)
+            self._entries, self._read = opened.entries(), lambda name: opened.read(name).numpy()
         else:
             file = open_file(path)
             self._entries, self._read = file.entries(), file.read
@@ -99,7 +105,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
     path = text_of(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
-        if found is None and not os.path.isfile(file_of(path)):
+        if found is None and not os.path.isfile(file_of(path)) and not _is_folder_of_core(path):
             raise ValueError(
                 f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
             )
