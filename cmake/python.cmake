@@ -42,7 +42,8 @@ function(gyre_python)
     COMMAND ${CMAKE_COMMAND} -E create_symlink
             $<TARGET_FILE:gyre_python> ${package}/$<TARGET_FILE_NAME:gyre_python>
     COMMAND ${CMAKE_COMMAND} -E create_symlink
-            $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>
+            $<TARGET_FILE:gyre_library> ${package}/$<TARGET_SONAME_FILE_NAME:gyre_library>)
+  add_custom_command(TARGET gyre_python_messages POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E create_symlink
             ${CMAKE_BINARY_DIR}/lib/messages.binpb ${package}/_impl/proto/messages.binpb)
 endfunction()

@@ -173,6 +173,11 @@ BROKEN = [
         {"src/base/README.md": "# See /" + "home/ann/x.\n"},
     ),
     (
+        "a link to a place of one machine",
+        "check_nothing_local",
+        {"python/gyre/messages.binpb": Path("/nowhere/messages.binpb")},
+    ),
+    (
         "a file written past tensor/io",
         "check_file_access",
         {"src/ir/dump.cc": "std::ofstream out(path);\n"},
@@ -288,7 +293,10 @@ def complaints_of(check, files):
         root = Path(folder)
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text, encoding="utf-8")
+            if isinstance(text, Path):
+                (root / name).symlink_to(text)
+            else:
+                (root / name).write_text(text, encoding="utf-8")
         return check(root)
 
 

@@ -294,8 +294,13 @@ def check_header_comments(root):
 
 
 def check_nothing_local(root):
-    """No tracked file names a path of somebody's machine or the host of a package registry."""
-    complaints = []
+    """No tracked file names a path of somebody's machine or the host of a package registry, and no
+    link leads to a place of a machine."""
+    complaints = [
+        f"{name}: a link to {(root / name).readlink()}"
+        for name in sources.tracked_links(root)
+        if (root / name).readlink().is_absolute()
+    ]
     for name in sources.tracked_files(root):
         if name.endswith((".pb", ".safetensors", ".npy", ".png")):
             continue

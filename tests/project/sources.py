@@ -12,8 +12,17 @@ GOLDEN = "tests/golden/"
 
 
 def tracked_files(root):
-    """Paths below `root`, as strings, of what belongs to the project:
-    git's list, or all but build/."""
+    """Paths below `root`, as strings, of the files that belong to the project."""
+    return [name for name in tracked(root) if (root / name).is_file()]
+
+
+def tracked_links(root):
+    """The links that belong to the project, whether they lead to something or not."""
+    return [name for name in tracked(root) if (root / name).is_symlink()]
+
+
+def tracked(root):
+    """What belongs to the project: git's list, or all but build/."""
     git = (
         subprocess.run(
             ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
@@ -33,7 +42,7 @@ def tracked_files(root):
             for name in names
             if not name.startswith(("build/", ".git/", ".cache/")) and "__pycache__" not in name
         ]
-    return sorted(name for name in names if (root / name).is_file())
+    return sorted(names)
 
 
 def has_git():
