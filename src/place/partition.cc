@@ -59,11 +59,11 @@ class Cutter {
   absl::StatusOr<Partition> Run() {
     for (const Node& node : function_.nodes) {
       SpendWork();
-      if (needed_[node.id] && device_of_[node.id] >= 0) CopyTo(device_of_[node.id], node);
+      if (needed_[node.id] && device_of_[node.id] != kNoDevice) CopyTo(device_of_[node.id], node);
     }
     FindGates();
     for (const Node& node : function_.nodes) {
-      if (needed_[node.id] && device_of_[node.id] >= 0) Connect(device_of_[node.id], node);
+      if (needed_[node.id] && device_of_[node.id] != kNoDevice) Connect(device_of_[node.id], node);
     }
     DriveFrames();
     AddSignature();
@@ -72,11 +72,11 @@ class Cutter {
   }
 
  private:
-  void CopyTo(int d, const Node& node) {
+  void CopyTo(DeviceIndex d, const Node& node) {
     drafts_[d]->local[node.id] = drafts_[d]->emitter.Add(node, whole_.origins[node.id]);
   }
 
-  void Connect(int d, const Node& node) {
+  void Connect(DeviceIndex d, const Node& node) {
     const NodeId copy = drafts_[d]->local[node.id];
     for (size_t i = 0; i < node.inputs.size(); ++i)
       drafts_[d]->emitter.SetInput(copy, static_cast<int>(i), Input(d, node.inputs[i]));
@@ -94,8 +94,8 @@ class Cutter {
   void FindGates() {
     for (const Node& node : function_.nodes) {
       if (!needed_[node.id]) continue;
-      for (int d = 0; d < static_cast<int>(drafts_.size()); ++d) {
-        if (device_of_[node.id] != d && device_of_[node.id] >= 0) continue;
+      for (DeviceIndex d{0}; d < drafts_.end_index(); ++d) {
+        if (device_of_[node.id] != d && device_of_[node.id] != kNoDevice) continue;
         for (const Endpoint& input : node.inputs) {
           if (!IsReceived(d, input)) continue;
           const NodeId gate = GateOf(node, input);
@@ -125,14 +125,14 @@ class Cutter {
   }
 
   // Whether a value of another device crosses for it.
-  bool IsReceived(int d, Endpoint e) const {
-    return !feed_of_.contains(e) && needed_[e.node] && device_of_[e.node] >= 0 &&
+  bool IsReceived(DeviceIndex d, Endpoint e) const {
+    return !feed_of_.contains(e) && needed_[e.node] && device_of_[e.node] != kNoDevice &&
            device_of_[e.node] != d &&
            frames_.frames[frames_.output_frame_of_node[e.node]].loop_cond != e.node;
   }
 
   // Whether one of the node's values comes only if `control` does.
-  bool IsGated(int d, const Node& node, NodeId control) const {
+  bool IsGated(DeviceIndex d, const Node& node, NodeId control) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Endpoint& input) {
       const auto it = drafts_[d]->gates.find(input);
       return it != drafts_[d]->gates.end() && it->second == control;
@@ -140,19 +140,19 @@ class Cutter {
   }
 
   // What stands for a value of the whole on device d.
-  Endpoint Input(int d, Endpoint e) {
+  Endpoint Input(DeviceIndex d, Endpoint e) {
     if (feed_of_.contains(e)) return Fed(d, e);
     if (IsEverywhere(e.node)) return {OwnEnter(d, e.node), 0};
     if (device_of_[e.node] == d) return {drafts_[d]->local[e.node], e.slot};
     return Received(d, e);
   }
 
-  NodeId Control(int d, NodeId node) {
+  NodeId Control(DeviceIndex d, NodeId node) {
     if (IsEverywhere(node)) return EnteredControl(d, node);
     if (device_of_[node] == d) return drafts_[d]->local[node];
     const auto it = drafts_[d]->received_controls.find(node);
     if (it != drafts_[d]->received_controls.end()) return it->second;
-    const int home = device_of_[node];
+    const DeviceIndex home = device_of_[node];
     const NodeId received = ReceivedControl(d, node, drafts_[home]->local[node],
                                             absl::StrCat("^", function_.node(node).name));
     drafts_[d]->received_controls.emplace(node, received);
@@ -161,17 +161,18 @@ class Cutter {
 
   // On device d, that `done`, a node beside `node` on that one's device, has fired: a node that is
   // dead where it is.
-  NodeId ReceivedControl(int d, NodeId node, NodeId done, const std::string& edge) {
+  NodeId ReceivedControl(DeviceIndex d, NodeId node, NodeId done, const std::string& edge) {
     const Where where = WhereOutput(node);
     const Endpoint value = EmptySignal(device_of_[node], where, function_.node(node).name, {done});
     const Endpoint received = {Transfer(d, node, value, DType::kBool, edge), 0};
     // A _Recv lives, whatever it receives.
     return drafts_[d]->emitter.Plumb(
-        where, "Identity", absl::StrCat(function_.node(node).name, "/done_on_", d), {received});
+        where, "Identity", absl::StrCat(function_.node(node).name, "/done_on_", d.value()),
+        {received});
   }
 
   // An empty value on device d that waits for `done`, and is dead where one of that is.
-  Endpoint EmptySignal(int d, const Where& where, absl::string_view name,
+  Endpoint EmptySignal(DeviceIndex d, const Where& where, absl::string_view name,
                        std::vector<NodeId> done) {
     AttrMap attrs{{"dtype", DType::kBool}};
     attrs.Set("value", Tensor::FromValues(absl::Span<const bool>(), Shape::Vector(0)));
@@ -181,7 +182,7 @@ class Cutter {
 
   // For who waits for an Enter of what a loop does not change, but does not use it: an Enter of
   // nothing, which is dead where the value is. So the value need not cross.
-  NodeId EnteredControl(int d, NodeId enter) {
+  NodeId EnteredControl(DeviceIndex d, NodeId enter) {
     Draft& draft = *drafts_[d];
     if (draft.local[enter] >= 0) return draft.local[enter];
     const auto it = draft.entered_controls.find(enter);
@@ -205,19 +206,19 @@ class Cutter {
     AttrMap attrs{{"frame_name", loop.name},
                   {"is_constant", true},
                   {"parallel_iterations", loop.parallel_iterations}};
-    const NodeId entered =
-        draft.emitter.Plumb(WhereOutput(enter), "Enter", absl::StrCat(node.name, "/done_on_", d),
-                            {nothing}, std::move(controls), std::move(attrs));
+    const NodeId entered = draft.emitter.Plumb(WhereOutput(enter), "Enter",
+                                               absl::StrCat(node.name, "/done_on_", d.value()),
+                                               {nothing}, std::move(controls), std::move(attrs));
     draft.entered_controls.emplace(enter, entered);
     return entered;
   }
 
   // A node of device d that is dead where `e` is, though the node that makes it may live.
-  NodeId LivenessSignal(int d, Endpoint e) {
+  NodeId LivenessSignal(DeviceIndex d, Endpoint e) {
     const auto it = drafts_[d]->there.find(e);
     if (it != drafts_[d]->there.end()) return it->second;
     const std::string& name = function_.node(e.node).name;
-    const int home = device_of_[e.node];
+    const DeviceIndex home = device_of_[e.node];
     NodeId there = -1;
     if (home == d) {
       there =
@@ -231,7 +232,7 @@ class Cutter {
     return there;
   }
 
-  Endpoint Fed(int d, Endpoint e) {
+  Endpoint Fed(DeviceIndex d, Endpoint e) {
     Draft& draft = *drafts_[d];
     const auto it = draft.fed.find(e);
     if (it != draft.fed.end()) return it->second;
@@ -251,14 +252,14 @@ class Cutter {
   }
 
   // Device d's own Enter of what a loop does not change.
-  NodeId OwnEnter(int d, NodeId enter) {
+  NodeId OwnEnter(DeviceIndex d, NodeId enter) {
     if (drafts_[d]->local[enter] >= 0) return drafts_[d]->local[enter];
     CopyTo(d, function_.node(enter));
     Connect(d, function_.node(enter));
     return drafts_[d]->local[enter];
   }
 
-  Endpoint Received(int d, Endpoint e) {
+  Endpoint Received(DeviceIndex d, Endpoint e) {
     const int frame = frames_.output_frame_of_node[e.node];
     if (frame > 0) Pivot(d, frame);  // which may receive this very value, the loop's predicate
     const auto it = drafts_[d]->received.find(e);
@@ -274,22 +275,22 @@ class Cutter {
     const auto gate = drafts_[d]->gates.find(e);
     if (gate != drafts_[d]->gates.end() && gate->second >= 0) {
       value = sender.emitter.Plumb1(WhereOutput(e.node), "Identity",
-                                    absl::StrCat(node.name, "/for_", d), {value},
+                                    absl::StrCat(node.name, "/for_", d.value()), {value},
                                     {sender.local[gate->second]});
     }
     Endpoint received = {Transfer(d, e.node, value, dtype, absl::StrCat(node.name, ":", e.slot)),
                          0};
     if (frames_.frames[frame].loop_cond == e.node) {
       received = drafts_[d]->emitter.Plumb1(WhereOutput(e.node), "LoopCond",
-                                            absl::StrCat(node.name, "/on_", d), {received});
+                                            absl::StrCat(node.name, "/on_", d.value()), {received});
     }
     drafts_[d]->received.emplace(e, received);
     return received;
   }
 
   // The _Recv on device d of what the sender's copy of `node` gives as `value`.
-  NodeId Transfer(int d, NodeId node, Endpoint value, DType dtype, std::string edge) {
-    const int from = device_of_[node];
+  NodeId Transfer(DeviceIndex d, NodeId node, Endpoint value, DType dtype, std::string edge) {
+    const DeviceIndex from = device_of_[node];
     const Where where = WhereOutput(node);
     const std::string& name = function_.node(node).name;
     const int frame = frames_.output_frame_of_node[node];
@@ -305,13 +306,13 @@ class Cutter {
     recv_attrs.Set("tensor_type", dtype);
     Draft& sender = *drafts_[from];
     sender.signature.targets.push_back(sender.emitter.Plumb(
-        where, "_Send", absl::StrCat(name, "/send_", d), {value}, {}, std::move(attrs)));
-    return drafts_[d]->emitter.Plumb(where, "_Recv", absl::StrCat(name, "/recv_", from), {},
+        where, "_Send", absl::StrCat(name, "/send_", d.value()), {value}, {}, std::move(attrs)));
+    return drafts_[d]->emitter.Plumb(where, "_Recv", absl::StrCat(name, "/recv_", from.value()), {},
                                      std::move(controls), std::move(recv_attrs));
   }
 
   // A node of device d that fires once in every iteration of the frame: of a control loop.
-  NodeId Pivot(int d, int frame) {
+  NodeId Pivot(DeviceIndex d, int frame) {
     Draft& draft = *drafts_[d];
     if (draft.pivots[frame] >= 0) return draft.pivots[frame];
     const Frame& loop = frames_.frames[frame];
@@ -321,7 +322,9 @@ class Cutter {
     }
     const Where where = WhereOutput(loop.loop_cond);
     const Where outside = WhereOutside(loop);
-    const auto name = [&](const char* what) { return absl::StrCat(loop.name, "/", what, "_", d); };
+    const auto name = [&](const char* what) {
+      return absl::StrCat(loop.name, "/", what, "_", d.value());
+    };
     std::vector<NodeId> controls;
     if (loop.parent > 0) controls.push_back(Pivot(d, loop.parent));
     AttrMap yes{{"dtype", DType::kBool}};
@@ -350,8 +353,9 @@ class Cutter {
   // other.
   void DriveFrames() {
     const size_t num_frames = frames_.frames.size();
-    std::vector<std::vector<bool>> is_used(drafts_.size(), std::vector<bool>(num_frames));
-    for (size_t d = 0; d < drafts_.size(); ++d) {
+    IndexedVector<DeviceIndex, std::vector<bool>> is_used(drafts_.size(),
+                                                          std::vector<bool>(num_frames));
+    for (DeviceIndex d{0}; d < drafts_.end_index(); ++d) {
       for (const Node& node : function_.nodes) {
         if (drafts_[d]->local[node.id] >= 0) is_used[d][frames_.frame_of_node[node.id]] = true;
       }
@@ -360,12 +364,12 @@ class Cutter {
       }
     }
     for (size_t f = 1; f < num_frames; ++f) {
-      std::vector<int> devices;
-      for (size_t d = 0; d < drafts_.size(); ++d) {
-        if (is_used[d][f]) devices.push_back(static_cast<int>(d));
+      std::vector<DeviceIndex> devices;
+      for (DeviceIndex d{0}; d < drafts_.end_index(); ++d) {
+        if (is_used[d][f]) devices.push_back(d);
       }
       if (devices.size() < 2 || frames_.frames[f].loop_cond < 0) continue;
-      for (const int d : devices) Pivot(d, static_cast<int>(f));
+      for (const DeviceIndex d : devices) Pivot(d, static_cast<int>(f));
     }
   }
 
@@ -373,28 +377,28 @@ class Cutter {
     const RunSignature& signature = whole_.signature;
     for (size_t i = 0; i < signature.fetches.size(); ++i) {
       const Endpoint fetch = signature.fetches[i];
-      const int d = HomeOf(fetch.node);
+      const DeviceIndex d = HomeOf(fetch.node);
       drafts_[d]->signature.fetches.push_back(Input(d, fetch));
       drafts_[d]->fetches.push_back(static_cast<int>(i));
     }
     for (const NodeId target : signature.targets) {
-      const int d = HomeOf(target);
+      const DeviceIndex d = HomeOf(target);
       drafts_[d]->signature.targets.push_back(Control(d, target));
     }
   }
 
   // An Enter of what a loop does not change: each device has its own.
-  bool IsEverywhere(NodeId node) const { return needed_[node] && device_of_[node] < 0; }
-  int HomeOf(NodeId node) const { return std::max(device_of_[node], 0); }
+  bool IsEverywhere(NodeId node) const { return needed_[node] && device_of_[node] == kNoDevice; }
+  DeviceIndex HomeOf(NodeId node) const { return std::max(device_of_[node], DeviceIndex(0)); }
 
   Partition Finish() {
     Partition partition;
     partition.copies = std::move(copies_);
-    for (size_t d = 0; d < drafts_.size(); ++d) {
+    for (DeviceIndex d{0}; d < drafts_.end_index(); ++d) {
       Draft& draft = *drafts_[d];
       if (draft.emitter.size() == 0) continue;
       Part& part = partition.parts.emplace_back();
-      part.device = static_cast<int>(d);
+      part.device = d;
       part.feeds = std::move(draft.feeds);
       part.fetches = std::move(draft.fetches);
       part.lowered.signature = std::move(draft.signature);
@@ -429,10 +433,10 @@ class Cutter {
   const Function& function_;
   const FrameTable& frames_;
   const std::vector<bool>& needed_;
-  const std::vector<int>& device_of_;
-  std::vector<std::string> device_names_;
+  const std::vector<DeviceIndex>& device_of_;
+  IndexedVector<DeviceIndex, std::string> device_names_;
   HashMap<Endpoint, int> feed_of_;
-  std::vector<std::unique_ptr<Draft>> drafts_;  // by device
+  IndexedVector<DeviceIndex, std::unique_ptr<Draft>> drafts_;
   std::vector<Copy> copies_;
   absl::Status status_;
 };

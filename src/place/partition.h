@@ -35,7 +35,7 @@
 namespace gyre::place {
 
 struct Part {
-  int device = 0;
+  DeviceIndex device{0};
   Lowered lowered;
   // Which of the whole's feeds and fetches those of `lowered.signature` are.
   std::vector<int> feeds;
@@ -46,8 +46,8 @@ struct Part {
 struct Copy {
   // "node:slot"; "^node" for a control edge, "^node:slot" for one that waits for a value.
   std::string edge;
-  int from = 0;  // devices
-  int to = 0;
+  DeviceIndex from{0};
+  DeviceIndex to{0};
   int frame = 0;  // it is made in each of its iterations
 };
 

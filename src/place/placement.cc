@@ -79,7 +79,7 @@ class Placer {
     NodeId asks = -1;          // a node that asks
     bool is_of_maker = false;  // the request, or a part of it, is that of who makes state
     bool follows_data = true;
-    int device = -1;
+    DeviceIndex device = kNoDevice;
     std::string why;
   };
 
@@ -95,19 +95,20 @@ class Placer {
            KindOfCallee(*scope.structured, scope.callee) == CalleeKind::kCondition;
   }
 
+  DeviceIndex num_devices() const { return DeviceIndex(static_cast<int32_t>(devices_.size())); }
   Group& GroupOf(NodeId node) { return by_group_[colocation_.groups.Of(node)]; }
-  bool CanRun(NodeId node, int device) {
-    return kernels_.CanRun(colocation_.groups.Of(node), device);
+  bool CanRun(NodeId node, DeviceIndex device) {
+    return kernels_.CanRun(colocation_.groups.Of(node), device.value());
   }
 
   // The devices that have kernels for all of a node's group. Where there are none, the first one:
   // to run it there says what is missing.
-  std::vector<int> DevicesFor(NodeId node) {
-    std::vector<int> able;
-    for (int d = 0; d < static_cast<int>(devices_.size()); ++d) {
+  std::vector<DeviceIndex> DevicesFor(NodeId node) {
+    std::vector<DeviceIndex> able;
+    for (DeviceIndex d{0}; d < num_devices(); ++d) {
       if (CanRun(node, d)) able.push_back(d);
     }
-    if (able.empty()) able.push_back(0);
+    if (able.empty()) able.push_back(DeviceIndex(0));
     return able;
   }
 
@@ -121,7 +122,7 @@ class Placer {
       return z ^ (z >> 31);
     };
     const auto pick = [&](NodeId node, uint64_t number) {
-      const std::vector<int> able = DevicesFor(node);
+      const std::vector<DeviceIndex> able = DevicesFor(node);
       return able[number % able.size()];
     };
     // Runs of one program need different parts of it: state is drawn alike for all of them, and
@@ -133,7 +134,7 @@ class Placer {
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
-      if (!needed_[node.id] || group.device >= 0) continue;
+      if (!needed_[node.id] || group.device != kNoDevice) continue;
       group.device = pick(node.id, draw());
       group.why = "drawn";
     }
@@ -173,17 +174,17 @@ class Placer {
       Group& group = GroupOf(node.id);
       if (group.asks != node.id) continue;
       std::string lacks;  // why the first of those that the request means cannot run it
-      for (int d = 0; d < static_cast<int>(devices_.size()) && group.device < 0; ++d) {
-        if (!group.request.Matches(devices_[d])) continue;
+      for (DeviceIndex d{0}; d < num_devices() && group.device == kNoDevice; ++d) {
+        if (!group.request.Matches(devices_[d.value()])) continue;
         if (CanRun(node.id, d)) group.device = d;
-        if (lacks.empty()) lacks = kernels_.Why(colocation_.groups.Of(node.id), d, node.id);
+        if (lacks.empty()) lacks = kernels_.Why(colocation_.groups.Of(node.id), d.value(), node.id);
       }
       if (lacks.empty())
         lacks = absl::StrCat(
             "there are only ", DeviceNames(),
             ": name one of these, run it on more (--devices cpu:4, also of "
             "workers; SessionOptions::devices), or let nodes run elsewhere (soft placement)");
-      if (group.device >= 0) {
+      if (group.device != kNoDevice) {
         group.why = absl::StrCat("asks for ", group.request.ToString());
       } else if (!options_.soft) {
         return absl::InvalidArgumentError(absl::StrCat("node ", node.name, " asks for the device ",
@@ -217,14 +218,15 @@ class Placer {
   void PutTheRestFirst() {
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
-      if (!needed_[node.id] || group.device >= 0 || group.follows_data) continue;
+      if (!needed_[node.id] || group.device != kNoDevice || group.follows_data) continue;
       PutFirst(node.id, group);
     }
   }
 
   void PutFirst(NodeId node, Group& group) {
     group.device = DevicesFor(node).front();
-    group.why = group.device == 0 ? "the first device" : "the first device with kernels for it";
+    group.why = group.device == DeviceIndex(0) ? "the first device"
+                                               : "the first device with kernels for it";
   }
 
   // Plumbing first goes where its values come from; what is left, constants for instance, where
@@ -263,7 +265,7 @@ class Placer {
     }
     for (const Node& node : function_.nodes) {
       Group& group = GroupOf(node.id);
-      if (needed_[node.id] && group.device < 0) PutFirst(node.id, group);
+      if (needed_[node.id] && group.device == kNoDevice) PutFirst(node.id, group);
     }
   }
 
@@ -271,13 +273,13 @@ class Placer {
   // value, not the predicate.
   bool FollowInput(const Node& node, absl::FunctionRef<void(NodeId)> placed) {
     Group& group = GroupOf(node.id);
-    if (group.device >= 0 || node.kind() == OpKind::kConst) return false;
+    if (group.device != kNoDevice || node.kind() == OpKind::kConst) return false;
     size_t size = node.inputs.size();
     if (node.kind() == OpKind::kSwitch || node.kind() == OpKind::kSwitchN) size = 1;
     for (size_t i = size; i-- > 0;) {
       const NodeId source = node.inputs[i].node;
       if (!needed_[source] || function_.node(source).kind() == OpKind::kConst) continue;
-      if (colocation_.is_invariant[source] || GroupOf(source).device < 0) continue;
+      if (colocation_.is_invariant[source] || GroupOf(source).device == kNoDevice) continue;
       if (!CanRun(node.id, GroupOf(source).device)) continue;
       group.device = GroupOf(source).device;
       group.why = absl::StrCat("follows its input ", function_.node(source).name);
@@ -290,14 +292,14 @@ class Placer {
   bool PlaceInputs(const Node& node, absl::FunctionRef<void(NodeId)> placed) {
     if (colocation_.is_invariant[node.id]) return false;
     const Group& group = GroupOf(node.id);
-    if (group.device < 0) return false;
+    if (group.device == kNoDevice) return false;
     bool changed = false;
     for (const Endpoint& input : node.inputs) {
       NodeId from = input.node;
       while (needed_[from] && colocation_.is_invariant[from])
         from = function_.node(from).inputs[0].node;
       Group& source = GroupOf(from);
-      if (!needed_[from] || source.device >= 0) continue;
+      if (!needed_[from] || source.device != kNoDevice) continue;
       if (!CanRun(from, group.device)) continue;
       source.device = group.device;
       source.why = absl::StrCat("is used by ", node.name);
@@ -309,7 +311,7 @@ class Placer {
 
   Placement Finish() {
     Placement placement;
-    placement.device.assign(function_.nodes.size(), -1);
+    placement.device.assign(function_.nodes.size(), kNoDevice);
     placement.why.resize(function_.nodes.size());
     for (const Node& node : function_.nodes) {
       if (!needed_[node.id]) continue;
@@ -329,9 +331,9 @@ class Placer {
   }
 
   // Whether the node runs where it asks to.
-  bool IsMet(const Node& node, int device) const {
+  bool IsMet(const Node& node, DeviceIndex device) const {
     const absl::StatusOr<DeviceName> request = DeviceName::Parse(node.device);
-    return request.ok() && request->Matches(devices_[device]);
+    return request.ok() && request->Matches(devices_[device.value()]);
   }
 
   std::string DeviceNames() const {

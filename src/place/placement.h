@@ -16,11 +16,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/index.h"
 #include "devices/device_name.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
 
 namespace gyre::place {
+
+// Among the devices that a program is placed on.
+using DeviceIndex = Index<struct DeviceIndexTag, int32_t>;
+inline constexpr DeviceIndex kNoDevice{-1};
 
 struct PlaceOptions {
   // A request that no device meets, or none with the kernels, is dropped, rather than an error.
@@ -33,7 +38,8 @@ struct PlaceOptions {
 };
 
 struct Placement {
-  std::vector<int> device;  // by node: an index; -1: not needed, or on each device that uses it
+  // By node. kNoDevice: it is not needed, or stands on each device that uses it.
+  std::vector<DeviceIndex> device;
   std::vector<std::string> why;  // by node, for people: "asks for /device:CPU:1"
 };
 

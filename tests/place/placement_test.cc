@@ -19,9 +19,9 @@ std::string Places(const std::string& text, const std::vector<std::string>& fetc
   if (!cut.cut.ok()) return "";
   std::string all;
   for (const Node& node : cut.cut->whole.function.nodes) {
-    const int device = cut.cut->placement.device[node.id];
+    const place::DeviceIndex device = cut.cut->placement.device[node.id];
     absl::StrAppend(&all, all.empty() ? "" : " ", node.name, ":",
-                    device < 0 ? "*" : absl::StrCat(device));
+                    device == place::kNoDevice ? "*" : absl::StrCat(device.value()));
   }
   return all;
 }
@@ -166,7 +166,8 @@ TEST(Placement, GoesByTheKernelsOfDevices) {
                 "on NULL devices"));
   const CutText soft = CutFor(devices, asks, {"y"}, {.soft = true});
   ASSERT_TRUE(soft.cut.ok()) << soft.cut.status();
-  EXPECT_EQ(soft.cut->placement.device, (std::vector<int>{0, 1}));
+  EXPECT_EQ(soft.cut->placement.device,
+            (std::vector{place::DeviceIndex(0), place::DeviceIndex(1)}));
   EXPECT_EQ(soft.cut->placement.why[1], "the first device with kernels for it");
   // Of a device of any type, the first that has one.
   EXPECT_EQ(Places(R"(

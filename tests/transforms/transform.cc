@@ -208,7 +208,7 @@ std::string PartsText(const place::CutProgram& cut) {
       if (node.kind() != OpKind::kTransfer) continue;
       node.attrs = {{"tensor_name", *node.attrs.Get<std::string>("tensor_name")}};
     }
-    absl::StrAppend(&all, "CPU:", part.device, " ", PrintFunction(function));
+    absl::StrAppend(&all, "CPU:", part.device.value(), " ", PrintFunction(function));
   }
   return all;
 }

@@ -57,8 +57,8 @@ int DepthOf(const FrameTable& frames, int frame) {
 }
 
 // "CPU:1"
-std::string NameOf(const Settings& settings, int device) {
-  const DeviceName& name = settings.devices[device];
+std::string NameOf(const Settings& settings, place::DeviceIndex device) {
+  const DeviceName& name = settings.devices[device.value()];
   return absl::StrCat(*name.type, ":", *name.id);
 }
 
@@ -66,8 +66,8 @@ void PrintWhy(const place::CutProgram& cut, const Settings& settings, std::ostre
   Table table({"node", "op", "device", "why"});
   for (const Node& node : cut.whole.function.nodes) {
     if (!cut.needed[node.id]) continue;
-    const int device = cut.placement.device[node.id];
-    table.Add({node.name, node.op_name, device < 0 ? "" : NameOf(settings, device),
+    const place::DeviceIndex device = cut.placement.device[node.id];
+    table.Add({node.name, node.op_name, device == place::kNoDevice ? "" : NameOf(settings, device),
                cut.placement.why[node.id]});
   }
   table.Print(out);
@@ -91,7 +91,7 @@ void PrintParts(const place::CutProgram& cut, const Settings& settings, std::ost
   options.wire_extra = false;
   for (const place::Part& part : cut.partition.parts) {
     out << "\n"
-        << settings.devices[part.device].ToString() << ":\n"
+        << settings.devices[part.device.value()].ToString() << ":\n"
         << PrintFunction(part.lowered.function, options);
   }
 }
@@ -119,7 +119,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
     PrintCopies(*cut, *settings, streams.out);
   } else {
     for (const place::Part& part : cut->partition.parts) {
-      streams.out << settings->devices[part.device].ToString() << ": "
+      streams.out << settings->devices[part.device.value()].ToString() << ": "
                   << part.lowered.function.nodes.size() << " nodes\n";
     }
     const size_t copies = cut->partition.copies.size();

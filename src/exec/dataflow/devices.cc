@@ -189,7 +189,7 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
                         place::Cut(*program, signature, options.devices, options.place));
   std::vector<place::Part*> local;
   for (place::Part& part : cut.partition.parts) {
-    if (here[part.device]) local.push_back(&part);
+    if (here[part.device.value()]) local.push_back(&part);
   }
   PartsHere result;
   result.num_parts = static_cast<int>(cut.partition.parts.size());
@@ -205,7 +205,7 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
       Renumber(static_cast<int>(signature.fetches.size()), local, &place::Part::fetches);
   std::vector<DevicePart> parts;
   for (place::Part* part : local) {
-    const DeviceName& name = options.devices[part->device];
+    const DeviceName& name = options.devices[part->device.value()];
     GYRE_ASSIGN_OR_RETURN(Device* const device, LocalDevice(name));
     GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part->lowered),
                                                     FindDeviceType(device->type())->kernel));

@@ -33,11 +33,11 @@ inline void DropValue(Tensor& t) { const Tensor gone(std::move(t)); }
 // FramePlan.
 struct Iteration {
   Frame* frame = nullptr;
-  const PlanNode* nodes = nullptr;  // these three: of the function
+  IndexedSpan<NodeIndex, const PlanNode> nodes;  // these three: of the function
   const Edge* edges = nullptr;
   const std::pair<uint32_t, uint32_t>* ranges = nullptr;
-  Tensor* inputs = nullptr;
-  PendingCounts::Word* counts = nullptr;
+  IndexedSpan<InputSlot, Tensor> inputs;
+  IndexedSpan<CountIndex, PendingCounts::Word> counts;
   std::atomic<Frame*>* children = nullptr;  // by FramePlan::child_index; null: not open
   uint32_t num_inputs = 0;
   int64_t number = 0;
@@ -45,7 +45,7 @@ struct Iteration {
   std::atomic<int64_t> outstanding{0};
   // Set once, under the frame's lock; release/acquire: readers deliver into what it points to.
   std::atomic<Iteration*> next{nullptr};
-  // Exits that death has reached, by position among the frame's. Relaxed: read at the end, see
+  // Exits that death has reached, by ExitIndex. Relaxed: read at the end, see
   // outstanding.
   std::atomic<uint64_t> dead_exits{0};
   Iteration* next_free = nullptr;  // in its pool
@@ -56,11 +56,11 @@ struct Iteration {
 // a worker at once.
 struct Ready {
   Ready() = default;
-  Ready(Iteration* in, uint32_t node, bool is_dead)
+  Ready(Iteration* in, NodeIndex node, bool is_dead)
       : iteration(in),
-        what(reinterpret_cast<uintptr_t>(in->nodes + node) | (is_dead ? kDead : 0)) {}
+        what(reinterpret_cast<uintptr_t>(&in->nodes[node]) | (is_dead ? kDead : 0)) {}
   const PlanNode& plan() const { return *reinterpret_cast<const PlanNode*>(what & ~kDead); }
-  uint32_t node() const { return static_cast<uint32_t>(&plan() - iteration->nodes); }
+  NodeIndex node() const { return iteration->nodes.IndexOf(plan()); }
   bool dead() const { return (what & kDead) != 0; }
 
   static constexpr uintptr_t kDead = 1;  // PlanNodes are aligned
@@ -70,7 +70,7 @@ struct Ready {
 
 // A value on its way into an iteration, or its absence: no value when dead.
 struct Token {
-  uint32_t source = 0;
+  NodeIndex source{0};
   Tensor value;
 };
 
@@ -112,13 +112,13 @@ struct Frame {
   std::vector<Token> waiting;  // NextIterations that the window holds back
   std::vector<Token> invariants;
   // The invariants, slot by slot, once all are there: see FramePlan::has_resident.
-  std::vector<std::pair<uint32_t, Tensor>> resident;
+  std::vector<std::pair<InputSlot, Tensor>> resident;
   bool is_resident = false;
   // Those seen in the newest iteration that have no bit in Iteration::dead_exits.
-  std::vector<uint32_t> dead_exits;
+  std::vector<NodeIndex> dead_exits;
   // NextIterations that were dead in the newest iteration: see PlanNode::carries_death.
-  std::vector<uint32_t> dead_variables;
-  std::vector<bool> live_exits;  // by position: have handed out their value. Empty: none has
+  std::vector<NodeIndex> dead_variables;
+  std::vector<bool> live_exits;  // by ExitIndex: have handed out their value. Empty: none has
 
   Frame* next_free = nullptr;
   Frame* next_made = nullptr;

@@ -27,7 +27,8 @@ int64_t Limit(const FramePlan& plan, int window) {
 
 // Where the loop was entered, for errors that no single node of it has made.
 Ready EnterOf(const Frame& frame) {
-  return {frame.parent_iteration, static_cast<uint32_t>(frame.plan->frame.enters.front()), false};
+  return {frame.parent_iteration,
+          NodeIndex(static_cast<uint32_t>(frame.plan->frame.enters.front())), false};
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ void FrameControl::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
   {
     const auto lock = router_.LockIfShared(from.frame->mutex);
     const FunctionPlan& plan = *from.frame->activation->plan;
-    std::atomic<Frame*>& place = from.children[plan.frames[p.target_frame].child_index];
+    std::atomic<Frame*>& place = from.children[plan.frames[p.target_frame.value()].child_index];
     child = place.load(std::memory_order_relaxed);
     if (child == nullptr) {
       child = OpenFrame(from, p.target_frame);
@@ -93,7 +94,7 @@ void FrameControl::FireEnter(Ready ready, const PlanNode& p, Tensor value) {
 
 // Death leaves a loop only if no later iteration starts. (Most Exits have a bit in their iteration
 // instead: see Arrival::kOnlyExit.)
-void FrameControl::NoteDeadExit(Iteration& iteration, uint32_t exit) {
+void FrameControl::NoteDeadExit(Iteration& iteration, NodeIndex exit) {
   Frame& frame = *iteration.frame;
   const auto lock = router_.LockIfShared(frame.mutex);
   if (&iteration == frame.newest) frame.dead_exits.push_back(exit);
@@ -110,13 +111,13 @@ void FrameControl::FireExit(Ready ready, const PlanNode& p, Tensor value) {
   {
     const auto lock = router_.LockIfShared(frame.mutex);
     if (frame.live_exits.empty()) frame.live_exits.resize(frame.plan->frame.exits.size());
-    if (frame.live_exits[p.exit]) {
+    if (frame.live_exits[p.exit.value()]) {
       return Fail(absl::InvalidArgumentError(
                       "the loop hands out this value in more than one iteration: an Exit must "
                       "follow the side of its Switch that is taken when the loop ends"),
                   ready);
     }
-    frame.live_exits[p.exit] = true;
+    frame.live_exits[p.exit.value()] = true;
   }
   if (p.is_fetched || reporter_.is_observed()) {
     if (absl::Status status = reporter_.Report(ready, &value); !status.ok())
@@ -143,7 +144,7 @@ void FrameControl::HandOver(Iteration& from, const PlanNode& p, Tensor&& value) 
     next = from.next.load(std::memory_order_relaxed);
     if (next == nullptr) {
       if (frame.live >= frame.window) {
-        frame.waiting.push_back({static_cast<uint32_t>(&p - from.nodes), std::move(value)});
+        frame.waiting.push_back({from.nodes.IndexOf(p), std::move(value)});
       } else {
         next = NewIteration(frame, 1);
         if (next == nullptr) return OutOfBudget(EnterOf(frame));
@@ -159,16 +160,16 @@ void FrameControl::PassDeathOn(Iteration& from, const PlanNode& p) {
   {
     const auto lock = router_.LockIfShared(frame.mutex);
     next = from.next.load(std::memory_order_relaxed);
-    if (next == nullptr) frame.dead_variables.push_back(static_cast<uint32_t>(&p - from.nodes));
+    if (next == nullptr) frame.dead_variables.push_back(from.nodes.IndexOf(p));
   }
   if (next != nullptr) Add(*next, router_.DeliverDeath(*next, p));
 }
 
 // Requirement: the lock of parent's frame is held, if shared.
-Frame* FrameControl::OpenFrame(Iteration& parent, int frame_index) {
+Frame* FrameControl::OpenFrame(Iteration& parent, FrameIndex index) {
   Frame* const frame = pools_.MakeFrame();
   if (frame == nullptr) return nullptr;
-  const FramePlan& plan = parent.frame->activation->plan->frames[frame_index];
+  const FramePlan& plan = parent.frame->activation->plan->frames[index.value()];
   frame->plan = &plan;
   frame->activation = parent.frame->activation;
   frame->parent = parent.frame;
@@ -207,7 +208,7 @@ int64_t FrameControl::DeliverInvariants(Frame& frame, Iteration& to) {
   int64_t ready = 0;
   if (frame.is_resident) {
     for (const auto& [slot, value] : frame.resident) router_.Put(to, slot, Tensor(value));
-    for (const uint32_t root : frame.plan->resident_roots) ready += router_.Push(to, root, false);
+    for (const NodeIndex root : frame.plan->resident_roots) ready += router_.Push(to, root, false);
     return ready;
   }
   for (const Token& token : frame.invariants) {
@@ -233,11 +234,11 @@ Iteration* FrameControl::NewIteration(Frame& frame, int64_t outstanding) {
       iteration->inputs[fed.edge.slot] = run_.feed(fed.feed);
     }
   }
-  for (const uint32_t root : frame.plan->roots) ready += router_.Push(*iteration, root, false);
+  for (const NodeIndex root : frame.plan->roots) ready += router_.Push(*iteration, root, false);
   for (Token& token : frame.waiting)
     ready += router_.DeliverOne(*iteration, iteration->nodes[token.source], token.value);
   frame.waiting.clear();
-  for (const uint32_t variable : frame.dead_variables)
+  for (const NodeIndex variable : frame.dead_variables)
     ready += router_.DeliverDeath(*iteration, iteration->nodes[variable]);
   frame.dead_variables.clear();
   ready += DeliverInvariants(frame, *iteration);
@@ -306,9 +307,9 @@ Iteration* FrameControl::EndFrame(Frame* frame, uint64_t dead_exits, int64_t* ch
   Iteration& outside = *frame->parent_iteration;
   for (; dead_exits != 0; dead_exits &= dead_exits - 1) {
     const NodeId exit = frame->plan->frame.exits[std::countr_zero(dead_exits)];
-    *change += router_.DeliverDeath(outside, outside.nodes[exit]);
+    *change += router_.DeliverDeath(outside, outside.nodes[NodeIndex(static_cast<uint32_t>(exit))]);
   }
-  for (const uint32_t exit : frame->dead_exits)
+  for (const NodeIndex exit : frame->dead_exits)
     *change += router_.DeliverDeath(outside, outside.nodes[exit]);
   outside.children[frame->plan->child_index].store(nullptr, std::memory_order_relaxed);
   pools_.Recycle(frame);
@@ -338,7 +339,7 @@ void FrameControl::Widen(Frame* frame) {
 void FrameControl::StartCall(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
   const NodeInfo& info = InfoOf(ready);
-  Tensor* const inputs = iteration.inputs + p.first_input;
+  Tensor* const inputs = &iteration.inputs[p.first_input];
   std::vector<Tensor> args(p.num_inputs - info.first_arg);
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
     if (i >= info.first_arg) args[i - info.first_arg] = std::move(inputs[i]);

@@ -97,8 +97,8 @@ class FrameControl {
 
  private:
   void OutOfBudget(Ready where);
-  void NoteDeadExit(Iteration& iteration, uint32_t exit);
-  Frame* OpenFrame(Iteration& parent, int frame_index);
+  void NoteDeadExit(Iteration& iteration, NodeIndex exit);
+  Frame* OpenFrame(Iteration& parent, FrameIndex index);
   void SettleInvariants(Frame& frame);
   int64_t DeliverInvariants(Frame& frame, Iteration& to);
   Iteration* NewIteration(Frame& frame, int64_t outstanding);

@@ -66,7 +66,7 @@ void KernelRunner::Flush() {
 
 void KernelRunner::Run(Ready ready, const PlanNode& p, bool timed) {
   Iteration& iteration = *ready.iteration;
-  Tensor* const inputs = iteration.inputs + p.first_input;
+  Tensor* const inputs = &iteration.inputs[p.first_input];
   Tensor* const outputs = outputs_.data();
   // Only a transfer gets here dead: what it sends is its deadness, whatever else has arrived.
   for (uint32_t i = 0; ready.dead() && i < p.num_inputs; ++i) DropValue(inputs[i]);
@@ -133,7 +133,7 @@ void KernelRunner::Finish(Ready ready, const PlanNode& p, Tensor* outputs) {
 bool KernelRunner::TryRun(Ready ready, const PlanNode& p, Tag tag) {
   Iteration& iteration = *ready.iteration;
   KernelContext context(*p.node, run_.env(), tag,
-                        absl::MakeSpan(iteration.inputs + p.first_input, p.num_inputs),
+                        absl::MakeSpan(&iteration.inputs[p.first_input], p.num_inputs),
                         absl::MakeSpan(outputs_.data(), p.num_outputs));
   const std::optional<absl::Status> status = p.kernel->try_run(context, p.attrs);
   if (!status) return false;
@@ -149,7 +149,7 @@ void KernelRunner::RunAsync(Ready ready, const PlanNode& p) {
   const Tag tag = TagOf(ready);
   // Who explores orders wants it to end at some other time.
   if (p.kernel->try_run != nullptr && !explore_ && TryRun(ready, p, tag)) return;
-  Tensor* const inputs = ready.iteration->inputs + p.first_input;
+  Tensor* const inputs = &ready.iteration->inputs[p.first_input];
   auto call = std::make_unique<AsyncCall>();
   call->ready = ready;
   call->outputs.resize(p.num_outputs);

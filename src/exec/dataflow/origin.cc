@@ -49,8 +49,8 @@ int ScopeOutsideOfLoops(const FunctionPlan& plan, const Iteration* iteration, in
 
 Place PlaceOf(Ready where) {
   const FunctionPlan& plan = *where.iteration->frame->activation->plan;
-  int scope = plan.infos[where.node()].origin.scope;
-  if (plan.nodes[where.node()].opcode == Opcode::kConst)
+  int scope = plan.infos[where.node().value()].origin.scope;
+  if (plan.nodes[where.node().value()].opcode == Opcode::kConst)
     scope = ScopeOutsideOfLoops(plan, where.iteration, scope);
   return {&plan, where.iteration, scope};
 }
@@ -135,7 +135,7 @@ std::vector<Surrounding> Around(Ready where) {
     const Ready caller = activation.caller;
     if (caller.iteration == nullptr) break;
     place = PlaceOf(caller);
-    const NodeInfo& info = place.plan->infos[caller.node()];
+    const NodeInfo& info = place.plan->infos[caller.node().value()];
     const bool is_loop = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
     around.push_back({SurroundingKind(*info.origin.node, info.origin.callee),
                       info.origin.node->name, info.callee->source->name,
@@ -160,13 +160,13 @@ RunProgress ProgressAt(Ready where) {
 TokenOrigin TokenOriginOf(Ready where, std::vector<int>* sources) {
   const Frame& frame = *where.iteration->frame;
   const FunctionPlan& plan = *frame.activation->plan;
-  const Node& node = plan.lowered.function.nodes[where.node()];
+  const Node& node = plan.lowered.function.nodes[where.node().value()];
   for (const Endpoint& input : node.inputs) sources->push_back(input.node);
   sources->insert(sources->end(), node.control_inputs.begin(), node.control_inputs.end());
   const Tag own = OwnTag(*where.iteration);
   const Tag outer = frame.parent == nullptr ? Tag() : OwnTag(*frame.parent_iteration);
   return {.graph = &plan,
-          .node = static_cast<int>(where.node()),
+          .node = static_cast<int>(where.node().value()),
           .sources = *sources,
           .frame = own.frame,
           .iteration = own.iteration,
@@ -178,7 +178,7 @@ Tag TagOf(Ready where) { return TagOf(PlaceOf(where)); }
 
 Tag CalleeTag(Ready structured) {
   const Place place = PlaceOf(structured);
-  const NodeInfo& info = place.plan->infos[structured.node()];
+  const NodeInfo& info = place.plan->infos[structured.node().value()];
   const bool part = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
   const Tag outside = TagOf(part ? Outside(place) : place);
   return {ChildFrameId(outside, CalleeName(*info.origin.node, *info.callee->source)),
@@ -188,7 +188,7 @@ Tag CalleeTag(Ready structured) {
 std::string Locate(Ready where, const std::string& inside) {
   if (where.iteration == nullptr) return "";
   Place place = PlaceOf(where);
-  const NodeOrigin& origin = place.plan->infos[where.node()].origin;
+  const NodeOrigin& origin = place.plan->infos[where.node().value()].origin;
   std::string text = inside.empty() ? NodeText(*origin.node) : inside;
   if (IsPartOfLoop(place, origin)) {
     if (ScopeOf(place).is_loop())
@@ -208,7 +208,7 @@ std::string Locate(Ready where, const std::string& inside) {
       continue;
     }
     place = PlaceOf(caller);
-    const NodeInfo& info = place.plan->infos[caller.node()];
+    const NodeInfo& info = place.plan->infos[caller.node().value()];
     absl::StrAppend(&text, CallText(*info.origin.node, info.origin.callee, *info.callee->source,
                                     caller.iteration->number));
     if (IsPartOfLoop(place, info.origin)) place = Outside(place);

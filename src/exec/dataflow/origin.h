@@ -11,7 +11,7 @@
 namespace gyre::dataflow {
 
 inline const NodeInfo& InfoOf(Ready ready) {
-  return ready.iteration->frame->activation->plan->infos[ready.node()];
+  return ready.iteration->frame->activation->plan->infos[ready.node().value()];
 }
 
 // Where a node runs, for kernels that ask (random keys, rendezvous).

@@ -1,6 +1,7 @@
 #include "exec/dataflow/plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "analysis/refusals.h"
@@ -108,23 +109,25 @@ class Builder {
   struct Waits {
     uint64_t data = 0;
     uint64_t control = 0;
-    uint64_t deaths = 0;      // of a Merge: dead inputs that kill it; NextIterations don't count
-    uint32_t count = 0;       // its word among those of its frame
+    uint64_t deaths = 0;  // of a Merge: dead inputs that kill it; NextIterations don't count
+    CountIndex count{0};
     bool is_counted = false;  // an ordinary node that has such a word
     uint64_t all() const { return data + control; }
   };
+
+  static NodeIndex IndexOf(NodeId id) { return NodeIndex(static_cast<uint32_t>(id)); }
+  FramePlan& FrameOf(NodeId id) const { return plan_.frames[plan_.infos[id].frame.value()]; }
 
   void MakeFrames() {
     for (size_t f = 0; f < table_.frames.size(); ++f) {
       FramePlan& frame = plan_.frames.emplace_back();
       frame.frame = table_.frames[f];
-      frame.index = static_cast<int>(f);
-      frame.parent = frame.frame.parent;
+      frame.index = FrameIndex(static_cast<uint32_t>(f));
       frame.num_enters = static_cast<int>(frame.frame.enters.size());
       frame.pool = num_pools_++;
-      if (f > 0) frame.child_index = plan_.frames[frame.parent].num_children++;
+      if (f > 0) frame.child_index = plan_.frames[frame.frame.parent].num_children++;
       for (size_t i = 0; i < frame.frame.exits.size(); ++i)
-        plan_.nodes[frame.frame.exits[i]].exit = static_cast<uint32_t>(i);
+        plan_.nodes[frame.frame.exits[i]].exit = ExitIndex(static_cast<uint32_t>(i));
     }
   }
 
@@ -136,17 +139,19 @@ class Builder {
     NodeInfo& info = plan_.infos[node.id];
     info.origin = plan_.lowered.origins[node.id];
     p.node = info.origin.is_plumbing ? &node : info.origin.node;
-    info.frame = table_.frame_of_node[node.id];
+    info.frame = FrameIndex(static_cast<uint32_t>(table_.frame_of_node[node.id]));
     p.opcode = OpcodeOf(node.kind());
     p.num_inputs = static_cast<uint32_t>(node.inputs.size());
     p.num_outputs = static_cast<uint32_t>(node.num_outputs());
     p.runs_dead = node.kind() == OpKind::kTransfer;
     p.needs_tag = p.runs_dead || node.op->traits.effect != Effect::kNone;
     p.is_constant = node.kind() == OpKind::kEnter && NodeAttr<bool>(node, "is_constant");
-    if (p.opcode == Opcode::kEnter) p.target_frame = table_.output_frame_of_node[node.id];
-    FramePlan& frame = plan_.frames[info.frame];
+    if (p.opcode == Opcode::kEnter) {
+      p.target_frame = FrameIndex(static_cast<uint32_t>(table_.output_frame_of_node[node.id]));
+    }
+    FramePlan& frame = FrameOf(node.id);
     p.opens_gate = node.kind() == OpKind::kLoopCond && frame.frame.loop_cond == node.id;
-    p.first_input = frame.num_inputs;
+    p.first_input = InputSlot(frame.num_inputs);
     frame.num_inputs += p.num_inputs;
     if (p.opcode == Opcode::kArg) {
       info.arg_index = static_cast<int>(NodeAttr<int64_t>(node, "index"));
@@ -211,8 +216,8 @@ class Builder {
     for (const NodeId control : node.control_inputs) {
       if (needed_[control]) ++waits.control;  // else a fed placeholder
     }
-    FramePlan& frame = plan_.frames[plan_.infos[node.id].frame];
-    waits.count = static_cast<uint32_t>(frame.initial_counts.size());
+    FramePlan& frame = FrameOf(node.id);
+    waits.count = CountIndex(static_cast<uint32_t>(frame.initial_counts.size()));
     if (node.kind() == OpKind::kMerge) {
       if (waits.control > PendingCounts::kMaxMergeInputs ||
           node.inputs.size() > PendingCounts::kMaxMergeInputs) {
@@ -224,9 +229,10 @@ class Builder {
       frame.initial_counts.push_back(PendingCounts::Merge(waits.control, waits.deaths));
       return absl::OkStatus();
     }
-    const bool sends = node.kind() == OpKind::kTransfer && waits.all() > 0 && frame.index > 0;
+    const bool sends =
+        node.kind() == OpKind::kTransfer && waits.all() > 0 && frame.index.value() > 0;
     waits.is_counted = waits.all() > 1 || sends;
-    if (sends) frame.sends.emplace_back(static_cast<uint32_t>(node.id), waits.count);
+    if (sends) frame.sends.emplace_back(IndexOf(node.id), waits.count);
     if (waits.is_counted) frame.initial_counts.push_back(PendingCounts::Ordinary(waits.all()));
     return absl::OkStatus();
   }
@@ -250,12 +256,12 @@ class Builder {
     std::vector<bool> has_transfers(plan_.frames.size());
     for (const Node& node : function_.nodes) {
       if (needed_[node.id] && node.kind() == OpKind::kTransfer)
-        has_transfers[plan_.infos[node.id].frame] = true;
+        has_transfers[plan_.infos[node.id].frame.value()] = true;
     }
     for (const Node& node : function_.nodes) {
       if (!needed_[node.id] || node.kind() != OpKind::kMerge || node.inputs.size() != 2) continue;
       const NodeId next = node.inputs[1].node;
-      if (has_transfers[plan_.infos[node.id].frame] && waits_[node.id].deaths == 1 &&
+      if (has_transfers[plan_.infos[node.id].frame.value()] && waits_[node.id].deaths == 1 &&
           function_.node(next).kind() == OpKind::kNextIteration) {
         plan_.nodes[next].carries_death = true;
       }
@@ -279,29 +285,29 @@ class Builder {
            !is_throughway_[source(0).id];
   }
 
-  Edge EdgeTo(const Node& node, uint32_t slot) const {
+  // To input `input` of the node; nullopt: its control inputs.
+  Edge EdgeTo(const Node& node, std::optional<uint32_t> input) const {
     const PlanNode& p = plan_.nodes[node.id];
     const Waits& waits = waits_[node.id];
     Edge edge;
-    edge.node = static_cast<uint32_t>(node.id);
-    edge.slot = slot == Edge::kControl ? slot : p.first_input + slot;
+    edge.node = IndexOf(node.id);
+    edge.slot = input ? p.first_input + *input : Edge::kControl;
     edge.count = waits.count;
     edge.kills = node.kind() != OpKind::kControlTrigger;
     if (node.kind() == OpKind::kMerge) {
-      edge.arrival = slot == Edge::kControl ? Arrival::kMergeControl : Arrival::kMergeValue;
+      edge.arrival = input ? Arrival::kMergeValue : Arrival::kMergeControl;
     } else if (waits.is_counted) {
       edge.arrival = Arrival::kCounted;
     } else {
       edge.arrival = Arrival::kOnly;
-      if (node.kind() == OpKind::kExit && p.exit < kExitBits) {
+      if (node.kind() == OpKind::kExit && p.exit.value() < kExitBits) {
         edge.arrival = Arrival::kOnlyExit;
-        edge.count = p.exit;
+        edge.exit = p.exit;
       }
     }
     // The predicate that a Switch has been waiting for.
-    const bool may_wait = node.kind() == OpKind::kSwitch && slot == 0;
-    if (is_throughway_[node.id] && slot != Edge::kControl && !may_wait)
-      edge.arrival = Arrival::kThrough;
+    const bool may_wait = node.kind() == OpKind::kSwitch && input == 0;
+    if (is_throughway_[node.id] && input && !may_wait) edge.arrival = Arrival::kThrough;
     return edge;
   }
 
@@ -319,7 +325,7 @@ class Builder {
         const Endpoint input = node.inputs[slot];
         const Edge edge = EdgeTo(node, slot);
         if (const auto feed = feed_of_.find(input); feed != feed_of_.end()) {
-          plan_.frames[plan_.infos[node.id].frame].fed.push_back({feed->second, edge});
+          FrameOf(node.id).fed.push_back({feed->second, edge});
         } else {
           by_range[plan_.nodes[input.node].first_range + input.slot].push_back(edge);
         }
@@ -327,7 +333,7 @@ class Builder {
       for (const NodeId control : node.control_inputs) {
         if (!needed_[control]) continue;
         const PlanNode& source = plan_.nodes[control];
-        by_range[source.first_range + source.num_outputs].push_back(EdgeTo(node, Edge::kControl));
+        by_range[source.first_range + source.num_outputs].push_back(EdgeTo(node, std::nullopt));
       }
     }
     plan_.edge_ranges.reserve(ranges);
@@ -383,15 +389,15 @@ class Builder {
     std::vector<std::vector<NodeId>> idle(plan_.frames.size());
     for (const Node& node : function_.nodes) {
       if (needed_[node.id] && waits_[node.id].all() == 0)
-        idle[plan_.infos[node.id].frame].push_back(node.id);
+        idle[plan_.infos[node.id].frame.value()].push_back(node.id);
     }
     for (FramePlan& frame : plan_.frames) {
-      const std::vector<NodeId>& nodes = idle[frame.index];
-      const bool in_loop = frame.index > 0 && frame.frame.loop_cond >= 0;
+      const std::vector<NodeId>& nodes = idle[frame.index.value()];
+      const bool in_loop = frame.index.value() > 0 && frame.frame.loop_cond >= 0;
       const auto deciding = in_loop && !nodes.empty() ? Deciding(frame) : HashSet<NodeId>();
       for (const NodeId id : nodes) {
         const bool gated = in_loop && !deciding.contains(id);
-        (gated ? frame.gated_roots : frame.roots).push_back(static_cast<uint32_t>(id));
+        (gated ? frame.gated_roots : frame.roots).push_back(IndexOf(id));
       }
     }
   }
@@ -413,7 +419,7 @@ class Builder {
 
   static void AddResident(FramePlan& frame, const Edge& edge) {
     if (edge.arrival == Arrival::kCounted) {
-      if (--frame.resident_counts[edge.count] > 0) return;
+      if (--frame.resident_counts[edge.count.value()] > 0) return;
     } else if (edge.arrival != Arrival::kOnly && edge.arrival != Arrival::kOnlyExit) {
       frame.has_resident = false;
       return;

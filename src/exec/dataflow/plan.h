@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/hash_map.h"
+#include "base/index.h"
 #include "exec/sequential/loop.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
@@ -24,6 +25,12 @@
 namespace gyre::dataflow {
 
 struct FunctionPlan;
+
+using NodeIndex = Index<struct NodeIndexTag>;    // in FunctionPlan::nodes
+using FrameIndex = Index<struct FrameIndexTag>;  // in FunctionPlan::frames
+using InputSlot = Index<struct InputSlotTag>;    // among the inputs of an iteration
+using CountIndex = Index<struct CountIndexTag>;  // among the counts of an iteration
+using ExitIndex = Index<struct ExitIndexTag>;    // among the Exits of a frame
 
 // Loops that are nodes, compiled; null: those that are not.
 using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::RegisterLoop>>;
@@ -54,7 +61,7 @@ enum class Opcode : uint8_t {
 // How an arrival changes the node that it arrives at.
 enum class Arrival : uint8_t {
   kOnly,          // the one thing that the node waits for: it is ready
-  kOnlyExit,      // the same, at an Exit: death is only noted, in bit `count`
+  kOnlyExit,      // the same, at an Exit: death is only noted, in bit `exit`
   kCounted,       // one of several
   kMergeValue,    // a data input of a Merge
   kMergeControl,  // a control input of a Merge
@@ -63,10 +70,13 @@ enum class Arrival : uint8_t {
 
 // One consumer of an output. 16 bytes.
 struct Edge {
-  static constexpr uint32_t kControl = 0xffffffff;
-  uint32_t node;
-  uint32_t slot;   // offset among the inputs of its iteration; kControl: carries no value
-  uint32_t count;  // its count's index in the iteration
+  static constexpr InputSlot kControl{0xffffffff};
+  NodeIndex node;
+  InputSlot slot;  // kControl: carries no value
+  union {
+    CountIndex count;
+    ExitIndex exit;  // of kOnlyExit
+  };
   Arrival arrival;
   bool kills;  // a dead arrival kills the node (all but those at a ControlTrigger)
 };
@@ -83,15 +93,15 @@ struct alignas(64) PlanNode {
   bool reads_refs : 1 = false;  // an input may be a reference where a value is wanted, or reverse
   uint32_t num_inputs = 0;
   uint32_t num_outputs = 0;
-  uint32_t first_input = 0;  // offset among the inputs of its iteration
+  InputSlot first_input{0};
   uint32_t first_range = 0;  // FunctionPlan::edge_ranges: one per output, one for control
   uint32_t edges = 0;        // of a node with one output: where its edges begin, …
   uint32_t controls = 0;     // … where those without a value do, …
   uint32_t edges_end = 0;    // … and where they end
   union {
-    int32_t target_frame = 0;  // of an Enter: the frame that it opens
-    uint32_t count;            // of a Merge: its word among the counts of its iteration
-    uint32_t exit;             // of an Exit: its position among those of its frame
+    FrameIndex target_frame{0};  // of an Enter: the frame that it opens
+    CountIndex count;            // of a Merge
+    ExitIndex exit;              // of an Exit
   };
   // Nanoseconds that one firing takes, as measured; 0: not yet. Relaxed: a hint, learnt as it runs.
   mutable std::atomic<uint32_t> cost{0};
@@ -108,7 +118,7 @@ static_assert(sizeof(PlanNode) == 64);
 // The rest of a node.
 struct NodeInfo {
   NodeOrigin origin;
-  int frame = 0;
+  FrameIndex frame{0};
   Kernel kernel;                             // keeps PlanNode::attrs alive
   absl::Status unavailable;                  // of kUnavailable: why
   std::vector<std::pair<int, int>> fetched;  // (output slot, position among the results)
@@ -126,8 +136,7 @@ struct FedInput {
 
 struct FramePlan {
   Frame frame;  // its static description
-  int index = 0;
-  int parent = -1;
+  FrameIndex index{0};
   int child_index = 0;  // among the frames of the same parent
   int num_children = 0;
   uint32_t num_inputs = 0;
@@ -138,15 +147,15 @@ struct FramePlan {
   int num_constant_enters = 0;
   bool has_resident = false;
   std::vector<uint64_t> resident_counts;
-  std::vector<uint32_t> resident_roots;  // nodes that wait for nothing else
-  std::vector<FedInput> fed;             // filled in at the start of every iteration
+  std::vector<NodeIndex> resident_roots;  // nodes that wait for nothing else
+  std::vector<FedInput> fed;              // filled in at the start of every iteration
   // Nodes without any input left: they run at the start of every iteration …
-  std::vector<uint32_t> roots;
+  std::vector<NodeIndex> roots;
   // … or, in a loop's body, once its LoopCond says that the iteration goes on.
-  std::vector<uint32_t> gated_roots;
+  std::vector<NodeIndex> gated_roots;
   // Transfers, with their counts: other devices wait for each in every iteration, even for one that
   // nothing arrives at.
-  std::vector<std::pair<uint32_t, uint32_t>> sends;
+  std::vector<std::pair<NodeIndex, CountIndex>> sends;
   int pool = 0;  // which of a run's pools its iterations come from: unique in the Plan
   // Learnt: its iterations held work worth overlapping. Relaxed: a hint.
   mutable std::atomic<bool> is_heavy{false};
@@ -159,7 +168,7 @@ struct FunctionPlan {
   std::vector<NodeInfo> infos;       // alongside
   std::vector<Edge> edges;
   std::vector<std::pair<uint32_t, uint32_t>> edge_ranges;
-  std::deque<FramePlan> frames;
+  std::deque<FramePlan> frames;                  // by FrameIndex
   std::vector<std::pair<int, int>> fed_results;  // (feed, result): fetches of what is fed
   int num_results = 0;
   int num_args = 0;

@@ -28,7 +28,7 @@ class ReadyQueues {
   // Whether heavy nodes go to the queue; as long as none is known, nobody need look which are.
   void SetQueuesHeavy(bool queues) { queues_heavy_ = queues; }
 
-  [[gnu::always_inline]] void Push(Iteration& iteration, uint32_t node, bool dead) {
+  [[gnu::always_inline]] void Push(Iteration& iteration, NodeIndex node, bool dead) {
     if (queues_heavy_ && !dead && IsHeavy(iteration, node)) [[unlikely]] {
       new_heavy_.emplace_back(&iteration, node, dead);
     } else {
@@ -72,7 +72,7 @@ class ReadyQueues {
   };
   using Map = std::map<Place, Queued>;
 
-  static bool IsHeavy(const Iteration& iteration, uint32_t node) {
+  static bool IsHeavy(const Iteration& iteration, NodeIndex node) {
     return iteration.nodes[node].cost.load(std::memory_order_relaxed) >= kHeavyNanos;
   }
   // Requirement: mutex_ is held.

@@ -17,7 +17,7 @@ class ReadyStack {
   bool empty() const { return top_ == begin_.get(); }
   size_t size() const { return top_ - begin_.get(); }
   void clear() { top_ = begin_.get(); }
-  void Push(Iteration* iteration, uint32_t node, bool dead) {
+  void Push(Iteration* iteration, NodeIndex node, bool dead) {
     if (top_ == end_) [[unlikely]]
       Grow(std::max(kFirstCapacity, 2 * size()));
     // Word by word: Pop reads them so, and a wider access to either would have to wait for both.

@@ -23,16 +23,17 @@ size_t BlockBytes(const FramePlan& plan) {
 // The parts of a block, behind its header.
 void LayOut(Iteration* iteration, const FramePlan& plan) {
   char* at = reinterpret_cast<char*>(iteration + 1);
-  iteration->counts = reinterpret_cast<PendingCounts::Word*>(at);
+  iteration->counts =
+      IndexedSpan<CountIndex, PendingCounts::Word>(reinterpret_cast<PendingCounts::Word*>(at));
   at += plan.initial_counts.size() * sizeof(PendingCounts::Word);
   for (size_t i = 0; i < plan.initial_counts.size(); ++i)
-    new (iteration->counts + i) PendingCounts::Word(0);
+    new (iteration->counts.data() + i) PendingCounts::Word(0);
   iteration->children = reinterpret_cast<std::atomic<Frame*>*>(at);
   at += plan.num_children * sizeof(std::atomic<Frame*>);
   for (int i = 0; i < plan.num_children; ++i)
     new (iteration->children + i) std::atomic<Frame*>(nullptr);
-  iteration->inputs = reinterpret_cast<Tensor*>(at);
-  std::uninitialized_default_construct_n(iteration->inputs, plan.num_inputs);
+  iteration->inputs = IndexedSpan<InputSlot, Tensor>(reinterpret_cast<Tensor*>(at));
+  std::uninitialized_default_construct_n(iteration->inputs.data(), plan.num_inputs);
 }
 
 // All that pools have made.
@@ -46,7 +47,7 @@ void Free(Made made) {
   while (made.iterations != nullptr) {
     Iteration* const iteration = made.iterations;
     made.iterations = iteration->next_made;
-    std::destroy_n(iteration->inputs, iteration->num_inputs);
+    std::destroy_n(iteration->inputs.data(), iteration->num_inputs);
     iteration->~Iteration();
     ::operator delete(iteration);
   }
@@ -88,7 +89,7 @@ Iteration* StatePools::MakeIteration(Frame& frame) {
     iteration = new (::operator new(bytes)) Iteration;
     LayOut(iteration, plan);
     const FunctionPlan& function = *frame.activation->plan;
-    iteration->nodes = function.nodes.data();
+    iteration->nodes = IndexedSpan<NodeIndex, const PlanNode>(function.nodes.data());
     iteration->edges = function.edges.data();
     iteration->ranges = function.edge_ranges.data();
     iteration->num_inputs = plan.num_inputs;
@@ -101,7 +102,7 @@ Iteration* StatePools::MakeIteration(Frame& frame) {
   const std::vector<uint64_t>& counts =
       frame.is_resident ? plan.resident_counts : plan.initial_counts;
   for (size_t i = 0; i < counts.size(); ++i)
-    iteration->counts[i].store(counts[i], std::memory_order_relaxed);
+    iteration->counts.data()[i].store(counts[i], std::memory_order_relaxed);
   return iteration;
 }
 
@@ -111,8 +112,9 @@ void StatePools::Recycle(Iteration* iteration) {
   const FramePlan& plan = *iteration->frame->plan;
   bool is_clean = plan.fed.empty();
   for (size_t i = 0; i < plan.initial_counts.size(); ++i)
-    is_clean &= PendingCounts::HasFired(iteration->counts[i]);
-  for (uint32_t i = 0; !is_clean && i < iteration->num_inputs; ++i) DropValue(iteration->inputs[i]);
+    is_clean &= PendingCounts::HasFired(iteration->counts.data()[i]);
+  for (uint32_t i = 0; !is_clean && i < iteration->num_inputs; ++i)
+    DropValue(iteration->inputs.data()[i]);
   Iteration*& free = free_iterations_[iteration->frame->plan->pool];
   iteration->next_free = free;
   free = iteration;

@@ -49,7 +49,7 @@ int64_t TokenRouter::DeliverThrough(Iteration& to, const Edge& edge, Tensor&& va
       Put(to, edge.slot, std::move(value));
       const auto outcome = PendingCounts::Arrive(to.counts[edge.count], false, shared_);
       if (outcome == PendingCounts::Outcome::kWait) return 0;
-      Tensor* const inputs = to.inputs + p.first_input;
+      Tensor* const inputs = &to.inputs[p.first_input];
       if (outcome == PendingCounts::Outcome::kFire && passes && inputs[1].is_inline())
         return DeliverSwitched(to, p, inputs);
       return Push(to, edge.node, outcome == PendingCounts::Outcome::kDie);
@@ -67,7 +67,7 @@ int64_t TokenRouter::DeliverDead(Iteration& to, const Edge& edge) {
     case Arrival::kOnly:
       return Push(to, edge.node, edge.kills);
     case Arrival::kOnlyExit:
-      to.dead_exits.fetch_or(uint64_t{1} << edge.count, std::memory_order_relaxed);
+      to.dead_exits.fetch_or(uint64_t{1} << edge.exit.value(), std::memory_order_relaxed);
       return 0;
     case Arrival::kCounted:
       outcome = PendingCounts::Arrive(to.counts[edge.count], edge.kills, shared_);
@@ -107,7 +107,7 @@ int64_t TokenRouter::OpenGate(Iteration& iteration, bool alive) {
   // A loop on a path not taken runs nothing, fed or not.
   alive &= iteration.frame->entered.load(std::memory_order_relaxed);
   int64_t ready = 0;
-  for (const uint32_t node : iteration.frame->plan->gated_roots)
+  for (const NodeIndex node : iteration.frame->plan->gated_roots)
     ready += Push(iteration, node, !alive);
   return ready;
 }

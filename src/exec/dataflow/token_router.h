@@ -53,10 +53,10 @@ class TokenRouter {
   // Nodes of a loop's body whose inputs are all fed have nothing to wait for but the decision that
   // the body runs.
   int64_t OpenGate(Iteration& iteration, bool alive);
-  int64_t Push(Iteration& to, uint32_t node, bool dead);
+  int64_t Push(Iteration& to, NodeIndex node, bool dead);
   // The slot holds nothing that needs dropping: a node that has fired, or died, has let go of its
   // inputs.
-  static void Put(Iteration& to, uint32_t slot, Tensor&& value);
+  static void Put(Iteration& to, InputSlot slot, Tensor&& value);
 
  private:
   int64_t DeliverOutput(Iteration& to, Range range, Tensor& value);
@@ -74,13 +74,13 @@ class TokenRouter {
   bool passes_through_ = true;
 };
 
-[[gnu::always_inline]] inline int64_t TokenRouter::Push(Iteration& to, uint32_t node, bool dead) {
+[[gnu::always_inline]] inline int64_t TokenRouter::Push(Iteration& to, NodeIndex node, bool dead) {
   queues_.Push(to, node, dead);
   return 1;
 }
 
-[[gnu::always_inline]] inline void TokenRouter::Put(Iteration& to, uint32_t slot, Tensor&& value) {
-  new (to.inputs + slot) Tensor(std::move(value));
+[[gnu::always_inline]] inline void TokenRouter::Put(Iteration& to, InputSlot slot, Tensor&& value) {
+  new (&to.inputs[slot]) Tensor(std::move(value));
 }
 
 [[gnu::always_inline]] inline int64_t TokenRouter::DeliverValue(Iteration& to, const Edge& edge,
@@ -119,8 +119,9 @@ inline int64_t TokenRouter::DeliverDeaths(Iteration& to, Range range) {
   for (uint32_t i = range.first; i != range.second; ++i) {
     const Edge& edge = to.edges[i];
     if (edge.arrival == Arrival::kOnlyExit && !shared_) {  // in every iteration but the last
-      to.dead_exits.store(to.dead_exits.load(std::memory_order_relaxed) | uint64_t{1} << edge.count,
-                          std::memory_order_relaxed);
+      to.dead_exits.store(
+          to.dead_exits.load(std::memory_order_relaxed) | uint64_t{1} << edge.exit.value(),
+          std::memory_order_relaxed);
     } else {
       ready += DeliverDead(to, edge);
     }

@@ -91,7 +91,7 @@ void Worker::FailIfOutOfMemory(const Work& work) {
   if (reporter.is_observed()) [[unlikely]]
     frames_.reporter().SetStarted(Now());
   TokenRouter& router = frames_.router();
-  Tensor* const inputs = iteration.inputs + p.first_input;
+  Tensor* const inputs = &iteration.inputs[p.first_input];
   switch (p.opcode) {
     case Opcode::kIdentity:
       return frames_.FinishOne(ready, p, inputs[0]);
@@ -238,7 +238,7 @@ void Worker::HouseKeeping(Ready where) {
 
 void Worker::FireDead(Ready ready, const PlanNode& p) {
   Iteration& iteration = *ready.iteration;
-  Tensor* const inputs = iteration.inputs + p.first_input;
+  Tensor* const inputs = &iteration.inputs[p.first_input];
   for (uint32_t i = 0; i < p.num_inputs; ++i) DropValue(inputs[i]);
   TokenRouter& router = frames_.router();
   switch (p.opcode) {
