@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/ending_signals.h"
 
 namespace gyre::cli {
 namespace {
@@ -75,6 +76,7 @@ int Main(absl::Span<const std::string> words, const Streams& streams) {
       return kSuccess;
     }
   }
+  const EndingSignals remove_unfinished_files;
   return command->run(rest, streams);
 }
 

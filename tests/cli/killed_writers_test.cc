@@ -82,5 +82,35 @@ TEST(KilledWriters, Timelines) {
   EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre("trace.json"));
 }
 
+// Unlike what is killed, what is ended by these signals leaves nothing to the next writer.
+class EndedWriters : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Signals, EndedWriters, ::testing::Values(SIGTERM, SIGINT, SIGHUP));
+
+TEST_P(EndedWriters, LeaveNoUnfinishedFile) {
+  const TempFolder graphs, folder(TempFolder::kInMemory);
+  const std::string graph = GraphOf(graphs, 1), path = folder.Path("y.npy");
+  const auto write = [&] { return Gyre({"run", graph, "--fetch", "y", "--out", path}).code; };
+  ASSERT_EQ(write(), 0);
+  const int ends = test::KillAtRandomMoments(
+      200,
+      [&] {
+        signal(GetParam(), SIG_DFL);  // also where who started the tests ignores it
+        while (write() == 0) {
+        }
+      },
+      [&] { EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre("y.npy")); }, GetParam());
+  EXPECT_EQ(ends, 200);
+}
+
+TEST_P(EndedWriters, AreEndedAsTheyWereBefore) {
+  const TempFolder graphs;
+  const std::string graph = GraphOf(graphs, 1);
+  const auto before = signal(GetParam(), SIG_IGN);
+  EXPECT_EQ(Gyre({"run", graph, "--fetch", "y"}).code, 0);
+  EXPECT_EQ(signal(GetParam(), SIG_DFL), SIG_IGN);
+  EXPECT_EQ(Gyre({"run", graph, "--fetch", "y"}).code, 0);
+  EXPECT_EQ(signal(GetParam(), before), SIG_DFL);
+}
+
 }  // namespace
 }  // namespace gyre::cli

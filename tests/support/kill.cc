@@ -1,6 +1,5 @@
 #include "support/kill.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 namespace gyre::test {
 
 int KillAtRandomMoments(int times, const std::function<void()>& write,
-                        const std::function<void()>& check) {
+                        const std::function<void()>& check, int signal) {
   std::mt19937 random(20261123);
   int kills = 0;
   for (int i = 0; i < times; ++i) {
@@ -31,10 +30,10 @@ int KillAtRandomMoments(int times, const std::function<void()>& write,
     // Up to some five writes.
     const timespec moment = {0, static_cast<long>(random() % 20'000'000)};
     ::nanosleep(&moment, nullptr);
-    ::kill(child, SIGKILL);
+    ::kill(child, signal);
     int status = 0;
     ::waitpid(child, &status, 0);
-    kills += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 1 : 0;
+    kills += WIFSIGNALED(status) && WTERMSIG(status) == signal ? 1 : 0;
     ::close(started[0]);
     ::close(started[1]);
     check();

@@ -116,7 +116,9 @@ OutputFile::OutputFile(std::string path, std::string target, std::string unfinis
     : path_(std::move(path)),
       target_(std::move(target)),
       unfinished_(std::move(unfinished)),
-      file_(std::move(lock)) {}
+      file_(std::move(lock)) {
+  if (!unfinished_.empty()) removed_by_signals_ = UnfinishedFile(unfinished_);
+}
 
 absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
   GYRE_ASSIGN_OR_RETURN(const OutputTarget target, FollowLinks(path));
@@ -135,6 +137,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
   for (int i = 0; i < kCleanedWriters; ++i) RemoveAbandoned(UnfinishedName(target.path, i));
   for (int i = 0; i < kMostWriters; ++i) {
     const std::string unfinished = UnfinishedName(target.path, i);
+    const UnfinishedChange change;
     const int fd = file_calls::Open(unfinished, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return CannotWrite(errno, path, target.path);
@@ -147,6 +150,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
 }
 
 absl::StatusOr<OutputFile> OutputFile::New(const std::string& path) {
+  const UnfinishedChange change;
   const int fd = file_calls::Open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (fd < 0 && errno == EEXIST)
     return absl::AlreadyExistsError(absl::StrCat("there is a file ", path));
@@ -157,7 +161,10 @@ absl::StatusOr<OutputFile> OutputFile::New(const std::string& path) {
 }
 
 OutputFile::~OutputFile() {
-  if (file_ != nullptr && !unfinished_.empty()) file_calls::Remove(unfinished_);
+  if (file_ == nullptr || unfinished_.empty()) return;
+  const UnfinishedChange change;
+  file_calls::Remove(unfinished_);
+  removed_by_signals_ = UnfinishedFile();
 }
 
 absl::Status OutputFile::WriteAll(absl::string_view bytes) {
@@ -210,8 +217,15 @@ absl::Status OutputFile::Finish() {
   if ((is_replacing || !is_empty_) && file_calls::Sync(file_->fd()) != 0 && errno != EINVAL &&
       !(is_direct_ && errno == EROFS))
     return CannotWrite(errno, path_);
-  if (!is_replacing) return absl::OkStatus();
-  if (file_calls::Rename(unfinished_, target_) != 0) return CannotWrite(errno, path_);
+  if (!is_replacing) {
+    removed_by_signals_ = UnfinishedFile();
+    return absl::OkStatus();
+  }
+  {
+    const UnfinishedChange change;
+    if (file_calls::Rename(unfinished_, target_) != 0) return CannotWrite(errno, path_);
+    removed_by_signals_ = UnfinishedFile();
+  }
   unfinished_.clear();
   return Annotate(SyncFolder(FolderOf(target_)),
                   absl::StrCat("cannot make sure that ", path_, " outlives a loss of power"));

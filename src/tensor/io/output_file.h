@@ -23,6 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tensor/io/unfinished_files.h"
 
 namespace gyre {
 
@@ -97,6 +98,7 @@ class OutputFile {
   std::string path_;        // as messages call it
   std::string target_;      // what it leads to
   std::string unfinished_;  // what is being written; empty: nothing is to be removed
+  UnfinishedFile removed_by_signals_;
   std::unique_ptr<FileLock> file_;
   std::string buffer_;
   absl::Status status_;
