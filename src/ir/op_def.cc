@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "base/work.h"
 
 namespace gyre {
 namespace {
@@ -166,6 +167,11 @@ absl::Status CheckAttr(const OpDef& op, const AttrDef& def, AttrMap& attrs) {
   return CheckBounds(op, def, *value);
 }
 
+// What stages keep for one input or output of a node, beyond those that each node may have: where
+// it leads, its type and shape, its place in a plan. An estimate, as kWorkBytesOfNode.
+constexpr int64_t kWorkBytesOfSlot = 256;
+constexpr size_t kSlotsOfNode = 16;
+
 // The slots of one formal argument.
 absl::StatusOr<std::vector<NodeSignature::Slot>> ResolveArg(const OpDef& op, const AttrMap& attrs,
                                                             const ArgDef& arg) {
@@ -211,6 +217,9 @@ absl::StatusOr<NodeSignature> ResolveSignature(const OpDef& op, AttrMap& attrs) 
   NodeSignature signature;
   GYRE_RETURN_IF_ERROR(ResolveArgs(op, attrs, op.inputs, signature.inputs));
   GYRE_RETURN_IF_ERROR(ResolveArgs(op, attrs, op.outputs, signature.outputs));
+  const size_t slots = signature.inputs.size() + signature.outputs.size();
+  if (slots > kSlotsOfNode)
+    SpendWorkMemory(static_cast<int64_t>(slots - kSlotsOfNode) * kWorkBytesOfSlot);
   return signature;
 }
 

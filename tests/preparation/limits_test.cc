@@ -252,6 +252,36 @@ TEST(PreparationLimits, HoldForConstantsThatAFileOnlyNames) {
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
+// Text of a few bytes, whose node has so many outputs, all but one of them empty.
+std::string PartsText(int parts) {
+  return absl::StrCat(
+      "node { name: 'p' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: "
+      "'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0 } } } }"
+      "node { name: 'd' op: 'DynamicPartition' input: 'p' input: 'p' attr { key: 'T' value { type: "
+      "DT_INT32 } } attr { key: 'num_partitions' value { i: ",
+      parts, " } } }");
+}
+
+TEST(PreparationLimits, CountTheOutputsOfANode) {
+  Cancellation cancellation;
+  const WorkLimit limit(&cancellation, WorkLimit::kLeastBudget);
+  const absl::Status status = ImportGraphDef(PartsText(1'000'000), Ops(), {}).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(PreparationLimits, ARunIsChargedForOutputsThatAreEmpty) {
+  const auto program = ImportGraphDef(PartsText(100'000), Ops(), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  for (const char* engine : {"dataflow", "reference"}) {
+    const auto session = Session::Create(*program, {.engine = engine});
+    ASSERT_TRUE(session.ok()) << session.status();
+    const auto enough = (*session)->Run({}, {"d:0"}, {}, {.budget_bytes = 64 << 20});
+    EXPECT_TRUE(enough.ok()) << enough.status();
+    const auto run = (*session)->Run({}, {"d:0"}, {}, {.budget_bytes = 1 << 20});
+    EXPECT_TRUE(absl::IsResourceExhausted(run.status())) << engine << ": " << run.status();
+  }
+}
+
 TEST(PreparationLimits, HoldBeforeAFileIsRead) {
   const test::TempFolder folder;
   const std::string path = folder.Write("hole.pb", "");

@@ -8,6 +8,7 @@
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
+#include "ops/memory.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
 
@@ -202,6 +203,10 @@ absl::Status ComputeDynamicPartition(KernelContext& ctx) {
         "data.shape must start with partitions.shape, got data.shape = ", data.shape().ToString(),
         ", partitions.shape = ", partitions.shape().ToString()));
   }
+  // Of each output, whatever its size: its count, itself, and where its next row goes.
+  MemoryCharge charge(ctx.env().budget);
+  constexpr int64_t kBytes = sizeof(int64_t) + sizeof(Tensor) + sizeof(void*);
+  GYRE_RETURN_IF_ERROR(charge.Set(ctx.num_outputs() * kBytes));
   GYRE_ASSIGN_OR_RETURN(const Dims counts, CountRows(ctx, partitions));
   const auto suffix = Suffix(data.shape(), partitions.rank());
   Dims dims(suffix.begin(), suffix.end());
@@ -209,6 +214,7 @@ absl::Status ComputeDynamicPartition(KernelContext& ctx) {
   for (const int64_t dim : dims) row *= dim;
   dims.insert(dims.begin(), 0);
   absl::InlinedVector<Tensor, 8> outputs;
+  outputs.reserve(counts.size());
   for (const int64_t count : counts) {
     if (outputs.size() % 1024 == 1023) GYRE_RETURN_IF_ERROR(ctx.Poll());
     dims[0] = count;
