@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "base/hash_map.h"
 #include "front/op_call.h"
 #include "ops/registry.h"
 #include "python/arrays/convert.h"
@@ -253,20 +254,32 @@ std::shared_ptr<GraphCore> GraphFor(const Inputs& inputs) {
   return CurrentGraph() == nullptr ? nullptr : SharedCurrentGraph();
 }
 
+// Lists that hold no tensors, kept so that no other object gets their address: lists may share
+// theirs, and each is looked into once.
+struct ListsWithout {
+  std::vector<nb::object> lists;
+  HashSet<PyObject*> known;
+};
+
 // As HoldsTensors, of a list that `depth` others contain.
-bool HoldsTensorsAt(nb::handle list, size_t depth) {
+bool HoldsTensorsAt(nb::handle list, size_t depth, ListsWithout& without) {
   PyObject* const o = list.ptr();
   const bool is_list = PyList_Check(o) != 0;
   if (!is_list && PyTuple_Check(o) == 0) return false;
   CheckDepth(depth);
+  if (depth > 0 && without.known.contains(o)) return false;
   const Py_ssize_t size = is_list ? PyList_Size(o) : PyTuple_Size(o);
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* const borrowed = is_list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
     if (borrowed == nullptr) throw nb::python_error();  // code of the user has shortened the list
     if (IsPythonNumber(borrowed)) continue;
     const nb::object item = nb::borrow(borrowed);
-    if (AsTensor(item) != nullptr || HoldsTensorsAt(item, depth + 1)) return true;
+    if (AsTensor(item) != nullptr || HoldsTensorsAt(item, depth + 1, without)) return true;
     if (!IsList(item) && nb::hasattr(item, "__gyre_tensor__")) return true;
+  }
+  if (depth > 0) {
+    without.known.insert(o);
+    without.lists.push_back(nb::borrow(list));
   }
   return false;
 }
@@ -352,7 +365,10 @@ nb::object Unwrapped(nb::handle value) {
   return tensor;
 }
 
-bool HoldsTensors(nb::handle list) { return HoldsTensorsAt(list, 0); }
+bool HoldsTensors(nb::handle list) {
+  ListsWithout without;
+  return HoldsTensorsAt(list, 0, without);
+}
 
 nb::object Convert(nb::handle given, std::optional<DType> dtype) {
   const nb::object value = Unwrapped(given);

@@ -126,13 +126,80 @@ def is_nested(structure):
     return structure is not None and _kind_of(structure, False) is not None
 
 
-def _flatten(structure, path, expand, leaves):
+# As many parts as a structure may have that shares them; how many are visited before they are
+# counted, which takes a step for each that it has in itself.
+_MOST_SHARED, _UNSUSPICIOUS = 1 << 22, 1 << 15
+
+
+class SharedTooOften(ValueError):
+    """Lists within lists that are one and the same stand for more parts than could be visited.
+    path: of the part at the top that is to blame."""
+
+    def __init__(self, path, count):
+        self.path, self.count = path, count
+        super().__init__(f"a structure {self.told()}")
+
+    def told(self):
+        """What is wrong with it."""
+        return (
+            f"has {self.count:,} parts, since the lists in it share theirs with each other many "
+            f"times over: hand over what they share once"
+        )
+
+
+class Walk:
+    """A walk through a structure, which must say what it visits."""
+
+    __slots__ = ("_root", "_expand", "_left")
+
+    def __init__(self, root, expand):
+        self._root, self._expand, self._left = root, expand, _UNSUSPICIOUS
+
+    def visit(self, items):
+        """SharedTooOften: there is no end of it."""
+        self._left -= len(items)
+        if self._left < 0:
+            self._left = float("inf")
+            self._count()
+
+    def _count(self):
+        known: dict = {}  # how many parts each has
+        alive = []  # what is made while it is looked at: its id would be another's
+
+        def count(structure):
+            kind = _kind_of(structure, self._expand)
+            if kind is None:
+                return 1
+            key = id(structure)
+            if key not in known:
+                alive.append(structure)
+                items = kind.items(structure)
+                known[key] = len(items)  # also for what contains itself, which is told elsewhere
+                own.append(len(items))
+                known[key] = 1 + sum(count(child) for _, child in items)
+            return known[key]
+
+        own: list[int] = []
+        total = count(self._root)
+        if total <= max(_MOST_SHARED, 16 * sum(own)):
+            return
+        path, structure = "", self._root
+        for _ in range(2):  # of arguments, the one to blame
+            items = _kind_of(structure, self._expand).items(structure)
+            part, structure = max(items, key=lambda item: count(item[1]))
+            path += part
+        raise SharedTooOften(path, count(structure))
+
+
+def _flatten(structure, path, expand, leaves, walk):
     kind = _kind_of(structure, expand)
     if kind is None:
         leaves.append((path, structure))
         return
-    for part, child in kind.items(structure):
-        _flatten(child, path + part, expand, leaves)
+    items = kind.items(structure)
+    walk.visit(items)
+    for part, child in items:
+        _flatten(child, path + part, expand, leaves, walk)
 
 
 def flatten(structure, expand_composites=False):
@@ -144,7 +211,7 @@ def flatten_with_paths(structure, expand_composites=False):
     """[(path, leaf)]; a path reads as in Python: "['a'][0].field"; that of a lone leaf is ""."""
     leaves = []
     try:
-        _flatten(structure, "", expand_composites, leaves)
+        _flatten(structure, "", expand_composites, leaves, Walk(structure, expand_composites))
     except RecursionError:
         raise RecursionError("a structure is nested too deep, or contains itself") from None
     return leaves
@@ -219,7 +286,7 @@ def _same_type(a, b, check_types):
     return isinstance(a, (list, tuple)) and isinstance(b, (list, tuple))
 
 
-def _compare(a, b, path_a, path_b, check_types, expand):
+def _compare(a, b, path_a, path_b, check_types, expand, walk):
     kind_a, kind_b = _kind_of(a, expand), _kind_of(b, expand)
     if kind_a is None and kind_b is None:
         return None
@@ -236,8 +303,11 @@ def _compare(a, b, path_a, path_b, check_types, expand):
             f"the first has {_describe(a, kind_a)} {_place(path_a)}, the second has "
             f"{_describe(b, kind_b)} {_place(path_b)}"
         )
+    walk.visit(items_a)
     for (part_a, child_a), (part_b, child_b) in zip(items_a, items_b, strict=True):
-        found = _compare(child_a, child_b, path_a + part_a, path_b + part_b, check_types, expand)
+        found = _compare(
+            child_a, child_b, path_a + part_a, path_b + part_b, check_types, expand, walk
+        )
         if found:
             return found
     return None
@@ -246,15 +316,18 @@ def _compare(a, b, path_a, path_b, check_types, expand):
 def assert_same_structure(a, b, check_types=True, expand_composites=False):
     """Says nothing if a and b differ in their leaves only. TypeError or ValueError otherwise,
     naming the place in each. Without `check_types` a list is like a tuple of the same length."""
-    found = _compare(a, b, "", "", check_types, expand_composites)
+    walk = Walk(a, expand_composites)
+    found = _compare(a, b, "", "", check_types, expand_composites, walk)
     if found:
         message = (
             f"the two structures differ: {found}.\n  first:  {_short(a)}\n  second: {_short(b)}"
         )
-        loosely = _compare(a, b, "", "", False, expand_composites) if check_types else found
+        loosely = found
+        if check_types:
+            loosely = _compare(a, b, "", "", False, expand_composites, walk)
         raise ValueError(message) if loosely else TypeError(message)
 
 
 def difference(a, b, expand_composites=True):
     """What assert_same_structure would say; None if the structures are the same."""
-    return _compare(a, b, "", "", True, expand_composites)
+    return _compare(a, b, "", "", True, expand_composites, Walk(a, expand_composites))

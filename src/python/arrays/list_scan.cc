@@ -1,6 +1,9 @@
 #include "python/arrays/list_scan.h"
 
+#include <algorithm>
 #include <limits>
+
+#include "base/memory.h"
 
 namespace gyre::python {
 namespace {
@@ -29,6 +32,7 @@ class Scanner {
       if (has_leaf_) ThrowRagged("is a list, where others are elements");
       CheckDepth(depth);
       scan_.dims.push_back(size);
+      if (size == 0) CheckSize();
     } else if (scan_.dims[depth] != size) {
       ThrowRagged(absl::StrCat("has ", size, " items, where others have ", scan_.dims[depth]));
     }
@@ -46,10 +50,22 @@ class Scanner {
   void VisitLeaf(nb::handle leaf) {
     if (path_.size() != scan_.dims.size())
       ThrowRagged(absl::StrCat("is a ", TypeNameOf(leaf), ", where others are lists"));
+    if (!has_leaf_) CheckSize();
     has_leaf_ = true;
     scan_.leaves.push_back(nb::borrow(leaf));
     scan_.kinds.push_back(KindOf(leaf));
     scan_.has_other |= scan_.kinds.back() == LeafKind::kOther;
+  }
+
+  // Before the second element is looked at: lists that share theirs may have any number of them.
+  void CheckSize() const {
+    constexpr int64_t kBytes = sizeof(nb::object) + sizeof(LeafKind);
+    int64_t left = PhysicalMemoryBytes() / kBytes;
+    for (const int64_t dim : scan_.dims) left /= std::max<int64_t>(dim, 1);
+    if (left > 0) return;
+    ThrowStatus(absl::ResourceExhaustedError(
+        absl::StrCat("lists of shape ", PartialShape(scan_.dims).ToString(),
+                     " have more elements than there is memory for")));
   }
 
   [[noreturn]] void ThrowRagged(absl::string_view what) const {

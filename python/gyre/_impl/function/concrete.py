@@ -9,7 +9,6 @@ from gyre._impl.autodiff import calls, tape
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import watching
-from gyre._impl.function.signature import Leaves
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
@@ -66,7 +65,7 @@ class ConcreteFunction(_gyre.QuietCallable):
     def _bind(self, args, kwargs):
         if self.parameters is None:
             raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
-        leaves = Leaves(*self.parameters.bind(args, kwargs))
+        leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
         if leaves.token != self._leaves.token:
             tensors = [
                 leaf if isinstance(leaf, _Tensor) else _gyre.convert(leaf)

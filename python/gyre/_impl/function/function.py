@@ -14,7 +14,7 @@ from gyre._impl.config import Switches
 from gyre._impl.control_flow.loop_options import checked_memory
 from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
-from gyre._impl.function.signature import Leaves, Parameters, covers, generalise, same_ranks
+from gyre._impl.function.signature import Parameters, covers, generalise, same_ranks
 from gyre._impl.locks import lazily, reentrant_lock
 from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.tracing import lines
@@ -136,7 +136,7 @@ class Function(_gyre.QuietCallable):
         if self.input_signature is not None:
             args = self._fit(self.input_signature, args, kwargs)
             kwargs = {}
-        return Leaves(args, kwargs)
+        return self.parameters.leaves(args, kwargs)
 
     def _fit(self, signature: tuple, args, kwargs):
         """Arguments as the input signature has them."""
@@ -280,7 +280,7 @@ class Function(_gyre.QuietCallable):
 
         args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
-            leaves = Leaves(*self.parameters.bind(args, kwargs))
+            leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
         else:
             leaves = self._leaves(args, kwargs)
         with self._lock, _gyre.init_scope():

@@ -75,6 +75,14 @@ class Parameters:
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
+    def leaves(self, args, kwargs):
+        """Leaves of bound arguments. ValueError, naming it, for one that has no end of parts."""
+        try:
+            return Leaves(args, kwargs)
+        except nest.SharedTooOften as error:
+            name = self.name_of(error.path)
+            raise ValueError(f"the argument '{name}' of '{self.function}' {error.told()}") from None
+
     def name_of(self, path):
         """A path into (args, kwargs), as the user calls it: "[0][2]['a']" -> "xs['a']"."""
         head, _, rest = path[1:].partition("]")
@@ -107,18 +115,19 @@ class Leaves:
         self.structure = (args, kwargs)
         self.rest: list = []
         self.tensors: list = []
-        self.token = self._token(self.structure)
+        self.token = self._token(self.structure, nest.Walk(self.structure, True))
         self.dims = tuple(tensor._dims for tensor in self.tensors)
 
-    def _token(self, value):
+    def _token(self, value, walk):
         kind = nest._kind_of(value, True)
         if kind is None:
             return self._leaf(value)
         if value is None:
             return None
         items = kind.items(value)
+        walk.visit(items)
         parts = tuple(part for part, _ in items) if isinstance(value, dict) else None
-        return type(value), parts, tuple([self._token(child) for _, child in items])
+        return type(value), parts, tuple([self._token(child, walk) for _, child in items])
 
     def _leaf(self, value):
         cls = type(value)
