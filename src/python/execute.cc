@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "base/hash_map.h"
 #include "front/op_call.h"
 #include "ops/registry.h"
@@ -213,6 +215,17 @@ std::vector<nb::object> ExecuteNow(const OpDef& op, Inputs& inputs, AttrMap attr
 
 // ---- In a graph
 
+// Graphs of sessions are exchanged with TensorFlow, which refuses other names.
+void CheckSessionName(absl::string_view name) {
+  constexpr absl::string_view kSigns = "_.\\-/>";
+  const bool is_valid = std::all_of(name.begin(), name.end(), [&](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains(kSigns, c);
+  });
+  if (is_valid) return;
+  ThrowValueError(absl::StrCat("'", name, "' is not a valid node name: graphs of sessions name ",
+                               "nodes in letters of ASCII, digits and ", kSigns));
+}
+
 std::vector<nb::object> ExecuteInGraph(const OpDef& op, const std::shared_ptr<GraphCore>& graph,
                                        Inputs& inputs, const AttrMap& attrs,
                                        absl::string_view name) {
@@ -234,6 +247,7 @@ std::vector<nb::object> ExecuteInGraph(const OpDef& op, const std::shared_ptr<Gr
     call.In(operands);
   }
   for (const auto& [attr, value] : attrs) call.Attr(attr, value);
+  if (graph->follows_session_rules()) CheckSessionName(name);
   if (!name.empty()) call.Name(std::string(name));
   const CurrentGraphScope current(graph);
   std::vector<nb::object> outputs;

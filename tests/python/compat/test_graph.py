@@ -285,3 +285,28 @@ def test_constants(sess):
     value = tf.placeholder_with_default([1.0, 2.0], [None])
     assert sess.run(value).tolist() == [1, 2] and sess.run(value, {value: [3]}).tolist() == [3]
     assert sess.run([tf.zeros([2], tf.int32), tf.ones([1, 2])])[1].tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize("name", ["größe", "名前", "a b", "x:0", "a\n"])
+def test_names_that_the_peer_refuses_are_refused(name):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, name="x")
+        for make in (
+            lambda: tf.placeholder(tf.float32, name=name),
+            lambda: tf.add(x, 1.0, name=name),
+            lambda: tf.identity(x, name="scope/" + name),
+            lambda: tf.get_variable(name, initializer=1.0),
+        ):
+            before = len(graph.get_operations())
+            with pytest.raises(ValueError, match="not a valid"):
+                make()
+            assert len(graph.get_operations()) == before
+
+
+def test_functions_of_any_name_are_called_in_a_graph():
+    @gyre.function
+    def größe(maß):
+        return gyre.add(maß, 1.0, name="é")
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(größe(tf.constant(2.0))) == 3.0
