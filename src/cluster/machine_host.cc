@@ -83,12 +83,11 @@ class Machine final : public Host {
              int64_t nanos) override {
     fds_.clear();
     fds_.push_back({wake_.get(), POLLIN, 0});
+    const int64_t now = SystemClock().NowNanos();
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    int64_t until = nanos < kNever - now ? now + nanos : kNever;
     for (const Listener* const listener : {tcp_.get(), memory_.get()}) {
-      if (listener == nullptr) continue;
-      fds_.push_back({listener->fd(), POLLIN, 0});
-      // 0 where nobody is let wait: in the past.
-      const int64_t pause = listener->resumes_nanos() - SystemClock().NowNanos();
-      if (pause > 0) nanos = std::min(nanos, pause);
+      if (listener != nullptr) fds_.push_back({listener->PollFd(now, &until), POLLIN, 0});
     }
     for (size_t i = 0; i < streams.size(); ++i) {
       const bool output = for_write[i] && streams[i]->WaitsForOutput();
@@ -96,9 +95,8 @@ class Machine final : public Host {
           {streams[i]->fd(), static_cast<int16_t>(output ? POLLIN | POLLOUT : POLLIN), 0});
     }
     constexpr int64_t kNanosPerSecond = 1'000'000'000;
-    const timespec time = {nanos / kNanosPerSecond, nanos % kNanosPerSecond};
-    const bool is_long = nanos == std::numeric_limits<int64_t>::max();
-    ppoll(fds_.data(), fds_.size(), is_long ? nullptr : &time, nullptr);
+    const timespec time = {(until - now) / kNanosPerSecond, (until - now) % kNanosPerSecond};
+    ppoll(fds_.data(), fds_.size(), until == kNever ? nullptr : &time, nullptr);
     uint64_t wakes = 0;
     (void)!read(wake_.get(), &wakes, sizeof(wakes));
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -22,6 +23,7 @@
 #include "cluster/host.h"
 #include "cluster/loop_on_two.h"
 #include "cluster/memory_link.h"
+#include "cluster/transport/socket.h"
 #include "cluster/worker.h"
 #include "cluster/workers.h"
 #include "gtest/gtest.h"
@@ -191,6 +193,32 @@ TEST_F(SocketFaults, EndRunsOverTcpWithAnErrorOrNotAtAll) {
 TEST_F(SocketFaults, EndRunsOverSharedMemoryWithAnErrorOrNotAtAll) {
   EXPECT_GT(Try([](int64_t failure) { return Cluster().Run(Transport::kSharedMemory, failure); }),
             100);
+}
+
+// Who polls it as it says is there when it takes callers again.
+TEST_F(SocketFaults, ListenersAreSkippedUntilTheTimeThatTheyName) {
+  HostPort bound;
+  const auto listener = ListenTcp({"127.0.0.1", 0}, &bound);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  int64_t until = std::numeric_limits<int64_t>::max();
+  EXPECT_GE((*listener)->PollFd(SystemClock().NowNanos(), &until), 0);
+  EXPECT_EQ(until, std::numeric_limits<int64_t>::max());
+  const int64_t before = SystemClock().NowNanos();
+  const auto caller = DialTcp(bound);
+  ASSERT_TRUE(caller.ok()) << caller.status();
+  test::SetFault({"accept4", ENOMEM, 1});
+  const bool was_called = Workers::Eventually([&] {
+    EXPECT_FALSE((*listener)->Accept());
+    return test::CallsOf("accept4") > 0;
+  });
+  ASSERT_TRUE(was_called);
+  EXPECT_EQ((*listener)->PollFd(before, &until), -1);
+  ASSERT_GT(until, before);
+  ASSERT_LT(until, std::numeric_limits<int64_t>::max());
+  int64_t later = until + 1;
+  EXPECT_EQ((*listener)->PollFd(until - 1, &later), -1);
+  EXPECT_EQ(later, until);
+  EXPECT_GE((*listener)->PollFd(until, &later), 0);
 }
 
 TEST_F(SocketFaults, EndCallsAtTheGateWithAnErrorOrNotAtAll) { EXPECT_GT(Try(CallGate), 50); }

@@ -74,9 +74,9 @@ void Gate::Work() {
 
 // Until somebody calls or says something, or a caller's time is up.
 void Gate::Await() {
-  std::vector<pollfd> fds = {{wake_.get(), POLLIN, 0}, {listener_->fd(), POLLIN, 0}};
-  int64_t until = SystemClock().NowNanos() + kNanosPerSecond;
-  if (listener_->fd() < 0) until = std::min(until, listener_->resumes_nanos());
+  const int64_t now = SystemClock().NowNanos();
+  int64_t until = now + kNanosPerSecond;
+  std::vector<pollfd> fds = {{wake_.get(), POLLIN, 0}, {listener_->PollFd(now, &until), POLLIN, 0}};
   for (const Caller& caller : callers_) {
     // poll skips what is negative: the refused have nothing to say.
     fds.push_back({caller.is_refused ? -1 : caller.fd.get(), POLLIN, 0});

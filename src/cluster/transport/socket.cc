@@ -140,10 +140,15 @@ absl::StatusOr<bool> IsLoopback(const std::string& host) {
 
 Listener::Listener(Fd socket) : socket_(std::move(socket)), spare_(Spare()) {}
 
-int Listener::fd() const { return SystemClock().NowNanos() < resumes_nanos() ? -1 : socket_.get(); }
+int Listener::PollFd(int64_t now, int64_t* until) const {
+  const int64_t resumes = resumes_nanos_.load(std::memory_order_relaxed);
+  if (now >= resumes) return socket_.get();
+  *until = std::min(*until, resumes);
+  return -1;
+}
 
 Fd Listener::Accept(std::string* from) {
-  if (fd() < 0) return Fd();
+  if (SystemClock().NowNanos() < resumes_nanos_.load(std::memory_order_relaxed)) return Fd();
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   Fd caller(accept4(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size,

@@ -50,10 +50,10 @@ class Listener {
   // The next caller; none: an empty Fd. `from`, if not null, becomes the host that calls, as a
   // person reads it; of IPv6, the network of 64 bits; of a Unix name, "".
   Fd Accept(std::string* from = nullptr);
-  // To be polled for input; -1, which poll skips, while callers are let wait.
-  int fd() const;
-  // When that changes, as SystemClock has it; 0: now.
-  int64_t resumes_nanos() const { return resumes_nanos_.load(std::memory_order_relaxed); }
+  // To be polled for input at `now`, as SystemClock has it; -1, which poll skips, while callers are
+  // let wait. `until` becomes the end of that, if it comes sooner. Both at once: who asked twice
+  // might skip the socket for longer than that.
+  int PollFd(int64_t now, int64_t* until) const;
 
  private:
   bool HangUpOnOne();
