@@ -1,7 +1,7 @@
 # What ships, and how it is installed:
 #   libgyre.so            all layers but golden and the command line      gyre_library()
 #   bin/gyre              the command line, which uses it                   gyre_program()
-#   include/gyre/         the public headers, with ops.h; in internal/ those of src/ that they include
+#   include/gyre/         the public headers and generated ones; in internal/ those of src/ that they include
 #   lib/cmake/Gyre/       find_package(Gyre) -> Gyre::gyre
 #   lib/pkgconfig/gyre.pc
 #   share/doc/gyre/       LICENSE, NOTICE
@@ -83,7 +83,8 @@ function(gyre_install)
 
   install(CODE "
     set(GYRE_SOURCE_DIR \"${CMAKE_SOURCE_DIR}\")
-    set(GYRE_HEADERS_GENERATED \"${GYRE_GENERATED_DIR}/gyre/ops.h\")
+    set(GYRE_HEADERS_GENERATED \"${GYRE_GENERATED_DIR}/gyre/ops.h\"
+                               \"${GYRE_GENERATED_DIR}/gyre/functions.h\")
     set(GYRE_HEADERS_DIR \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")")
   install(SCRIPT ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake)
 endfunction()

@@ -2,7 +2,7 @@
 #   src/X/**/*.cc            static library gyre_X                         gyre_layer(X)
 #   src/X/**/*.proto         compiled by protoc into gyre_X                (by gyre_layer)
 #   src/devices/X/           a type of devices, which XDeviceType() makes   gyre_device_types()
-#   src/front/ops_generator/main.cc  writes gyre/ops.h and its part of gyre_front   gyre_generated_ops()
+#   src/front/ops_generator/main.cc  writes gyre/ops.h, gyre/functions.h, part of gyre_front   gyre_generated_ops()
 #   the layers together      lib/libgyre.so                                gyre_library() in package.cmake
 #   src/cli/main.cc          bin/gyre                                      gyre_program()
 #   tests/X/**/*_test.cc     bin/tests/X_test, a GoogleTest program        gyre_tests()
@@ -122,22 +122,22 @@ namespace gyre {
   target_sources(gyre_devices PRIVATE ${source})
 endfunction()
 
-# gyre/ops.h, a C++ function for each op, and its implementation: written by a program that knows
-# the registry, as part of gyre_front.
+# gyre/ops.h and gyre/functions.h, the C++ functions of ops and of ops/functions, and their
+# implementation: written by a program that knows the registries, as part of gyre_front.
 function(gyre_generated_ops)
   set(generator gyre_ops_generator)
   add_executable(${generator} ${CMAKE_SOURCE_DIR}/src/front/ops_generator/main.cc)
   target_link_libraries(${generator} PRIVATE gyre_ops)
   gyre_precompile(${generator})
-  set(header ${GYRE_GENERATED_DIR}/gyre/ops.h)
+  set(headers ${GYRE_GENERATED_DIR}/gyre/ops.h ${GYRE_GENERATED_DIR}/gyre/functions.h)
   set(source ${GYRE_GENERATED_DIR}/front/ops.cc)
   add_custom_command(
-    OUTPUT ${header} ${source}
+    OUTPUT ${headers} ${source}
     COMMAND ${CMAKE_COMMAND} -E make_directory
             ${GYRE_GENERATED_DIR}/gyre ${GYRE_GENERATED_DIR}/front
-    COMMAND ${generator} ${header} ${source}
+    COMMAND ${generator} ${headers} ${source}
     DEPENDS ${generator} COMMENT "gyre/ops.h" VERBATIM)
-  target_sources(gyre_front PRIVATE ${source} ${header})
+  target_sources(gyre_front PRIVATE ${source} ${headers})
   target_include_directories(gyre_front SYSTEM PUBLIC ${GYRE_GENERATED_DIR})
 endfunction()
 

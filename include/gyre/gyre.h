@@ -12,6 +12,7 @@
 #pragma once
 
 #include "gyre/control_flow.h"  // IWYU pragma: export
+#include "gyre/functions.h"     // IWYU pragma: export
 #include "gyre/gradients.h"     // IWYU pragma: export
 #include "gyre/graph.h"         // IWYU pragma: export
 #include "gyre/math.h"          // IWYU pragma: export

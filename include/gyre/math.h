@@ -1,6 +1,7 @@
 // Functions on Values under the names, and with the order of arguments, that they have in the
-// field. Each adds one node or a few. gyre/ops.h has the others: tan(x), maximum(x, y) and their
-// like, which are an op and nothing more, and a function for every op there is.
+// field. Each adds one node or a few. gyre/functions.h has more of them, which Python has, too:
+// reduce_sum(x, axes), xlogy(x, y); gyre/ops.h those that are an op and nothing more, tan(x), and a
+// function for every op there is.
 //
 // Thread rules are those of the graph.
 #pragma once
@@ -16,14 +17,12 @@
 
 namespace gyre {
 
-Value abs(const Operand& x);
 // Elements of x where the condition holds, of y elsewhere. Both are computed: cond runs only one.
 Value where(const Operand& condition, const Operand& x, const Operand& y);
 Value add_n(const OperandList& values);
 
 Value cast(const Operand& x, DType dtype);
 Value identity(const Operand& x, const std::string& name = "");
-Value stop_gradient(const Operand& x);
 
 // Along which axes to reduce; by default all of them. Negative: from the last.
 class Axes {
@@ -34,24 +33,12 @@ class Axes {
   Axes(const std::vector<int>& axes) : axes_(Operand(axes)) {}
   Axes(const Value& axes) : axes_(Operand(axes)) {}
 
-  Operand Of(const Operand& x) const;
+  // Nothing: all.
+  const std::optional<Operand>& given() const { return axes_; }
 
  private:
   std::optional<Operand> axes_;
 };
-Value reduce_all(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_any(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_max(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_mean(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_min(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_prod(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value reduce_sum(const Operand& x, const Axes& axes = {}, bool keep_dims = false);
-Value argmax(const Operand& x, const Operand& axis, DType output_type = DType::kInt64);
-Value argmin(const Operand& x, const Operand& axis, DType output_type = DType::kInt64);
-Value cumsum(const Operand& x, const Operand& axis = 0, bool exclusive = false,
-             bool reverse = false);
-Value cumprod(const Operand& x, const Operand& axis = 0, bool exclusive = false,
-              bool reverse = false);
 
 // What a value's shape is when the program runs, as int32 vectors and scalars. (Value::shape says
 // what is known before.)
@@ -65,7 +52,6 @@ Value broadcast_to(const Operand& x, const Operand& shape);
 Value concat(const OperandList& values, const Operand& axis);
 // x, which is promised to have this shape: an error of the run if it has not.
 Value ensure_shape(const Operand& x, PartialShape shape);
-Value expand_dims(const Operand& x, const Operand& axis);
 Value fill(const Operand& shape, const Operand& value);
 Value gather(const Operand& params, const Operand& indices, const Operand& axis = 0);
 Value gather_nd(const Operand& params, const Operand& indices);
@@ -95,9 +81,6 @@ struct MatMulTranspose {
 // Of matrices; of stacks of matrices, if x has more than two axes.
 Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose = {});
 Value einsum(const std::string& equation, const OperandList& values);
-Value softmax(const Operand& logits);
-Value log_softmax(const Operand& logits);
-Value bias_add(const Operand& x, const Operand& bias);
 
 // New numbers in every run and iteration.
 Value random_uniform(const Operand& shape, DType dtype = DType::kFloat, int64_t seed = 0);

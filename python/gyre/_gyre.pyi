@@ -163,7 +163,15 @@ def op_info(op: str) -> dict[str, Any]:
 
 def op_names() -> list[str]: ...
 def public_names() -> dict[str, list[str]]:
-    """Of each op with a public function: its names, below `gyre`."""
+    """Of each op that is a public function by itself: its names, below `gyre`."""
+
+def public_functions() -> list[dict[str, Any]]:
+    """All other functions of the registry: {'names': below `gyre`,'doc','parameters':
+    [{'name','kind','optional','default'}],'results': how many}."""
+
+def call_function(function: str, arguments: Sequence[Any], name: str | None = None) -> Any:
+    """Calls one of them, by its own name, with all its arguments. Its ops run at once, or go to
+    the current graph."""
 
 def executing_eagerly() -> bool: ...
 def init_scope() -> Any:

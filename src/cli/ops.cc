@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "ir/attr_kind.h"
 #include "ops/families.h"
+#include "ops/functions/registry.h"
 #include "ops/registry.h"
 
 namespace gyre::cli {
@@ -81,11 +82,25 @@ std::string TraitsText(const OpTraits& traits) {
   return absl::StrJoin(words, ", ");
 }
 
+// The functions of C++ and Python that are this op.
+std::string FunctionsText(const OpDef& op) {
+  std::vector<std::string> names = Ops().PublicNames(op.name);
+  for (const PublicFunction* function : Functions().All()) {
+    if (function->op == op.name)
+      names.insert(names.end(), function->names.begin(), function->names.end());
+  }
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) {
+    absl::StrAppend(out, "gyre.", name);
+  });
+}
+
 void PrintOp(const OpRegistry& ops, const OpDef& op, std::ostream& out) {
   out << FormatOpSchema(op) << "\n\n" << op.doc << "\n\n";
   for (const ArgDef& arg : op.inputs) out << "  input      " << ArgText(arg) << "\n";
   for (const ArgDef& arg : op.outputs) out << "  output     " << ArgText(arg) << "\n";
   for (const AttrDef& attr : op.attrs) out << "  attribute  " << AttrText(attr) << "\n";
+  if (const std::string functions = FunctionsText(op); !functions.empty())
+    out << "  functions  " << functions << "\n";
   out << "  effect     " << EffectText(op.traits.effect) << "\n";
   if (const std::string traits = TraitsText(op.traits); !traits.empty())
     out << "  traits     " << traits << "\n";

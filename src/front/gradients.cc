@@ -11,6 +11,7 @@
 #include "grad/dependence.h"
 #include "grad/gradients.h"
 #include "gyre/control_flow.h"
+#include "gyre/functions.h"
 #include "gyre/math.h"
 #include "gyre/ops.h"
 

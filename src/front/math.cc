@@ -15,25 +15,6 @@ Value Binary(const char* op, const Operand& x, const Operand& y) {
   return OpCall(op, x.where()).In(x).In(y).One();
 }
 
-Value Reduce(const char* op, const Operand& x, const Axes& axes, bool keep_dims) {
-  const Operand value = Operand(to_value(x), x.where());
-  return OpCall(op, x.where()).In(value).In(axes.Of(value)).Attr("keep_dims", keep_dims).One();
-}
-
-Value Cumulate(const char* op, const Operand& x, const Operand& axis, bool exclusive,
-               bool reverse) {
-  return OpCall(op, x.where())
-      .In(x)
-      .In(axis)
-      .Attr("exclusive", exclusive)
-      .Attr("reverse", reverse)
-      .One();
-}
-
-Value ArgExtremum(const char* op, const Operand& x, const Operand& axis, DType output_type) {
-  return OpCall(op, x.where()).In(x).In(axis).Attr("output_type", output_type).One();
-}
-
 Value Random(const char* op, const Operand& shape, DType dtype, int64_t seed) {
   return OpCall(op, shape.where()).In(shape).Attr("dtype", dtype).Attr("seed", seed).One();
 }
@@ -45,8 +26,6 @@ Value Filled(const Operand& shape, bool with_ones, DType dtype) {
 }
 
 }  // namespace
-
-Value abs(const Operand& x) { return Unary("Abs", x); }
 
 Value where(const Operand& condition, const Operand& x, const Operand& y) {
   return OpCall("SelectV2", condition.where()).In(condition).In(x).In(y).One();
@@ -60,52 +39,6 @@ Value cast(const Operand& x, DType dtype) {
 
 Value identity(const Operand& x, const std::string& name) {
   return OpCall("Identity", x.where()).In(x).Name(name).One();
-}
-
-Value stop_gradient(const Operand& x) { return Unary("StopGradient", x); }
-
-Operand Axes::Of(const Operand& x) const {
-  if (axes_) return *axes_;
-  const PartialShape shape = x.value().shape();
-  if (!shape.has_rank()) return Operand(range(Operand(0, x.where()), rank_of(x)), x.where());
-  std::vector<int> all(shape.rank());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-  return Operand(all, x.where());
-}
-
-Value reduce_all(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("All", x, axes, keep_dims);
-}
-Value reduce_any(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Any", x, axes, keep_dims);
-}
-Value reduce_max(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Max", x, axes, keep_dims);
-}
-Value reduce_mean(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Mean", x, axes, keep_dims);
-}
-Value reduce_min(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Min", x, axes, keep_dims);
-}
-Value reduce_prod(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Prod", x, axes, keep_dims);
-}
-Value reduce_sum(const Operand& x, const Axes& axes, bool keep_dims) {
-  return Reduce("Sum", x, axes, keep_dims);
-}
-
-Value argmax(const Operand& x, const Operand& axis, DType output_type) {
-  return ArgExtremum("ArgMax", x, axis, output_type);
-}
-Value argmin(const Operand& x, const Operand& axis, DType output_type) {
-  return ArgExtremum("ArgMin", x, axis, output_type);
-}
-Value cumsum(const Operand& x, const Operand& axis, bool exclusive, bool reverse) {
-  return Cumulate("Cumsum", x, axis, exclusive, reverse);
-}
-Value cumprod(const Operand& x, const Operand& axis, bool exclusive, bool reverse) {
-  return Cumulate("Cumprod", x, axis, exclusive, reverse);
 }
 
 Value shape_of(const Operand& x) { return Unary("Shape", x); }
@@ -126,7 +59,6 @@ Value ensure_shape(const Operand& x, PartialShape shape) {
   return OpCall("EnsureShape", x.where()).In(x).Attr("shape", std::move(shape)).One();
 }
 
-Value expand_dims(const Operand& x, const Operand& axis) { return Binary("ExpandDims", x, axis); }
 Value fill(const Operand& shape, const Operand& value) { return Binary("Fill", shape, value); }
 
 Value gather(const Operand& params, const Operand& indices, const Operand& axis) {
@@ -210,10 +142,6 @@ Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose) {
 Value einsum(const std::string& equation, const OperandList& values) {
   return OpCall("Einsum", values.where()).In(values).Attr("equation", equation).One();
 }
-
-Value softmax(const Operand& logits) { return Unary("Softmax", logits); }
-Value log_softmax(const Operand& logits) { return Unary("LogSoftmax", logits); }
-Value bias_add(const Operand& x, const Operand& bias) { return Binary("BiasAdd", x, bias); }
 
 Value random_uniform(const Operand& shape, DType dtype, int64_t seed) {
   return Random("RandomUniform", shape, dtype, seed);

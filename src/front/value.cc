@@ -2,7 +2,7 @@
 
 #include "front/graph_state.h"
 #include "front/op_call.h"
-#include "gyre/math.h"
+#include "gyre/functions.h"
 #include "gyre/state.h"
 
 namespace gyre {

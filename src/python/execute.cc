@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "base/hash_map.h"
 #include "front/op_call.h"
+#include "ops/functions/registry.h"
 #include "ops/registry.h"
 #include "python/arrays/convert.h"
 #include "python/arrays/items.h"
@@ -24,7 +25,7 @@ namespace {
 
 // One input, flat: a Tensor, or a value that is yet to get its dtype.
 struct Input {
-  nb::object object;
+  nb::object object;           // not valid: `literal` has its dtype
   PyTensor* tensor = nullptr;  // null: `literal`
   Tensor literal;
   int formal = 0;
@@ -136,7 +137,8 @@ class TypeAttrs {
     bool all_integers = true;
     for (const Input& input : inputs_) {
       if (ArgOf(input).type_attr != attr || input.tensor != nullptr) continue;
-      const DType own = ToTensor(input.object).dtype();
+      const DType own =
+          input.object.is_valid() ? ToTensor(input.object).dtype() : input.literal.dtype();
       is_alone &= !common.has_value();
       all_integers &= IsInteger(own);
       if (!common || RankOf(own) > RankOf(*common)) common = own;
@@ -154,6 +156,7 @@ class TypeAttrs {
 
   void Convert(size_t i) {
     Input& input = inputs_[i];
+    if (!input.object.is_valid()) return;
     try {
       input.literal = ToTensor(input.object, Wanted(i));
     } catch (nb::python_error& error) {
@@ -298,6 +301,14 @@ bool HoldsTensorsAt(nb::handle list, size_t depth, ListsWithout& without) {
   return false;
 }
 
+std::vector<nb::object> ExecuteFlat(const OpDef& op, Inputs inputs, AttrMap attrs,
+                                    absl::string_view name) {
+  TypeAttrs(op, attrs, inputs).Resolve();
+  if (const std::shared_ptr<GraphCore> graph = GraphFor(inputs))
+    return ExecuteInGraph(op, graph, inputs, attrs, name);
+  return ExecuteNow(op, inputs, std::move(attrs));
+}
+
 // Lists whose elements are tensors become one by Pack, level by level; `depth` others contain it.
 nb::object Pack(nb::handle list, std::optional<DType> dtype, size_t depth = 0) {
   CheckDepth(depth);
@@ -357,11 +368,21 @@ const OpDef& FindOp(absl::string_view name) {
 
 std::vector<nb::object> Execute(const OpDef& op, absl::Span<const nb::handle> inputs, AttrMap attrs,
                                 absl::string_view name) {
-  Inputs flat = Flatten(op, inputs);
-  TypeAttrs(op, attrs, flat).Resolve();
-  if (const std::shared_ptr<GraphCore> graph = GraphFor(flat))
-    return ExecuteInGraph(op, graph, flat, attrs, name);
-  return ExecuteNow(op, flat, std::move(attrs));
+  return ExecuteFlat(op, Flatten(op, inputs), std::move(attrs), name);
+}
+
+std::vector<nb::object> Execute(const OpDef& op, absl::Span<const LooseInput> inputs, AttrMap attrs,
+                                absl::string_view name) {
+  const std::vector<int> formals = InputOfOperands(op, inputs.size());
+  Inputs flat;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].literal == nullptr) {
+      flat.push_back(ToInput(inputs[i].object, formals[i]));
+    } else {
+      flat.push_back({.literal = *inputs[i].literal, .formal = formals[i]});
+    }
+  }
+  return ExecuteFlat(op, std::move(flat), std::move(attrs), name);
 }
 
 nb::object Execute1(absl::string_view op, std::initializer_list<nb::handle> inputs, AttrMap attrs) {

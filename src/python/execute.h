@@ -18,6 +18,14 @@ const OpDef& FindOp(absl::string_view name);
 // so. Returns the outputs, new Tensors.
 std::vector<nb::object> Execute(const OpDef& op, absl::Span<const nb::handle> inputs, AttrMap attrs,
                                 absl::string_view name = "");
+// The same with inputs that may have their dtype already, one after the other; an op has one list
+// among its inputs at most.
+struct LooseInput {
+  nb::handle object;                // a Tensor, or what becomes one
+  const Tensor* literal = nullptr;  // instead, where there is one
+};
+std::vector<nb::object> Execute(const OpDef& op, absl::Span<const LooseInput> inputs, AttrMap attrs,
+                                absl::string_view name);
 // The first output.
 nb::object Execute1(absl::string_view op, std::initializer_list<nb::handle> inputs,
                     AttrMap attrs = {});

@@ -11,6 +11,7 @@ NB_MODULE(_gyre, m) {
   BindTensors(m);
   BindDLPack(m);
   BindExecute(m);
+  BindPublicFunctions(m);
   BindOpInfo(m);
   BindRecorder(m);
   BindGraphs(m);

@@ -78,6 +78,7 @@ void BindDTypes(nb::module_& m);
 void BindTensors(nb::module_& m);
 void BindDLPack(nb::module_& m);
 void BindExecute(nb::module_& m);
+void BindPublicFunctions(nb::module_& m);
 void BindOpInfo(nb::module_& m);
 void BindRecorder(nb::module_& m);
 void BindGraphs(nb::module_& m);

@@ -28,6 +28,29 @@ TEST_P(Expressions, OpsAreThereUnderTheirPublicNames) {
   EXPECT_EQ(Eval<float>(l2_loss(x), feeds), 24.5f);
 }
 
+// What Python has, too, and is more than an op.
+TEST_P(Expressions, FunctionsAreThereUnderTheirPublicNames) {
+  const Value x = constant({{0.0f, 1.0f}, {2.0f, 3.0f}});
+  EXPECT_EQ(EvalVector<float>(xlogy(x, 0)),
+            (std::vector<float>{0, -INFINITY, -INFINITY, -INFINITY}));
+  EXPECT_FLOAT_EQ(Eval<float>(asinh(constant(1.0f))), 0.88137359f);
+  EXPECT_EQ(EvalVector<float>(reduce_variance(x, 0)), (std::vector<float>{1, 1}));
+  EXPECT_EQ(Eval<float>(reduce_variance(x)), 1.25f);
+  EXPECT_FLOAT_EQ(Eval<float>(reduce_logsumexp(x)), 3.4401898f);
+  EXPECT_EQ(EvalVector<float>(reduce_logsumexp(x - x, {1})),
+            (std::vector<float>{std::log(2.0f), std::log(2.0f)}));
+  EXPECT_EQ(EvalVector<float>(leaky_relu(-x, 0.5)), (std::vector<float>{0, -0.5f, -1, -1.5f}));
+  EXPECT_EQ(EvalVector<float>(clip_by_value(x, 1, 2)), (std::vector<float>{1, 1, 2, 2}));
+  const MomentsResult of_columns = moments(x, 0);
+  EXPECT_EQ(EvalVector<float>(of_columns.mean), (std::vector<float>{1, 2}));
+  EXPECT_EQ(EvalVector<float>(of_columns.variance), (std::vector<float>{1, 1}));
+  EXPECT_EQ(EvalVector<int64_t>(argmax(x)), (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(Eval<float>(mean_squared_error(x, x + 2)), 4.0f);
+  EXPECT_FLOAT_EQ(Eval<double>(exponential_decay(0.5, Value(int64_t{20}), 10, 0.5)), 0.125);
+  ExpectContains(ErrorOf([&] { softmax(x, 2); }), "axis 2 is out of range");
+  ExpectContains(ErrorOf([&] { mean_squared_error(x, x, {}, "most"); }), "reduction must be");
+}
+
 TEST_P(Expressions, LiteralsTakeTheTypeOfWhatTheyMeet) {
   const Value x = Float();
   EXPECT_EQ((x + 1).dtype(), DType::kFloat);

@@ -5,11 +5,15 @@
 #include <fstream>
 #include <set>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ops/functions/registry.h"
 #include "support/paths.h"
 
 namespace gyre {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(Registry, EveryRegistrationBlockParses) { EXPECT_TRUE(Ops().status().ok()) << Ops().status(); }
 
@@ -74,6 +78,40 @@ TEST(Registry, PublicNamesFitTheirOps) {
   }
   EXPECT_TRUE(names.contains("math.tan") && names.contains("tan"));
   EXPECT_TRUE(Ops().PublicNames("NoSuchOp").empty());
+}
+
+// Each is documented, and belongs to nobody else.
+TEST(Registry, FunctionsHaveNamesOfTheirOwn) {
+  EXPECT_TRUE(Functions().status().ok()) << Functions().status();
+  std::set<std::string> names, own;
+  for (const OpDef* op : Ops().All()) {
+    const std::vector<std::string>& all = Ops().PublicNames(op->name);
+    names.insert(all.begin(), all.end());
+    if (!all.empty()) own.insert(all[0].substr(all[0].rfind('.') + 1));
+  }
+  for (const PublicFunction* function : Functions().All()) {
+    EXPECT_FALSE(function->doc.empty()) << function->name();
+    EXPECT_TRUE(own.insert(function->name()).second) << function->name();
+    for (const std::string& name : function->names) EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  ASSERT_NE(Functions().Find("xlogy"), nullptr);
+  EXPECT_EQ(Functions().Find("xlogy")->names, std::vector<std::string>{"math.xlogy"});
+  EXPECT_EQ(Functions().Find("log"), nullptr);
+}
+
+TEST(Registry, SignaturesThatCannotBeReadAreRefused) {
+  const FormulaFn nothing = [](FormulaContext&) { return std::vector<Term>{}; };
+  for (const absl::string_view signature :
+       {"x: T", "(x)", "(x: number)", "(x: int = a)", "(x: T) mean, variance"}) {
+    FunctionRegistry functions;
+    functions.Add({.signature = signature, .doc = "d", .api = {"f"}, .formula = nothing});
+    EXPECT_THAT(functions.status().message(), HasSubstr("cannot be read")) << signature;
+  }
+  for (const absl::string_view signature : {"(x: T, y: T)", "(x: T, alpha: float, beta: float)"}) {
+    FunctionRegistry functions;
+    functions.Add({.signature = signature, .api = {"f"}, .op = "LeakyRelu"});
+    EXPECT_FALSE(functions.status().ok()) << signature;
+  }
 }
 
 absl::Status DoNothing(KernelContext&) { return absl::OkStatus(); }

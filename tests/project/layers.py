@@ -46,6 +46,7 @@ PUBLIC_HEADERS = {
     "math.h": "front",
     "gyre.h": "front",
     "ops.h": "front",  # written by the build
+    "functions.h": "front",
 }
 
 # Public headers for ops of one's own, which hand on what Gyre's own ops are made of: an

@@ -7,6 +7,7 @@ from gyre import _gyre
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.module import Module
+from gyre._impl.ops import table
 from gyre._impl.ops.linalg import tensordot
 from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
@@ -186,8 +187,8 @@ class LayerNorm(Layer):
             self.beta = self.add_weight("beta", shape, "zeros")
 
     def call(self, inputs):
-        mean, variance = functional.moments(inputs, self._axes, keepdims=True)
-        return functional.batch_normalization(
+        mean, variance = table.moments(inputs, self._axes, keepdims=True)
+        return table.batch_normalization(
             inputs, mean, variance, self.beta, self.gamma, self.epsilon
         )
 

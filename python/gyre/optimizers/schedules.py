@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.ops import table
 
 
 def _double(value):
@@ -29,10 +28,8 @@ class ExponentialDecay(Schedule):
         self._decay, self._staircase = decay_rate, staircase
 
     def __call__(self, step) -> Tensor:
-        exponent = call("RealDiv", _double(step), float(self._steps))
-        if self._staircase:
-            exponent = call("Floor", exponent)
-        return call("Mul", call("Pow", _double(self._decay), exponent), float(self._rate))
+        rate = _double(self._rate)
+        return table.exponential_decay(rate, step, self._steps, self._decay, self._staircase)
 
 
 class InverseTimeDecay(Schedule):
@@ -43,14 +40,8 @@ class InverseTimeDecay(Schedule):
         self._decay, self._staircase = decay_rate, staircase
 
     def __call__(self, step) -> Tensor:
-        part = call("RealDiv", _double(step), float(self._steps))
-        if self._staircase:
-            part = call("Floor", part)
-        return call(
-            "RealDiv",
-            _double(self._rate),
-            call("AddV2", call("Mul", part, float(self._decay)), 1.0),
-        )
+        rate = _double(self._rate)
+        return table.inverse_time_decay(rate, step, self._steps, self._decay, self._staircase)
 
 
 class PiecewiseConstantDecay(Schedule):
@@ -82,9 +73,8 @@ class PolynomialDecay(Schedule):
         self._end, self._power = end_learning_rate, power
 
     def __call__(self, step) -> Tensor:
-        part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
-        left = call("Pow", call("Sub", 1.0, part), float(self._power))
-        return call("AddV2", call("Mul", left, float(self._rate - self._end)), float(self._end))
+        rate = _double(self._rate)
+        return table.polynomial_decay(rate, step, self._steps, self._end, self._power)
 
 
 class CosineDecay(Schedule):
@@ -95,10 +85,7 @@ class CosineDecay(Schedule):
         self._rate, self._steps, self._alpha = initial_learning_rate, decay_steps, alpha
 
     def __call__(self, step) -> Tensor:
-        part = call("Minimum", call("RealDiv", _double(step), float(self._steps)), 1.0)
-        wave = call("Mul", call("AddV2", call("Cos", call("Mul", part, math.pi)), 1.0), 0.5)
-        scaled = call("AddV2", call("Mul", wave, 1.0 - self._alpha), float(self._alpha))
-        return call("Mul", scaled, float(self._rate))
+        return table.cosine_decay(_double(self._rate), step, self._steps, self._alpha)
 
 
 class Warmup(Schedule):

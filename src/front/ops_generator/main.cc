@@ -1,18 +1,21 @@
-// Writes gyre/ops.h and its implementation: a C++ function for each op of the registry, and one for
-// each that says its public name. Run by the build.
+// Writes gyre/ops.h, gyre/functions.h and their implementation: a C++ function for each op of the
+// registry, one for each that says its public name, and one for each of ops/functions. Run by the
+// build.
 //
-//   gyre_ops_generator ops.h ops.cc
+//   gyre_ops_generator ops.h functions.h ops.cc
 #include <cstdio>
 #include <fstream>
 #include <set>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "ops/functions/registry.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -36,9 +39,26 @@ constexpr char kHeaderTop[] =
 
 namespace gyre::op {
 )";
+constexpr char kFunctionsTop[] =
+    R"(// Functions that are several ops, or an op with parameters of their own, generated from the
+// registry of functions. Python has them, too. What goes wrong is thrown as an Error. Thread rules
+// are those of the graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gyre/math.h"
+#include "gyre/value.h"
+
+namespace gyre {
+)";
 constexpr char kSourceTop[] = R"(#include "gyre/ops.h"
 
+#include "front/functions/function_call.h"
 #include "front/op_call.h"
+#include "gyre/functions.h"
 
 namespace gyre::op {
 
@@ -48,6 +68,9 @@ constexpr char kPublic[] = R"(
 }  // namespace gyre::op
 
 namespace gyre {
+)";
+constexpr char kFunctions[] = R"(
+using internal::FunctionCall;
 )";
 constexpr char kBottom[] = "\n}  // namespace gyre\n";
 
@@ -151,6 +174,19 @@ std::string Initializer(const AttrValue& value) {
   return "";  // empty lists, shapes of unknown rank: what the type starts with
 }
 
+// A comment of as many lines as it takes.
+std::string Wrapped(const std::string& text) {
+  std::string result, line = "//";
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (line.size() + 1 + word.size() > kColumns) {
+      absl::StrAppend(&result, line, "\n");
+      line = "//";
+    }
+    absl::StrAppend(&line, " ", word);
+  }
+  return absl::StrCat(result, line, "\n");
+}
+
 // One op in the words of C++.
 class Binding {
  public:
@@ -231,19 +267,6 @@ class Binding {
     return Wrapped(op_.doc) + Wrapped(absl::StrReplaceAll(FormatOpSchema(op_), {{"\n", "\\n"}}));
   }
 
-  // A comment of as many lines as it takes.
-  static std::string Wrapped(const std::string& text) {
-    std::string result, line = "//";
-    for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-      if (line.size() + 1 + word.size() > kColumns) {
-        absl::StrAppend(&result, line, "\n");
-        line = "//";
-      }
-      absl::StrAppend(&line, " ", word);
-    }
-    return absl::StrCat(result, line, "\n");
-  }
-
   std::string Parameters(bool with_defaults) const {
     std::vector<std::string> parameters = Inputs();
     for (const AttrDef* attr : required_)
@@ -290,6 +313,101 @@ class Binding {
   std::vector<const AttrDef*> required_, options_;
 };
 
+// One public function in the words of C++.
+class FunctionBinding {
+ public:
+  explicit FunctionBinding(const PublicFunction& function) : function_(function) {}
+
+  std::string Declaration() const {
+    return absl::StrCat("\n", ResultStruct(), Wrapped(function_.doc), Head(true), ";\n");
+  }
+
+  std::string Definition() const {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : function_.parameters) names.push_back(Name(parameter));
+    const std::string head = absl::StrCat("\n", Head(false), " {\n");
+    const std::string call = absl::StrCat("FunctionCall(\"", function_.name(), "\", ", names[0],
+                                          ".where()).In(", absl::StrJoin(names, ").In("), ")");
+    if (function_.results.empty()) return absl::StrCat(head, "  return ", call, ".One();\n}\n");
+    std::vector<std::string> results;
+    for (size_t i = 0; i < function_.results.size(); ++i)
+      results.push_back(absl::StrCat("results[", i, "]"));
+    return absl::StrCat(head, "  const std::vector<Value> results = ", call, ".All();\n  return {",
+                        absl::StrJoin(results, ", "), "};\n}\n");
+  }
+
+ private:
+  static std::string Name(const Parameter& parameter) { return Identifier(parameter.name); }
+
+  static std::string Type(const Parameter& parameter) {
+    switch (parameter.kind) {
+      case Parameter::Kind::kTensor:
+        return parameter.is_optional ? "const std::optional<Operand>&" : "const Operand&";
+      case Parameter::Kind::kAxes:
+        return "const Axes&";
+      case Parameter::Kind::kBool:
+        return "bool";
+      case Parameter::Kind::kInt:
+        return "int64_t";
+      case Parameter::Kind::kFloat:
+        return "double";
+      case Parameter::Kind::kType:
+        return "DType";
+      case Parameter::Kind::kString:
+        return "const std::string&";
+    }
+    return "";
+  }
+
+  static std::string Default(const PlainValue& value) {
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? " = true" : " = false";
+    if (const auto* integer = std::get_if<int64_t>(&value)) return absl::StrCat(" = ", *integer);
+    if (const auto* number = std::get_if<double>(&value))
+      return absl::StrCat(" = ", Number(*number));
+    if (const auto* dtype = std::get_if<DType>(&value))
+      return absl::StrCat(" = ", CppDType(*dtype));
+    if (const auto* text = std::get_if<std::string>(&value))
+      return absl::StrCat(" = \"", absl::CEscape(*text), "\"");
+    return " = {}";
+  }
+
+  // With a point, or an exponent, so that it is a double.
+  static std::string Number(double number) {
+    std::string text = absl::StrCat(number);
+    return text.find_first_of(".e") == text.npos ? text + ".0" : text;
+  }
+
+  std::string Head(bool with_defaults) const {
+    std::vector<std::string> parameters;
+    for (const Parameter& parameter : function_.parameters) {
+      parameters.push_back(absl::StrCat(
+          Type(parameter), " ", Name(parameter),
+          with_defaults && parameter.default_value ? Default(*parameter.default_value) : ""));
+    }
+    const std::string start = absl::StrCat(ResultType(), " ", function_.name(), "(");
+    const std::string on_one_line = absl::StrJoin(parameters, ", ");
+    if (start.size() + on_one_line.size() + 4 <= kColumns) return start + on_one_line + ")";
+    return absl::StrCat(start, "\n    ", absl::StrJoin(parameters, ",\n    "), ")");
+  }
+
+  // "moments": MomentsResult.
+  std::string ResultType() const {
+    if (function_.results.empty()) return "Value";
+    std::string name;
+    for (const absl::string_view word : absl::StrSplit(function_.name(), '_'))
+      absl::StrAppend(&name, std::string(1, absl::ascii_toupper(word[0])), word.substr(1));
+    return name + "Result";
+  }
+
+  std::string ResultStruct() const {
+    if (function_.results.empty()) return "";
+    return absl::StrCat("struct ", ResultType(), " {\n  Value ",
+                        absl::StrJoin(function_.results, ";\n  Value "), ";\n};\n");
+  }
+
+  const PublicFunction& function_;
+};
+
 bool Write(const char* path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -302,8 +420,8 @@ bool Write(const char* path, const std::string& text) {
 }  // namespace gyre
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: gyre_ops_generator HEADER SOURCE\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: gyre_ops_generator OPS_HEADER FUNCTIONS_HEADER SOURCE\n");
     return 2;
   }
   std::string header = gyre::kHeaderTop, source = gyre::kSourceTop;
@@ -317,7 +435,15 @@ int main(int argc, char** argv) {
     public_header += binding.PublicDeclaration();
     public_source += binding.PublicDefinition();
   }
+  std::string functions_header = gyre::kFunctionsTop;
+  public_source += gyre::kFunctions;
+  for (const gyre::PublicFunction* function : gyre::Functions().All()) {
+    const gyre::FunctionBinding binding(*function);
+    functions_header += binding.Declaration();
+    public_source += binding.Definition();
+  }
   const bool ok = gyre::Write(argv[1], header + public_header + gyre::kBottom) &&
-                  gyre::Write(argv[2], source + public_source + gyre::kBottom);
+                  gyre::Write(argv[2], functions_header + gyre::kBottom) &&
+                  gyre::Write(argv[3], source + public_source + gyre::kBottom);
   return ok ? 0 : 1;
 }

@@ -190,6 +190,7 @@ void RegisterTranspose(OpRegistry& ops) {
   ops.Add({
       .schema = "InvertPermutation(x: T) -> y: T {T: {int32, int64} = int32}",
       .doc = "The permutation that undoes another one.",
+      .api = {"math.invert_permutation"},
       .shape = InvertPermutationRule,
       .gradient = NotDifferentiable("permutations are integers"),
       .kernel = Compute<ComputeInvertPermutation>(),

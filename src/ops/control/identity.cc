@@ -54,6 +54,7 @@ void RegisterIdentity(OpRegistry& ops) {
            .kernel = Compute<IdentityN>()});
   ops.Add({.schema = "StopGradient(input: T) -> output: T {T: type}",
            .doc = "Its input, through which no gradient flows.",
+           .api = {"stop_gradient"},
            .traits = {.hands_on = true},
            .shape = IdentityShape,
            .gradient = NotDifferentiable("it is there to stop gradients"),

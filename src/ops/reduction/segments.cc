@@ -178,10 +178,12 @@ absl::Status SegmentBatch(BatchContext& c) {
 }
 
 template <SegmentCombine kCombine, typename Set>
-void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
+void Add(OpRegistry& ops, absl::string_view schema, std::vector<absl::string_view> api,
+         absl::string_view doc, GradientFn gradient) {
   ops.Add({
       .schema = schema,
       .doc = doc,
+      .api = std::move(api),
       .shape = SegmentShape,
       .gradient = {gradient},
       .batch = {SegmentBatch},
@@ -196,29 +198,34 @@ void RegisterSegments(OpRegistry& ops) {
       ops,
       "SegmentSum(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
+      {"math.segment_sum"},
       "Adds up the rows of each segment; ids are sorted, missing ones give zeros.",
       SegmentSumGradient);
   Add<SegmentCombine::kMean, NumberTypes>(
       ops,
       "SegmentMean(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
+      {"math.segment_mean"},
       "Averages the rows of each segment; ids are sorted, missing ones give zeros.",
       SegmentMeanGradient);
   Add<SegmentCombine::kProd, NumberTypes>(
       ops,
       "SegmentProd(data: T, segment_ids: Tindices) -> output: T {T: numbertype; Tindices: "
       "indextype}",
+      {"math.segment_prod"},
       "Multiplies the rows of each segment; ids are sorted, missing ones give ones.",
       SegmentProdGradient);
   Add<SegmentCombine::kMax, RealTypes>(ops,
                                        "SegmentMax(data: T, segment_ids: Tindices) -> output: T "
                                        "{T: realnumbertype; Tindices: indextype}",
+                                       {"math.segment_max"},
                                        "The largest elements of each segment's rows; ids are "
                                        "sorted, missing ones give zeros.",
                                        SegmentExtremumGradient);
   Add<SegmentCombine::kMin, RealTypes>(ops,
                                        "SegmentMin(data: T, segment_ids: Tindices) -> output: T "
                                        "{T: realnumbertype; Tindices: indextype}",
+                                       {"math.segment_min"},
                                        "The smallest elements of each segment's rows; ids are "
                                        "sorted, missing ones give zeros.",
                                        SegmentExtremumGradient);

@@ -181,10 +181,12 @@ absl::Status UnsortedSegmentBatch(BatchContext& c) {
 }
 
 template <SegmentCombine kCombine, typename Set>
-void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, GradientFn gradient) {
+void Add(OpRegistry& ops, absl::string_view schema, std::vector<absl::string_view> api,
+         absl::string_view doc, GradientFn gradient) {
   ops.Add({
       .schema = schema,
       .doc = doc,
+      .api = std::move(api),
       .shape = UnsortedSegmentShape,
       .gradient = {gradient},
       .batch = {UnsortedSegmentBatch},
@@ -199,16 +201,19 @@ void RegisterUnsortedSegments(OpRegistry& ops) {
       ops,
       "UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: numbertype; Tindices: {int16, int32, int64}; Tnumsegments: indextype = int32}",
+      {"math.unsorted_segment_sum"},
       "Adds up the rows of each segment; negative ids drop their row.", SegmentSumGradient);
   Add<SegmentCombine::kProd, NumberTypes>(
       ops,
       "UnsortedSegmentProd(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: "
       "T {T: numbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
+      {"math.unsorted_segment_prod"},
       "Multiplies the rows of each segment; negative ids drop their row.", SegmentProdGradient);
   Add<SegmentCombine::kMax, RealTypes>(
       ops,
       "UnsortedSegmentMax(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: realnumbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
+      {"math.unsorted_segment_max"},
       "The largest elements of each segment's rows, or the lowest finite value where there are "
       "none.",
       SegmentExtremumGradient);
@@ -216,6 +221,7 @@ void RegisterUnsortedSegments(OpRegistry& ops) {
       ops,
       "UnsortedSegmentMin(data: T, segment_ids: Tindices, num_segments: Tnumsegments) -> output: T "
       "{T: realnumbertype; Tindices: indextype; Tnumsegments: indextype = int32}",
+      {"math.unsorted_segment_min"},
       "The smallest elements of each segment's rows, or the highest finite value where there are "
       "none.",
       SegmentExtremumGradient);

@@ -15,7 +15,7 @@ _OPS = {
     math.isnan: "IsNan",
     **{
         getattr(math, name): op
-        for name, op in table.OWN_NAMES.items()
+        for name, op in table.OPS.items()
         if hasattr(math, name) and name not in ("ceil", "floor", "log")
     },
 }

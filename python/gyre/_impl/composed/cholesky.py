@@ -9,9 +9,9 @@ from gyre._impl.autodiff.custom_gradient import custom_gradient
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.ops import create, linalg, reshape
+from gyre._impl.ops import create, linalg, reshape, table
 from gyre._impl.ops import elementwise as e
-from gyre._impl.ops.reductions import reduce_all
+from gyre._impl.ops.table import reduce_all
 
 
 def _size(matrix, axis):
@@ -33,7 +33,7 @@ def _decompose(matrix):
 
     def step(j, lower):
         row = call("GatherV2", lower, j, -2)
-        column = call("GatherV2", matrix, j, -1) - linalg.matvec(lower, e.conj(row))
+        column = call("GatherV2", matrix, j, -1) - linalg.matvec(lower, table.conj(row))
         pivot = call("Sqrt", call("GatherV2", column, j, -1))
         column = column / call("ExpandDims", pivot, -1)
         below = e.cast(call("GreaterEqual", rows, j), matrix.dtype)
@@ -78,7 +78,7 @@ def cholesky(input: TensorLike, name: str | None = None) -> Any:
 def _cholesky(matrix):
     lower = _decompose(linalg.band_part(matrix, -1, 0))
     pivots = linalg.diag_part(lower)
-    fine = reduce_all(e.real(pivots) > 0 if matrix.dtype.is_complex else pivots > 0)
+    fine = reduce_all(table.real(pivots) > 0 if matrix.dtype.is_complex else pivots > 0)
     call_assert(fine)
 
     def gradient(dy):

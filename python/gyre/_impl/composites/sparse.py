@@ -8,9 +8,9 @@ from gyre._impl import errors
 from gyre._impl.annotations import TensorLike
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.convert import call, convert_to_tensor, same_dtype
-from gyre._impl.ops import elementwise, linalg
-from gyre._impl.ops.segments import unsorted_segment_sum
+from gyre._impl.ops import linalg, table
 from gyre._impl.ops.select import argsort
+from gyre._impl.ops.table import unsorted_segment_sum
 
 _INT64 = _gyre.as_dtype("int64")
 
@@ -146,7 +146,7 @@ def sparse_dense_matmul(
     count = sparse.dense_shape[0]
     if adjoint_a:
         row, column, count = column, row, sparse.dense_shape[1]
-        values = elementwise.conj(values)
+        values = table.conj(values)
     products = call("ExpandDims", values, 1) * call("GatherV2", b, column, 0)
     return unsorted_segment_sum(products, row, count, name=name)
 

@@ -18,14 +18,12 @@ _CREATE = (
 _RESHAPE = (
     "identity",
     "identity_n",
-    "stop_gradient",
     "ensure_shape",
     "shape",
     "shape_n",
     "size",
     "rank",
     "reshape",
-    "expand_dims",
     "squeeze",
     "transpose",
     "concat",
@@ -81,7 +79,6 @@ _LINALG = (
     "cross",
     "eye",
     "matrix_transpose",
-    "l2_normalize",
     "global_norm",
 )
 _RANDOM = (
@@ -115,7 +112,6 @@ NAMES = {
             "tensordot",
             "norm",
             "matvec",
-            "clip_by_norm",
             "clip_by_global_norm",
         )
     },
@@ -135,15 +131,9 @@ NAMES = {
         for name in (
             "join",
             "length",
-            "to_number",
-            "as_string",
             "format",
-            "upper",
-            "lower",
             "regex_full_match",
             "regex_replace",
         )
     },
-    "as_string": _I + "ops.strings:as_string",
-    "math.invert_permutation": _I + "ops.reshape:invert_permutation",
 }

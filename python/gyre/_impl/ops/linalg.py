@@ -9,9 +9,9 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, rank_of, same_dtype
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import create, reshape
+from gyre._impl.ops import create, reshape, table
 from gyre._impl.ops import elementwise as e
-from gyre._impl.ops.reductions import reduce_max, reduce_sum
+from gyre._impl.ops.table import reduce_max, reduce_sum
 
 eye = create.eye
 matrix_transpose = reshape.matrix_transpose
@@ -50,9 +50,9 @@ def matmul(
         )
     else:
         if transpose_a and a.dtype.is_complex:
-            a = e.conj(a)
+            a = table.conj(a)
         if transpose_b and b.dtype.is_complex:
-            b = e.conj(b)
+            b = table.conj(b)
         product = call(
             "BatchMatMulV2",
             a,
@@ -147,7 +147,7 @@ def norm(
     1, 2, or any p > 0 for vectors; "fro", 1 and inf for matrices."""
     x = convert_to_tensor(tensor)
     keep = bool(keepdims)
-    size = e.abs(x)
+    size = table.abs(x)
     matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
     if ord in ("euclidean", "fro") or ord == 2 and not matrix:
         return call("Sqrt", reduce_sum(call("Square", size), axis, keep), name=name)
@@ -298,18 +298,6 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     )
 
 
-def l2_normalize(
-    x: TensorLike,
-    axis: TensorLike | None = None,
-    epsilon: TensorLike = 1e-12,
-    name: str | None = None,
-) -> Tensor:
-    """x divided by its Euclidean norm along `axis`, whose square is taken as at least epsilon."""
-    x = convert_to_tensor(x)
-    square = reduce_sum(call("Square", x), axis, keepdims=True)
-    return call("Mul", x, call("Rsqrt", call("Maximum", square, epsilon)), name=name)
-
-
 def global_norm(t_list, name: str | None = None) -> Tensor:
     """The root of the sum of the squares of all elements of all tensors; None counts nothing."""
     parts = [
@@ -329,18 +317,6 @@ def reduction_axes(x):
 
 def _values(gradient):
     return convert_to_tensor(getattr(gradient, "values", gradient))
-
-
-def clip_by_norm(
-    t: TensorLike, clip_norm: TensorLike, axes=None, name: str | None = None
-) -> Tensor:
-    """t, scaled down where its Euclidean norm along `axes` exceeds clip_norm."""
-    t = convert_to_tensor(t)
-    square = reduce_sum(call("Square", t), axes, keepdims=True)
-    positive = call("Greater", square, _gyre.convert(0, t.dtype))
-    safe = call("SelectV2", positive, square, call("OnesLike", square))
-    length = call("SelectV2", positive, call("Sqrt", safe), square)
-    return call("RealDiv", call("Mul", t, clip_norm), call("Maximum", length, clip_norm), name=name)
 
 
 def clip_by_global_norm(

@@ -32,11 +32,6 @@ def identity_n(input, name: str | None = None) -> list[Tensor]:
     return _gyre.execute("IdentityN", [[convert_to_tensor(x) for x in input]], {}, name)
 
 
-def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor of the same value, through which no gradient flows."""
-    return call("StopGradient", convert_to_tensor(input), name=name)
-
-
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """x, whose shape is known to be `shape` from here on. InvalidArgumentError if it is not."""
     return call("EnsureShape", convert_to_tensor(x), shape=TensorShape(shape)._dims, name=name)
@@ -69,11 +64,6 @@ def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     InvalidArgumentError if the number of elements differs.
     """
     return call("Reshape", convert_to_tensor(tensor), dims_tensor(shape), name=name)
-
-
-def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """A dimension of size 1 more, before `axis` (-1: at the end)."""
-    return call("ExpandDims", convert_to_tensor(input), axis, name=name)
 
 
 def squeeze(input: TensorLike, axis=None, name: str | None = None) -> Tensor:
@@ -368,11 +358,6 @@ def unique_with_counts(
     y, idx = unique(x, out_idx, name)
     count = call("UnsortedSegmentSum", call("OnesLike", idx), idx, call("Size", y))
     return UniqueWithCounts(y, idx, count)
-
-
-def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
-    """The permutation that undoes another one."""
-    return call("InvertPermutation", convert_to_tensor(x), name=name)
 
 
 def dynamic_partition(

@@ -8,43 +8,6 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor
 
 
-def _sorted(what: str, op: str):
-    def function(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-        return call(op, convert_to_tensor(data), segment_ids, name=name)
-
-    function.__name__ = function.__qualname__ = f"segment_{what}"
-    function.__doc__ = (
-        f"{_gyre.op_info(op)['doc']}\n\ndata: [n, …]; segment_ids: [n], sorted. Result: [last id + "
-        "1, …]. InvalidArgumentError for ids that are not sorted, or negative."
-    )
-    return function
-
-
-def _unsorted(what: str, op: str):
-    def function(
-        data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
-    ) -> Tensor:
-        return call(op, convert_to_tensor(data), segment_ids, num_segments, name=name)
-
-    function.__name__ = function.__qualname__ = f"unsorted_segment_{what}"
-    function.__doc__ = (
-        f"{_gyre.op_info(op)['doc']}\n\nsegment_ids: the leading dimensions of data, in any order. "
-        "Result: [num_segments, …]."
-    )
-    return function
-
-
-segment_sum = _sorted("sum", "SegmentSum")
-segment_mean = _sorted("mean", "SegmentMean")
-segment_max = _sorted("max", "SegmentMax")
-segment_min = _sorted("min", "SegmentMin")
-segment_prod = _sorted("prod", "SegmentProd")
-unsorted_segment_sum = _unsorted("sum", "UnsortedSegmentSum")
-unsorted_segment_max = _unsorted("max", "UnsortedSegmentMax")
-unsorted_segment_min = _unsorted("min", "UnsortedSegmentMin")
-unsorted_segment_prod = _unsorted("prod", "UnsortedSegmentProd")
-
-
 def _counts(data, segment_ids, num_segments):
     """How many rows each segment has, at least 1, shaped to divide the sums by."""
     ids = convert_to_tensor(segment_ids)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor
-from gyre._impl.dtypes import DTypeLike
 
 
 def join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
@@ -17,18 +15,6 @@ def join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Te
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """The number of bytes, or with unit "UTF8_CHAR" of characters, of each string: int32."""
     return call("StringLength", input, unit=unit, name=name)
-
-
-def upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string with its letters of ASCII in upper case. With encoding "utf-8" UnimplementedError
-    for strings that have others."""
-    return call("StringUpper", input, encoding=encoding, name=name)
-
-
-def lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string with its letters of ASCII in lower case. With encoding "utf-8" UnimplementedError
-    for strings that have others."""
-    return call("StringLower", input, encoding=encoding, name=name)
 
 
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:
@@ -57,35 +43,6 @@ def regex_replace(
             name=name,
         )
     return call("RegexReplace", input, pattern, rewrite, replace_global=replace_global, name=name)
-
-
-def to_number(
-    input: TensorLike, out_type: DTypeLike = "float32", name: str | None = None
-) -> Tensor:
-    """Each string read as a number. InvalidArgumentError if it is none."""
-    return call("StringToNumber", input, out_type=_gyre.as_dtype(out_type), name=name)
-
-
-def as_string(
-    input: TensorLike,
-    precision=-1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width=-1,
-    fill: str = "",
-    name: str | None = None,
-) -> Tensor:
-    """Each element as text, by the rules of printf."""
-    return call(
-        "AsString",
-        convert_to_tensor(input),
-        precision=precision,
-        scientific=scientific,
-        shortest=shortest,
-        width=width,
-        fill=fill,
-        name=name,
-    )
 
 
 def format(

@@ -10,7 +10,7 @@ from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
 from gyre._impl.convert import call, convert_to_tensor, is_value, rank_of
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import create, elementwise, linalg, reductions, reshape, select, strings
+from gyre._impl.ops import create, elementwise, linalg, reshape, select, strings, table
 from gyre._impl.unsupported import refuse
 
 
@@ -52,7 +52,7 @@ for _name in (
     "reduce_any",
     "reduce_logsumexp",
 ):
-    globals()[_name] = _reduction(_name, getattr(reductions, _name))
+    globals()[_name] = _reduction(_name, getattr(table, _name))
 
 
 def count_nonzero(
@@ -66,7 +66,7 @@ def count_nonzero(
     input: Any = None,
 ) -> Tensor:
     """How many elements along `axis` are not zero."""
-    return reductions.count_nonzero(
+    return table.count_nonzero(
         _either(input_tensor, input, "input_tensor", "input"),
         _either(axis, reduction_indices, "axis", "reduction_indices"),
         _either(keepdims, keep_dims, "keepdims", "keep_dims"),
@@ -134,7 +134,7 @@ def expand_dims(
     axis = _either(axis, dim, "axis", "dim")
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
-    return reshape.expand_dims(input, axis, name)
+    return table.expand_dims(input, axis, name)
 
 
 def squeeze(
@@ -423,7 +423,7 @@ def reduce_join(
         if x._dims[a] is None:
             raise ValueError(f"reduce_join needs to know the size of axis {a}")
         parts = reshape.unstack(x, x._dims[a], a)
-        x = reshape.expand_dims(strings.join(parts, separator), a)
+        x = table.expand_dims(strings.join(parts, separator), a)
     if not keep and axes:
         x = reshape.squeeze(x, sorted(axes))
     return call("Identity", x, name=name) if name else x

@@ -8,8 +8,8 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.compat.v1.collections import GraphKeys, add_to_collection, get_collection
 from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.graphs.graph import name_scope
-from gyre._impl.ops.reductions import reduce_sum
-from gyre.nn import functional
+from gyre._impl.ops import table
+from gyre._impl.ops.table import reduce_sum
 
 
 class Reduction:
@@ -160,7 +160,7 @@ def softmax_cross_entropy(
                 "AddV2", call("Mul", labels, 1.0 - label_smoothing), label_smoothing / classes
             )
         labels = call("StopGradient", labels)
-        losses = functional.softmax_cross_entropy_with_logits(labels, logits)
+        losses = table.softmax_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 
 
@@ -174,7 +174,7 @@ def sparse_softmax_cross_entropy(
 ) -> Tensor:
     """The mean of sparse_softmax_cross_entropy_with_logits."""
     with name_scope(scope, "sparse_softmax_cross_entropy_loss"):
-        losses = functional.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        losses = table.sparse_softmax_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 
 
@@ -195,7 +195,7 @@ def sigmoid_cross_entropy(
             labels = call(
                 "AddV2", call("Mul", labels, 1.0 - label_smoothing), 0.5 * label_smoothing
             )
-        losses = functional.sigmoid_cross_entropy_with_logits(labels, logits)
+        losses = table.sigmoid_cross_entropy_with_logits(labels, logits)
         return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
 
 

@@ -15,6 +15,7 @@ from gyre._impl.compat.v1.layer import Layer
 from gyre._impl.compat.v1.random import random_uniform
 from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.graphs.graph import name_scope
+from gyre._impl.ops import table
 from gyre._impl.ops.linalg import tensordot
 from gyre.nn import functional
 
@@ -38,7 +39,7 @@ def softmax_cross_entropy_with_logits(
     _only_named(_sentinel, "softmax_cross_entropy_with_logits")
     with name_scope(name, "softmax_cross_entropy_with_logits_sg"):
         labels = call("StopGradient", convert_to_tensor(labels), name="labels_stop_gradient")
-        return functional.softmax_cross_entropy_with_logits(
+        return table.softmax_cross_entropy_with_logits(
             labels, logits, dim if axis is None else axis
         )
 
@@ -49,9 +50,7 @@ def softmax_cross_entropy_with_logits_v2(
     """-Σ labels · log softmax(logits) along an axis."""
     axis = _either(axis, dim, "axis", "dim")
     with name_scope(name, "softmax_cross_entropy_with_logits"):
-        return functional.softmax_cross_entropy_with_logits(
-            labels, logits, -1 if axis is None else axis
-        )
+        return table.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -60,7 +59,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """-log softmax(logits)[label]."""
     _only_named(_sentinel, "sparse_softmax_cross_entropy_with_logits")
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits"):
-        return functional.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        return table.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -69,19 +68,19 @@ def sigmoid_cross_entropy_with_logits(
     """The cross entropy of labels and σ(logits), element by element."""
     _only_named(_sentinel, "sigmoid_cross_entropy_with_logits")
     with name_scope(name, "logistic_loss"):
-        return functional.sigmoid_cross_entropy_with_logits(labels, logits)
+        return table.sigmoid_cross_entropy_with_logits(labels, logits)
 
 
 def softmax(logits: TensorLike, axis=None, name: str | None = None, dim=None) -> Tensor:
     """exp(logits) divided by its sum along an axis (`dim`: its older name)."""
     axis = _either(axis, dim, "axis", "dim")
-    return functional.softmax(logits, -1 if axis is None else axis, name)
+    return table.softmax(logits, axis, name)
 
 
 def log_softmax(logits: TensorLike, axis=None, name: str | None = None, dim=None) -> Tensor:
     """The logarithm of softmax along an axis (`dim`: its older name)."""
     axis = _either(axis, dim, "axis", "dim")
-    return functional.log_softmax(logits, -1 if axis is None else axis, name)
+    return table.log_softmax(logits, axis, name)
 
 
 def dropout(
@@ -140,7 +139,7 @@ def moments(
 ) -> tuple[Tensor, Tensor]:
     """(mean, variance) along axes."""
     with name_scope(name, "moments"):
-        return functional.moments(
+        return table.moments(
             x, axes, shift, bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
         )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
@@ -12,6 +10,7 @@ from gyre._impl.compat.v1.initializers import zeros_initializer
 from gyre._impl.compat.v1.variable_scope import get_variable
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.graphs.graph import get_default_graph, name_scope
+from gyre._impl.ops import table
 
 
 def get_global_step(graph=None) -> Any:
@@ -48,18 +47,6 @@ def global_step(sess, global_step_tensor) -> int:
     return int(sess.run(global_step_tensor))
 
 
-def _ratio(step, steps, dtype, staircase=False):
-    ratio = call("RealDiv", call("Cast", convert_to_tensor(step), DstT=dtype), _as(steps, dtype))
-    return call("Floor", ratio) if staircase else ratio
-
-
-def _as(value, dtype):
-    if isinstance(value, _gyre.Tensor) or hasattr(value, "__gyre_tensor__"):
-        tensor = convert_to_tensor(value)
-        return tensor if tensor.dtype == dtype else call("Cast", tensor, DstT=dtype)
-    return _gyre.convert(float(value), dtype)
-
-
 def exponential_decay(
     learning_rate: TensorLike,
     global_step,
@@ -71,8 +58,7 @@ def exponential_decay(
     """learning_rate · decay_rate ^ (step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
-        ratio = _ratio(global_step, decay_steps, rate.dtype, staircase)
-        return call("Mul", rate, call("Pow", _as(decay_rate, rate.dtype), ratio))
+        return table.exponential_decay(rate, global_step, decay_steps, decay_rate, staircase)
 
 
 def natural_exp_decay(
@@ -86,10 +72,7 @@ def natural_exp_decay(
     """learning_rate · exp(-decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "ExponentialDecay"):
         rate = convert_to_tensor(learning_rate)
-        ratio = _ratio(global_step, decay_steps, rate.dtype, staircase)
-        return call(
-            "Mul", rate, call("Exp", call("Neg", call("Mul", _as(decay_rate, rate.dtype), ratio)))
-        )
+        return table.natural_exp_decay(rate, global_step, decay_steps, decay_rate, staircase)
 
 
 def inverse_time_decay(
@@ -103,11 +86,7 @@ def inverse_time_decay(
     """learning_rate / (1 + decay_rate · step / decay_steps), rounded down with staircase."""
     with name_scope(name, "InverseTimeDecay"):
         rate = convert_to_tensor(learning_rate)
-        ratio = _ratio(global_step, decay_steps, rate.dtype, staircase)
-        slower = call(
-            "AddV2", _gyre.convert(1, rate.dtype), call("Mul", _as(decay_rate, rate.dtype), ratio)
-        )
-        return call("RealDiv", rate, slower)
+        return table.inverse_time_decay(rate, global_step, decay_steps, decay_rate, staircase)
 
 
 def polynomial_decay(
@@ -123,19 +102,8 @@ def polynomial_decay(
     power; with `cycle`, over and over."""
     with name_scope(name, "PolynomialDecay"):
         rate = convert_to_tensor(learning_rate)
-        end, steps = _as(end_learning_rate, rate.dtype), _as(decay_steps, rate.dtype)
-        step = _as(global_step, rate.dtype)
-        if cycle:
-            one = _gyre.convert(1, rate.dtype)
-            rounds = call("Maximum", one, call("Ceil", call("RealDiv", step, steps)))
-            steps = call("Mul", steps, rounds)
-        else:
-            step = call("Minimum", step, steps)
-        left = call("Sub", _gyre.convert(1, rate.dtype), call("RealDiv", step, steps))
-        return call(
-            "AddV2",
-            call("Mul", call("Sub", rate, end), call("Pow", left, _as(power, rate.dtype))),
-            end,
+        return table.polynomial_decay(
+            rate, global_step, decay_steps, end_learning_rate, power, cycle
         )
 
 
@@ -146,20 +114,7 @@ def cosine_decay(
     until decay_steps."""
     with name_scope(name, "CosineDecay"):
         rate = convert_to_tensor(learning_rate)
-        steps = _as(decay_steps, rate.dtype)
-        done = call("RealDiv", call("Minimum", _as(global_step, rate.dtype), steps), steps)
-        cosine = call("Cos", call("Mul", done, _gyre.convert(math.pi, rate.dtype)))
-        half = call(
-            "Mul",
-            call("AddV2", cosine, _gyre.convert(1, rate.dtype)),
-            _gyre.convert(0.5, rate.dtype),
-        )
-        share = call(
-            "AddV2",
-            call("Mul", half, _gyre.convert(1 - alpha, rate.dtype)),
-            _gyre.convert(alpha, rate.dtype),
-        )
-        return call("Mul", rate, share)
+        return table.cosine_decay(rate, global_step, decay_steps, alpha)
 
 
 def piecewise_constant(x: TensorLike, boundaries, values, name: str | None = None) -> Tensor:

@@ -1,0 +1,301 @@
+// Functions of ops/functions/registry.h: what the package makes its functions
+// of, and calls of those that are formulas. Their ops run at once, or go to the graph that is
+// current, one by one, so that tapes see them as they see all others.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "ops/functions/registry.h"
+#include "python/arrays/convert.h"
+#include "python/arrays/items.h"
+#include "python/attrs.h"
+#include "python/dtype.h"
+#include "python/execute.h"
+#include "python/graph.h"
+#include "python/tensor.h"
+
+namespace gyre::python {
+namespace {
+
+using Kind = Parameter::Kind;
+
+// Runs ops.
+class Runner : public FormulaBuilder {
+ public:
+  explicit Runner(absl::string_view name) : name_(name) {}
+
+  Term Add(nb::object tensor) {
+    const DType dtype = AsTensor(tensor)->dtype();
+    return Keep({.object = std::move(tensor), .dtype = dtype});
+  }
+  // A Tensor.
+  nb::object TensorOf(Term x) const {
+    const Value& value = values_[x.place()];
+    return value.object.is_valid() ? value.object : Convert(WrapEager(value.literal));
+  }
+
+  Term Op(absl::string_view op, const std::vector<Term>& inputs, AttrMap attrs,
+          bool is_last) override {
+    absl::InlinedVector<LooseInput, 4> given;
+    for (const Term& input : inputs) {
+      const Value& value = values_[input.place()];
+      given.push_back({value.object, value.object.is_valid() ? nullptr : &value.literal});
+    }
+    const absl::string_view name = is_last ? name_ : absl::string_view();
+    return Add(std::move(Execute(FindOp(op), given, std::move(attrs), name).at(0)));
+  }
+  Term Constant(const Tensor& value) override {
+    return Keep({.literal = value, .dtype = value.dtype()});
+  }
+  // In a graph a node by itself, which users of sessions know as "Const".
+  Term Ints(absl::Span<const int32_t> values) override {
+    if (CurrentGraph() == nullptr) return FormulaBuilder::Ints(values);
+    nb::list list;
+    for (const int32_t value : values) list.append(value);
+    return Add(Convert(list, DType::kInt32));
+  }
+  // What is no number of the type is said by the op that is to take it.
+  Term Number(DType dtype, double value) override {
+    if (dtype == DType::kFloat) return Constant(Tensor::Scalar(static_cast<float>(value)));
+    if (dtype == DType::kDouble) return Constant(Tensor::Scalar(value));
+    if (IsInteger(dtype) && value != std::trunc(value))
+      return Keep({.object = nb::float_(value), .dtype = dtype});
+    return Constant(CastTo(Tensor::Scalar(value), dtype));
+  }
+  DType DTypeOf(Term x) const override { return values_[x.place()].dtype; }
+  PartialShape ShapeOf(Term x) const override {
+    const Value& value = values_[x.place()];
+    return value.object.is_valid() ? AsTensor(value.object)->shape()
+                                   : PartialShape(value.literal.shape());
+  }
+  void RefuseType(const std::string& text) const override { ThrowTypeError(text); }
+  void RefuseValue(const std::string& text) const override { ThrowValueError(text); }
+
+ private:
+  struct Value {
+    nb::object object;  // a Tensor, or a number that is no element of `dtype`; not valid: `literal`
+    Tensor literal;
+    DType dtype;
+  };
+
+  Term Keep(Value value) {
+    values_.push_back(std::move(value));
+    return {this, static_cast<int>(values_.size() - 1)};
+  }
+
+  const absl::string_view name_;
+  std::vector<Value> values_;
+};
+
+bool IsTensor(nb::handle value) {
+  if (AsTensor(value) != nullptr) return true;
+  return !IsPythonNumber(value) && nb::hasattr(value, "__gyre_tensor__");
+}
+
+std::optional<int32_t> AsAxis(nb::handle value) {
+  if (PyIndex_Check(value.ptr()) == 0) return std::nullopt;
+  const nb::object index = Own(PyNumber_Index(value.ptr()));
+  int overflows = 0;
+  const long long n = PyLong_AsLongLongAndOverflow(index.ptr(), &overflows);
+  if (overflows != 0 || n < std::numeric_limits<int32_t>::min() ||
+      n > std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(n);
+}
+
+// The arguments of one call.
+class Arguments {
+ public:
+  Arguments(const PublicFunction& function, const nb::tuple& given, Runner& runner)
+      : function_(function), given_(given), runner_(runner) {}
+
+  std::vector<Argument> All() {
+    std::vector<Argument> arguments;
+    for (size_t i = 0; i < function_.parameters.size(); ++i) arguments.push_back(One(i));
+    return arguments;
+  }
+
+ private:
+  Argument One(size_t i) {
+    const Parameter& parameter = function_.parameters[i];
+    const nb::handle value = given_[i];
+    if (parameter.kind == Kind::kAxes) return Axes(value);
+    if (parameter.kind != Kind::kTensor) return {.plain = Plain(parameter, value)};
+    if (value.is_none() && parameter.is_optional) return {};
+    Argument argument;
+    argument.is_default = IsDefault(parameter, value);
+    if (AsTensor(value) != nullptr && parameter.group != 0) {
+      argument.tensor = runner_.Add(nb::borrow(value));
+      return argument;
+    }
+    // A number is no node until an op takes it, unless several may; a default may be for none.
+    const bool is_number = IsPythonNumber(value);
+    const bool has_type = !is_number && (IsTensor(value) || HoldsTensors(value));
+    const std::optional<DType> wanted = has_type ? std::nullopt : TypeOf(parameter.group);
+    const bool is_loose = is_number && (CurrentGraph() == nullptr || argument.is_default);
+    argument.tensor =
+        is_loose ? runner_.Constant(ToTensor(value, wanted)) : runner_.Add(Convert(value, wanted));
+    return argument;
+  }
+
+  // That numbers among the tensors of a letter take: that of the first tensor, or what the numbers
+  // have in common; nullopt: each its own.
+  std::optional<DType> TypeOf(char group) {
+    if (group == 0) return std::nullopt;
+    std::vector<DType> own;
+    for (size_t i = 0; i < function_.parameters.size(); ++i) {
+      const nb::handle value = given_[i];
+      if (function_.parameters[i].group != group || value.is_none()) continue;
+      if (AsTensor(value) != nullptr) return AsTensor(value)->dtype();
+      if (IsTensor(value) || HoldsTensors(value)) return AsTensor(Convert(value))->dtype();
+      own.push_back(ToTensor(value).dtype());
+    }
+    for (const DType dtype : own) {
+      if (IsFloating(dtype) || IsComplex(dtype)) return dtype;
+    }
+    return own.empty() ? std::nullopt : std::optional(own[0]);
+  }
+
+  static bool IsDefault(const Parameter& parameter, nb::handle value) {
+    if (!parameter.default_value || !IsPythonNumber(value)) return false;
+    const PlainValue& fallback = *parameter.default_value;
+    const auto* number = std::get_if<double>(&fallback);
+    const auto* integer = std::get_if<int64_t>(&fallback);
+    const double given = PyFloat_AsDouble(value.ptr());
+    if (given == -1 && PyErr_Occurred() != nullptr) PyErr_Clear();
+    return (number != nullptr && given == *number) ||
+           (integer != nullptr && given == static_cast<double>(*integer));
+  }
+
+  Argument Axes(nb::handle value) {
+    if (value.is_none()) return {};
+    if (IsTensor(value)) return {.tensor = runner_.Add(Convert(value))};
+    if (const std::optional<int32_t> axis = AsAxis(value))
+      return {.axes = std::vector{*axis}, .is_one_axis = true};
+    const nb::object list = Own(PySequence_List(value.ptr()));
+    std::vector<int32_t> axes;
+    for (const nb::handle item : nb::iter(list)) {
+      const std::optional<int32_t> axis = IsTensor(item) ? std::nullopt : AsAxis(item);
+      if (!axis) return {.tensor = runner_.Add(Convert(list, DType::kInt32))};
+      axes.push_back(*axis);
+    }
+    return {.axes = std::move(axes)};
+  }
+
+  static PlainValue Plain(const Parameter& parameter, nb::handle value) {
+    if (value.is_none() && parameter.kind != Kind::kBool && parameter.default_value)
+      return *parameter.default_value;
+    switch (parameter.kind) {
+      case Kind::kBool: {
+        const int truth = PyObject_IsTrue(value.ptr());
+        if (truth < 0) throw nb::python_error();
+        return truth != 0;
+      }
+      case Kind::kInt: {
+        const nb::object index = Own(PyNumber_Index(value.ptr()));
+        const long long n = PyLong_AsLongLong(index.ptr());
+        if (n == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return static_cast<int64_t>(n);
+      }
+      case Kind::kFloat: {
+        const double x = PyFloat_AsDouble(value.ptr());
+        if (x == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return x;
+      }
+      case Kind::kType:
+        return ToDType(value);
+      default: {
+        std::string text;
+        StringOf(value, &text);
+        return text;
+      }
+    }
+  }
+
+  const PublicFunction& function_;
+  const nb::tuple& given_;
+  Runner& runner_;
+};
+
+nb::object CallFunction(nb::handle function_name, nb::handle given, nb::handle name) {
+  const PublicFunction& function =
+      *Functions().Find(TextOf(function_name, "the name of a function"));
+  const nb::tuple items = ItemsOf(given, "arguments");
+  if (nb::len(items) != function.parameters.size())
+    ThrowTypeError(
+        absl::StrCat(function.name(), " takes ", function.parameters.size(), " arguments"));
+  Runner runner(name.is_none() ? "" : TextOf(name, "a name"));
+  FormulaContext context(runner, Arguments(function, items, runner).All());
+  const std::vector<Term> results = function.formula(context);
+  if (function.results.empty()) return runner.TensorOf(results[0]);
+  nb::list list;
+  for (const Term& result : results) list.append(runner.TensorOf(result));
+  return nb::tuple(list);
+}
+
+absl::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kTensor:
+      return "tensor";
+    case Kind::kAxes:
+      return "axes";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return "int";
+    case Kind::kFloat:
+      return "float";
+    case Kind::kType:
+      return "type";
+    case Kind::kString:
+      return "string";
+  }
+  return "";
+}
+
+nb::object DefaultToPython(const PlainValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return nb::bool_(*flag);
+  if (const auto* integer = std::get_if<int64_t>(&value)) return nb::int_(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return nb::float_(*number);
+  if (const auto* dtype = std::get_if<DType>(&value)) return ToStr(DTypeName(*dtype));
+  if (const auto* text = std::get_if<std::string>(&value)) return ToStr(*text);
+  return nb::none();
+}
+
+nb::list PublicFunctions() {
+  nb::list found;
+  for (const PublicFunction* function : Functions().All()) {
+    nb::list names, parameters;
+    for (const std::string& name : function->names) names.append(ToStr(name));
+    for (const Parameter& parameter : function->parameters) {
+      nb::dict info;
+      info["name"] = ToStr(parameter.name);
+      info["kind"] = ToStr(KindName(parameter.kind));
+      info["optional"] = parameter.is_optional;
+      if (parameter.default_value) info["default"] = DefaultToPython(*parameter.default_value);
+      parameters.append(info);
+    }
+    nb::dict info;
+    info["names"] = names;
+    info["doc"] = ToStr(function->doc);
+    info["parameters"] = parameters;
+    info["results"] = function->results.empty() ? size_t{1} : function->results.size();
+    found.append(info);
+  }
+  return found;
+}
+
+}  // namespace
+
+void BindPublicFunctions(nb::module_& m) {
+  m.def("public_functions", &PublicFunctions,
+        "Functions that are more than an op with its inputs: names, documentation, parameters.");
+  m.def("call_function", &CallFunction, nb::arg("function"), nb::arg("arguments"),
+        nb::arg("name").none() = nb::none(),
+        "Calls one of them, by its own name, with all its arguments.");
+}
+
+}  // namespace gyre::python

@@ -1,0 +1,66 @@
+"""Functions that the registry describes: what they take, and what they make of it."""
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gyre
+
+X = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]], np.float32)
+
+
+def test_signatures_are_those_of_the_registry():
+    parameters = inspect.signature(gyre.math.reduce_variance).parameters
+    assert [p.name for p in parameters.values()] == ["input_tensor", "axis", "keepdims", "name"]
+    assert parameters["axis"].default is None and parameters["keepdims"].default is False
+    assert inspect.signature(gyre.argmax).parameters["output_type"].default == "int64"
+    assert "variance" in gyre.nn.moments.__doc__
+
+
+@pytest.mark.parametrize("axis", [1, -1, [1], (1,), range(1, 2), np.int64(1), gyre.constant([1])])
+def test_axes_are_given_in_many_ways(axis):
+    np.testing.assert_array_equal(gyre.reduce_sum(X, axis), X.sum(1))
+    np.testing.assert_allclose(gyre.math.reduce_std(X, axis), X.std(1), rtol=1e-6)
+    assert gyre.reduce_max(X, axis, keepdims=True).shape == [2, 1]
+
+
+def test_numbers_take_the_dtype_of_the_tensors():
+    y = gyre.constant([0.5, 2.0], "float64")
+    np.testing.assert_array_equal(gyre.math.xlogy(3, y), 3 * np.log([0.5, 2.0]))
+    assert gyre.clip_by_value(y, 0, 1).dtype == gyre.float64
+    assert gyre.nn.l2_normalize([3.0, 4.0]).dtype == gyre.float32
+    with pytest.raises(TypeError, match="is no int32"):
+        gyre.nn.gelu([1, 2])
+
+
+def test_a_default_that_is_not_used_adds_nothing_to_the_graph():
+    v1 = gyre.compat.v1
+    with v1.Graph().as_default() as graph:
+        gyre.nn.silu(v1.placeholder("float32", [2]), name="out")
+        assert [op.type for op in graph.get_operations()] == ["Placeholder", "Sigmoid", "Mul"]
+        assert graph.get_operations()[-1].name == "out"
+
+
+def test_losses_refuse_unknown_reductions_and_axes_that_are_not_there():
+    with pytest.raises(ValueError, match="reduction must be"):
+        gyre.nn.losses.huber(X, X, reduction="most")
+    with pytest.raises(ValueError, match="axis 2 is out of range"):
+        gyre.nn.softmax(X, axis=2)
+
+
+def test_schedules_are_functions_of_the_step():
+    rate = gyre.optimizers.exponential_decay(0.5, gyre.constant(20, "int64"), 10, 0.5)
+    assert float(rate) == 0.125
+    stairs = gyre.optimizers.inverse_time_decay(1.0, 15, 10, 1.0, staircase=True)
+    assert float(stairs) == 0.5
+
+
+def test_an_op_says_which_functions_it_is():
+    command = [sys.executable, "-m", "gyre", "ops"]
+    told = subprocess.run([*command, "Sum"], capture_output=True, text=True, check=True).stdout
+    assert "functions  gyre.math.reduce_sum, gyre.reduce_sum\n" in told
+    told = subprocess.run([*command, "Tan"], capture_output=True, text=True, check=True).stdout
+    assert "functions  gyre.math.tan, gyre.tan\n" in told
