@@ -221,8 +221,11 @@ class Arguments {
 };
 
 nb::object CallFunction(nb::handle function_name, nb::handle given, nb::handle name) {
-  const PublicFunction& function =
-      *Functions().Find(TextOf(function_name, "the name of a function"));
+  const std::string asked = TextOf(function_name, "the name of a function");
+  const PublicFunction* const found = Functions().Find(asked);
+  if (found == nullptr || found->formula == nullptr)
+    ThrowValueError(absl::StrCat("there is no function of several ops '", asked, "'"));
+  const PublicFunction& function = *found;
   const nb::tuple items = ItemsOf(given, "arguments");
   if (nb::len(items) != function.parameters.size())
     ThrowTypeError(

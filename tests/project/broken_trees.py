@@ -10,6 +10,10 @@ from pathlib import Path
 import sources
 
 GOOD = {
+    ".gitignore": "# Builds\n/build/\n__pycache__/\n/python/gyre/*.so\n",
+    "build/venv": Path("/nowhere/venv"),
+    "python/gyre/__pycache__/x.pyc": Path("/nowhere/x.pyc"),
+    "python/gyre/_gyre.so": Path("/nowhere/_gyre.so"),
     "include/gyre/tensor.h": "// A tensor.\n#pragma once\n#include <vector>\n",
     "include/gyre/session.h": '// A session.\n#pragma once\n#include "gyre/tensor.h"\n',
     "src/base/README.md": "# Base\n",

@@ -2,6 +2,7 @@
 what is included."""
 
 import ast
+import fnmatch
 import re
 import subprocess
 from pathlib import Path
@@ -22,7 +23,7 @@ def tracked_links(root):
 
 
 def tracked(root):
-    """What belongs to the project: git's list, or all but build/."""
+    """What belongs to the project: git's list, or all but what .gitignore names."""
     git = (
         subprocess.run(
             ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"],
@@ -37,12 +38,32 @@ def tracked(root):
         names = git.stdout.splitlines()
     else:
         names = [path.relative_to(root).as_posix() for path in root.rglob("*")]
-        names = [
-            name
-            for name in names
-            if not name.startswith(("build/", ".git/", ".cache/")) and "__pycache__" not in name
-        ]
+        is_ignored = ignored(root)
+        names = [name for name in names if name.split("/")[0] != ".git" and not is_ignored(name)]
     return sorted(names)
+
+
+def ignored(root):
+    """Whether .gitignore names a path below `root`; it has no patterns with `**` or `!`."""
+    page = root / ".gitignore"
+    patterns = []
+    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else []:
+        if line.strip() and not line.startswith("#"):
+            pattern = line.strip().rstrip("/")
+            patterns.append(pattern[1:] if pattern.startswith("/") else "**/" + pattern)
+
+    def is_ignored(name):
+        # A folder that is named takes all in it along.
+        parts = name.split("/")
+        for depth in range(1, len(parts) + 1):
+            path, last = "/".join(parts[:depth]), parts[depth - 1]
+            for pattern in patterns:
+                anywhere = pattern.startswith("**/")
+                if fnmatch.fnmatchcase(last if anywhere else path, pattern.removeprefix("**/")):
+                    return True
+        return False
+
+    return is_ignored
 
 
 def has_git():
