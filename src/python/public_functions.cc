@@ -221,7 +221,7 @@ class Arguments {
 };
 
 nb::object CallFunction(nb::handle function_name, nb::handle given, nb::handle name) {
-  const std::string asked = TextOf(function_name, "the name of a function");
+  const absl::string_view asked = TextOf(function_name, "the name of a function");
   const PublicFunction* const found = Functions().Find(asked);
   if (found == nullptr || found->formula == nullptr)
     ThrowValueError(absl::StrCat("there is no function of several ops '", asked, "'"));
