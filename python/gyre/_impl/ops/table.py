@@ -51,7 +51,7 @@ def _describe(name: str) -> tuple[list[dict], str, str, str]:
 
 
 def _parameter(info: dict) -> str:
-    kind = _ANNOTATIONS.get(info["kind"], info["kind"])
+    kind = str(_ANNOTATIONS.get(info["kind"], info["kind"]))
     may_be_none = info["optional"] or info.get("default", 0) is None
     if may_be_none and "None" not in kind:
         kind += " | None"
