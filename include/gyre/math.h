@@ -48,31 +48,18 @@ Value size_of(const Operand& x);
 // Length of one axis, a scalar.
 Value dim_of(const Operand& x, int axis);
 
-Value broadcast_to(const Operand& x, const Operand& shape);
 Value concat(const OperandList& values, const Operand& axis);
 // x, which is promised to have this shape: an error of the run if it has not.
 Value ensure_shape(const Operand& x, PartialShape shape);
-Value fill(const Operand& shape, const Operand& value);
 Value gather(const Operand& params, const Operand& indices, const Operand& axis = 0);
-Value gather_nd(const Operand& params, const Operand& indices);
 Value one_hot(const Operand& indices, const Operand& depth, const Operand& on = 1.0f,
               const Operand& off = 0.0f);
-Value ones_like(const Operand& x);
-Value pad(const Operand& x, const Operand& paddings);
 Value range(const Operand& start, const Operand& limit, const Operand& delta = 1);
-Value reshape(const Operand& x, const Operand& shape);
-Value reverse(const Operand& x, const Operand& axes);
-Value slice(const Operand& x, const Operand& begin, const Operand& size);
 std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis = 0);
-Value squeeze(const Operand& x, const std::vector<int64_t>& axes = {});
 Value stack(const OperandList& values, int64_t axis = 0);
-Value tile(const Operand& x, const Operand& multiples);
 Value transpose(const Operand& x, const Operand& permutation);
 Value transpose(const Operand& x);  // axes in reverse order
 std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis = 0);
-Value zeros_like(const Operand& x);
-Value zeros(const Operand& shape, DType dtype = DType::kFloat);
-Value ones(const Operand& shape, DType dtype = DType::kFloat);
 
 struct MatMulTranspose {
   bool a = false;

@@ -16,6 +16,9 @@
 // "w/momentum"; "w/adam_m" and "w/adam_v"; "sgd/iterations", "adam/iterations". So a checkpoint of
 // all variables has all that it takes to go on.
 //
+// First values of weights: glorot_uniform({inputs, outputs}), he_normal, variance_scaling, … of
+// gyre/functions.h.
+//
 // Thread rules are those of the graph. Copies of an optimizer share its slots. One optimizer is for
 // one graph.
 #pragma once
@@ -110,7 +113,7 @@ struct SgdOptions {
   bool nesterov = false;  // only with momentum
 };
 
-// Stochastic gradient descent, of variables of any floating dtype. With gradient g and rate r:
+// Stochastic gradient descent, of variables of any floating or complex dtype. With gradient g and rate r:
 //   without momentum   w := w - r g
 //   with momentum µ    a := µ a + g      w := w - r a
 //   with nesterov      a := µ a + g      w := w - r (g + µ a)
@@ -136,8 +139,10 @@ struct AdamOptions {
 //   m := β1 m + (1 - β1) g
 //   v := β2 v + (1 - β2) g²
 //   w := w - r (m / (1 - β1^t)) / (√(v / (1 - β2^t)) + ε)
-// Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1. (The
-// corrections are computed in double. TensorFlow uses the ε̂ of the paper's section 2 instead.)
+// Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1. (β^t and
+// the root of 1 - β2^t that ε is multiplied by are computed in double, all else in the variable's
+// type: the same to the bit as Python's gyre.optimizers.Adam. TensorFlow uses the ε̂ of the paper's
+// section 2 instead.)
 class Adam : public Optimizer {
  public:
   // INVALID_ARGUMENT for a beta outside of [0, 1), or an epsilon that is negative or not finite.

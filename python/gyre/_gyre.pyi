@@ -173,6 +173,39 @@ def call_function(function: str, arguments: Sequence[Any], name: str | None = No
     """Calls one of them, by its own name, with all its arguments. Its ops run at once, or go to
     the current graph."""
 
+def variance_spread(scale: float, mode: str, distribution: str, shape: Sequence[int]) -> float:
+    """Of random numbers of variance scale / fan: the limit of the uniform distribution, or what
+    numbers of a normal one are multiplied by. ValueError for words and scales that are none."""
+
+@final
+class OptimizerRule:
+    """Which op changes a variable by its gradient, what is remembered of the variable, and which
+    numbers the op takes. ValueError for numbers that cannot be."""
+
+    @staticmethod
+    def sgd(momentum: float = 0.0, nesterov: bool = False) -> OptimizerRule: ...
+    @staticmethod
+    def adam(
+        beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
+    ) -> OptimizerRule: ...
+    op: str
+    slots: list[str]
+    slot_variables: list[str]  # what the slots' variables are called, below their variable
+    number_names: list[str]
+    def numbers(self, iterations: Any, rate: Any, dtypes: Sequence[DType]) -> list[list[Tensor]]:
+        """For each dtype the numbers of the step after so many."""
+    def check(self, variable: str, dtype: DType) -> None:
+        """ValueError unless a variable of this name and dtype can be trained."""
+    def apply(
+        self,
+        variable: Tensor,
+        slots: Sequence[Tensor],
+        numbers: Sequence[Any],
+        gradient: Tensor,
+        name: str | None = None,
+    ) -> None:
+        """One step of a variable; it and its slots are handles."""
+
 def executing_eagerly() -> bool: ...
 def init_scope() -> Any:
     """Context manager: outside of all graphs while it lasts."""

@@ -8,6 +8,7 @@
 #include "front/error.h"
 #include "front/graph_state.h"
 #include "front/op_call.h"
+#include "gyre/functions.h"
 #include "gyre/gradients.h"
 #include "gyre/math.h"
 

@@ -11,6 +11,7 @@
 #include "front/literal.h"
 #include "front/op_call.h"
 #include "gyre/control_flow.h"
+#include "gyre/functions.h"
 #include "gyre/math.h"
 #include "ir/value_info.h"
 

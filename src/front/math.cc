@@ -19,12 +19,6 @@ Value Random(const char* op, const Operand& shape, DType dtype, int64_t seed) {
   return OpCall(op, shape.where()).In(shape).Attr("dtype", dtype).Attr("seed", seed).One();
 }
 
-Value Filled(const Operand& shape, bool with_ones, DType dtype) {
-  absl::StatusOr<Tensor> number = internal::ConvertLiteral(Tensor::Scalar(with_ones), dtype);
-  if (!number.ok()) internal::ThrowInvalid(number.status().message(), shape.where());
-  return fill(shape, Operand(*std::move(number), shape.where()));
-}
-
 }  // namespace
 
 Value where(const Operand& condition, const Operand& x, const Operand& y) {
@@ -46,10 +40,6 @@ Value rank_of(const Operand& x) { return Unary("Rank", x); }
 Value size_of(const Operand& x) { return Unary("Size", x); }
 Value dim_of(const Operand& x, int axis) { return shape_of(x)[Operand(axis, x.where())]; }
 
-Value broadcast_to(const Operand& x, const Operand& shape) {
-  return Binary("BroadcastTo", x, shape);
-}
-
 Value concat(const OperandList& values, const Operand& axis) {
   if (values.list().size() == 1) return identity(values.list()[0]);  // the op asks for two
   return OpCall("ConcatV2", axis.where()).In(values).In(axis).One();
@@ -59,46 +49,24 @@ Value ensure_shape(const Operand& x, PartialShape shape) {
   return OpCall("EnsureShape", x.where()).In(x).Attr("shape", std::move(shape)).One();
 }
 
-Value fill(const Operand& shape, const Operand& value) { return Binary("Fill", shape, value); }
-
 Value gather(const Operand& params, const Operand& indices, const Operand& axis) {
   return OpCall("GatherV2", params.where()).In(params).In(indices).In(axis).One();
 }
-Value gather_nd(const Operand& params, const Operand& indices) {
-  return Binary("GatherNd", params, indices);
-}
-
 Value one_hot(const Operand& indices, const Operand& depth, const Operand& on, const Operand& off) {
   return OpCall("OneHot", indices.where()).In(indices).In(depth).In(on).In(off).One();
 }
 
-Value ones_like(const Operand& x) { return Unary("OnesLike", x); }
-Value pad(const Operand& x, const Operand& paddings) { return Binary("Pad", x, paddings); }
-
 Value range(const Operand& start, const Operand& limit, const Operand& delta) {
   return OpCall("Range", start.where()).In(start).In(limit).In(delta).One();
-}
-
-Value reshape(const Operand& x, const Operand& shape) { return Binary("Reshape", x, shape); }
-Value reverse(const Operand& x, const Operand& axes) { return Binary("ReverseV2", x, axes); }
-
-Value slice(const Operand& x, const Operand& begin, const Operand& size) {
-  return OpCall("Slice", x.where()).In(x).In(begin).In(size).One();
 }
 
 std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis) {
   return OpCall("Split", x.where()).In(axis).In(x).Attr("num_split", pieces).All();
 }
 
-Value squeeze(const Operand& x, const std::vector<int64_t>& axes) {
-  return OpCall("Squeeze", x.where()).In(x).Attr("squeeze_dims", axes).One();
-}
-
 Value stack(const OperandList& values, int64_t axis) {
   return OpCall("Pack", values.where()).In(values).Attr("axis", axis).One();
 }
-
-Value tile(const Operand& x, const Operand& multiples) { return Binary("Tile", x, multiples); }
 
 Value transpose(const Operand& x, const Operand& permutation) {
   return Binary("Transpose", x, permutation);
@@ -112,11 +80,6 @@ Value transpose(const Operand& x) {
 std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis) {
   return OpCall("Unpack", x.where()).In(x).Attr("num", count).Attr("axis", axis).All();
 }
-
-Value zeros_like(const Operand& x) { return Unary("ZerosLike", x); }
-
-Value zeros(const Operand& shape, DType dtype) { return Filled(shape, false, dtype); }
-Value ones(const Operand& shape, DType dtype) { return Filled(shape, true, dtype); }
 
 Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose) {
   const auto is_stack = [](const Operand& x) {

@@ -1,6 +1,5 @@
 #include "gyre/training.h"
 
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,34 +7,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
+#include "front/functions/graph_builder.h"
 #include "front/graph_state.h"
 #include "front/op_call.h"
+#include "gyre/functions.h"
 #include "gyre/graph.h"
 #include "gyre/math.h"
+#include "ops/functions/optimizer.h"
 
 namespace gyre {
 
-using internal::InMainGraph;
-using internal::OpCall;
 using internal::ThrowInvalid;
 
 namespace {
-
-// What all ops of one step are told.
-struct Step {
-  Operand rate;
-  Value iterations;  // steps taken before
-  std::source_location where;
-};
 
 // A number of another type, unless it is a literal, which takes the type that its op wants.
 Operand In(DType dtype, const Operand& number) {
   if (number.is_literal() || number.value().dtype() == dtype) return number;
   return Operand(cast(number, dtype), number.where());
-}
-
-Operand HandleOf(const Variable& variable, const std::source_location& where) {
-  return Operand(variable.handle(), where);
 }
 
 const Node& NodeOf(const Value& value) { return value.scope()->function().node(value.node()); }
@@ -91,32 +80,33 @@ namespace internal {
 // An optimizer with what it remembers. Shared by its copies.
 class OptimizerState {
  public:
-  OptimizerState(std::string name, LearningRate rate)
-      : name_(std::move(name)), rate_(std::move(rate)) {}
-  virtual ~OptimizerState() = default;
-
-  // Changes one variable.
-  using Update = std::function<Operation(const Variable& variable, const Value& gradient)>;
+  // Throws if there is no rule.
+  OptimizerState(const absl::StatusOr<OptimizerRule>& rule, LearningRate rate,
+                 const std::source_location& where)
+      : rule_(rule.ok() ? *rule : (ThrowInvalid(rule.status().message(), where), OptimizerRule())),
+        rate_(std::move(rate)) {}
 
   const std::optional<Variable>& iterations() const { return iterations_; }
-  // Throws unless variables of this dtype can be trained.
-  virtual void CheckType(const Variable& variable, const std::source_location& where) const = 0;
-  // What each variable goes through in this step.
-  virtual Update Begin(const Step& step) = 0;
-
+  void CheckTrainable(const Variable& variable, const std::source_location& where) const {
+    const absl::Status status = rule_.CheckTrainable(variable.name(), variable.dtype());
+    if (!status.ok()) ThrowInvalid(status.message(), where);
+  }
   Operation Apply(const std::vector<Value>& gradients, const std::vector<Variable>& variables,
                   const std::source_location& where);
 
- protected:
+ private:
+  // The numbers of one step, which all its ops take.
+  std::vector<Operand> Numbers(const Value& iterations, const std::source_location& where) const;
+  // Changes one variable. `numbers`: of its type.
+  Operation Update(const Variable& variable, const Value& gradient,
+                   const std::vector<Operand>& numbers, const std::source_location& where);
   // "w/momentum": zeros of the shape of w, made once.
   const Variable& Slot(const Variable& variable, const std::string& name,
                        const std::source_location& where);
-
- private:
   const Variable& CountIn(const std::shared_ptr<GraphState>& graph,
                           const std::source_location& where);
 
-  const std::string name_;
+  const OptimizerRule rule_;
   const LearningRate rate_;
   std::optional<Variable> iterations_;
   std::map<std::string, Variable> slots_;  // by the wanted name
@@ -124,7 +114,7 @@ class OptimizerState {
 
 const Variable& OptimizerState::Slot(const Variable& variable, const std::string& name,
                                      const std::source_location& where) {
-  const std::string wanted = absl::StrCat(variable.name(), "/", name);
+  const std::string wanted = absl::StrCat(variable.name(), "/", rule_.slot_prefix, name);
   if (const auto it = slots_.find(wanted); it != slots_.end()) return it->second;
   const InMainGraph in_main(variable.handle().scope()->graph());
   const BuildScope beside = device(NodeOf(variable.handle()).device);
@@ -137,9 +127,35 @@ const Variable& OptimizerState::CountIn(const std::shared_ptr<GraphState>& graph
                                         const std::source_location& where) {
   if (!iterations_) {
     const InMainGraph in_main(graph);
-    iterations_.emplace(absl::StrCat(name_, "/iterations"), Operand(int64_t{0}, where));
+    iterations_.emplace(absl::StrCat(rule_.name, "/iterations"), Operand(int64_t{0}, where));
   }
   return *iterations_;
+}
+
+std::vector<Operand> OptimizerState::Numbers(const Value& iterations,
+                                             const std::source_location& where) const {
+  GraphBuilder builder(where);
+  FormulaContext context(builder, {{.tensor = builder.Add(Operand(iterations, where))},
+                                   {.tensor = builder.Add(rate_.At(iterations))}});
+  std::vector<Operand> numbers;
+  for (const Term& number : rule_.numbers(context)) numbers.push_back(builder.operand(number));
+  return numbers;
+}
+
+Operation OptimizerState::Update(const Variable& variable, const Value& gradient,
+                                 const std::vector<Operand>& numbers,
+                                 const std::source_location& where) {
+  using Kind = OptimizerRule::Input::Kind;
+  OpCall call(rule_.op, where);
+  auto number = numbers.begin();
+  for (const auto& [kind, name] : rule_.inputs) {
+    if (kind == Kind::kVariable) call.In(Operand(variable.handle(), where));
+    if (kind == Kind::kSlot) call.In(Operand(Slot(variable, name, where).handle(), where));
+    if (kind == Kind::kNumber) call.In(*number++);
+    if (kind == Kind::kGradient) call.In(Operand(gradient, where));
+  }
+  for (const auto& [attr, value] : rule_.attrs) call.Attr(attr, value);
+  return call.Add();
 }
 
 Operation OptimizerState::Apply(const std::vector<Value>& gradients,
@@ -147,120 +163,30 @@ Operation OptimizerState::Apply(const std::vector<Value>& gradients,
                                 const std::source_location& where) {
   const ScopePtr scope = variables[0].handle().scope()->graph()->scope();
   const Variable& count = CountIn(scope->graph(), where);
-  const Value iterations = count.read(where);
-  const Update update =
-      Begin({.rate = rate_.At(iterations), .iterations = iterations, .where = where});
+  const std::vector<Operand> numbers = Numbers(count.read(where), where);
+  std::map<DType, std::vector<Operand>> by_type;
   std::vector<Operation> done;
-  for (size_t i = 0; i < variables.size(); ++i) done.push_back(update(variables[i], gradients[i]));
+  for (size_t i = 0; i < variables.size(); ++i) {
+    std::vector<Operand>& own = by_type[variables[i].dtype()];
+    if (own.empty()) {
+      for (const Operand& number : numbers) own.push_back(In(variables[i].dtype(), number));
+    }
+    done.push_back(Update(variables[i], gradients[i], own, where));
+  }
   done.push_back(count.assign_add(Operand(int64_t{1}, where)));
   return Operation(scope, scope->Add({.op = "NoOp",
-                                      .name = absl::StrCat(name_, "/step"),
+                                      .name = absl::StrCat(rule_.name, "/step"),
                                       .where = where,
                                       .awaited = std::move(done)}));
 }
 
-namespace {
-
-class SgdState : public OptimizerState {
- public:
-  explicit SgdState(const SgdOptions& options)
-      : OptimizerState("sgd", options.learning_rate),
-        momentum_(options.momentum),
-        nesterov_(options.nesterov) {}
-
-  void CheckType(const Variable& variable, const std::source_location& where) const override {
-    if (IsFloating(variable.dtype())) return;
-    ThrowInvalid(
-        absl::StrCat("variable '", variable.name(), "' is of type ", DTypeName(variable.dtype()),
-                     "; only variables of floating types can be trained"),
-        where);
-  }
-
-  Update Begin(const Step& step) override {
-    return [this, step](const Variable& variable, const Value& gradient) {
-      const Operand rate = In(variable.dtype(), step.rate);
-      if (momentum_ == 0) {
-        return OpCall("ResourceApplyGradientDescent", step.where)
-            .In(HandleOf(variable, step.where))
-            .In(rate)
-            .In(Operand(gradient, step.where))
-            .Add();
-      }
-      return OpCall("ResourceApplyMomentum", step.where)
-          .In(HandleOf(variable, step.where))
-          .In(HandleOf(Slot(variable, "momentum", step.where), step.where))
-          .In(rate)
-          .In(Operand(gradient, step.where))
-          .In(Operand(momentum_, step.where))
-          .Attr("use_nesterov", nesterov_)
-          .Add();
-    };
-  }
-
- private:
-  const double momentum_;
-  const bool nesterov_;
-};
-
-class AdamState : public OptimizerState {
- public:
-  explicit AdamState(const AdamOptions& options)
-      : OptimizerState("adam", options.learning_rate),
-        beta1_(options.beta1),
-        beta2_(options.beta2),
-        epsilon_(options.epsilon) {}
-
-  void CheckType(const Variable& variable, const std::source_location& where) const override {
-    if (variable.dtype() == DType::kFloat || variable.dtype() == DType::kDouble) return;
-    ThrowInvalid(
-        absl::StrCat(
-            "variable '", variable.name(), "' is of type ", DTypeName(variable.dtype()),
-            "; Adam trains variables of float32 and float64",
-            IsFloating(variable.dtype()) ? ": make it float32, and cast what is read of it" : ""),
-        where);
-  }
-
-  // The op computes w - r m / (√v + ε), times corrections that are computed from powers of the
-  // betas in the variable's type, in which 1 - β2 is off by some 1e-5. So it is told that the
-  // powers are 0, and gets the corrections within r and ε:
-  //   r m/c1 / (√(v/c2) + ε) = (r √c2/c1) m / (√v + ε √c2),   with c = 1 - β^t
-  Update Begin(const Step& step) override {
-    const Value t = cast(step.iterations + int64_t{1}, DType::kDouble);
-    const Value root = sqrt(1.0 - pow(beta2_, t));
-    const Value rate = In(DType::kDouble, step.rate) * root / (1.0 - pow(beta1_, t));
-    const Value epsilon = epsilon_ * root;
-    return [=, this, where = step.where](const Variable& variable, const Value& gradient) {
-      const DType dtype = variable.dtype();
-      const auto in = [&](const auto& number) { return In(dtype, Operand(number, where)); };
-      return OpCall("ResourceApplyAdam", where)
-          .In(HandleOf(variable, where))
-          .In(HandleOf(Slot(variable, "adam_m", where), where))
-          .In(HandleOf(Slot(variable, "adam_v", where), where))
-          .In(in(0.0))
-          .In(in(0.0))
-          .In(in(rate))
-          .In(in(beta1_))
-          .In(in(beta2_))
-          .In(in(epsilon))
-          .In(in(gradient))
-          .Add();
-    };
-  }
-
- private:
-  const double beta1_;
-  const double beta2_;
-  const double epsilon_;
-};
-
-}  // namespace
 }  // namespace internal
 
 Operation Optimizer::minimize(const Value& loss, const std::vector<Variable>& variables,
                               const GradientOptions& options, std::source_location where) const {
   std::vector<Source> sources;
   for (const Variable& variable : variables) {
-    state_->CheckType(variable, where);
+    state_->CheckTrainable(variable, where);
     sources.emplace_back(variable);
   }
   return apply(gradients({loss}, sources, options, where), variables, where);
@@ -279,7 +205,7 @@ Operation Optimizer::apply(const std::vector<Value>& gradients,
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!names.insert(variables[i].name()).second)
       ThrowInvalid(absl::StrCat("variable '", variables[i].name(), "' is given twice"), where);
-    state_->CheckType(variables[i], where);
+    state_->CheckTrainable(variables[i], where);
     CheckGradient(gradients[i], variables[i], where);
   }
   return state_->Apply(gradients, variables, where);
@@ -296,22 +222,11 @@ const Variable& Optimizer::iterations(std::source_location where) const {
 }
 
 Sgd::Sgd(const SgdOptions& options, std::source_location where)
-    : Optimizer(std::make_shared<internal::SgdState>(options)) {
-  if (!std::isfinite(options.momentum) || options.momentum < 0) {
-    ThrowInvalid(absl::StrCat("momentum must be 0 or more, not ", options.momentum), where);
-  }
-  if (options.nesterov && options.momentum == 0)
-    ThrowInvalid("nesterov is a form of momentum: give a momentum, too", where);
-}
+    : Optimizer(std::make_shared<internal::OptimizerState>(
+          SgdRule(options.momentum, options.nesterov), options.learning_rate, where)) {}
 
 Adam::Adam(const AdamOptions& options, std::source_location where)
-    : Optimizer(std::make_shared<internal::AdamState>(options)) {
-  for (const auto& [name, beta] : {std::pair("beta1", options.beta1), {"beta2", options.beta2}}) {
-    if (!(beta >= 0 && beta < 1))
-      ThrowInvalid(absl::StrCat(name, " must be in [0, 1), not ", beta), where);
-  }
-  if (!std::isfinite(options.epsilon) || options.epsilon < 0)
-    ThrowInvalid(absl::StrCat("epsilon must be 0 or more, not ", options.epsilon), where);
-}
+    : Optimizer(std::make_shared<internal::OptimizerState>(
+          AdamRule(options.beta1, options.beta2, options.epsilon), options.learning_rate, where)) {}
 
 }  // namespace gyre

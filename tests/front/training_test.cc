@@ -1,5 +1,6 @@
 // Optimizers against their formulas; training inside and outside of the graph; going on from a
 // checkpoint.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -13,6 +14,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
+using ::testing::Ge;
+using ::testing::Lt;
 using ::testing::Pointwise;
 using ::testing::UnorderedElementsAre;
 
@@ -113,6 +116,54 @@ TEST_P(Training, AdamAdaptsToEachElement) {
   // 1 - β2 = 0.001 is off by 1.3e-5 in float, of which half goes into the root.
   ExpectNear(Trained(graph, options(), Adam(coarse), DType::kFloat, 0.5),
              ByHand(0.5, AdamByHand(0.1, 0.5)), 1e-5);
+}
+
+// The same numbers as in tests/python/optimizers/test_optimizers.py: one rule for both languages.
+TEST_P(Training, AdamIsThatOfPythonToTheBit) {
+  Variable w("w", constant({4.0f, -2.0f}));
+  const Value gradient = placeholder(DType::kFloat, {2});
+  const Operation step = Adam({.learning_rate = 0.1, .epsilon = 1e-3}).apply({gradient}, {w});
+  GraphSession session(graph, options());
+  session.initialize();
+  for (const auto& g : {Tensor::Vector<float>({0.5f, -0.25f}), Tensor::Vector<float>({1.5f, 0.75f}),
+                        Tensor::Vector<float>({-0.3f, 0.1f})}) {
+    session.eval({}, {{gradient, g}}, {step});
+  }
+  const Tensor result = session.value_of(w);
+  EXPECT_THAT(result.values<float>(), ElementsAre(0x1.e01986p+1f, -0x1.fedc5ap+0f));
+}
+
+TEST_P(Training, ComplexVariablesAreTrainedBySgdAlone) {
+  Variable w("w", constant(complex64(1, 2)));
+  const Operation step = Sgd({.learning_rate = 0.5}).apply({constant(complex64(2, -2))}, {w});
+  GraphSession session(graph, options());
+  session.initialize();
+  session.eval({}, {}, {step});
+  EXPECT_EQ(session.value_of(w).scalar<complex64>(), complex64(0, 3));
+  ExpectContains(ErrorOf([&] { Adam().apply({constant(complex64(1))}, {w}); }),
+                 "variable 'w' is of type complex64; Adam trains variables of float32 and float64");
+}
+
+TEST_P(Training, FirstValuesOfWeightsSpreadAsTheirShapeSays) {
+  const auto drawn = [&](const Value& value) {
+    GraphSession session(graph, options());
+    const Tensor tensor = session.eval(value);
+    return std::vector<double>(tensor.values<double>().begin(), tensor.values<double>().end());
+  };
+  const double limit = std::sqrt(6.0 / 400);
+  const std::vector<double> uniform = drawn(glorot_uniform({300, 100}, DType::kDouble, 1));
+  EXPECT_THAT(uniform, ::testing::Each(::testing::AllOf(Ge(-limit), Lt(limit))));
+  EXPECT_GT(*std::max_element(uniform.begin(), uniform.end()), 0.99 * limit);
+  EXPECT_EQ(uniform,
+            drawn(variance_scaling({300, 100}, 1, "fan_avg", "uniform", DType::kDouble, 1)));
+  double squares = 0;
+  const std::vector<double> normal = drawn(he_normal({3, 50, 100}, DType::kDouble, 1));
+  for (const double x : normal) squares += x * x;
+  EXPECT_NEAR(squares / static_cast<double>(normal.size()), 2.0 / 150, 0.05 * 2 / 150);
+  EXPECT_NE(drawn(he_uniform({4}, DType::kDouble)), drawn(he_uniform({4}, DType::kDouble)));
+  const Value n = Int();
+  ExpectContains(ErrorOf([&] { glorot_normal(stack({n, n})); }), "must be known, not computed");
+  ExpectContains(ErrorOf([&] { variance_scaling({2}, -1); }), "invalid variance scaling: scale -1");
 }
 
 TEST_P(Training, ASecondOptimizerHasSlotsOfItsOwn) {
@@ -344,8 +395,10 @@ TEST_P(Training, MistakesAreNamedWithTheirLine) {
                      Here(-3));
   ExpectContains(ErrorOf([&] { adam.minimize(loss, {h}); }),
                  "make it float32, and cast what is read of it");
-  ExpectContains(ErrorOf([&] { Sgd().minimize(loss, {n}); }),
-                 "variable 'n' is of type int32; only variables of floating types can be trained");
+  ExpectContains(
+      ErrorOf([&] { Sgd().minimize(loss, {n}); }),
+      "variable 'n' is of type int32; only variables of floating and complex types can be "
+      "trained");
   ExpectContains(ErrorOf([&] { adam.minimize(loss, {w, w}); }), "variable 'w' is given twice");
   ExpectContains(
       ErrorOf([&] { adam.apply({loss}, {w, other}); }),

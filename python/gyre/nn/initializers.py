@@ -6,7 +6,7 @@ from gyre import _gyre
 from gyre._impl import random
 from gyre._impl.convert import call
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import create
+from gyre._impl.ops import table
 
 
 class Initializer:
@@ -20,14 +20,14 @@ class Zeros(Initializer):
     """Zeros."""
 
     def __call__(self, shape, dtype: DTypeLike = "float32"):
-        return create.zeros(shape, dtype)
+        return table.zeros(shape, dtype)
 
 
 class Ones(Initializer):
     """Ones."""
 
     def __call__(self, shape, dtype: DTypeLike = "float32"):
-        return create.ones(shape, dtype)
+        return table.ones(shape, dtype)
 
 
 class Constant(Initializer):
@@ -37,7 +37,7 @@ class Constant(Initializer):
         self._value = value
 
     def __call__(self, shape, dtype: DTypeLike = "float32"):
-        return create.fill(shape, _gyre.convert(self._value, _gyre.as_dtype(dtype)))
+        return table.fill(shape, _gyre.convert(self._value, _gyre.as_dtype(dtype)))
 
 
 class _Random(Initializer):
@@ -91,15 +91,6 @@ class RandomUniform(_Random):
         return self._uniform(shape, self._minval, self._maxval, dtype)
 
 
-def fans(shape) -> tuple[int, int]:
-    """How many inputs and outputs a unit has: the last two sizes, times those before."""
-    shape = list(shape)
-    if len(shape) < 2:
-        return (shape[0], shape[0]) if shape else (1, 1)
-    field = math.prod(shape[:-2])
-    return shape[-2] * field, shape[-1] * field
-
-
 class VarianceScaling(_Random):
     """Of variance scale / n, n being the number of a unit's inputs ("fan_in"), outputs ("fan_out")
     or their mean ("fan_avg"); distribution "uniform", "truncated_normal" or "untruncated_normal".
@@ -108,55 +99,34 @@ class VarianceScaling(_Random):
     (2010); He et al., Delving deep into rectifiers (2015).
     """
 
-    # Of a normal distribution cut at two standard deviations.
-    _TRUNCATED_STDDEV = 0.87962566103423978
-
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None):
         super().__init__(seed)
-        if scale <= 0 or mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"VarianceScaling: scale {scale}, mode {mode!r}.")
+        _gyre.variance_spread(scale, mode, distribution, [])  # refuses what cannot be
         self._scale, self._mode, self._distribution = scale, mode, distribution
 
     def __call__(self, shape, dtype: DTypeLike = "float32"):
-        inputs, outputs = fans(shape)
-        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[
-            self._mode
-        ]
-        variance = self._scale / max(1.0, count)
-        if self._distribution == "uniform":
-            limit = math.sqrt(3 * variance)
-            return self._uniform(shape, -limit, limit, dtype)
-        if self._distribution == "untruncated_normal":
-            return self._normal(shape, dtype) * math.sqrt(variance)
-        return self._truncated(shape, dtype) * (math.sqrt(variance) / self._TRUNCATED_STDDEV)
+        return table.variance_scaling(
+            shape, self._scale, self._mode, self._distribution, dtype, self._seed
+        )
 
 
-class GlorotUniform(VarianceScaling):
-    """Evenly distributed in ±√(6 / (inputs + outputs))."""
+def _registered(name: str):
+    """A function of (shape, dtype, seed) as a class of initializers."""
+    function = getattr(table, name)
 
-    def __init__(self, seed=None):
-        super().__init__(1.0, "fan_avg", "uniform", seed)
+    class Made(_Random):
+        def __call__(self, shape, dtype: DTypeLike = "float32"):
+            return function(shape, dtype, self._seed)
 
-
-class GlorotNormal(VarianceScaling):
-    """Truncated normal of variance 2 / (inputs + outputs)."""
-
-    def __init__(self, seed=None):
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
-
-
-class HeUniform(VarianceScaling):
-    """Evenly distributed in ±√(6 / inputs)."""
-
-    def __init__(self, seed=None):
-        super().__init__(2.0, "fan_in", "uniform", seed)
+    Made.__name__ = Made.__qualname__ = "".join(word.title() for word in name.split("_"))
+    Made.__doc__ = function.__doc__
+    return Made
 
 
-class HeNormal(VarianceScaling):
-    """Truncated normal of variance 2 / inputs."""
-
-    def __init__(self, seed=None):
-        super().__init__(2.0, "fan_in", "truncated_normal", seed)
+GlorotUniform = _registered("glorot_uniform")
+GlorotNormal = _registered("glorot_normal")
+HeUniform = _registered("he_uniform")
+HeNormal = _registered("he_normal")
 
 
 class Orthogonal(_Random):

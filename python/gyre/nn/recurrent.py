@@ -7,7 +7,7 @@ need not be known.
 from gyre import _gyre
 from gyre._impl.convert import call, calls, convert_to_tensor
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import create
+from gyre._impl.ops import table
 from gyre._impl.tracing.user_code import user_code
 from gyre.nn.layers import Layer, find_activation
 
@@ -26,7 +26,7 @@ class Cell(Layer):
     def initial_states(self, batch) -> list:
         """Zeros, [batch, size] for each state."""
         return [
-            create.zeros(call("Pack", [batch, _gyre.convert(size)]), self._dtype)
+            table.zeros(call("Pack", [batch, _gyre.convert(size)]), self._dtype)
             for size in self.state_sizes
         ]
 
@@ -226,12 +226,12 @@ class RNN(Layer):
                 output, states = self._step(x, step, states, lengths)
                 outputs.append(output)
             if not outputs:
-                return create.zeros(
+                return table.zeros(
                     call("Pack", [_gyre.convert(0), batch, _gyre.convert(self.cell.units)]),
                     self._dtype,
                 ), states
             return call("Pack", outputs, axis=0), states
-        first = [create.zeros(call("Pack", [batch, _gyre.convert(self.cell.units)]), self._dtype)]
+        first = [table.zeros(call("Pack", [batch, _gyre.convert(self.cell.units)]), self._dtype)]
 
         def body(carried: list, row: list) -> list:
             output, after = self._step(row[0], row[1], list(carried[1:]), lengths)

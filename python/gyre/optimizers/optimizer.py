@@ -31,13 +31,19 @@ class Optimizer:
     What it remembers of a variable (slots) and the number of steps are Variables, made with the
     first step; a checkpoint of the optimizer has them all. The learning rate is a number (kept in a
     Variable, so that it can be set later), a Variable, or a schedule: a function of the number of
-    steps taken before. Subclasses define `_slots` and `_update`.
+    steps taken before. Subclasses give the rule: what a step does to a variable.
     """
 
-    # Names of slots, each of the variable's dtype and shape, zeros at first.
-    _slots: tuple[str, ...] = ()
-
-    def __init__(self, learning_rate, name: str, others: Iterable[str] = ()):
+    def __init__(
+        self,
+        learning_rate,
+        name: str,
+        others: Iterable[str],
+        rule: _gyre.OptimizerRule,
+    ):
+        self._rule = rule
+        # Names of slots, each of the variable's dtype and shape, zeros at first.
+        self._slots = self._rule.slot_variables
         for option in others:
             raise TypeError(
                 f"{type(self).__name__} has no option {option!r}"
@@ -152,21 +158,21 @@ class Optimizer:
                     f"The gradient of {variable.name!r} is of dtype {gradient.dtype.name}, "
                     f"not {variable.dtype.name}."
                 )
+            self._rule.check(variable._name, variable.dtype)
         self.build(v for _, v in pairs)
-        rate = self._current_rate()
-        shared = self._shared()
+        kinds = list(dict.fromkeys(v.dtype for _, v in pairs))
+        numbers = self._rule.numbers(self.iterations, self._current_rate(), kinds)
+        of_kind = dict(zip(kinds, numbers, strict=True))
         for gradient, variable in pairs:
-            self._update(gradient, variable, call("Cast", rate, DstT=variable.dtype), shared)
+            self._update(gradient, variable, of_kind[variable.dtype])
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable.read_value()))
         return self.iterations.assign_add(1)
 
-    def _shared(self):
-        """What is the same for all variables of a step."""
-
-    def _update(self, gradient, variable: Variable, rate, shared) -> None:
-        """Changes one variable and its slots."""
-        raise NotImplementedError
+    def _update(self, gradient, variable: Variable, numbers: list) -> None:
+        """Changes one variable and its slots. `numbers`: of its dtype."""
+        slots = [resource(self.slot(name, variable)) for name in self._slots]
+        self._rule.apply(resource(variable), slots, numbers, convert_to_tensor(gradient))
 
 
 def _pair(item) -> tuple:
@@ -194,11 +200,6 @@ def resource(variable: Variable):
     if graph is None:
         return variable.handle
     return graph.variable(variable.handle, variable.dtype, variable._dims)
-
-
-def dense(gradient):
-    """A gradient as a tensor: equal rows of IndexedSlices added up."""
-    return convert_to_tensor(gradient)
 
 
 def is_sparse(gradient) -> bool:

@@ -1,10 +1,8 @@
 """Stochastic gradient descent."""
 
-import math
-
 from gyre import _gyre
 from gyre._impl.convert import call
-from gyre.optimizers.optimizer import Optimizer, dense, is_sparse, resource
+from gyre.optimizers.optimizer import Optimizer, is_sparse, resource
 
 
 class SGD(Optimizer):
@@ -27,34 +25,16 @@ class SGD(Optimizer):
         name: str = "sgd",
         **others,
     ):
-        super().__init__(learning_rate, name, others)
-        if not math.isfinite(momentum) or momentum < 0:
-            raise ValueError(f"momentum must be at least 0, got {momentum}.")
-        if nesterov and not momentum:
-            raise ValueError("nesterov needs a momentum.")
-        self._momentum, self._nesterov = momentum, nesterov
-        self._slots = ("momentum",) if momentum else ()
+        rule = _gyre.OptimizerRule.sgd(momentum, nesterov)
+        super().__init__(learning_rate, name, others, rule)
 
-    def _update(self, gradient, variable, rate, shared):
-        if not self._momentum:
-            if is_sparse(gradient):
-                rows = call("Mul", gradient.values, rate)
-                _gyre.execute(
-                    "ResourceScatterSub",
-                    [resource(variable), gradient.indices, rows],
-                    {"dtype": variable.dtype},
-                )
-                return
+    def _update(self, gradient, variable, numbers):
+        if not self._slots and is_sparse(gradient):
+            rows = call("Mul", gradient.values, *numbers)
             _gyre.execute(
-                "ResourceApplyGradientDescent",
-                [resource(variable), rate, dense(gradient)],
-                {"T": variable.dtype},
+                "ResourceScatterSub",
+                [resource(variable), gradient.indices, rows],
+                {"dtype": variable.dtype},
             )
-            return
-        slot = self.slot("momentum", variable)
-        momentum = _gyre.convert(self._momentum, variable.dtype)
-        _gyre.execute(
-            "ResourceApplyMomentum",
-            [resource(variable), resource(slot), rate, dense(gradient), momentum],
-            {"T": variable.dtype, "use_nesterov": self._nesterov},
-        )
+        else:
+            super()._update(gradient, variable, numbers)

@@ -2,11 +2,9 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "front/error.h"
+#include "front/functions/graph_builder.h"
 #include "front/literal.h"
-#include "front/op_call.h"
-#include "ops/registry.h"
 
 namespace gyre::internal {
 namespace {
@@ -14,46 +12,6 @@ namespace {
 DType TypeOf(const Operand& operand) {
   return operand.is_literal() ? operand.literal().dtype() : operand.value().dtype();
 }
-
-// Adds nodes where the graph is being traced.
-class GraphBuilder : public FormulaBuilder {
- public:
-  explicit GraphBuilder(const std::source_location& where) : where_(where) {}
-
-  Term Add(Operand operand) {
-    operands_.push_back(std::move(operand));
-    return {this, static_cast<int>(operands_.size() - 1)};
-  }
-  const Operand& operand(Term x) const { return operands_[x.place()]; }
-
-  Term Op(absl::string_view name, const std::vector<Term>& inputs, AttrMap attrs, bool) override {
-    const OpDef& op = *Ops().Find(name);
-    const std::vector<int> formals = InputOfOperands(op, inputs.size());
-    std::vector<std::vector<Operand>> operands(op.inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) operands[formals[i]].push_back(operand(inputs[i]));
-    OpCall call(name, where_);
-    for (const auto& formal : operands) call.In(formal);
-    for (const auto& [attr, value] : attrs) call.Attr(attr, value);
-    return Add(Operand(call.One(), where_));
-  }
-  Term Constant(const Tensor& value) override { return Add(Operand(value, where_)); }
-  Term Number(DType dtype, double value) override {
-    absl::StatusOr<Tensor> number = ConvertLiteral(Tensor::Scalar(value), dtype);
-    if (!number.ok()) ThrowInvalid(number.status().message(), where_);
-    return Constant(*number);
-  }
-  DType DTypeOf(Term x) const override { return TypeOf(operand(x)); }
-  PartialShape ShapeOf(Term x) const override {
-    const Operand& known = operand(x);
-    return known.is_literal() ? PartialShape(known.literal().shape()) : known.value().shape();
-  }
-  void RefuseType(const std::string& text) const override { ThrowInvalid(text, where_); }
-  void RefuseValue(const std::string& text) const override { ThrowInvalid(text, where_); }
-
- private:
-  const std::source_location where_;
-  std::vector<Operand> operands_;
-};
 
 }  // namespace
 
@@ -104,6 +62,11 @@ std::vector<Value> FunctionCall::All() {
       const Tensor axes = ValueOrThrow(ConvertLiteral(given.operand->literal(), DType::kInt32));
       argument.axes.emplace(axes.values<int32_t>().begin(), axes.values<int32_t>().end());
       argument.is_one_axis = axes.shape().rank() == 0;
+    } else if (given.operand && given.operand->is_literal() &&
+               parameter.kind == Parameter::Kind::kShape) {
+      const Tensor dims = ValueOrThrow(ConvertLiteral(given.operand->literal(), DType::kInt64));
+      argument.dims.emplace(dims.values<int64_t>().begin(), dims.values<int64_t>().end());
+      argument.tensor = builder.Add(*given.operand);
     } else if (given.operand && given.operand->is_literal() && parameter.group != 0) {
       absl::StatusOr<Tensor> number =
           ConvertLiteral(given.operand->literal(), TypeOfGroup(parameter.group));

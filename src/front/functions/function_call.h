@@ -29,9 +29,20 @@ class FunctionCall {
   FunctionCall& In(const Axes& axes);
   template <typename T>
     requires std::same_as<T, bool> || std::same_as<T, int64_t> || std::same_as<T, double> ||
-             std::same_as<T, DType> || std::same_as<T, std::string>
+             std::same_as<T, DType> || std::same_as<T, std::string> ||
+             std::same_as<T, std::vector<int64_t>>
   FunctionCall& In(const T& plain) {
     arguments_.push_back({.plain = PlainValue(plain)});
+    return *this;
+  }
+
+  // Nothing: none.
+  FunctionCall& In(const std::optional<int64_t>& plain) {
+    arguments_.push_back({.plain = plain ? PlainValue(*plain) : PlainValue()});
+    return *this;
+  }
+  FunctionCall& In(const std::optional<DType>& plain) {
+    arguments_.push_back({.plain = plain ? PlainValue(*plain) : PlainValue()});
     return *this;
   }
 

@@ -48,6 +48,7 @@ constexpr char kFunctionsTop[] =
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gyre/math.h"
 #include "gyre/value.h"
@@ -340,19 +341,23 @@ class FunctionBinding {
   static std::string Name(const Parameter& parameter) { return Identifier(parameter.name); }
 
   static std::string Type(const Parameter& parameter) {
+    const bool may_be_none = parameter.default_value && parameter.default_value->index() == 0;
     switch (parameter.kind) {
       case Parameter::Kind::kTensor:
+      case Parameter::Kind::kShape:
         return parameter.is_optional ? "const std::optional<Operand>&" : "const Operand&";
       case Parameter::Kind::kAxes:
         return "const Axes&";
       case Parameter::Kind::kBool:
         return "bool";
       case Parameter::Kind::kInt:
-        return "int64_t";
+        return may_be_none ? "std::optional<int64_t>" : "int64_t";
+      case Parameter::Kind::kInts:
+        return "const std::vector<int64_t>&";
       case Parameter::Kind::kFloat:
         return "double";
       case Parameter::Kind::kType:
-        return "DType";
+        return may_be_none ? "std::optional<DType>" : "DType";
       case Parameter::Kind::kString:
         return "const std::string&";
     }

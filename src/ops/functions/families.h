@@ -8,7 +8,12 @@
   X(Array)                        \
   X(Clipping)                     \
   X(ComplexPart)                  \
-  X(CrossEntropy) X(Hyperbolic) X(Loss) X(Product) X(Reduction) X(Schedule) X(Statistics) X(Text)
+  X(CrossEntropy)                 \
+  X(Filled)                       \
+  X(Hyperbolic)                   \
+  X(Indexing)                     \
+  X(Initializer)                  \
+  X(Loss) X(Matrix) X(Product) X(Reduction) X(Schedule) X(Statistics) X(Text)
 
 namespace gyre {
 #define GYRE_DECLARE_FUNCTIONS(name) void Register##name##Functions(FunctionRegistry& functions);

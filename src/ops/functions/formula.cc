@@ -70,6 +70,16 @@ std::vector<int32_t> FormulaContext::SwapWithLast(Term x, int64_t axis, absl::st
   return order;
 }
 
+Term FormulaContext::Sizes(int i, DType dtype) {
+  const Argument& given = arguments_[i];
+  if (given.tensor.dtype() == dtype || !given.dims) return Cast(given.tensor, dtype);
+  const auto rank = Shape::Vector(static_cast<int64_t>(given.dims->size()));
+  if (dtype == DType::kInt64)
+    return builder_.Constant(Tensor::FromValues<int64_t>(*given.dims, rank));
+  const std::vector<int32_t> sizes(given.dims->begin(), given.dims->end());
+  return builder_.Ints(sizes);
+}
+
 Term FormulaContext::Axes(int i, Term x) {
   const Argument& given = arguments_[i];
   if (given.tensor.has_value()) return given.tensor;

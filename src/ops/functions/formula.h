@@ -90,14 +90,16 @@ Term OnesLike(Term x);
 Term Where(Term condition, Term then, Term otherwise);
 
 // What a parameter that is no tensor is given; nothing: None.
-using PlainValue = std::variant<std::monostate, bool, int64_t, double, DType, std::string>;
+using PlainValue =
+    std::variant<std::monostate, bool, int64_t, double, DType, std::string, std::vector<int64_t>>;
 
 // What one parameter of a function is given.
 struct Argument {
-  Term tensor = {};       // of a tensor, unless it is None; of axes that only the run knows
+  Term tensor = {};       // of a tensor or shape, unless None; of axes that only the run knows
   PlainValue plain = {};  // of all others
   std::optional<std::vector<int32_t>> axes = {};  // which are known now
   bool is_one_axis = false;                       // rather than a list of one
+  std::optional<std::vector<int64_t>> dims = {};  // of a shape that is known now; -1: not this one
   bool is_default = false;                        // it has the value that its default says
 };
 
@@ -116,6 +118,10 @@ class FormulaContext {
     return std::get<T>(arguments_[i].plain);
   }
   const Argument& argument(int i) const { return arguments_[i]; }
+  // Whether a parameter that is no tensor was given anything.
+  bool is_given(int i) const { return arguments_[i].plain.index() != 0; }
+  // The sizes of a shape as a vector of this type.
+  Term Sizes(int i, DType dtype);
 
   FormulaBuilder& builder() { return builder_; }
   PartialShape shape(Term x) const { return builder_.ShapeOf(x); }

@@ -20,9 +20,9 @@ using Kind = Parameter::Kind;
 
 std::optional<Kind> KindOf(absl::string_view word) {
   static const auto* const kinds = new std::map<absl::string_view, Kind>{
-      {"tensor", Kind::kTensor}, {"axes", Kind::kAxes},   {"bool", Kind::kBool},
-      {"int", Kind::kInt},       {"float", Kind::kFloat}, {"type", Kind::kType},
-      {"string", Kind::kString}};
+      {"tensor", Kind::kTensor}, {"axes", Kind::kAxes}, {"shape", Kind::kShape},
+      {"bool", Kind::kBool},     {"int", Kind::kInt},   {"ints", Kind::kInts},
+      {"float", Kind::kFloat},   {"type", Kind::kType}, {"string", Kind::kString}};
   if (const auto it = kinds->find(word); it != kinds->end()) return it->second;
   const bool is_letter = word.size() == 1 && absl::ascii_isupper(word[0]);
   return is_letter ? std::optional(Kind::kTensor) : std::nullopt;
@@ -103,7 +103,8 @@ AttrValue ToAttr(const PlainValue& value) {
 }
 
 bool IsInput(const Parameter& parameter) {
-  return parameter.kind == Kind::kTensor || parameter.kind == Kind::kAxes;
+  return parameter.kind == Kind::kTensor || parameter.kind == Kind::kAxes ||
+         parameter.kind == Kind::kShape;
 }
 
 // What calls an op with these parameters.

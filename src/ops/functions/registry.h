@@ -12,9 +12,10 @@
 //   (x: T, y: T, axis: axes = none, offset: T? = none, rate: float = 0.1, out/dtype: type) -> a, b
 //
 // Parameters are tensors (`tensor`; a capital letter: tensors of one dtype, which numbers take),
-// `axes` (an axis, several, or none: all), or `bool`, `int`, `float`, `type`, `string`. With `?` a
-// tensor may be None. `out/dtype`: the attribute of the op that the parameter gives. Results have
-// names where there are several.
+// `axes` (an axis, several, or none: all), `shape` (a vector of integers, or its elements), or
+// `bool`, `int`, `ints` (one, or several), `float`, `type`, `string`. With `?` a tensor or a shape
+// may be None, and so may all that have `none` as default. `out/dtype`: the attribute of the op
+// that the parameter gives. Results have names where there are several.
 //
 // Filled once; read from any thread. A mistake in a block is kept in `status()`, which a test
 // checks.
@@ -33,13 +34,13 @@
 namespace gyre {
 
 struct Parameter {
-  enum class Kind { kTensor, kAxes, kBool, kInt, kFloat, kType, kString };
+  enum class Kind { kTensor, kAxes, kShape, kBool, kInt, kInts, kFloat, kType, kString };
 
   std::string name;
   std::string attr;  // of an op; the same as the name where nothing else is said
   Kind kind = Kind::kTensor;
   char group = 0;                                // tensors with the same letter have one dtype
-  bool is_optional = false;                      // a tensor that may be None
+  bool is_optional = false;                      // a tensor or shape that may be None
   std::optional<PlainValue> default_value = {};  // of a tensor: a number; monostate: none
 };
 

@@ -117,6 +117,7 @@ def test_functions(name, in_graph):
         lambda: _gyre.Graph(),
         lambda: _gyre.float32,
         lambda: _gyre.Recorder(),
+        lambda: _gyre.OptimizerRule.adam(),
         lambda: _gyre.Graph().prepare([], []),
     ],
 )

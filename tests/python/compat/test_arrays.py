@@ -95,6 +95,8 @@ def test_choices(sess):
     assert got[5].tolist() == [[1, 3, 2], [6, 5, 4]]
     with pytest.raises(ValueError, match="both be non-None"):
         tf.where(x > 4, x)
+    with pytest.raises(ValueError, match="needs seq_axis"):
+        tf.reverse_sequence(x, [2, 1])
 
 
 def test_sparse(sess):

@@ -64,3 +64,62 @@ def test_an_op_says_which_functions_it_is():
     assert "functions  gyre.math.reduce_sum, gyre.reduce_sum\n" in told
     told = subprocess.run([*command, "Tan"], capture_output=True, text=True, check=True).stdout
     assert "functions  gyre.math.tan, gyre.tan\n" in told
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [3, 2],
+        (3, 2),
+        (3, None),
+        gyre.TensorShape([3, 2]),
+        [np.int64(3), -1],
+        gyre.constant([3, 2]),
+        gyre.constant([3, 2], "int64"),
+        [gyre.constant(3), 2],
+        [gyre.constant(3, "int64"), -1],
+    ],
+)
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "function"])
+def test_shapes_are_given_in_many_ways(shape, traced):
+    function = lambda: gyre.reshape(X, shape)  # noqa: E731
+    made = gyre.function(function)() if traced else function()
+    np.testing.assert_array_equal(made.numpy(), X.reshape(3, 2))
+
+
+def test_one_size_is_a_shape_and_none_is_refused():
+    assert gyre.zeros(3).shape == [3] and gyre.ones([]).shape == []
+    with pytest.raises(ValueError, match="not fully known"):
+        gyre.zeros(gyre.TensorShape([None]))
+    with pytest.raises((TypeError, ValueError)):
+        gyre.zeros("ab")
+
+
+def test_one_axis_or_several_are_dropped():
+    x = gyre.ones([1, 2, 1])
+    for axis, dims in ((None, [2]), (0, [2, 1]), ([0, -1], [2]), ((2,), [1, 2]), ([], [2])):
+        assert gyre.squeeze(x, axis).shape == dims
+    with pytest.raises(TypeError):
+        gyre.squeeze(x, "a")
+
+
+def test_zeros_and_ones_of_all_kinds():
+    assert gyre.zeros([2], "string").numpy().tolist() == [b"", b""]
+    assert gyre.ones([2], "bool").numpy().tolist() == [True, True]
+    assert gyre.ones_like(X, "complex64").numpy().tolist() == np.ones_like(X, "complex64").tolist()
+    assert gyre.zeros_like(["a"]).numpy().tolist() == [b""]
+    with gyre.compat.v1.Graph().as_default() as graph:
+        gyre.zeros_like(gyre.compat.v1.placeholder("int32", [2]), "int32", name="none")
+        assert [op.type for op in graph.get_operations()] == ["Placeholder", "ZerosLike"]
+
+
+def test_first_values_need_a_shape():
+    drawn = gyre.random.glorot_uniform([300, 100], seed=1).numpy()
+    np.testing.assert_array_equal(drawn, gyre.nn.initializers.GlorotUniform(1)([300, 100]).numpy())
+    assert gyre.random.he_normal([3]).dtype == gyre.float32
+    with pytest.raises(ValueError, match="must be known"):
+        gyre.random.he_normal(gyre.constant([3]))
+    with pytest.raises(ValueError, match="mode 'fan'"):
+        gyre.random.variance_scaling([3], mode="fan")
+    with pytest.raises(ValueError, match="scale -1"):
+        gyre.nn.initializers.VarianceScaling(-1.0)

@@ -56,6 +56,32 @@ def test_formulas(name, traced):
     assert int(optimizer.iterations) == len(GRADIENTS)
 
 
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "function"])
+def test_adam_is_that_of_cpp_to_the_bit(traced):
+    """The same numbers as in tests/front/training_test.cc: one rule for both languages."""
+    w = gyre.Variable([4.0, -2.0])
+    adam = gyre.optimizers.Adam(0.1, epsilon=1e-3)
+
+    def step(g):
+        adam.apply_gradients([(g, w)])
+
+    step = gyre.function(step) if traced else step
+    for g in ([0.5, -0.25], [1.5, 0.75], [-0.3, 0.1]):
+        step(gyre.constant(g))
+    wanted = [float.fromhex("0x1.e01986p+1"), float.fromhex("-0x1.fedc5ap+0")]
+    assert w.numpy().tolist() == wanted
+
+
+def test_numbers_follow_the_types_of_variables():
+    narrow, wide = gyre.Variable(1.0), gyre.Variable(1.0, dtype=gyre.float64)
+    momentum = gyre.optimizers.SGD(0.1, 0.9)
+    for _ in range(2):
+        momentum.apply_gradients(
+            [(gyre.constant(1.0), narrow), (gyre.constant(1.0, gyre.float64), wide)]
+        )
+    assert float(wide) == 1 - 0.1 - 1.9 * 0.1 and float(narrow) == pytest.approx(0.71)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_sparse_is_as_dense(name):
     make, _ = CASES[name]
@@ -119,6 +145,13 @@ def test_misuse():
         optimizer.apply_gradients([(g, w), (g, w)])
     with pytest.raises(ValueError, match="float64"):
         optimizer.apply_gradients([(gyre.constant(1.0, gyre.float64), w)])
+    half = gyre.Variable(1.0, dtype=gyre.float16, name="half")
+    with pytest.raises(
+        ValueError, match="'half' is of type float16; Adam trains .* make it float32"
+    ):
+        gyre.optimizers.Adam().apply_gradients([(gyre.constant(1.0, gyre.float16), half)])
+    with pytest.raises(ValueError, match="nesterov is a form of momentum"):
+        gyre.optimizers.SGD(0.1, nesterov=True)
     for make in (
         lambda: gyre.optimizers.SGD(0.1, -1),
         lambda: gyre.optimizers.SGD(0.1, 0, True),

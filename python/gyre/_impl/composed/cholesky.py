@@ -9,7 +9,7 @@ from gyre._impl.autodiff.custom_gradient import custom_gradient
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.ops import create, linalg, reshape, table
+from gyre._impl.ops import create, linalg, table
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.table import reduce_all
 
@@ -76,7 +76,7 @@ def cholesky(input: TensorLike, name: str | None = None) -> Any:
 
 @custom_gradient
 def _cholesky(matrix):
-    lower = _decompose(linalg.band_part(matrix, -1, 0))
+    lower = _decompose(table.band_part(matrix, -1, 0))
     pivots = linalg.diag_part(lower)
     fine = reduce_all(table.real(pivots) > 0 if matrix.dtype.is_complex else pivots > 0)
     call_assert(fine)
@@ -85,7 +85,7 @@ def _cholesky(matrix):
         # Murray, Differentiation of the Cholesky decomposition (2016), equation 8.
         identity = create.eye(_size(lower, -1), dtype=lower.dtype) + call("ZerosLike", lower)
         inverse = _solve_lower(lower, identity)
-        inner = linalg.band_part(linalg.matmul(lower, dy, adjoint_a=True), -1, 0)
+        inner = table.band_part(linalg.matmul(lower, dy, adjoint_a=True), -1, 0)
         inner = linalg.set_diag(inner, linalg.diag_part(inner) * 0.5)
         whole = linalg.matmul(linalg.matmul(inverse, inner, adjoint_a=True), inverse)
         return (whole + linalg.adjoint(whole)) * 0.5
@@ -119,13 +119,13 @@ def triangular_solve(
     """
     del name
     matrix, rhs = convert_to_tensor(matrix), convert_to_tensor(rhs)
-    half = linalg.band_part(matrix, -1, 0) if lower else linalg.band_part(matrix, 0, -1)
+    half = table.band_part(matrix, -1, 0) if lower else table.band_part(matrix, 0, -1)
     if adjoint:
         half, lower = linalg.adjoint(half), not lower
     if lower:
         return _solve_lower(half, rhs)
-    turned = _solve_lower(reshape.reverse(half, [-2, -1]), reshape.reverse(rhs, [-2]))
-    return reshape.reverse(turned, [-2])
+    turned = _solve_lower(table.reverse(half, [-2, -1]), table.reverse(rhs, [-2]))
+    return table.reverse(turned, [-2])
 
 
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:

@@ -9,8 +9,7 @@ from gyre._impl import errors, nest
 from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops.reshape import repeat
-from gyre._impl.ops.table import reduce_max, unsorted_segment_sum
+from gyre._impl.ops.table import reduce_max, repeat, unsorted_segment_sum
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.tracing.rows import Items

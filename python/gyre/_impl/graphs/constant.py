@@ -12,7 +12,7 @@ from gyre._impl import convert
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.graphs.graph import current, has_default_graph
-from gyre._impl.ops import create
+from gyre._impl.ops import table
 from gyre._impl.proto.values import value_of
 from gyre._impl.shape import TensorShape, as_dims
 
@@ -87,7 +87,7 @@ def sparse_placeholder(dtype, shape=None, name: str | None = None) -> Any:
 def _filled(name: str, number):
     def function(shape: Any, dtype: DTypeLike = "float32", name: str = name) -> Tensor:
         if not has_default_graph():
-            return getattr(create, function.__name__)(shape, dtype, name)
+            return getattr(table, function.__name__)(shape, dtype, name)
         dtype = _gyre.as_dtype(dtype)
         value = {"string": "", "bool": bool(number)}.get(dtype.name, number)
         dims: Any = None

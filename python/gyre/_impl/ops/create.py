@@ -21,47 +21,6 @@ from gyre._impl.ops.elementwise import cast
 from gyre._impl.tracing import ranges
 
 
-def _zero(dtype):
-    kind = _gyre.as_dtype(dtype)
-    return _gyre.convert("" if kind.name == "string" else False if kind.is_bool else 0, kind)
-
-
-def zeros(shape: ShapeLike, dtype: DTypeLike = "float32", name: str | None = None) -> Tensor:
-    """Zeros (empty strings, False) of a shape: a list of ints and scalar tensors, or a vector."""
-    return call("Fill", dims_tensor(shape), _zero(dtype), name=name)
-
-
-def ones(shape: ShapeLike, dtype: DTypeLike = "float32", name: str | None = None) -> Tensor:
-    """Ones (True) of a shape: a list of ints and scalar tensors, or a vector."""
-    kind = _gyre.as_dtype(dtype)
-    return call(
-        "Fill", dims_tensor(shape), _gyre.convert(True if kind.is_bool else 1, kind), name=name
-    )
-
-
-def fill(dims: ShapeLike, value: TensorLike, name: str | None = None) -> Tensor:
-    """`value`, a scalar, at all places of a shape."""
-    return call("Fill", dims_tensor(dims), value, name=name)
-
-
-def zeros_like(
-    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
-) -> Tensor:
-    """Zeros in the shape of a tensor, of its dtype or another."""
-    x = convert_to_tensor(input)
-    if dtype is None or _gyre.as_dtype(dtype) == x.dtype:
-        return call("ZerosLike", x, name=name)
-    return call("Fill", call("Shape", x), _zero(dtype), name=name)
-
-
-def ones_like(input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
-    """Ones in the shape of a tensor, of its dtype or another."""
-    x = convert_to_tensor(input)
-    if dtype is None or _gyre.as_dtype(dtype) == x.dtype:
-        return call("OnesLike", x, name=name)
-    return ones(call("Shape", x), dtype, name)
-
-
 def range(
     start: TensorLike,
     limit: TensorLike | None = None,
@@ -181,21 +140,6 @@ def one_hot(
         axis=-1 if axis is None else axis,
         name=name,
     )
-
-
-def sequence_mask(
-    lengths: TensorLike, maxlen=None, dtype: DTypeLike = "bool", name: str | None = None
-) -> Tensor:
-    """Whether j < lengths[…]: of shape lengths.shape + [maxlen] (by default the longest)."""
-    lengths = convert_to_tensor(lengths)
-    if maxlen is None:
-        flat = call("Reshape", lengths, [-1])
-        maxlen = call("Max", call("ConcatV2", [flat, _gyre.convert([0], lengths.dtype)], 0), 0)
-    limit = cast(maxlen, lengths.dtype)
-    zero, one = _gyre.convert(0, lengths.dtype), _gyre.convert(1, lengths.dtype)
-    steps = call("Range", zero, limit, one)
-    mask = call("Less", steps, call("ExpandDims", lengths, -1), name=name)
-    return mask if _gyre.as_dtype(dtype).is_bool else cast(mask, dtype)
 
 
 def meshgrid(*args, indexing: str = "xy", name: str | None = None) -> list[Tensor]:

@@ -264,38 +264,9 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
     return reduce_sum(diag_part(x), -1, name=name)
 
 
-def band_part(
-    input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
-) -> Tensor:
-    """Matrices of which only so many diagonals below and above the main one stay (-1: all)."""
-    x = convert_to_tensor(input)
-    rows, columns = _sizes_of_matrices(x, "band_part")
-    distance = call(
-        "Sub", call("ExpandDims", call("Range", 0, rows, 1), 1), call("Range", 0, columns, 1)
-    )
-    lower, upper = e.cast(num_lower, "int32"), e.cast(num_upper, "int32")
-    keep_lower = call("LogicalOr", call("Less", lower, 0), call("LessEqual", distance, lower))
-    keep_upper = call(
-        "LogicalOr", call("Less", upper, 0), call("LessEqual", call("Neg", distance), upper)
-    )
-    keep = call("LogicalAnd", keep_lower, keep_upper)
-    return call("SelectV2", keep, x, call("ZerosLike", x), name=name)
-
-
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The last two dimensions swapped, and conjugated."""
     return matrix_transpose(matrix, name, conjugate=True)
-
-
-def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """The cross product of vectors of length 3 in the last dimension."""
-    a, b = same_dtype([a, b])
-    turned = [
-        call("GatherV2", x, [i, (i + 1) % 3, (i + 2) % 3], -1) for x in (a, b) for i in (1, 2)
-    ]
-    return call(
-        "Sub", call("Mul", turned[0], turned[3]), call("Mul", turned[1], turned[2]), name=name
-    )
 
 
 def global_norm(t_list, name: str | None = None) -> Tensor:

@@ -58,21 +58,6 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     return call("Rank", convert_to_tensor(input), name=name)
 
 
-def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """The same elements in row-major order under another shape; one size may be -1.
-
-    InvalidArgumentError if the number of elements differs.
-    """
-    return call("Reshape", convert_to_tensor(tensor), dims_tensor(shape), name=name)
-
-
-def squeeze(input: TensorLike, axis=None, name: str | None = None) -> Tensor:
-    """Without dimensions of size 1: all, or those listed. InvalidArgumentError if one has
-    another size."""
-    dims = [] if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
-    return call("Squeeze", convert_to_tensor(input), squeeze_dims=[int(d) for d in dims], name=name)
-
-
 def transpose(a: TensorLike, perm=None, conjugate: bool = False, name: str | None = None) -> Tensor:
     """Dimension i of the result is dimension perm[i] of `a`; by default all reversed."""
     a = convert_to_tensor(a)
@@ -168,16 +153,6 @@ def split(
     return calls("SplitV", value, sizes, axis, num_split=num, name=name)
 
 
-def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
-    """Repeated so many times along each dimension."""
-    return call("Tile", convert_to_tensor(input), dims_tensor(multiples), name=name)
-
-
-def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Stretched to a shape that it broadcasts to. InvalidArgumentError if it does not."""
-    return call("BroadcastTo", convert_to_tensor(input), dims_tensor(shape), name=name)
-
-
 def broadcast_static_shape(shape_x, shape_y) -> TensorShape:
     """The shape that two shapes broadcast to. ValueError if they do not."""
     x, y = TensorShape(shape_x), TensorShape(shape_y)
@@ -207,53 +182,6 @@ def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
     return call("Shape", call("AddV2", *stretched), out_type=x.dtype)
 
 
-def pad(
-    tensor: TensorLike,
-    paddings: TensorLike,
-    mode: str = "CONSTANT",
-    constant_values: TensorLike = 0,
-    name: str | None = None,
-) -> Tensor:
-    """With a border: paddings[d] = [before, after] in dimension d.
-
-    mode "CONSTANT" fills it with `constant_values`, "REFLECT" mirrors without the edge, "SYMMETRIC"
-    with it.
-    """
-    tensor = convert_to_tensor(tensor)
-    paddings = convert_to_tensor(paddings, dtype_hint="int32")
-    mode = mode.upper()
-    if mode != "CONSTANT":
-        if mode not in ("REFLECT", "SYMMETRIC"):
-            raise ValueError(f"mode must be CONSTANT, REFLECT or SYMMETRIC, got {mode}.")
-        return call("MirrorPad", tensor, paddings, mode=mode, name=name)
-    if not is_value(constant_values) and constant_values == 0:
-        return call("Pad", tensor, paddings, name=name)
-    return call("PadV2", tensor, paddings, _gyre.convert(constant_values, tensor.dtype), name=name)
-
-
-def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Reversed along the axes listed."""
-    return call("ReverseV2", convert_to_tensor(tensor), dims_tensor(axis), name=name)
-
-
-def reverse_sequence(
-    input: TensorLike,
-    seq_lengths: TensorLike,
-    seq_axis=None,
-    batch_axis=None,
-    name: str | None = None,
-) -> Tensor:
-    """Each batch element with the first seq_lengths[b] steps reversed, the rest as it is."""
-    return call(
-        "ReverseSequence",
-        convert_to_tensor(input),
-        seq_lengths,
-        seq_dim=seq_axis,
-        batch_dim=0 if batch_axis is None else batch_axis,
-        name=name,
-    )
-
-
 def roll(input: TensorLike, shift, axis, name: str | None = None) -> Tensor:
     """Shifted by so many places along each axis; what leaves at one end comes in at the other."""
     x = convert_to_tensor(input)
@@ -275,60 +203,6 @@ def roll(input: TensorLike, shift, axis, name: str | None = None) -> Tensor:
         )
         x = call("GatherV2", x, source, place)
     return identity(x, name)
-
-
-def repeat(input: TensorLike, repeats: TensorLike, axis=None, name: str | None = None) -> Tensor:
-    """Each element along an axis so often: one number for all, or one for each.
-
-    Without axis: of the flattened input.
-    """
-    x = convert_to_tensor(input)
-    if axis is None:
-        x, axis = call("Reshape", x, [-1]), 0
-    repeats = convert_to_tensor(repeats, dtype_hint="int32")
-    length = call(
-        "GatherV2", call("Shape", x), axis if axis >= 0 else call("AddV2", call("Rank", x), axis), 0
-    )
-    counts = call("BroadcastTo", cast(repeats, "int32"), call("Reshape", length, [1]))
-    # Element j of the result is of source i when ends[i - 1] <= j < ends[i].
-    ends = call("Cumsum", counts, 0)
-    total = call("Sum", counts, 0)
-    starts = call("Sub", ends, counts)
-    present = call("Greater", counts, 0)
-    kept = call("Reshape", call("GatherV2", starts, call("Where", present), 0), [-1])
-    marks = call("UnsortedSegmentSum", call("OnesLike", kept), kept, total)
-    sources = call("Reshape", call("Where", present), [-1])
-    picked = call("Sub", call("Cumsum", marks, 0), 1)
-    return call("GatherV2", x, call("GatherV2", sources, picked, 0), axis, name=name)
-
-
-def boolean_mask(
-    tensor: TensorLike, mask: TensorLike, axis=None, name: str = "boolean_mask"
-) -> Tensor:
-    """The elements (or slices) where `mask` is true. Its rank must be known; its shape is that of
-    the dimensions of `tensor` from `axis` (0) on, which become one. ValueError where it is known to
-    be another."""
-    tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
-    axis = 0 if axis is None else int(axis)
-    if mask._dims is None or not mask._dims:
-        raise ValueError("boolean_mask needs a mask of known rank, and no scalar.")
-    shape = call("Shape", tensor)
-    stop = axis + len(mask._dims)
-    if tensor._dims is not None and axis >= 0:
-        masked = tuple(tensor._dims[axis:stop])
-        if len(masked) != len(mask._dims) or any(
-            a != b and a >= 0 and b >= 0 for a, b in zip(masked, mask._dims, strict=True)
-        ):
-            raise ValueError(
-                f"boolean_mask: the mask has shape {list(mask._dims)}, but the dimensions of the "
-                f"tensor from axis {axis} on are {list(masked)}"
-            )
-    # As many as the mask has: a tensor of another size cannot be reshaped.
-    masked = call("Reshape", size(mask), [1])
-    begin = [slice_vector(shape, 0, axis), masked, slice_vector(shape, stop, None)]
-    flat = call("Reshape", tensor, call_list("ConcatV2", begin, 0))
-    rows = call("Reshape", call("Where", call("Reshape", mask, [-1])), [-1])
-    return call("GatherV2", flat, rows, axis, name=name)
 
 
 def slice_vector(vector, start, stop):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from gyre import _gyre
 from gyre._gyre import Tensor
-from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value, rank_of, same_dtype
-from gyre._impl.dtypes import DTypeLike
+from gyre._impl.annotations import TensorLike
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, rank_of, same_dtype
 
 
 class TopK(NamedTuple):
@@ -55,79 +54,6 @@ def gather(
     return call(
         "GatherV2", convert_to_tensor(params), indices, axis, batch_dims=int(batch_dims), name=name
     )
-
-
-def gather_nd(
-    params: TensorLike, indices: TensorLike, batch_dims=0, name: str | None = None
-) -> Tensor:
-    """Slices of `params` by index vectors (the last dimension of `indices`) over its leading
-    dimensions. Batch dimensions are put in front of the vectors."""
-    params, indices = convert_to_tensor(params), convert_to_tensor(indices)
-    for axis in reversed(range(batch_dims)):
-        indices = _with_positions(indices, axis)
-    return call("GatherNd", params, indices, name=name)
-
-
-def _with_positions(indices, axis):
-    """Index vectors with their own position along `axis` in front."""
-    shape = call("Shape", indices)
-    last = rank_of(indices, "gather_nd", "indices", least=1) - 1
-    outer = call("StridedSlice", shape, [0], [last], [1])
-    steps = call("Range", 0, call("GatherV2", shape, axis, 0), 1)
-    column = [1] * (last + 1)
-    column[axis] = -1
-    steps = call("Cast", call("Reshape", steps, column), DstT=indices.dtype)
-    one = call("ConcatV2", [outer, dims_tensor([1])], 0)
-    return call("ConcatV2", [call("BroadcastTo", steps, one), indices], -1)
-
-
-def scatter_nd(
-    indices: TensorLike, updates: TensorLike, shape: ShapeLike, name: str | None = None
-) -> Tensor:
-    """Zeros of a shape with slices added at index vectors; equal ones add up."""
-    indices = convert_to_tensor(indices)
-    shape = dims_tensor(shape, indices.dtype)
-    if shape.dtype != indices.dtype:
-        shape = call("Cast", shape, DstT=indices.dtype)
-    return call("ScatterNd", indices, convert_to_tensor(updates), shape, name=name)
-
-
-def _scatter(op: str, name: str):
-    def function(
-        tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
-    ) -> Tensor:
-        tensor = convert_to_tensor(tensor)
-        return call(
-            op,
-            tensor,
-            indices,
-            _gyre.convert(updates) if is_value(updates) else _gyre.convert(updates, tensor.dtype),
-            name=name,
-        )
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"{_gyre.op_info(op)['doc']}\n\nindices: [n…, k], k leading dimensions of "
-        "the tensor; updates: [n…] + tensor.shape[k:]."
-    )
-    return function
-
-
-tensor_scatter_nd_update = _scatter("TensorScatterUpdate", "tensor_scatter_nd_update")
-tensor_scatter_nd_add = _scatter("TensorScatterAdd", "tensor_scatter_nd_add")
-tensor_scatter_nd_sub = _scatter("TensorScatterSub", "tensor_scatter_nd_sub")
-tensor_scatter_nd_max = _scatter("TensorScatterMax", "tensor_scatter_nd_max")
-tensor_scatter_nd_min = _scatter("TensorScatterMin", "tensor_scatter_nd_min")
-
-
-def slice(
-    input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
-) -> Tensor:
-    """The box of elements that starts at `begin`; a size of -1 means up to the end."""
-    begin, size = dims_tensor(begin), dims_tensor(size)
-    if begin.dtype != size.dtype:
-        begin, size = (call("Cast", t, DstT=_gyre.as_dtype("int64")) for t in (begin, size))
-    return call("Slice", convert_to_tensor(input_), begin, size, name=name)
 
 
 def strided_slice(
@@ -227,25 +153,3 @@ def _sorted(values, axis, direction, name) -> TopK:
 def _opposite(x):
     """An involution that reverses the order: -x, of integers ~x, which cannot overflow."""
     return call("Invert", x) if x.dtype.is_integer else call("Neg", x)
-
-
-def searchsorted(
-    sorted_sequence: TensorLike,
-    values: TensorLike,
-    side: str = "left",
-    out_type: DTypeLike = "int32",
-    name: str | None = None,
-) -> Tensor:
-    """Where values would have to go to keep rows sorted: sorted_sequence [..., n], values [..., m].
-
-    Counts what is less ("left"), or less or equal ("right"): n comparisons for each value.
-    """
-    if side not in ("left", "right"):
-        raise ValueError(f'side must be "left" or "right", got {side!r}.')
-    row, column = same_dtype([sorted_sequence, values])
-    below = call(
-        "Less" if side == "left" else "LessEqual",
-        call("ExpandDims", row, -2),
-        call("ExpandDims", column, -1),
-    )
-    return call("Sum", call("Cast", below, DstT=_gyre.as_dtype(out_type)), -1, name=name)

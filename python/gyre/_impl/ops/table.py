@@ -19,6 +19,8 @@ _OTHERS = {_own(info["names"]): info for info in _gyre.public_functions()}
 _ANNOTATIONS = {
     "tensor": "TensorLike",
     "axes": "TensorLike | None",
+    "shape": "ShapeLike",
+    "ints": "int | Sequence[int]",
     "type": "DTypeLike",
     "string": "str",
 }

@@ -10,7 +10,7 @@ from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
 from gyre._impl.convert import call, convert_to_tensor, is_value, rank_of
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import create, elementwise, linalg, reshape, select, strings, table
+from gyre._impl.ops import elementwise, linalg, reshape, select, strings, table
 from gyre._impl.unsupported import refuse
 
 
@@ -141,7 +141,7 @@ def squeeze(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, squeeze_dims=None
 ) -> Tensor:
     """The tensor without dimensions of 1: all of them, or those of `axis`."""
-    return reshape.squeeze(input, _either(axis, squeeze_dims, "axis", "squeeze_dims"), name)
+    return table.squeeze(input, _either(axis, squeeze_dims, "axis", "squeeze_dims"), name)
 
 
 def gather(
@@ -170,7 +170,7 @@ def gather_nd(
         f"bad_indices_policy={bad_indices_policy!r}",
         "indices out of range are an error",
     )
-    return select.gather_nd(params, indices, batch_dims=batch_dims, name=name)
+    return table.gather_nd(params, indices, batch_dims=batch_dims, name=name)
 
 
 def where(
@@ -226,7 +226,7 @@ def zeros_like(
 ) -> Tensor:
     """Zeros of the shape of a tensor, and of its dtype if none is given."""
     del optimize
-    return create.zeros_like(tensor, dtype, name)
+    return table.zeros_like(tensor, dtype, name)
 
 
 def ones_like(
@@ -237,7 +237,7 @@ def ones_like(
 ) -> Tensor:
     """Ones of the shape of a tensor, and of its dtype if none is given."""
     del optimize
-    return create.ones_like(tensor, dtype, name)
+    return table.ones_like(tensor, dtype, name)
 
 
 def norm(
@@ -264,10 +264,13 @@ def reverse_sequence(
     batch_dim=None,
 ) -> Tensor:
     """The first seq_lengths[i] elements of row i turned around, the others as they are."""
-    return reshape.reverse_sequence(
+    axis = _either(seq_axis, seq_dim, "seq_axis", "seq_dim")
+    if axis is None:
+        raise ValueError("reverse_sequence needs seq_axis: the dimension that the lengths are of")
+    return table.reverse_sequence(
         input,
         seq_lengths,
-        _either(seq_axis, seq_dim, "seq_axis", "seq_dim"),
+        axis,
         _either(batch_axis, batch_dim, "batch_axis", "batch_dim"),
         name,
     )
@@ -425,5 +428,5 @@ def reduce_join(
         parts = reshape.unstack(x, x._dims[a], a)
         x = table.expand_dims(strings.join(parts, separator), a)
     if not keep and axes:
-        x = reshape.squeeze(x, sorted(axes))
+        x = table.squeeze(x, sorted(axes))
     return call("Identity", x, name=name) if name else x

@@ -10,7 +10,6 @@ from gyre._impl.compat.v1 import random
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.graphs.constant import constant, ones, zeros
 from gyre._impl.shape import TensorShape
-from gyre.nn.initializers import fans
 
 
 class Initializer:
@@ -106,9 +105,6 @@ class variance_scaling_initializer(Initializer):
     Sources: Glorot and Bengio (2010); He et al. (2015).
     """
 
-    # Of a normal distribution cut at two standard deviations.
-    _TRUNCATED_STDDEV = 0.87962566103423978
-
     def __init__(
         self,
         scale=1.0,
@@ -121,30 +117,16 @@ class variance_scaling_initializer(Initializer):
         distribution = (
             "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
         )
-        if (
-            scale <= 0
-            or mode not in ("fan_in", "fan_out", "fan_avg")
-            or distribution not in ("uniform", "truncated_normal", "untruncated_normal")
-        ):
-            raise ValueError(
-                f"Invalid variance scaling: scale {scale}, mode {mode!r}, distribution "
-                f"{distribution!r}"
-            )
+        _gyre.variance_spread(scale, mode, distribution, [])  # refuses what cannot be
         self._scale, self._mode, self._distribution, self._seed = scale, mode, distribution, seed
 
     def _make(self, dims, dtype):
-        inputs, outputs = fans(dims)
-        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[
-            self._mode
-        ]
-        variance = self._scale / max(1.0, count)
+        spread = _gyre.variance_spread(self._scale, self._mode, self._distribution, dims)
         if self._distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
-            return random.random_uniform(dims, -limit, limit, dtype, self._seed)
-        if self._distribution == "untruncated_normal":
-            return random.random_normal(dims, 0.0, math.sqrt(variance), dtype, self._seed)
-        stddev = math.sqrt(variance) / self._TRUNCATED_STDDEV
-        return random.truncated_normal(dims, 0.0, stddev, dtype, self._seed)
+            return random.random_uniform(dims, -spread, spread, dtype, self._seed)
+        cut = self._distribution == "truncated_normal"
+        draw = random.truncated_normal if cut else random.random_normal
+        return draw(dims, 0.0, spread, dtype, self._seed)
 
 
 class uniform_unit_scaling_initializer(Initializer):

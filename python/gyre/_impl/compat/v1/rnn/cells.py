@@ -11,7 +11,7 @@ from gyre._impl.compat.v1.random import random_uniform
 from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.convert import call, calls, convert_to_tensor
 from gyre._impl.graphs.graph import device
-from gyre._impl.ops import create
+from gyre._impl.ops import table
 from gyre._impl.shape import TensorShape
 
 
@@ -48,7 +48,7 @@ class RNNCell(Layer):
 
         def zeros(size):
             sizes = TensorShape(size).as_list()
-            return create.zeros([batch_size, *sizes], dtype)
+            return table.zeros([batch_size, *sizes], dtype)
 
         return nest.map_structure(zeros, self.state_size)
 

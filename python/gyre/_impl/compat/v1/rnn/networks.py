@@ -10,7 +10,7 @@ from gyre._impl.compat.v1.variable_scope import variable_scope
 from gyre._impl.control_flow.tensor_array import TensorArray
 from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.graphs.constant import constant
-from gyre._impl.ops import create
+from gyre._impl.ops import table
 from gyre._impl.shape import TensorShape
 
 
@@ -174,7 +174,7 @@ def _masked(cell, step, state, time, lengths, batch_size, sizes, dtype):
     """A step whose outputs are zeros, and whose states stay, where a sequence has ended."""
     output, new_state = _stepped(cell, step, state)
     goes_on = call("Less", time, lengths)
-    zeros = [create.zeros([batch_size, *TensorShape(size).as_list()], dtype) for size in sizes]
+    zeros = [table.zeros([batch_size, *TensorShape(size).as_list()], dtype) for size in sizes]
     outputs = [
         _where(goes_on, new, zero) for new, zero in zip(nest.flatten(output), zeros, strict=True)
     ]
@@ -389,7 +389,7 @@ class _RawLoop:
         nest.assert_same_structure(self._emit, emitted, check_types=False)
         nest.assert_same_structure(state, next_state, check_types=False)
         goes_on = call("LogicalNot", finished)
-        zeros = [create.zeros([self._batch, *sizes], dtype) for sizes, dtype in self._specs]
+        zeros = [table.zeros([self._batch, *sizes], dtype) for sizes, dtype in self._specs]
         given = [
             _chosen(goes_on, convert_to_tensor(new), zero)
             for new, zero in zip(nest.flatten(emitted), zeros, strict=True)

@@ -25,24 +25,46 @@ def _subtract_rows(variable, indices, values):
     return _step("ResourceScatterSub", variable.handle, indices, values, dtype=variable.dtype)
 
 
-class GradientDescentOptimizer(Optimizer):
+class _ByRule(Optimizer):
+    """An optimizer whose dense step is that of gyre.optimizers, with numbers of its own: values,
+    tensors, or functions that give one."""
+
+    def __init__(self, rule, use_locking, name, **numbers):
+        super().__init__(use_locking, name)
+        self._rule, self._values = rule, numbers
+
+    def _create_slots(self, variables):
+        for variable in variables:
+            for name in self._rule.slots:
+                self._slot(variable, name)
+
+    def _numbers(self, variable):
+        return [
+            self._number(self._values[name], variable.dtype, name)
+            for name in self._rule.number_names
+        ]
+
+    def _apply_dense(self, gradient, variable):
+        numbers = self._numbers(variable)
+        slots = [self.get_slot(variable, name).handle for name in self._rule.slots]
+        self._rule.apply(variable.handle, slots, numbers, gradient, self._rule.op)
+        return current().last_operation()
+
+
+class GradientDescentOptimizer(_ByRule):
     """variable -= learning_rate · gradient. The rate is a number, a tensor,
     or a function that gives one."""
 
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-
-    def _apply_dense(self, gradient, variable):
-        rate = self._number(self._learning_rate, variable.dtype, "learning_rate")
-        return _step("ResourceApplyGradientDescent", variable.handle, rate, gradient)
+        rule = _gyre.OptimizerRule.sgd()
+        super().__init__(rule, use_locking, name, learning_rate=learning_rate)
 
     def _apply_sparse(self, slices, variable):
-        rate = self._number(self._learning_rate, variable.dtype, "learning_rate")
+        (rate,) = self._numbers(variable)
         return _subtract_rows(variable, slices.indices, call("Mul", slices.values, rate))
 
 
-class MomentumOptimizer(Optimizer):
+class MomentumOptimizer(_ByRule):
     """accumulation := momentum · accumulation + gradient; variable -= learning_rate · accumulation
     (with use_nesterov, of the accumulation to come). Of IndexedSlices, only their rows change.
 
@@ -53,31 +75,10 @@ class MomentumOptimizer(Optimizer):
     def __init__(
         self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
     ):
-        super().__init__(use_locking, name)
-        self._learning_rate, self._momentum, self._nesterov = learning_rate, momentum, use_nesterov
-
-    def _create_slots(self, variables):
-        for variable in variables:
-            self._slot(variable, "momentum")
-
-    def _numbers(self, variable):
-        return (
-            self._number(self._learning_rate, variable.dtype, "learning_rate"),
-            self._number(self._momentum, variable.dtype, "momentum"),
-        )
-
-    def _apply_dense(self, gradient, variable):
-        rate, momentum = self._numbers(variable)
-        slot = self.get_slot(variable, "momentum")
-        return _step(
-            "ResourceApplyMomentum",
-            variable.handle,
-            slot.handle,
-            rate,
-            gradient,
-            momentum,
-            use_nesterov=self._nesterov,
-        )
+        self._nesterov = bool(use_nesterov)
+        # The momentum may be a tensor: the rule is told that there is one.
+        rule = _gyre.OptimizerRule.sgd(momentum=1.0, nesterov=self._nesterov)
+        super().__init__(rule, use_locking, name, learning_rate=learning_rate, momentum=momentum)
 
     def _apply_sparse(self, slices, variable):
         rate, momentum = self._numbers(variable)
@@ -94,7 +95,7 @@ class MomentumOptimizer(Optimizer):
         )
 
 
-class AdamOptimizer(Optimizer):
+class AdamOptimizer(_ByRule):
     """m := β₁ m + (1 - β₁) g; v := β₂ v + (1 - β₂) g²; variable -= learning_rate · √(1 - β₂ᵗ) / (1
     - β₁ᵗ) · m / (√v + ε).
 
@@ -111,40 +112,37 @@ class AdamOptimizer(Optimizer):
         use_locking=False,
         name="Adam",
     ):
-        super().__init__(use_locking, name)
-        self._learning_rate, self._beta1, self._beta2 = learning_rate, beta1, beta2
-        self._epsilon = epsilon
+        super().__init__(
+            _gyre.OptimizerRule.adam(),
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+        )
 
     def _create_slots(self, variables):
         first = min(variables, key=lambda v: v.name)
-        self._other("beta1_power", self._value(self._beta1), first.dtype)
-        self._other("beta2_power", self._value(self._beta2), first.dtype)
-        for variable in variables:
-            self._slot(variable, "m")
-            self._slot(variable, "v")
+        for beta in ("beta1", "beta2"):
+            self._other(f"{beta}_power", self._value(self._values[beta]), first.dtype)
+        super()._create_slots(variables)
 
     @staticmethod
     def _value(number):
         return number() if callable(number) and not isinstance(number, _gyre.Tensor) else number
 
     def _powers(self):
-        graph = current()
-        return self._others["beta1_power", graph], self._others["beta2_power", graph]
+        """Those of the current graph."""
+        return {
+            f"{beta}_power": self._others[f"{beta}_power", current()] for beta in ("beta1", "beta2")
+        }
 
-    def _apply_dense(self, gradient, variable):
-        dtype = variable.dtype
-        powers = [self._number(p, dtype, "power") for p in self._powers()]
-        numbers = [
-            self._number(value, dtype, name)
-            for value, name in (
-                (self._learning_rate, "learning_rate"),
-                (self._beta1, "beta1"),
-                (self._beta2, "beta2"),
-                (self._epsilon, "epsilon"),
-            )
+    def _numbers(self, variable):
+        values = self._values | self._powers()
+        return [
+            self._number(values[name], variable.dtype, name) for name in self._rule.number_names
         ]
-        slots = [self.get_slot(variable, name).handle for name in ("m", "v")]
-        return _step("ResourceApplyAdam", variable.handle, *slots, *powers, *numbers, gradient)
 
     def _finish(self, updates, name):
         graph = current()
@@ -154,7 +152,11 @@ class AdamOptimizer(Optimizer):
                     call("Mul", power.read_value(), self._number(beta, power.dtype, "beta")),
                     read_value=False,
                 )
-                for power, beta in zip(self._powers(), (self._beta1, self._beta2), strict=True)
+                for power, beta in zip(
+                    self._powers().values(),
+                    (self._values["beta1"], self._values["beta2"]),
+                    strict=True,
+                )
             ]
         return group(*updates, *grown, name=name)
 

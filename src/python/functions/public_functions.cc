@@ -1,11 +1,9 @@
 // Functions of ops/functions/registry.h: what the package makes its functions
 // of, and calls of those that are formulas. Their ops run at once, or go to the graph that is
 // current, one by one, so that tapes see them as they see all others.
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/functions/registry.h"
 #include "python/arrays/convert.h"
@@ -13,6 +11,8 @@
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/execute.h"
+#include "python/functions/formula_runner.h"
+#include "python/functions/training.h"
 #include "python/graph.h"
 #include "python/tensor.h"
 
@@ -20,74 +20,6 @@ namespace gyre::python {
 namespace {
 
 using Kind = Parameter::Kind;
-
-// Runs ops.
-class Runner : public FormulaBuilder {
- public:
-  explicit Runner(absl::string_view name) : name_(name) {}
-
-  Term Add(nb::object tensor) {
-    const DType dtype = AsTensor(tensor)->dtype();
-    return Keep({.object = std::move(tensor), .dtype = dtype});
-  }
-  // A Tensor.
-  nb::object TensorOf(Term x) const {
-    const Value& value = values_[x.place()];
-    return value.object.is_valid() ? value.object : Convert(WrapEager(value.literal));
-  }
-
-  Term Op(absl::string_view op, const std::vector<Term>& inputs, AttrMap attrs,
-          bool is_last) override {
-    absl::InlinedVector<LooseInput, 4> given;
-    for (const Term& input : inputs) {
-      const Value& value = values_[input.place()];
-      given.push_back({value.object, value.object.is_valid() ? nullptr : &value.literal});
-    }
-    const absl::string_view name = is_last ? name_ : absl::string_view();
-    return Add(std::move(Execute(FindOp(op), given, std::move(attrs), name).at(0)));
-  }
-  Term Constant(const Tensor& value) override {
-    return Keep({.literal = value, .dtype = value.dtype()});
-  }
-  // In a graph a node by itself, which users of sessions know as "Const".
-  Term Ints(absl::Span<const int32_t> values) override {
-    if (CurrentGraph() == nullptr) return FormulaBuilder::Ints(values);
-    nb::list list;
-    for (const int32_t value : values) list.append(value);
-    return Add(Convert(list, DType::kInt32));
-  }
-  // What is no number of the type is said by the op that is to take it.
-  Term Number(DType dtype, double value) override {
-    if (dtype == DType::kFloat) return Constant(Tensor::Scalar(static_cast<float>(value)));
-    if (dtype == DType::kDouble) return Constant(Tensor::Scalar(value));
-    if (IsInteger(dtype) && value != std::trunc(value))
-      return Keep({.object = nb::float_(value), .dtype = dtype});
-    return Constant(CastTo(Tensor::Scalar(value), dtype));
-  }
-  DType DTypeOf(Term x) const override { return values_[x.place()].dtype; }
-  PartialShape ShapeOf(Term x) const override {
-    const Value& value = values_[x.place()];
-    return value.object.is_valid() ? AsTensor(value.object)->shape()
-                                   : PartialShape(value.literal.shape());
-  }
-  void RefuseType(const std::string& text) const override { ThrowTypeError(text); }
-  void RefuseValue(const std::string& text) const override { ThrowValueError(text); }
-
- private:
-  struct Value {
-    nb::object object;  // a Tensor, or a number that is no element of `dtype`; not valid: `literal`
-    Tensor literal;
-    DType dtype;
-  };
-
-  Term Keep(Value value) {
-    values_.push_back(std::move(value));
-    return {this, static_cast<int>(values_.size() - 1)};
-  }
-
-  const absl::string_view name_;
-  std::vector<Value> values_;
-};
 
 bool IsTensor(nb::handle value) {
   if (AsTensor(value) != nullptr) return true;
@@ -109,7 +41,7 @@ std::optional<int32_t> AsAxis(nb::handle value) {
 // The arguments of one call.
 class Arguments {
  public:
-  Arguments(const PublicFunction& function, const nb::tuple& given, Runner& runner)
+  Arguments(const PublicFunction& function, const nb::tuple& given, FormulaRunner& runner)
       : function_(function), given_(given), runner_(runner) {}
 
   std::vector<Argument> All() {
@@ -123,6 +55,7 @@ class Arguments {
     const Parameter& parameter = function_.parameters[i];
     const nb::handle value = given_[i];
     if (parameter.kind == Kind::kAxes) return Axes(value);
+    if (parameter.kind == Kind::kShape) return Shape(parameter, value);
     if (parameter.kind != Kind::kTensor) return {.plain = Plain(parameter, value)};
     if (value.is_none() && parameter.is_optional) return {};
     Argument argument;
@@ -185,6 +118,50 @@ class Arguments {
     return {.axes = std::move(axes)};
   }
 
+  Argument Shape(const Parameter& parameter, nb::handle value) {
+    if (value.is_none() && parameter.is_optional) return {};
+    if (IsTensor(value)) return {.tensor = runner_.Add(Convert(value))};
+    std::optional<std::vector<int32_t>> sizes = KnownSizes(value);
+    // Some are known at run time only, or it is an object for shapes.
+    if (!sizes) {
+      const nb::object vector =
+          nb::module_::import_("gyre._impl.convert").attr("dims_tensor")(value);
+      return {.tensor = runner_.Add(Convert(vector))};
+    }
+    return {.tensor = runner_.Ints(*sizes),
+            .dims = std::vector<int64_t>(sizes->begin(), sizes->end())};
+  }
+
+  // A size, or a list of sizes, of which None counts as -1; nullopt for all else.
+  static std::optional<std::vector<int32_t>> KnownSizes(nb::handle value) {
+    const bool is_list = PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0;
+    const nb::object list = is_list ? nb::borrow(value) : nb::object(nb::make_tuple(value));
+    std::vector<int32_t> sizes;
+    for (const nb::handle item : nb::iter(list)) {
+      const std::optional<int32_t> size = item.is_none() && is_list ? -1
+                                          : IsTensor(item)          ? std::nullopt
+                                                                    : AsAxis(item);
+      if (!size) return std::nullopt;
+      sizes.push_back(*size);
+    }
+    return sizes;
+  }
+
+  static std::vector<int64_t> Integers(nb::handle value) {
+    const bool is_one = PyIndex_Check(value.ptr()) != 0;
+    const nb::object list = is_one ? nb::object(nb::make_tuple(value)) : nb::borrow(value);
+    std::vector<int64_t> integers;
+    for (const nb::handle item : nb::iter(list)) integers.push_back(Integer(item));
+    return integers;
+  }
+
+  static int64_t Integer(nb::handle value) {
+    const nb::object index = Own(PyNumber_Index(value.ptr()));
+    const long long n = PyLong_AsLongLong(index.ptr());
+    if (n == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    return n;
+  }
+
   static PlainValue Plain(const Parameter& parameter, nb::handle value) {
     if (value.is_none() && parameter.kind != Kind::kBool && parameter.default_value)
       return *parameter.default_value;
@@ -194,12 +171,10 @@ class Arguments {
         if (truth < 0) throw nb::python_error();
         return truth != 0;
       }
-      case Kind::kInt: {
-        const nb::object index = Own(PyNumber_Index(value.ptr()));
-        const long long n = PyLong_AsLongLong(index.ptr());
-        if (n == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-        return static_cast<int64_t>(n);
-      }
+      case Kind::kInt:
+        return Integer(value);
+      case Kind::kInts:
+        return Integers(value);
       case Kind::kFloat: {
         const double x = PyFloat_AsDouble(value.ptr());
         if (x == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -217,7 +192,7 @@ class Arguments {
 
   const PublicFunction& function_;
   const nb::tuple& given_;
-  Runner& runner_;
+  FormulaRunner& runner_;
 };
 
 nb::object CallFunction(nb::handle function_name, nb::handle given, nb::handle name) {
@@ -230,7 +205,7 @@ nb::object CallFunction(nb::handle function_name, nb::handle given, nb::handle n
   if (nb::len(items) != function.parameters.size())
     ThrowTypeError(
         absl::StrCat(function.name(), " takes ", function.parameters.size(), " arguments"));
-  Runner runner(name.is_none() ? "" : TextOf(name, "a name"));
+  FormulaRunner runner(name.is_none() ? "" : TextOf(name, "a name"));
   FormulaContext context(runner, Arguments(function, items, runner).All());
   const std::vector<Term> results = function.formula(context);
   if (function.results.empty()) return runner.TensorOf(results[0]);
@@ -245,10 +220,14 @@ absl::string_view KindName(Kind kind) {
       return "tensor";
     case Kind::kAxes:
       return "axes";
+    case Kind::kShape:
+      return "shape";
     case Kind::kBool:
       return "bool";
     case Kind::kInt:
       return "int";
+    case Kind::kInts:
+      return "ints";
     case Kind::kFloat:
       return "float";
     case Kind::kType:
@@ -299,6 +278,7 @@ void BindPublicFunctions(nb::module_& m) {
   m.def("call_function", &CallFunction, nb::arg("function"), nb::arg("arguments"),
         nb::arg("name").none() = nb::none(),
         "Calls one of them, by its own name, with all its arguments.");
+  BindTraining(m);
 }
 
 }  // namespace gyre::python
