@@ -221,6 +221,9 @@ function(gyre_tests)
   set(twins ${CMAKE_SOURCE_DIR}/tests/project/twins.py)
   add_test(NAME project.twins COMMAND ${GYRE_INTERPRETER} ${twins} ${CMAKE_BINARY_DIR})
   add_test(NAME project.twins_can_fail COMMAND ${GYRE_INTERPRETER} ${twins} --self-test)
+  set(examples ${CMAKE_SOURCE_DIR}/tests/project/worked_examples.py)
+  add_test(NAME project.worked_examples COMMAND ${GYRE_INTERPRETER} ${examples} ${CMAKE_BINARY_DIR})
+  add_test(NAME project.worked_examples_can_fail COMMAND ${GYRE_INTERPRETER} ${examples} --self-test)
 endfunction()
 
 # The lessons see what users see: the public headers and libgyre.so, without a precompiled header.
