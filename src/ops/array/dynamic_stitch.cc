@@ -178,7 +178,11 @@ absl::Status PartRows(const KernelContext& ctx, absl::Span<const int32_t> partit
                       const Tensor& data, int64_t row, absl::Span<Tensor> outputs) {
   const T* from = static_cast<const T*>(data.raw_data());
   absl::InlinedVector<T*, 8> to;
-  for (Tensor& output : outputs) to.push_back(static_cast<T*>(output.mutable_raw_data()));
+  to.reserve(outputs.size());
+  for (Tensor& output : outputs) {
+    if (to.size() % kElementGrain == kElementGrain - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    to.push_back(static_cast<T*>(output.mutable_raw_data()));
+  }
   Mover<T> mover(ctx, outputs[0]);
   int64_t since_poll = 0;
   for (size_t i = 0; i < partitions.size(); ++i) {
@@ -228,7 +232,10 @@ absl::Status ComputeDynamicPartition(KernelContext& ctx) {
                                                     absl::MakeSpan(outputs));
     }));
   }
-  for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, std::move(outputs[i]));
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    if (i % kElementGrain == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    ctx.set_output(i, std::move(outputs[i]));
+  }
   return absl::OkStatus();
 }
 

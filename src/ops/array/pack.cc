@@ -1,4 +1,5 @@
 // Pack, Unpack: joining tensors along a new axis, and taking one apart along an axis.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,7 +105,13 @@ absl::Status ComputeUnpack(KernelContext& ctx, const AxisAttr& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Shape each, Shape::Make(dims));
   const int64_t row = ElementsFrom(each, axis);
   const int64_t rows = row == 0 ? 0 : each.num_elements() / row;
+  int64_t until_poll = kElementGrain;
   for (int64_t i = 0; i < n; ++i) {
+    until_poll -= axis == 0 ? 1 : std::max<int64_t>(each.num_elements(), 1);
+    if (until_poll <= 0) {
+      until_poll = kElementGrain;
+      GYRE_RETURN_IF_ERROR(ctx.Poll());
+    }
     if (axis == 0) {
       GYRE_ASSIGN_OR_RETURN(Tensor part, TakeRows(ctx, value, i, 1, each));
       ctx.set_output(static_cast<int>(i), std::move(part));

@@ -50,16 +50,18 @@ uint64_t RankKey(T x) {
 // them takes in each element that comes before it. Stops half-way when the run is cancelled.
 template <typename T>
 void SelectRow(const KernelContext& ctx, const T* row, int64_t n, int64_t k, Ranked* best) {
-  const auto must_stop = [&ctx](int64_t i) {
-    return i % kElementGrain == kElementGrain - 1 && !ctx.Poll().ok();
+  const auto must_stop = [&ctx](int64_t i, int64_t grain) {
+    return i % grain == grain - 1 && !ctx.Poll().ok();
   };
+  // A large heap costs some ten times as much for each element.
+  constexpr int64_t kHeapGrain = kElementGrain / 16;
   for (int64_t i = 0; i < k; ++i) {
-    if (must_stop(i)) return;
+    if (must_stop(i, kHeapGrain)) return;
     best[i] = {RankKey(row[i]), i};
     std::push_heap(best, best + i + 1, Before);
   }
   for (int64_t i = k; i < n; ++i) {
-    if (must_stop(i)) return;
+    if (must_stop(i, kHeapGrain)) return;
     const uint64_t key = RankKey(row[i]);
     if (key <= best[0].key) continue;  // an equal element with a larger index comes later
     std::pop_heap(best, best + k, Before);
@@ -67,7 +69,7 @@ void SelectRow(const KernelContext& ctx, const T* row, int64_t n, int64_t k, Ran
     std::push_heap(best, best + k, Before);
   }
   for (int64_t end = k; end > 1; --end) {
-    if (must_stop(end)) return;
+    if (must_stop(end, kHeapGrain)) return;
     std::pop_heap(best, best + end, Before);
   }
 }
