@@ -9,7 +9,7 @@
 namespace gyre {
 
 absl::Span<const Engine* const> Engines() {
-  static const Engine* const engines[] = {&DataflowEngine(), &ReferenceEngine()};
+  static const Engine* const engines[] = {&DataflowEngine(), &ReferenceEngine(), &CompiledEngine()};
   return engines;
 }
 

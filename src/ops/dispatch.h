@@ -95,8 +95,7 @@ KernelFactory MakeForTypes(std::string attr, Types<Ts...>) {
       return BugError(absl::StrCat("op ", node.op_name, " has no type attribute ", attr));
     absl::StatusOr<Kernel> kernel = absl::UnimplementedError(
         absl::StrCat("op ", node.op_name, " has no kernel for ", attr, " = ", DTypeName(*dtype)));
-    (void)((DTypeOf<Ts> == *dtype ? (kernel = KernelBinder<&K<Ts>::Run>::Bind(node), true)
-                                  : false) ||
+    (void)((DTypeOf<Ts> == *dtype ? (kernel = BindWithScalarCode<K<Ts>>(node), true) : false) ||
            ...);
     return kernel;
   };
@@ -104,7 +103,7 @@ KernelFactory MakeForTypes(std::string attr, Types<Ts...>) {
 }  // namespace internal
 
 // `.kernel = ForTypes<RangeKernel, RealTypes>("Tidx")`: K<T>::Run is the kernel where attribute
-// `attr` is T.
+// `attr` is T, and K<T>::Scalar, if there is one, what it does to scalars.
 template <template <typename> class K, typename Set>
 KernelFactory ForTypes(std::string attr) {
   return internal::MakeForTypes<K>(std::move(attr), Set());

@@ -27,6 +27,7 @@
 #include "ir/program.h"
 #include "ops/rendezvous.h"
 #include "ops/resource_store.h"
+#include "ops/scalar_code.h"
 
 namespace gyre {
 
@@ -133,6 +134,9 @@ struct Kernel {
   // Beside run_async, or null: does the same if it need not wait for anything. None: it would have
   // to, and nothing has been done.
   std::optional<absl::Status> (*try_run)(KernelContext&, const void* attrs) = nullptr;
+  // What `run` does where all inputs are scalars, or null: nothing else that is known. Requirement:
+  // the result is a scalar then.
+  const ScalarCode* scalar = nullptr;
 };
 
 // Makes the kernel of one node. UNIMPLEMENTED when there is none for its types.
@@ -214,6 +218,24 @@ struct TryingKernelBinder<Fn, TryFn> {
 template <auto Fn>
 KernelFactory Compute() {
   return &internal::KernelBinder<Fn>::Bind;
+}
+
+namespace internal {
+template <typename K>
+absl::StatusOr<Kernel> BindWithScalarCode(const Node& node) {
+  absl::StatusOr<Kernel> kernel = KernelBinder<&K::Run>::Bind(node);
+  if constexpr (HasScalarCode<K>) {
+    if (kernel.ok()) kernel->scalar = &kScalarCode<K>;
+  }
+  return kernel;
+}
+}  // namespace internal
+
+// `.kernel = ComputeBy<Unary<NotFn, uint8_t>>()`: K::Run, and K::Scalar for scalars if there is
+// one.
+template <typename K>
+KernelFactory ComputeBy() {
+  return &internal::BindWithScalarCode<K>;
 }
 
 // `.kernel = Compute<Recv, TryRecv>()`: one that waits, and what does the same where it need not.

@@ -282,7 +282,7 @@ TEST(CheckMisuse, IsExplained) {
   EXPECT_THAT(Gyre({"check", empty.path()}).err, HasSubstr("there is no case.json below"));
   EXPECT_THAT(Gyre({"check", empty.Path("none")}).err, HasSubstr("there is no folder"));
   EXPECT_THAT(Gyre({"check", empty.path(), "--engine", "warp"}).err,
-              HasSubstr("there is no engine 'warp'; there is dataflow, reference"));
+              HasSubstr("there is no engine 'warp'; there is dataflow, reference, compiled"));
   EXPECT_THAT(Gyre({"check", empty.path(), "--jobs", "0"}).err,
               HasSubstr("--jobs wants a whole number"));
   EXPECT_EQ(Gyre({"check", empty.path(), "--jobs", "0"}).code, kMisuse);

@@ -143,7 +143,7 @@ TEST(EnginesAgree, OnWhereNestedProgramsFail) {
                        ", @next] : int32"),
           primitives(function)}) {
       std::string want;
-      for (const std::string engine : {"reference", "dataflow"}) {
+      for (const std::string engine : {"reference", "dataflow", "compiled"}) {
         auto session = SessionFor(Nest(main), On(engine));
         ASSERT_NE(session, nullptr);
         const std::string got = RunStatus(*session, {}, "y:0").ToString();

@@ -97,11 +97,12 @@ func @half(%x: float32) -> (y: float32) {
 void ExpectAgreement(const std::string& text, const Feeds& feeds,
                      const std::vector<std::string>& fetches) {
   ASSERT_TRUE(RunsOnRegisters(text)) << text;
-  SessionOptions tokens, reference;
+  SessionOptions tokens, reference, native;
   tokens.window = 4;
   reference.engine = "reference";
+  native.engine = "compiled";
   const auto want = SessionFor(text, reference)->Run(feeds, fetches);
-  for (const SessionOptions& options : {SessionOptions(), tokens}) {
+  for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
     const auto got = SessionFor(text, options)->Run(feeds, fetches);
     ASSERT_EQ(got.status().ToString(), want.status().ToString());
     if (!want.ok()) continue;
@@ -220,9 +221,10 @@ TEST(SequentialLoop, SaysWhereItFails) {
       "  %d = Sub(%three, %i) : int32\n"
       "  %q = FloorDiv(%one, %d) : int32\n" +
       Body("Cast(%q) : float32"));
-  for (const int window : {0, 4}) {
-    SessionOptions options;
-    options.window = window;
+  SessionOptions tokens, native;
+  tokens.window = 4;
+  native.engine = "compiled";
+  for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
     const absl::Status status = RunStatus(*SessionFor(text, options), FeedsOf(9, 1), "loop:2");
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(absl::EndsWith(status.message(),
@@ -232,9 +234,17 @@ TEST(SequentialLoop, SaysWhereItFails) {
   }
 }
 
-TEST(SequentialLoop, KeepsToItsBudgetAndSaysSo) {
+// On registers: interpreted, or as native code.
+class RegisterLoops : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Session> SessionOf(const std::string& text) {
+    return SessionFor(text, {.engine = GetParam()});
+  }
+};
+
+TEST_P(RegisterLoops, KeepToTheirBudgetAndSaySo) {
   auto session =
-      SessionFor(LoopText(Body("Neg(%x) : float32", "TensorListPushBack(%l, %x) : variant")));
+      SessionOf(LoopText(Body("Neg(%x) : float32", "TensorListPushBack(%l, %x) : variant")));
   RunOptions options;
   options.budget_bytes = 1 << 20;
   const absl::Status status = RunStatus(*session, FeedsOf(INT32_MAX, 1), "length:0", options);
@@ -243,8 +253,17 @@ TEST(SequentialLoop, KeepsToItsBudgetAndSaysSo) {
       << status;
 }
 
-TEST(SequentialLoop, LearnsFromTheFirstRunThatFeedsAreScalars) {
-  auto session = SessionFor(LoopText(Body(kMul), "", "?"));
+TEST_P(RegisterLoops, EndAtTheirDeadline) {
+  const std::string endless = absl::StrReplaceAll(LoopText(Body("Neg(%x) : float32")),
+                                                  {{"%j = AddV2(%i, %one)", "%j = Mul(%i, %one)"}});
+  RunOptions options;
+  options.timeout_ms = 50;
+  const absl::Status status = RunStatus(*SessionOf(endless), FeedsOf(1, 1), "loop:2", options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+}
+
+TEST_P(RegisterLoops, LearnFromTheFirstRunThatFeedsAreScalars) {
+  auto session = SessionOf(LoopText(Body(kMul), "", "?"));
   const auto run = [&](const Tensor& x) {
     return *session->Run({{"n:0", Tensor::Scalar(2)}, {"x:0", x}}, {"loop:2"});
   };
@@ -273,6 +292,9 @@ TEST(SequentialLoop, IsTokensForWhoWatches) {
   EXPECT_EQ(counter.count, 20);
   EXPECT_EQ(RunScalar<float>(*session, FeedsOf(3, 2), "loop:2"), 256) << "and on registers again";
 }
+
+INSTANTIATE_TEST_SUITE_P(Engines, RegisterLoops, ::testing::Values("dataflow", "compiled"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace gyre::testing

@@ -137,10 +137,11 @@ def check_layering(root):
 
 
 def check_protobuf_stays_with_files(root):
-    """Only src/{graphdef,wire,bundle,cluster} include protobuf; only src/cluster includes gRPC."""
+    """Only src/{graphdef,wire,bundle,cluster} include protobuf, src/cluster gRPC, src/compiled LLVM."""
     homes = {
         r"google/protobuf|\.pb\.h$": ("graphdef", "wire", "bundle", "cluster"),
         r"^grpc": ("cluster",),
+        r"^llvm/": ("compiled",),
     }
     complaints = []
     for name in sources.source_files(root):

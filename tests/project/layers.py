@@ -13,11 +13,11 @@ ROWS = [
     ("graphdef", "passes", "devices"),
     ("lower",),
     ("grad",),
-    ("place",),
+    ("place", "compiled"),
     ("exec",),
     ("session",),
     ("saved_model",),
-    ("front", "cluster", "compiled", "golden"),
+    ("front", "cluster", "golden"),
     ("cli",),
     ("python",),
 ]

@@ -77,7 +77,7 @@ class DataflowExecutable final : public Executable {
 
   void LookAtFeeds(absl::Span<const Tensor> feeds) const {
     scalar_feeds_.clear();
-    dataflow::Plan::Options options;
+    dataflow::Plan::Options options{.compiles_loops = settings_.compiles_loops};
     scalar_feeds_.clear();  // it may have been left half-way, out of memory
     for (const int i : open_feeds_) {
       if (!feeds[i].shape().IsScalar()) continue;
@@ -152,7 +152,11 @@ class UncutExecutable final : public Executable {
 
 class DataflowEngineImpl final : public Engine {
  public:
-  absl::string_view name() const override { return "dataflow"; }
+  // `compiles_loops`: before the first run; an error where there is no code generator.
+  DataflowEngineImpl(absl::string_view name, bool compiles_loops)
+      : name_(name), compiles_loops_(compiles_loops) {}
+
+  absl::string_view name() const override { return name_; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
                                                       const EngineOptions& options) const override {
@@ -172,14 +176,16 @@ class DataflowEngineImpl final : public Engine {
   }
 
  private:
-  static absl::StatusOr<std::unique_ptr<Executable>> CompileUncut(
-      std::shared_ptr<const Program> program, const RunSignature& signature,
-      const EngineOptions& options) {
+  absl::StatusOr<std::unique_ptr<Executable>> CompileUncut(std::shared_ptr<const Program> program,
+                                                           const RunSignature& signature,
+                                                           const EngineOptions& options) const {
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
-    GYRE_ASSIGN_OR_RETURN(auto plan,
-                          dataflow::Plan::Make(program, signature, {.keeps_loops = keeps_loops}));
+    GYRE_ASSIGN_OR_RETURN(auto plan, dataflow::Plan::Make(program, signature,
+                                                          {.keeps_loops = keeps_loops,
+                                                           .compiles_loops = compiles_loops_}));
     dataflow::RunSettings settings;
+    settings.compiles_loops = compiles_loops_;
     settings.window = options.window;
     settings.threads = options.schedule_seed ? 1 : options.threads;
     settings.pool = &ThreadPool::Shared();
@@ -187,12 +193,20 @@ class DataflowEngineImpl final : public Engine {
     return std::unique_ptr<Executable>(std::make_unique<DataflowExecutable>(
         std::move(program), signature, std::move(plan), settings));
   }
+
+  const absl::string_view name_;
+  const bool compiles_loops_;
 };
 
 }  // namespace
 
 const Engine& DataflowEngine() {
-  static const auto* const engine = new DataflowEngineImpl;
+  static const auto* const engine = new DataflowEngineImpl("dataflow", false);
+  return *engine;
+}
+
+const Engine& CompiledEngine() {
+  static const auto* const engine = new DataflowEngineImpl("compiled", true);
   return *engine;
 }
 

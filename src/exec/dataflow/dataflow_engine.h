@@ -10,5 +10,7 @@
 namespace gyre {
 
 const Engine& DataflowEngine();
+// The same with native code for loops of little work, made before the first run.
+const Engine& CompiledEngine();
 
 }  // namespace gyre

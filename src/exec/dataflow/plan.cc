@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "exec/dataflow/counts.h"
+#include "exec/sequential/native.h"
 #include "ir/calls.h"
 #include "lower/facts.h"
 #include "ops/registry.h"
@@ -484,6 +485,7 @@ absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
     absl::StatusOr<Lowered> function = LowerFunction(facts, source, CallSignature(source));
     plan->error = function.ok() ? Build(source, *std::move(function), *plan) : function.status();
   }
+  GYRE_RETURN_IF_ERROR(compiled_);
   const bool has_refs =
       absl::c_any_of(plans_, [](const FunctionPlan& plan) { return HasRefs(*plan.source); });
   for (FunctionPlan& plan : plans_) {
@@ -532,8 +534,13 @@ int Plan::num_kept_loops() const {
 
 bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {
   const auto [it, is_new] = loops_.try_emplace(&loop);
-  if (is_new) it->second = sequential::CompileLoop(facts, loop);
-  return it->second != nullptr;
+  if (!is_new) return it->second != nullptr;
+  const std::shared_ptr<sequential::RegisterLoop> made = sequential::CompileLoop(facts, loop);
+  it->second = made;
+  if (made == nullptr || !options_.compiles_loops || !compiled_.ok()) return made != nullptr;
+  made->native = sequential::NativeLoop::Make(*made);
+  if (made->native != nullptr) compiled_ = made->native->Compile();
+  return true;
 }
 
 absl::Status Plan::BindCallee(const Node& node, NodeInfo& info) {

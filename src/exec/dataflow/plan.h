@@ -178,7 +178,8 @@ struct FunctionPlan {
 class Plan {
  public:
   struct Options {
-    bool keeps_loops = true;  // small ones are nodes, not tokens (exec/sequential/loop.h)
+    bool keeps_loops = true;      // small ones are nodes, not tokens (exec/sequential/loop.h)
+    bool compiles_loops = false;  // of these, into native code
     std::vector<Endpoint> scalar_feeds = {};  // they are scalars whenever the plan is run
   };
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
@@ -214,6 +215,7 @@ class Plan {
   bool KeepsLoop(lower::ProgramFacts& facts, const Node& loop);
 
   const Options options_;
+  absl::Status compiled_;  // the first error of compiling a loop
   KernelFactory kernels_;  // as MakePart's
   std::shared_ptr<const Program> program_;
   KeptLoops loops_;

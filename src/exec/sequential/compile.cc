@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "exec/sequential/liveness.h"
 #include "exec/sequential/loop.h"
 #include "ir/calls.h"
 #include "ops/registry.h"
@@ -26,9 +27,9 @@ class Compiler {
     loop_->node = &node;
   }
 
-  std::shared_ptr<const RegisterLoop> Compile() {
+  std::shared_ptr<RegisterLoop> Compile() {
     if (!Write()) return nullptr;
-    FindLastReaders();
+    MarkLastReaders(*loop_);
     return loop_;
   }
 
@@ -40,7 +41,7 @@ class Compiler {
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node_);
     if (callees.size() != 2 || node_.num_outputs() == 0) return false;
     num_variables_ = static_cast<uint32_t>(node_.num_outputs());
-    loop_->num_registers = num_variables_;
+    NewRegisters(num_variables_);
     std::vector<uint32_t> variables(num_variables_);
     for (uint32_t i = 0; i < num_variables_; ++i) variables[i] = i;
     std::vector<uint32_t> results;
@@ -121,6 +122,7 @@ class Compiler {
     std::vector<uint32_t>& outputs = registers[node.id];
     if (node.kind() == OpKind::kArg) {  // what nobody works on may be large
       outputs = {args[node.attrs.GetOr<int64_t>("index", 0)]};
+      NoteScalars(function, node, outputs);
       return true;
     }
     if (node.kind() == OpKind::kIdentity) {
@@ -135,6 +137,13 @@ class Compiler {
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
       if (!IsSmall(function, {node.id, slot})) return false;
     }
+    if (!WriteKind(function, node, scope, inputs, depth, outputs)) return false;
+    NoteScalars(function, node, outputs);
+    return true;
+  }
+
+  bool WriteKind(const Function& function, const Node& node, int scope,
+                 const std::vector<uint32_t>& inputs, int depth, std::vector<uint32_t>& outputs) {
     switch (node.kind()) {
       case OpKind::kPlain:
       case OpKind::kConst:
@@ -148,6 +157,19 @@ class Compiler {
         return WriteBranches(function, node, scope, inputs, depth, outputs);
       default:
         return false;
+    }
+  }
+
+  // Says of the registers of the node's outputs which are scalars.
+  void NoteScalars(const Function& function, const Node& node,
+                   absl::Span<const uint32_t> registers) {
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      const Endpoint e = {node.id, slot};
+      const DType dtype = TypeOf(function, e);
+      const bool is_scalar = scalars_.contains({&function, e}) || IsScalar(function, e);
+      if (is_scalar && IsTrivial(dtype) && !IsComplex(dtype) &&
+          DTypeSize(dtype) <= sizeof(uint64_t))
+        loop_->scalar_types[registers[slot]] = dtype;
     }
   }
 
@@ -241,6 +263,7 @@ class Compiler {
 
   uint32_t NewRegisters(uint32_t n) {
     loop_->num_registers += n;
+    loop_->scalar_types.resize(loop_->num_registers, DType::kInvalid);
     return loop_->num_registers - n;
   }
   Instruction& Emit(Action action, const std::vector<uint32_t>& inputs) {
@@ -260,87 +283,16 @@ class Compiler {
     move.num_outputs = 1;
   }
 
-  // Which registers may still be read, backwards from the end, where the variables are: all jumps
-  // but the last lead forwards.
-  using Live = std::vector<bool>;
-
-  void FindLastReaders() {
-    Live variables(loop_->num_registers, false);
-    for (uint32_t i = 0; i < num_variables_; ++i) variables[i] = true;
-    is_constant_.resize(loop_->num_registers, false);
-    for (const auto& [reg, value] : loop_->constants) is_constant_[reg] = true;
-    std::vector<Live> before(loop_->code.size());
-    for (size_t at = loop_->code.size(); at-- > 0;) {
-      Instruction& instruction = loop_->code[at];
-      Live live(loop_->num_registers, false);
-      const auto join = [&live](const Live& other) {
-        for (size_t reg = 0; reg < live.size(); ++reg) live[reg] = live[reg] || other[reg];
-      };
-      switch (instruction.action) {
-        case Action::kAgain:
-          live = variables;
-          break;
-        case Action::kLeave:
-          live = variables;
-          join(before[at + 1]);
-          break;
-        case Action::kJump:
-          live = before[instruction.target];
-          break;
-        case Action::kJumpUnless:
-          live = before[at + 1];
-          join(before[instruction.target]);
-          DropOthers({static_cast<uint32_t>(at + 1), instruction.target}, live, before);
-          break;
-        case Action::kJumpByIndex:
-          for (const uint32_t target : instruction.targets) join(before[target]);
-          DropOthers(instruction.targets, live, before);
-          break;
-        default:
-          live = before[at + 1];
-          break;
-      }
-      Read(instruction, live);
-      before[at] = std::move(live);
-    }
-  }
-
-  // Going backwards over one instruction: what it writes was not alive, what it reads was.
-  void Read(const Instruction& instruction, Live& live) {
-    if (instruction.action == Action::kDrop) return;
-    for (uint32_t i = 0; i < instruction.num_outputs; ++i) live[instruction.output + i] = false;
-    for (uint32_t i = instruction.num_inputs; i-- > 0;) {
-      Input& input = loop_->inputs[instruction.first_input + i];
-      const bool moves = instruction.action == Action::kRun || instruction.action == Action::kMove;
-      input.is_last = moves && !live[input.reg] && !is_constant_[input.reg];
-      live[input.reg] = true;
-    }
-  }
-
-  // Where a branch begins, registers that only others read are emptied: a list that they hold would
-  // look shared. Each target is a kDrop.
-  void DropOthers(const std::vector<uint32_t>& targets, const Live& live,
-                  const std::vector<Live>& before) {
-    for (const uint32_t target : targets) {
-      std::vector<uint32_t> dropped;
-      for (uint32_t reg = 0; reg < live.size(); ++reg) {
-        if (live[reg] && !before[target][reg] && !is_constant_[reg]) dropped.push_back(reg);
-      }
-      SetInputs(loop_->code[target], dropped);
-    }
-  }
-
   lower::ProgramFacts& facts_;
   const Node& node_;
   const std::shared_ptr<RegisterLoop> loop_;
   uint32_t num_variables_ = 0;
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
-  std::vector<bool> is_constant_;
 };
 
 }  // namespace
 
-std::shared_ptr<const RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
   return Compiler(facts, loop).Compile();
 }
 

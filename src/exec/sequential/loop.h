@@ -17,6 +17,9 @@
 // If, Case and calls within them become jumps. Everything is as it would be with tokens: kernels,
 // bits, errors and what they say; cancellation and the budget are looked at every few ops.
 //
+// Native code takes its place where some has been made (native.h): it runs the same instructions,
+// and hands back to the interpreter before any of them that it cannot do.
+//
 // Compiled once, immutable, shared by all runs; a run's registers are its own.
 #pragma once
 
@@ -65,18 +68,24 @@ struct Input {
   bool is_last = false;  // nobody reads the register any more
 };
 
+class NativeLoop;
+
 struct RegisterLoop {
   const Node* node = nullptr;
   std::vector<Instruction> code;
   std::vector<Input> inputs;
   uint32_t num_registers = 0;  // the loop's variables come first
   uint32_t max_inputs = 0;
+  // Per register: of what type it is a scalar whenever it has a value; kInvalid: that is not known,
+  // or it is complex, or no number. Of the loop's variables it is a guess, to be checked.
+  std::vector<DType> scalar_types;
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
-  std::vector<LoopScope> scopes;  // [0] is the condition, [1] the body
+  std::vector<LoopScope> scopes;       // [0] is the condition, [1] the body
+  std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
 // `loop`, a While, if it is one of those; else null. The program must outlive it.
-std::shared_ptr<const RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
 
 // The While nodes of the program that run so, as far as can be told before it is known what is fed.
 // The main graph's first, then those of functions, in order of name.

@@ -1,10 +1,13 @@
 // Running a RegisterLoop.
+#include <exception>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/cord.h"
 #include "base/attention.h"
 #include "base/status.h"
 #include "exec/sequential/loop.h"
+#include "exec/sequential/native.h"
 #include "ir/where.h"
 
 namespace gyre::sequential {
@@ -39,13 +42,19 @@ bool IsTrue(const Tensor& condition) {
 class Machine {
  public:
   Machine(const RegisterLoop& loop, KernelContext& ctx)
-      : loop_(loop), ctx_(ctx), registers_(loop.num_registers), inputs_(loop.max_inputs) {}
+      : loop_(loop),
+        ctx_(ctx),
+        native_(loop.native == nullptr ? nullptr : loop.native->code()),
+        registers_(loop.num_registers),
+        inputs_(loop.max_inputs) {}
 
   absl::Status Run() {
     for (int i = 0; i < ctx_.num_inputs(); ++i) registers_[i] = ctx_.TakeInput(i);
     for (const auto& [reg, value] : loop_.constants) registers_[reg] = *value;
     const Instruction* const code = loop_.code.data();
-    for (const Instruction* at = code;;) {
+    const Instruction* at = code;
+    if (native_ != nullptr) GYRE_RETURN_IF_ERROR(RunNatively(at));
+    for (;;) {
       const Input* const inputs = loop_.inputs.data() + at->first_input;
       switch (at->action) {
         case Action::kRun:
@@ -53,12 +62,10 @@ class Machine {
             return Locate(std::move(status), *at);
           ++at;
           break;
-        case Action::kMove: {
-          Tensor& from = registers_[inputs[0].reg];
-          registers_[at->output] = inputs[0].is_last ? std::move(from) : from;
+        case Action::kMove:
+          Move(*at, inputs[0]);
           ++at;
           break;
-        }
         case Action::kLeave:
           if (!IsTrue(registers_[inputs[0].reg])) return Leave();
           ++at;
@@ -75,12 +82,13 @@ class Machine {
           break;
         }
         case Action::kDrop:
-          for (uint32_t i = 0; i < at->num_inputs; ++i) registers_[inputs[i].reg] = Tensor();
+          Drop(*at, inputs);
           ++at;
           break;
         case Action::kAgain:
           ++iteration_;
           at = code;
+          if (native_ != nullptr) GYRE_RETURN_IF_ERROR(RunNatively(at));
           break;
       }
     }
@@ -110,6 +118,101 @@ class Machine {
     return absl::OkStatus();
   }
 
+  // Native code.
+
+  // Runs from `at`, where an iteration starts, as far as native code goes; `at` is what follows.
+  [[gnu::noinline]] absl::Status RunNatively(const Instruction*& at) {
+    const std::vector<compiled::Instruction>& region = loop_.native->region().instructions;
+    cells_.resize(loop_.num_registers);
+    for (const uint32_t cell : region[0].live) {
+      if (!Fetch(cell)) {  // not the scalar that it was taken for
+        native_ = nullptr;
+        return absl::OkStatus();
+      }
+    }
+    compiled::Frame frame = {.cells = cells_.data(),
+                             .iteration = iteration_,
+                             .interpreter = this,
+                             .call = &CallFromNative,
+                             .look = &LookFromNative};
+    frame_ = &frame;
+    uint32_t stop = native_->Run(frame);
+    iteration_ = frame.iteration;
+    absl::Span<const uint32_t> have;  // what the interpreter has put into its registers
+    if (stop == compiled::kStopped) {
+      if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+      GYRE_RETURN_IF_ERROR(std::exchange(stopped_by_, absl::OkStatus()));
+      stop = called_ + 1;
+      have = region[called_].outputs;
+      native_ = nullptr;
+    }
+    for (const uint32_t cell : region[stop].live)
+      if (!absl::c_linear_search(have, cell)) Spill(cell);
+    at = loop_.code.data() + stop;
+    return absl::OkStatus();
+  }
+
+  // From a register to its cell: whether it holds such a scalar.
+  bool Fetch(uint32_t cell) {
+    const Tensor& reg = registers_[cell];
+    if (!reg.has_value() || reg.dtype() != loop_.scalar_types[cell] || reg.rank() != 0)
+      return false;
+    cells_[cell] = BitsOf(reg);
+    return true;
+  }
+  void Spill(uint32_t cell) {
+    registers_[cell] = ScalarOfBits(loop_.scalar_types[cell], cells_[cell]);
+  }
+
+  // One instruction that is not native, with its cells as its registers. False: native code is to
+  // stop behind it, because of an error or since what it made fits no cell.
+  static bool CallFromNative(void* interpreter, uint32_t at) {
+    Machine& self = *static_cast<Machine*>(interpreter);
+    try {
+      return self.CallFromNative(at);
+    } catch (...) {  // native code does not unwind
+      self.thrown_ = std::current_exception();
+      return false;
+    }
+  }
+  bool CallFromNative(uint32_t at) {
+    const compiled::Instruction& cells = loop_.native->region().instructions[at];
+    const Instruction& op = loop_.code[at];
+    const Input* const inputs = loop_.inputs.data() + op.first_input;
+    for (const uint32_t cell : cells.inputs) Spill(cell);
+    called_ = at;
+    iteration_ = frame_->iteration;
+    if (op.action == Action::kRun) {
+      stopped_by_ = RunKernel(op, inputs);
+      if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
+      if (!stopped_by_.ok()) return false;
+    } else if (op.action == Action::kMove) {
+      Move(op, inputs[0]);
+    } else {
+      Drop(op, inputs);
+    }
+    return absl::c_all_of(cells.outputs, [&](uint32_t cell) { return Fetch(cell); });
+  }
+
+  static bool LookFromNative(void* interpreter) {
+    Machine& self = *static_cast<Machine*>(interpreter);
+    try {
+      self.stopped_by_ = Look(self.ctx_);
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+      return false;
+    }
+    return self.stopped_by_.ok();
+  }
+
+  void Move(const Instruction& op, Input input) {
+    Tensor& from = registers_[input.reg];
+    registers_[op.output] = input.is_last ? std::move(from) : from;
+  }
+  void Drop(const Instruction& op, const Input* inputs) {
+    for (uint32_t i = 0; i < op.num_inputs; ++i) registers_[inputs[i].reg] = Tensor();
+  }
+
   absl::Status Leave() {
     for (int i = 0; i < ctx_.num_outputs(); ++i) ctx_.set_output(i, std::move(registers_[i]));
     return absl::OkStatus();
@@ -122,10 +225,17 @@ class Machine {
 
   const RegisterLoop& loop_;
   KernelContext& ctx_;
+  const compiled::NativeCode* native_;  // null: there is none, or it does not fit this run
   std::vector<Tensor> registers_;
   std::vector<Tensor> inputs_;  // of the op that runs
   int64_t iteration_ = 0;
   int until_look_ = kLookEvery;
+  // While native code runs: its cells, and why it was told to stop.
+  std::vector<uint64_t> cells_;
+  const compiled::Frame* frame_ = nullptr;
+  uint32_t called_ = 0;
+  absl::Status stopped_by_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace

@@ -88,6 +88,14 @@ void CastRow(const void* x, void* y, int64_t n) {
 }
 
 template <typename S, typename D>
+struct CastScalar {
+  static bool Scalar(const void* const* inputs, void* output) noexcept {
+    *static_cast<D*>(output) = Convert<D>(Load<S>(inputs[0], 0));
+    return true;
+  }
+};
+
+template <typename S, typename D>
 void CastComplexRow(const void* x, void* y, int64_t n) {
   const S* from = static_cast<const S*>(x);
   D* to = static_cast<D*>(y);
@@ -116,6 +124,19 @@ UnaryRow DirectRow(DType from, DType to) {
       return &CastRow<typename decltype(from_tag)::type, typename decltype(to_tag)::type>;
     });
   });
+}
+
+// What DirectRow does to one element; null where there is none.
+const ScalarCode* DirectScalar(DType from, DType to) {
+  const ScalarCode* code = nullptr;
+  VisitType<CommonTypes>(from, [&](auto from_tag) {
+    return VisitType<CommonTypes>(to, [&](auto to_tag) {
+      code = &kScalarCode<
+          CastScalar<typename decltype(from_tag)::type, typename decltype(to_tag)::type>>;
+      return absl::OkStatus();
+    });
+  }).IgnoreError();
+  return code;
 }
 
 // Into the wide type of `from`.
@@ -248,6 +269,13 @@ absl::Status CastTensor(KernelContext& ctx, const CastAttrs& attrs) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Kernel> MakeCast(const Node& node) {
+  GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<&CastTensor>()(node));
+  if (static_cast<const CastAttrs*>(kernel.attrs.get())->direct != nullptr)
+    kernel.scalar = DirectScalar(NodeAttr<DType>(node, "SrcT"), NodeAttr<DType>(node, "DstT"));
+  return kernel;
+}
+
 // The input's shape; and when integers stay integers, what is known of them as a shape.
 absl::Status CastShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(shape::SameAsInput(c));
@@ -339,7 +367,7 @@ void RegisterCast(OpRegistry& ops) {
            .gradient = {CastGradient},
            .simplify = CastSimplify,
            .failure = CastFailure,
-           .kernel = Compute<&CastTensor>()});
+           .kernel = MakeCast});
 }
 
 }  // namespace gyre

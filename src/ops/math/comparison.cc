@@ -148,6 +148,17 @@ absl::Status EqualityBatch(BatchContext& c) {
   return batch::Elementwise(c);
 }
 
+template <typename F>
+absl::StatusOr<Kernel> MakeEquality(const Node& node) {
+  GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<&Equality<F>>()(node));
+  VisitType<EquatableTypes>(StoredAs(NodeAttr<DType>(node, "T")), [&](auto tag) {
+    using K = Binary<F, typename decltype(tag)::type>;
+    if constexpr (HasScalarCode<K>) kernel.scalar = &kScalarCode<K>;
+    return absl::OkStatus();
+  }).IgnoreError();
+  return kernel;
+}
+
 void AddEquality(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
                  absl::string_view doc, KernelFactory kernel) {
   ops.Add({.schema = absl::StrCat(
@@ -174,9 +185,9 @@ void RegisterComparison(OpRegistry& ops) {
   AddOrder(ops, "GreaterEqual", {"math.greater_equal", "greater_equal"},
            "x >= y; false where either is NaN.", ForTypes<GreaterEqualKernel, RealTypes>("T"));
   AddEquality(ops, "Equal", {"math.equal", "equal"}, "x == y; false where either is NaN.",
-              Compute<&Equality<EqualFn>>());
+              MakeEquality<EqualFn>);
   AddEquality(ops, "NotEqual", {"math.not_equal", "not_equal"}, "x != y; true where either is NaN.",
-              Compute<&Equality<NotEqualFn>>());
+              MakeEquality<NotEqualFn>);
 }
 
 }  // namespace gyre

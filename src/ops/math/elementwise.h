@@ -96,10 +96,16 @@ struct Unary {
   using C = ComputeType<T>;
   using R = internal::ResultType<decltype(F::Apply(C())), T>;
 
+  static R One(T x) { return static_cast<R>(F::Apply(static_cast<C>(x))); }
+  static bool Scalar(const void* const* inputs, void* output) noexcept {
+    *static_cast<R*>(output) = One(*static_cast<const T*>(inputs[0]));
+    return true;
+  }
+
   static void Row(const void* input, void* output, int64_t n) {
     const T* x = static_cast<const T*>(input);
     R* y = static_cast<R*>(output);
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<R>(F::Apply(static_cast<C>(x[i])));
+    for (int64_t i = 0; i < n; ++i) y[i] = One(x[i]);
   }
 
   static UnaryRow BestRow() {
@@ -112,7 +118,7 @@ struct Unary {
   static absl::Status Run(KernelContext& ctx) {
     const Tensor& x = ctx.input(0);
     if (x.shape().IsScalar()) {
-      ctx.set_output(0, Tensor::Scalar<R>(static_cast<R>(F::Apply(static_cast<C>(x.scalar<T>())))));
+      ctx.set_output(0, Tensor::Scalar<R>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
     static const UnaryRow row = BestRow();
@@ -144,12 +150,20 @@ struct Unary<F, T> {
     }
   }
 
+  static T One(T x) {
+    C value = static_cast<C>(x);
+    VectorRow()(&value, &value, 1);
+    return static_cast<T>(value);
+  }
+  static bool Scalar(const void* const* inputs, void* output) noexcept {
+    *static_cast<T*>(output) = One(*static_cast<const T*>(inputs[0]));
+    return true;
+  }
+
   static absl::Status Run(KernelContext& ctx) {
     const Tensor& x = ctx.input(0);
     if (x.shape().IsScalar()) {
-      C value = static_cast<C>(x.scalar<T>());
-      VectorRow()(&value, &value, 1);
-      ctx.set_output(0, Tensor::Scalar<T>(static_cast<T>(value)));
+      ctx.set_output(0, Tensor::Scalar<T>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
     return RunUnary(ctx, {kIsSmallFloat<T> ? &Row : VectorRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
@@ -163,6 +177,18 @@ struct Binary {
   using R = internal::ResultType<decltype(F::Apply(C(), C())), T>;
   // An operand at hand: a copy in a register, save for strings.
   using Held = std::conditional_t<std::is_same_v<T, std::string>, const C&, const C>;
+
+  static bool Scalar(const void* const* inputs, void* output) noexcept
+    requires(!std::is_same_v<T, std::string>)
+  {
+    const C a = static_cast<C>(*static_cast<const T*>(inputs[0]));
+    const C b = static_cast<C>(*static_cast<const T*>(inputs[1]));
+    if constexpr (internal::HasValid<F, C>) {
+      if (!F::Valid(a, b)) return false;
+    }
+    *static_cast<R*>(output) = static_cast<R>(F::Apply(a, b));
+    return true;
+  }
 
   template <bool kScalarX, bool kScalarY>
   static bool Stretch(const T* x, const T* y, R* z, int64_t n) {

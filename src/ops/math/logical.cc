@@ -44,7 +44,7 @@ void RegisterLogical(OpRegistry& ops) {
            .gradient = NotDifferentiable("the result is bool"),
            .simplify = AndSimplify,
            .failure = fails::ByShapes,
-           .kernel = Compute<&Binary<AndFn, uint8_t>::Run>()});
+           .kernel = ComputeBy<Binary<AndFn, uint8_t>>()});
   ops.Add({.schema = "LogicalOr(x: bool, y: bool) -> z: bool",
            .doc = "x or y.",
            .api = {"math.logical_or", "logical_or"},
@@ -53,7 +53,7 @@ void RegisterLogical(OpRegistry& ops) {
            .gradient = NotDifferentiable("the result is bool"),
            .simplify = OrSimplify,
            .failure = fails::ByShapes,
-           .kernel = Compute<&Binary<OrFn, uint8_t>::Run>()});
+           .kernel = ComputeBy<Binary<OrFn, uint8_t>>()});
   ops.Add({.schema = "LogicalNot(x: bool) -> y: bool",
            .doc = "not x.",
            .api = {"math.logical_not", "logical_not"},
@@ -62,7 +62,7 @@ void RegisterLogical(OpRegistry& ops) {
            .gradient = NotDifferentiable("the result is bool"),
            .simplify = simplify::Involution,
            .failure = fails::Never,
-           .kernel = Compute<&Unary<NotFn, uint8_t>::Run>()});
+           .kernel = ComputeBy<Unary<NotFn, uint8_t>>()});
 }
 
 }  // namespace gyre

@@ -63,6 +63,16 @@ absl::Status SelectBroadcast(KernelContext& ctx, const Shape& condition_shape) {
   });
 }
 
+// What is chosen among scalars of this size.
+template <typename T>
+struct SelectScalar {
+  static bool Scalar(const void* const* inputs, void* output) noexcept {
+    const int chosen = *static_cast<const uint8_t*>(inputs[0]) != 0 ? kThen : kElse;
+    *static_cast<T*>(output) = *static_cast<const T*>(inputs[chosen]);
+    return true;
+  }
+};
+
 absl::Status SelectV2(KernelContext& ctx) {
   const Tensor& condition = ctx.input(0);
   if (condition.shape().IsScalar() && ctx.input(kThen).shape() == ctx.input(kElse).shape()) {
@@ -92,6 +102,17 @@ absl::Status Select(KernelContext& ctx) {
   Dims column(t.rank(), 1);
   column[0] = condition.dim(0);
   return SelectBroadcast(ctx, Shape::Trusted(std::move(column)));
+}
+
+template <absl::Status (*Fn)(KernelContext&)>
+absl::StatusOr<Kernel> MakeSelect(const Node& node) {
+  GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<Fn>()(node));
+  VisitElement(NodeAttr<DType>(node, "T"), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_trivially_copyable_v<T>) kernel.scalar = &kScalarCode<SelectScalar<T>>;
+    return absl::OkStatus();
+  }).IgnoreError();
+  return kernel;
 }
 
 void CopyHandle(ShapeContext& c) {
@@ -166,7 +187,7 @@ void RegisterSelect(OpRegistry& ops) {
            .gradient = {SelectGradient},
            .batch = {SelectBatch},
            .simplify = SelectSimplify,
-           .kernel = Compute<&Select>()});
+           .kernel = MakeSelect<&Select>});
   ops.Add({.schema = "SelectV2(condition: bool, t: T, e: T) -> output: T {T: type}",
            .doc = "Elements of t where the condition holds and of e elsewhere, all three broadcast "
                   "together.",
@@ -175,7 +196,7 @@ void RegisterSelect(OpRegistry& ops) {
            .gradient = {SelectV2Gradient},
            .simplify = SelectSimplify,
            .failure = fails::ByShapes,
-           .kernel = Compute<&SelectV2>()});
+           .kernel = MakeSelect<&SelectV2>});
 }
 
 }  // namespace gyre

@@ -1,0 +1,69 @@
+# libgyre_compiled.so, of src/compiled/llvm: the code generator. A library of its own, loaded by
+# compiled/library.cc when the first loop is compiled: LLVM is larger than all of Gyre. Built where
+# LLVM 19 and its clang are; without it, loops are interpreted.
+#
+# Kernels' files are compiled twice: to what libgyre.so is made of, and by clang to bitcode, of which
+# pack_scalars keeps the functions that compute single elements. So generated code has them from the
+# same source.
+# gyre_codegen()
+
+set(GYRE_COMPILED_NAME libgyre_compiled.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiled/library.cc PROPERTIES
+  COMPILE_DEFINITIONS "GYRE_COMPILED_LIBRARY=\"${GYRE_COMPILED_NAME}\"")
+find_program(GYRE_LLVM_CLANG clang++-19)
+find_path(GYRE_LLVM_INCLUDE llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
+find_library(GYRE_LLVM NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
+
+function(gyre_codegen)
+  if(NOT GYRE_LLVM_CLANG OR NOT GYRE_LLVM_INCLUDE OR NOT GYRE_LLVM)
+    message(STATUS "No LLVM 19 with clang: loops will not be compiled")
+    return()
+  endif()
+  add_executable(gyre_pack_scalars ${CMAKE_SOURCE_DIR}/src/compiled/llvm/pack/main.cc)
+  gyre_scalar_bitcode(bitcode)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiled/llvm/*.cc)
+  add_library(gyre_codegen MODULE ${sources})
+  set_target_properties(gyre_codegen PROPERTIES PREFIX "" SUFFIX ""
+    OUTPUT_NAME ${GYRE_COMPILED_NAME} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    CXX_VISIBILITY_PRESET hidden)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiled/llvm/scalar_bitcode.cc PROPERTIES
+    COMPILE_DEFINITIONS "GYRE_SCALAR_BITCODE=\"${bitcode}\"" OBJECT_DEPENDS ${bitcode})
+  foreach(target IN ITEMS gyre_pack_scalars gyre_codegen)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(${target} SYSTEM PRIVATE ${GYRE_LLVM_INCLUDE})
+    target_link_libraries(${target} PRIVATE ${GYRE_LLVM} gyre::absl)
+  endforeach()
+  install(TARGETS gyre_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# Sets `result` to the file with the functions of all files that include ops/math/elementwise.h.
+function(gyre_scalar_bitcode result)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cc)
+  set(folder ${CMAKE_BINARY_DIR}/scalars)
+  file(MAKE_DIRECTORY ${folder})
+  set(modules "")
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} includes REGEX "#include \"ops/math/elementwise.h\"")
+    if(NOT includes)
+      continue()
+    endif()
+    cmake_path(GET source STEM name)
+    set(module ${folder}/${name}.bc)
+    # With errno, so that calls of the C library stay calls; without types' promises on aliasing,
+    # which do not hold where operands are bytes.
+    add_custom_command(OUTPUT ${module}
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GYRE_LLVM_CLANG} -std=c++20 -O2 -DNDEBUG
+              -ffp-contract=off -fmath-errno -fno-strict-aliasing -w
+              -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/src
+              -MD -MF ${module}.d -emit-llvm -c ${source} -o ${module}
+      DEPENDS ${source} DEPFILE ${module}.d
+      COMMENT "Compiling ${name}.cc to bitcode" VERBATIM)
+    list(APPEND modules ${module})
+  endforeach()
+  set(packed ${folder}/scalars.bc)
+  add_custom_command(OUTPUT ${packed}
+    COMMAND gyre_pack_scalars ${packed} ${modules}
+    DEPENDS gyre_pack_scalars ${modules}
+    COMMENT "Packing the functions of single elements" VERBATIM)
+  set(${result} ${packed} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,102 @@
+// Compiling a Region: LLVM's pipeline, and the memory that the code lives in.
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "compiled/library.h"
+#include "compiled/llvm/generator.h"
+#include "compiled/llvm/scalar_bitcode.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+
+namespace gyre::compiled {
+namespace {
+
+namespace orc = llvm::orc;
+
+// The machine that this process runs on. No contraction: a * b + c rounds twice, as in kernels.
+llvm::Expected<orc::JITTargetMachineBuilder> ThisMachine() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  auto machine = orc::JITTargetMachineBuilder::detectHost();
+  if (!machine) return machine.takeError();
+  machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  return machine;
+}
+
+// LLVM's own -O2. It knows no function of the C library: what the kernels call is called, and not
+// replaced by something that rounds otherwise.
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl known(machine.getTargetTriple());
+  known.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(known); });
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+class LlvmCode final : public NativeCode {
+ public:
+  static llvm::Expected<std::unique_ptr<LlvmCode>> Make(const Region& region) {
+    auto machine = ThisMachine();
+    if (!machine) return machine.takeError();
+    auto target = machine->createTargetMachine();
+    if (!target) return target.takeError();
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto scalars = ScalarBitcode::Load(*context);
+    if (!scalars) return scalars.takeError();
+    std::unique_ptr<llvm::Module> module = Generate(region, *scalars, *context);
+    if (llvm::Error error = scalars->LinkInto(*module)) return error;
+    module->setDataLayout((*target)->createDataLayout());
+    std::string mistake;
+    llvm::raw_string_ostream stream(mistake);
+    if (llvm::verifyModule(*module, &stream)) return llvm::createStringError(mistake);
+    Optimize(*module, **target);
+    auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
+    if (!jit) return jit.takeError();
+    auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+        (*jit)->getDataLayout().getGlobalPrefix());
+    if (!process) return process.takeError();
+    (*jit)->getMainJITDylib().addGenerator(std::move(*process));
+    if (llvm::Error error =
+            (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+      return error;
+    auto entry = (*jit)->lookup(kEntryName);
+    if (!entry) return entry.takeError();
+    auto code = std::make_unique<LlvmCode>();
+    code->jit_ = std::move(*jit);
+    code->entry_ = entry->toPtr<Entry>();
+    return code;
+  }
+
+ private:
+  std::unique_ptr<orc::LLJIT> jit_;  // owns the memory of the code
+};
+
+absl::StatusOr<std::unique_ptr<const NativeCode>> Compile(const Region& region) {
+  llvm::Expected<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(region);
+  if (code) return std::move(*code);
+  return absl::InternalError(absl::StrCat("bug in Gyre: native code of ", region.name, ": ",
+                                          llvm::toString(code.takeError())));
+}
+
+}  // namespace
+}  // namespace gyre::compiled
+
+extern "C" __attribute__((visibility("default")))
+const gyre::compiled::CompilerLibrary gyre_compiled = {.compile = &gyre::compiled::Compile};

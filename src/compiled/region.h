@@ -1,0 +1,79 @@
+// Region: a stretch of a program that becomes native code, and the native code.
+//
+// A region is a list of instructions on cells. A cell holds a scalar of at most eight bytes; native
+// code keeps it in a machine register. Its instructions are those of the interpreter that runs the
+// same stretch, one by one and under the same numbers, so that native code can stop before any of
+// them and leave the rest to the interpreter: where a check fails, where something waits, where
+// somebody must be told. Whatever goes wrong is said by the interpreter, in the words that it
+// always has.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/scalar_code.h"
+
+namespace gyre::compiled {
+
+enum class Action : uint8_t {
+  kScalar,       // one element: inputs to `output` by `code`
+  kMove,         // inputs[0] to `output`
+  kLeave,        // stops before this instruction unless inputs[0] is true
+  kJump,         // to targets[0]
+  kJumpUnless,   // to targets[0] unless inputs[0] is true
+  kJumpByIndex,  // to the one of `targets` that inputs[0], an int32, counts to; else the last
+  kCall,         // the interpreter runs this instruction, and native code goes on
+  kSkip,         // nothing
+  kAgain,        // to the start, as the next iteration
+};
+
+struct Instruction {
+  Action action = Action::kSkip;
+  const ScalarCode* code = nullptr;
+  std::vector<uint32_t> inputs;   // cells; of kCall, those that the interpreter reads
+  std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
+  std::vector<uint32_t> targets;  // numbers of instructions
+  std::vector<uint32_t> live;     // cells that are read from here on: what a stop here leaves
+};
+
+struct Region {
+  std::string name;                 // of the loop, for debuggers and profilers
+  std::vector<uint8_t> cell_bytes;  // per cell; 0: a register that is none
+  std::vector<Instruction> instructions;
+  std::vector<std::pair<uint32_t, uint64_t>> constants;  // cells that never change
+};
+
+// What native code and the interpreter tell each other in one run.
+struct Frame {
+  uint64_t* cells = nullptr;  // in and out: those that are live where native code starts and stops
+  int64_t iteration = 0;      // in and out
+  void* interpreter = nullptr;
+  // Runs instruction `at`. False: native code must stop, and `call` has kept why. Throws nothing.
+  bool (*call)(void* interpreter, uint32_t at) = nullptr;
+  // Looks at the clock, at cancellation and the budget. As `call`.
+  bool (*look)(void* interpreter) = nullptr;
+};
+
+// `call` or `look` said to stop.
+inline constexpr uint32_t kStopped = UINT32_MAX;
+
+// Runs the region from instruction 0, as iteration `frame.iteration`. Returns the number of the
+// instruction before which it stopped, or kStopped.
+class NativeCode {
+ public:
+  virtual ~NativeCode() = default;
+  uint32_t Run(Frame& frame) const { return entry_(&frame); }
+
+ protected:
+  using Entry = uint32_t (*)(Frame*);
+  Entry entry_ = nullptr;
+};
+
+// Thread-safe. UNIMPLEMENTED, or an error of the code generator, which is Gyre's own mistake.
+using CompileFn = absl::StatusOr<std::unique_ptr<const NativeCode>> (*)(const Region& region);
+
+}  // namespace gyre::compiled
