@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/refusals.h"
 #include "analysis/run_signature.h"
 #include "base/hash_map.h"
 #include "base/work.h"
@@ -39,25 +40,20 @@ EffectSet OfEffect(Effect effect) {
   return EffectSet::kUnclear;
 }
 
-// Of the node by itself, not of what it calls.
-EffectSet OwnEffects(const Node& node) {
-  if (IsStructured(node.kind())) return HasReferences(node) ? EffectSet::kUnclear : EffectSet();
-  if (node.op == nullptr || MovesDeadness(node) || HasReferences(node) ||
-      node.kind() == OpKind::kSymbolicGradient) {
-    return EffectSet::kUnclear;
-  }
-  EffectSet effects = OfEffect(node.op->traits.effect);
-  if (HangsOnName(node)) effects |= EffectSet::kByName;
-  return effects;
-}
+// Of what nobody knows.
+constexpr EffectSet kAnything =
+    EffectSet::kRead | EffectSet::kWrite | EffectSet::kTalk | EffectSet::kUnclear;
 
 bool CallsFit(const Program& program, const Node& node) {
-  const std::vector<Callee> callees = CalleesOf(program, node);
-  return !callees.empty() && std::all_of(callees.begin(), callees.end(), [&](const Callee& callee) {
-    const Function* function = program.FindFunction(callee.function.name);
-    return function != nullptr && CheckArguments(node, callee, *function).ok() &&
-           CheckResults(node, callee, *function).ok();
-  });
+  return !CalleesOf(program, node).empty() && CheckCallees(program, node).ok();
+}
+
+// Whether a call of the function, whose nodes `needed` says, runs some that no result needs.
+bool RunsMore(const Function& function, const std::vector<bool>& needed) {
+  RunSignature for_results = CallSignature(function);
+  if (for_results.targets.empty()) return false;
+  for_results.targets.clear();
+  return needed != NeededNodes(function, for_results);
 }
 
 // A function by its name, as a node of its own.
@@ -66,6 +62,17 @@ bool IsCallByName(const Program& program, const Node& node) {
 }
 
 }  // namespace
+
+EffectSet OwnEffects(const Node& node) {
+  if (IsStructured(node.kind())) return HasReferences(node) ? EffectSet::kUnclear : EffectSet();
+  if (node.op == nullptr) return kAnything;
+  EffectSet effects = OfEffect(node.op->traits.effect);
+  if (HangsOnName(node)) effects |= EffectSet::kByName;
+  const bool is_unclear =
+      MovesDeadness(node) || HasReferences(node) || node.kind() == OpKind::kSymbolicGradient;
+  if (is_unclear) effects |= EffectSet::kUnclear;
+  return effects;
+}
 
 bool HasReferences(const Node& node) {
   const auto is_ref = [](const NodeSignature::Slot& slot) { return slot.is_ref; };
@@ -95,18 +102,19 @@ Effects::Effects(const Program& program) : program_(program) {
   for (const auto& [name, function] : program.functions()) {
     EffectSet effects = IsOpaque(*function) ? EffectSet::kUnclear : EffectSet();
     const std::vector<bool> needed = NeededNodes(*function, CallSignature(*function));
+    if (RunsMore(*function, needed)) effects |= EffectSet::kMore;
     for (const Node& node : function->nodes) {
       SpendWork();
       if (!needed[node.id]) continue;
       const bool is_call = IsStructured(node.kind()) || IsCallByName(program, node);
       if (!IsCallByName(program, node)) effects |= OwnEffects(node);
-      if (IsStructured(node.kind()) && !CallsFit(program, node)) effects |= EffectSet::kUnclear;
+      if (IsStructured(node.kind()) && !CallsFit(program, node)) effects |= kAnything;
       if (!is_call) continue;
       for (const Callee& callee : CalleesOf(program, node))
         callers[callee.function.name].push_back(name);
     }
     of_[name] = effects;
-    if (!effects.IsPure()) work.push_back(name);
+    if (effects != EffectSet()) work.push_back(name);
   }
   while (!work.empty()) {
     const std::string name = std::move(work.back());
@@ -122,7 +130,7 @@ Effects::Effects(const Program& program) : program_(program) {
 
 EffectSet Effects::OfFunction(absl::string_view name) const {
   const auto it = of_.find(name);
-  return it == of_.end() ? EffectSet::kUnclear : it->second;
+  return it == of_.end() ? kAnything : it->second;
 }
 
 bool Effects::IsRecursive(absl::string_view function) const {
@@ -133,7 +141,7 @@ EffectSet Effects::Of(const Node& node) const {
   if (IsCallByName(program_, node)) return OfFunction(node.op_name);
   EffectSet effects = OwnEffects(node);
   if (!IsStructured(node.kind())) return effects;
-  if (!CallsFit(program_, node)) effects |= EffectSet::kUnclear;
+  if (!CallsFit(program_, node)) effects |= kAnything;
   for (const Callee& callee : CalleesOf(program_, node))
     effects |= OfFunction(callee.function.name);
   return effects;

@@ -23,15 +23,20 @@ class EffectSet {
     kRandom = 16,   // draws random numbers
     kUnclear = 32,  // what nobody knows, what has primitives or references, what cannot be called
     kByName = 64,   // what it does hangs on the node's name or on the calls around it
+    kMore = 128,    // of functions: runs nodes that none of its results needs
   };
   constexpr EffectSet() = default;
   constexpr EffectSet(unsigned bits) : bits_(bits) {}  // NOLINT: a set of bits is a number
 
   bool Has(unsigned any) const { return (bits_ & any) != 0; }
   // Equal inputs give equal outputs: may be dropped, shared and moved.
-  bool IsPure() const { return bits_ == 0; }
+  bool IsPure() const { return (bits_ & ~kMore) == 0; }
   // May be left out where nobody needs its outputs.
   bool MayDrop() const { return !Has(kWrite | kTalk | kUnclear); }
+  // Reads, changes or tells something.
+  bool TouchesState() const { return Has(kRead | kWrite | kTalk); }
+  // A call of it has something to finish beside its results.
+  bool HasToFinish() const { return Has(kRead | kWrite | kTalk | kMore); }
   // Comes in an order with others, which edges say.
   bool IsOrdered() const { return Has(kRead | kWrite | kTalk | kUnclear); }
 
@@ -44,6 +49,9 @@ class EffectSet {
  private:
   unsigned bits_ = 0;
 };
+
+// Of a node by itself, not of what it calls.
+EffectSet OwnEffects(const Node& node);
 
 class Effects {
  public:

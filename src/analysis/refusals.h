@@ -11,6 +11,8 @@ namespace gyre {
 
 // NOT_FOUND: a node of an op that nobody has registered.
 absl::Status UnregisteredOp(const Node& node);
+// OK when `node` calls functions that exist and fit it, or none. NOT_FOUND, INVALID_ARGUMENT.
+absl::Status CheckCallees(const Program& program, const Node& node);
 // INVALID_ARGUMENT: a fetch of a value within a loop of primitives.
 absl::Status FetchInLoop(absl::string_view fetch, absl::string_view frame);
 

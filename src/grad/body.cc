@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "grad/rule_context.h"
 #include "grad/slices.h"
+#include "ir/calls.h"
 #include "ir/data_order.h"
 
 namespace gyre::grad {
@@ -51,8 +52,8 @@ GradientBody::GradientBody(GradientTransform& transform, const Function& functio
       own_backward_(std::make_unique<FunctionBuilder>(transform.ops(), function.name)),
       back_(*own_backward_) {}
 
-const Kind& GradientBody::KindOf(Endpoint e) const {
-  static const Kind* const none = new Kind();
+const ValueKind& GradientBody::KindOf(Endpoint e) const {
+  static const ValueKind* const none = new ValueKind();
   const bool is_known = static_cast<size_t>(e.node) < kinds_.size() &&
                         static_cast<size_t>(e.slot) < kinds_[e.node].size();
   return is_known ? kinds_[e.node][e.slot] : *none;
@@ -108,7 +109,7 @@ Expr GradientBody::Dims(Endpoint e) {
 }
 
 Expr GradientBody::Zero(Endpoint e) {
-  const Kind& kind = KindOf(e);
+  const ValueKind& kind = KindOf(e);
   const DType dtype = AdjointType(e);
   if (kind.IsOptional()) return back_.Op("_OptionalZero", {});
   if (kind.IsFlow()) {
@@ -279,20 +280,14 @@ absl::Status GradientBody::Differentiate(const Node& node) {
           absl::StrCat("node '", node.name, "' (", node.op_name, ") has a gradient of its own, '",
                        *own, "', which the program does not hold: name a function for it"));
   }
-  switch (node.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      GYRE_RETURN_IF_ERROR(DifferentiateBranches(*this, node));
-      break;
-    case OpKind::kWhile:
-    case OpKind::kFor:
-      GYRE_RETURN_IF_ERROR(DifferentiateLoop(*this, node));
-      break;
-    case OpKind::kCall:
-      GYRE_RETURN_IF_ERROR(DifferentiateCall(*this, node));
-      break;
-    default:
-      GYRE_RETURN_IF_ERROR(ApplyRule(node));
+  if (IsConditional(node.kind())) {
+    GYRE_RETURN_IF_ERROR(DifferentiateBranches(*this, node));
+  } else if (IsLoop(node.kind())) {
+    GYRE_RETURN_IF_ERROR(DifferentiateLoop(*this, node));
+  } else if (node.kind() == OpKind::kCall) {
+    GYRE_RETURN_IF_ERROR(DifferentiateCall(*this, node));
+  } else {
+    GYRE_RETURN_IF_ERROR(ApplyRule(node));
   }
   return Annotate(back_.status(),
                   absl::StrCat("the gradient of node '", node.name, "' (", node.op_name, ")"));

@@ -39,9 +39,9 @@ class GradientBody {
   // The value's shape, on the backward side, as an int32 vector: constant where it is known. Of a
   // handle: the variable's.
   Expr Dims(Endpoint e);
-  const Kind& KindOf(Endpoint e) const;
+  const ValueKind& KindOf(Endpoint e) const;
   // Of one more output of a node.
-  void AddKind(NodeId node, Kind kind) {
+  void AddKind(NodeId node, ValueKind kind) {
     if (kinds_.size() <= static_cast<size_t>(node)) kinds_.resize(node + 1);
     kinds_[node].push_back(std::move(kind));
   }

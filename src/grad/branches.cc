@@ -179,7 +179,7 @@ class Branches {
     names = OfChoices(names);
     structured.inputs = {body_.Forward(structured_.inputs[0])};
     structured.inputs.insert(structured.inputs.end(), inputs_.begin(), inputs_.end());
-    if (structured_.kind() == OpKind::kIf) {
+    if (SelectorOf(structured_) == Selector::kPredicate) {
       structured.op = "If";
       structured.attrs = {{"then_branch", FunctionRef{names[0], nullptr}},
                           {"else_branch", FunctionRef{names[1], nullptr}}};

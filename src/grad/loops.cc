@@ -166,13 +166,13 @@ class LoopGradient {
       const Endpoint first = saved_->listed()[members[0]];
       const DType dtype = builder.dtype(first);
       inits.push_back(EmptyList(outer, dtype, ShapeOfSaved(first)).endpoint());
-      outputs.push_back({DType::kVariant, {Kind::Type::kList, dtype, {KindOfSaved(first)}}});
+      outputs.push_back({DType::kVariant, {ValueKind::Type::kList, dtype, {KindOfSaved(first)}}});
     }
     if (counts_) {
       const Expr count = exprs.At(builder.Arg("count", DType::kInt64));
       builder.Return("count", (count + 1.0).endpoint());
       inits.push_back(outer.Scalar(DType::kInt64, 0).endpoint());
-      outputs.push_back({DType::kInt64, Kind()});
+      outputs.push_back({DType::kInt64, ValueKind()});
     }
     GYRE_RETURN_IF_ERROR(exprs.status());
     GYRE_RETURN_IF_ERROR(outer.status());
@@ -213,7 +213,7 @@ class LoopGradient {
     return transform_.ShapesOf(function_->name).at(e).shape;
   }
 
-  Kind KindOfSaved(Endpoint e) const {
+  ValueKind KindOfSaved(Endpoint e) const {
     const std::vector<Endpoint>& saved = gradient_->saved;
     return gradient_->saved_kinds[std::find(saved.begin(), saved.end(), e) - saved.begin()];
   }

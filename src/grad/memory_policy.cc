@@ -27,7 +27,7 @@ namespace {
 // Whether it is a loop that may have to be cut, or a call that its gradient runs again.
 bool IsRunAgain(const Node& node, absl::string_view other) {
   if (node.kind() == OpKind::kCall) return node.attrs.GetOr<bool>(kRecomputeAttr, false);
-  if (node.kind() != OpKind::kWhile || node.attrs.Has(kSegmentsAttr)) return false;
+  if (!HasCondition(node) || node.attrs.Has(kSegmentsAttr)) return false;
   const auto* own = node.attrs.Get<std::string>(kMemoryAttr);
   const absl::string_view policy = own == nullptr ? other : *own;
   return !policy.empty() && policy != "save";
@@ -84,7 +84,7 @@ class Cutter {
   }
 
   absl::StatusOr<bool> IsToBeCut(const Node& node) const {
-    if (node.kind() != OpKind::kWhile || node.attrs.Has(kSegmentsAttr)) return false;
+    if (!HasCondition(node) || node.attrs.Has(kSegmentsAttr)) return false;
     absl::StatusOr<MemoryPolicy> policy = PolicyOf(node);
     if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("loop '", node.name, "'"));
     return policy->kind != MemoryPolicy::Kind::kSave && effects_.Of(node).IsPure();

@@ -96,7 +96,7 @@ bool SavedValues::IsCheap(const Node& node) const {
     const std::optional<Shape> known = shape.ToShape();
     if (!known || known->num_elements() > kFew) return false;
   }
-  return only_counts || node.op->traits.elementwise || node.op_name == "Cast";
+  return only_counts || node.op->traits.elementwise;
 }
 
 bool SavedValues::IsAvailable(Endpoint e, const Set& listed, HashMap<Endpoint, bool>& known) const {

@@ -99,7 +99,7 @@ absl::Status ExtendStructured(GradientBody& body, Node structured,
   return absl::OkStatus();
 }
 
-void AddToTape(const Function& function, Endpoint value, const Kind& kind, TapeOf& tape) {
+void AddToTape(const Function& function, Endpoint value, const ValueKind& kind, TapeOf& tape) {
   tape.values.push_back(value);
   tape.types.push_back(function.node(value.node).signature.outputs[value.slot].dtype);
   tape.kinds.push_back(kind);

@@ -37,10 +37,10 @@ void SetFunctions(const std::vector<std::string>& names, Node& structured);
 // Puts `structured` back on the forward side with more arguments and outputs.
 struct MoreOutput {
   DType dtype;
-  Kind kind;
+  ValueKind kind;
 };
 inline MoreOutput TapeOutput() {
-  return {DType::kVariant, {Kind::Type::kOptional, DType::kInvalid, {}}};
+  return {DType::kVariant, {ValueKind::Type::kOptional, DType::kInvalid, {}}};
 }
 absl::Status ExtendStructured(GradientBody& body, Node structured,
                               const std::vector<Endpoint>& more_args,
@@ -52,7 +52,7 @@ struct TapeOf {
   std::vector<DType> types;
   KindRow kinds;
 };
-void AddToTape(const Function& function, Endpoint value, const Kind& kind, TapeOf& tape);
+void AddToTape(const Function& function, Endpoint value, const ValueKind& kind, TapeOf& tape);
 // The tape, written by the function that has the values; one without values holds nothing.
 Expr WriteTape(const TapeOf& tape, ExprBuilder& builder);
 std::vector<Expr> ReadTape(const TapeOf& tape, Expr from);

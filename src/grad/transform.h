@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/value_kinds.h"
 #include "grad/dependence.h"
-#include "grad/kinds.h"
 #include "grad/unique_names.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
@@ -71,7 +71,7 @@ class GradientTransform {
   const Program& program() const { return program_; }
   const OpLookup& ops() const { return program_.ops(); }
   const Dependence& dependence() const { return dependence_; }
-  Kinds& kinds() { return kinds_; }
+  ValueKinds& kinds() { return kinds_; }
   const FunctionShapes& ShapesOf(const std::string& function) const;
   bool IsRecursive(const std::string& function) const { return recursive_.count(function) > 0; }
 
@@ -100,7 +100,7 @@ class GradientTransform {
   ShapeTable shapes_;
   FunctionShapes no_shapes_;
   Dependence dependence_;
-  Kinds kinds_;
+  ValueKinds kinds_;
   std::set<std::string> recursive_;
   const std::map<std::string, std::string> op_gradients_;
   UniqueNames names_;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "ir/calls.h"
 #include "ir/type_attrs.h"
 
 namespace gyre {
@@ -82,9 +83,11 @@ namespace {
 
 // What a structured node is given as a reference, its functions get as one.
 void HandOnReferences(const std::vector<NodeSignature::Slot>& inputs, Node& node) {
+  const size_t selectors = NumSelectorInputs(node);
   for (size_t i = 0; i < inputs.size(); ++i) {
     node.signature.inputs[i].is_ref = inputs[i].is_ref;
-    if (node.kind() == OpKind::kWhile) node.signature.outputs[i].is_ref = inputs[i].is_ref;
+    if (IsLoop(node.kind()) && i >= selectors)
+      node.signature.outputs[i - selectors].is_ref = inputs[i].is_ref;
   }
 }
 

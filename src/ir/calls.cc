@@ -176,6 +176,22 @@ std::vector<std::string> NamedFunctions(const Function& function) {
   return names;
 }
 
+Selector SelectorOf(const Node& node) {
+  if (NumSelectorInputs(node) == 0) return Selector::kNone;
+  if (NumCounterArgs(node) > 0) return Selector::kBounds;
+  const std::vector<Structure::Functions>& functions = node.op->structure.functions;
+  if (functions[0].kind != CalleeKind::kBranch) return Selector::kTarget;
+  return functions.size() == 1 ? Selector::kIndex : Selector::kPredicate;
+}
+
+bool HasCondition(const Node& node) {
+  return node.op != nullptr &&
+         std::any_of(node.op->structure.functions.begin(), node.op->structure.functions.end(),
+                     [](const Structure::Functions& functions) {
+                       return functions.kind == CalleeKind::kCondition;
+                     });
+}
+
 int NumSelectorInputs(const Node& node) {
   return node.op == nullptr ? 0 : node.op->structure.num_selectors;
 }

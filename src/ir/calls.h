@@ -36,6 +36,20 @@ inline constexpr absl::string_view kNoInlineAttr = "_noinline";
 std::vector<std::string> NamedFunctions(const Node& node);
 std::vector<std::string> NamedFunctions(const Function& function);
 
+// Runs one of several functions.
+constexpr bool IsConditional(OpKind kind) { return kind == OpKind::kIf || kind == OpKind::kCase; }
+
+// What the leading inputs of a structured node are, which are no arguments of its functions.
+enum class Selector : uint8_t {
+  kNone,
+  kPredicate,  // true: the first function, false: the second
+  kIndex,      // the number of a function; out of range: the last
+  kBounds,     // start, limit, delta of a counter, which the body gets as its first argument
+  kTarget,     // where the function runs
+};
+Selector SelectorOf(const Node& node);
+// A loop that asks a function before each iteration whether there is one; others count.
+bool HasCondition(const Node& node);
 // How many leading inputs of a structured node are not arguments of its functions: the predicate
 // of If, the index of Case, start, limit and delta of For, the target of RemoteCall.
 int NumSelectorInputs(const Node& node);

@@ -17,7 +17,8 @@ std::string CallText(const Node& structured, int callee, const Function& functio
                                       " node ", structured.name);
   switch (KindOfCallee(structured, callee)) {
     case CalleeKind::kBranch:
-      if (structured.kind() == OpKind::kCase) return absl::StrCat("\n  in branch ", callee, of);
+      if (SelectorOf(structured) == Selector::kIndex)
+        return absl::StrCat("\n  in branch ", callee, of);
       return absl::StrCat("\n  in the ", callee == 0 ? "then" : "else", " branch", of);
     case CalleeKind::kCondition:
       return absl::StrCat("\n  in iteration ", iteration, " of the condition", of);

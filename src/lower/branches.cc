@@ -22,7 +22,7 @@ class BranchLowering {
       : x_(expander),
         body_(body),
         structured_(structured),
-        is_if_(structured.node->kind() == OpKind::kIf) {}
+        is_if_(SelectorOf(*structured.node) == Selector::kPredicate) {}
 
   void Lower(NodeState& state) {
     Select();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "analysis/order.h"
 #include "analysis/pass_through.h"
+#include "analysis/refusals.h"
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -17,88 +17,20 @@ namespace {
 // How far a value is followed through calls: C++ recursion must not depend on data.
 constexpr int kMaxCallsFollowed = 16;
 
-bool HasOwnEffect(const Node& node) {
-  if (node.op == nullptr || node.kind() == OpKind::kTransfer) return true;
-  if (IsStructured(node.kind())) return false;
-  const Effect effect = node.op->traits.effect;
-  return effect == Effect::kRead || effect == Effect::kWrite || effect == Effect::kIo;
-}
-
-std::string NodeText(const Node& node) {
-  return absl::StrCat("node ", node.name, " (", node.op_name, ")");
-}
-
 }  // namespace
-
-absl::Status CheckCallees(const Program& program, const Node& node) {
-  const std::vector<Callee> callees = CalleesOf(program, node);
-  if (node.kind() == OpKind::kCase && callees.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
-  }
-  for (const Callee& callee : callees) {
-    const Function* function = program.FindFunction(callee.function.name);
-    if (function == nullptr) {
-      return absl::NotFoundError(absl::StrCat(NodeText(node), ": function ", callee.function.name,
-                                              " is not in the graph's library"));
-    }
-    GYRE_RETURN_IF_ERROR(Annotate(CheckArguments(node, callee, *function), NodeText(node)));
-    GYRE_RETURN_IF_ERROR(Annotate(CheckResults(node, callee, *function), NodeText(node)));
-  }
-  return absl::OkStatus();
-}
 
 ProgramFacts::ProgramFacts(const Program& program)
     : program_(program),
-      recursive_(RecursiveFunctions(program)),
+      effects_(program),
       program_size_(static_cast<int64_t>(program.main().nodes.size())) {
   for (const auto& [name, function] : program.functions())
     program_size_ += static_cast<int64_t>(function->nodes.size());
 }
 
 const FunctionFacts& ProgramFacts::Of(const Function& function) {
-  const auto it = facts_.find(&function);
-  if (it != facts_.end()) return *it->second;
-  CollectEffects(function);
-  return *facts_.at(&function);
-}
-
-// Effects spread from callees to callers until nothing changes, so that functions which call each
-// other share theirs.
-void ProgramFacts::CollectEffects(const Function& root) {
-  HashMap<const Function*, std::vector<const Function*>> callers;
-  std::vector<const Function*> found = {&root};
-  std::vector<const Function*> finishing;
-  facts_.emplace(&root, std::make_unique<FunctionFacts>(Examine(root)));
-  for (size_t i = 0; i < found.size(); ++i) {
-    const Function& function = *found[i];
-    FunctionFacts& facts = *facts_.at(&function);
-    for (const NodeId id : facts.order) {
-      for (const Callee& callee : CalleesOf(program_, function.node(id))) {
-        const Function* called = program_.FindFunction(callee.function.name);
-        if (called == nullptr) {
-          facts.finishes = true;
-          continue;
-        }
-        callers[called].push_back(&function);
-        const auto [it, is_new] = facts_.try_emplace(called);
-        if (is_new) {
-          it->second = std::make_unique<FunctionFacts>(Examine(*called));
-          found.push_back(called);
-        } else if (it->second->finishes) {
-          facts_.at(&function)->finishes = true;
-        }
-      }
-    }
-    if (facts.finishes) finishing.push_back(&function);
-  }
-  while (!finishing.empty()) {
-    const Function* function = finishing.back();
-    finishing.pop_back();
-    for (const Function* caller : callers[function]) {
-      bool& finishes = facts_.at(caller)->finishes;
-      if (!std::exchange(finishes, true)) finishing.push_back(caller);
-    }
-  }
+  const auto [it, is_new] = facts_.try_emplace(&function);
+  if (is_new) it->second = std::make_unique<FunctionFacts>(Examine(function));
+  return *it->second;
 }
 
 FunctionFacts ProgramFacts::Examine(const Function& function) const {
@@ -116,8 +48,7 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
       static_cast<size_t>(std::count(needed.begin(), needed.end(), true)) == facts.order.size();
   for (const NodeId id : facts.order) {
     const Node& node = function.node(id);
-    facts.has_effect[id] = HasOwnEffect(node);
-    if (facts.has_effect[id]) facts.finishes = true;
+    facts.has_effect[id] = OwnEffects(node).TouchesState();
     if (node.kind() == OpKind::kArg) {
       const int64_t index = node.attrs.GetOr<int64_t>("index", -1);
       if (index < 0 || index >= static_cast<int64_t>(function.args.size())) {
@@ -134,22 +65,17 @@ FunctionFacts ProgramFacts::Examine(const Function& function) const {
   for (const FunctionArg& arg : function.args) {
     if (arg.dtype == DType::kInvalid) facts.inlinable = false;
   }
-  for (const NodeId target : signature.targets) {
-    if (for_results[target]) continue;
-    facts.must_run[target] = true;
-    facts.finishes = true;
-  }
+  for (const NodeId target : signature.targets) facts.must_run[target] = !for_results[target];
   return facts;
 }
 
 bool ProgramFacts::CalleesFit(const Node& node) const { return CheckCallees(program_, node).ok(); }
 
-bool ProgramFacts::Finishes(const Callee& callee) {
-  const Function* function = program_.FindFunction(callee.function.name);
-  return function == nullptr || Of(*function).finishes;
+bool ProgramFacts::Finishes(const Callee& callee) const {
+  return effects_.OfFunction(callee.function.name).HasToFinish();
 }
 
-bool ProgramFacts::StructuredFinishes(const Node& structured) {
+bool ProgramFacts::StructuredFinishes(const Node& structured) const {
   const std::vector<Callee> callees = CalleesOf(program_, structured);
   return std::any_of(callees.begin(), callees.end(),
                      [&](const Callee& callee) { return Finishes(callee); });

@@ -1,13 +1,11 @@
 // What Lower must know of the functions of a program before it expands them: which can be expanded,
 // which have effects, which values they hand through.
 //
-// Computed on demand, once per function, for one Lower; not thread-safe. The program must outlive
-// it.
+// Computed on demand (effects at once, by analysis/effects.h), once per function, for one Lower;
+// not thread-safe. The program must outlive it.
 #pragma once
 
 #include <memory>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,9 +28,6 @@ struct FunctionFacts {
   std::vector<bool> has_effect;
   // Per node: a call runs it although no result needs it.
   std::vector<bool> must_run;
-  // A call of it has something to finish beside its results: effects, its own or those of what it
-  // calls, or nodes that must run.
-  bool finishes = false;
   std::vector<bool> uses_arg;
 };
 
@@ -44,10 +39,10 @@ class ProgramFacts {
   const FunctionFacts& Of(const Function& function);
   // Whether a call of what `callee` names has something to finish. Of a function that does not
   // exist: yes.
-  bool Finishes(const Callee& callee);
+  bool Finishes(const Callee& callee) const;
   // As Finishes, of any function that a structured node calls.
-  bool StructuredFinishes(const Node& structured);
-  bool IsRecursive(const Function& function) const { return recursive_.contains(function.name); }
+  bool StructuredFinishes(const Node& structured) const;
+  bool IsRecursive(const Function& function) const { return effects_.IsRecursive(function.name); }
 
   // How many nodes the body of `callee` is when the functions that it calls are written out in it,
   // too, those apart that may call themselves again; kHuge at most.
@@ -73,7 +68,6 @@ class ProgramFacts {
   int64_t NumElements(const Function& function, Endpoint e) const;
 
  private:
-  void CollectEffects(const Function& root);
   FunctionFacts Examine(const Function& function) const;
   int64_t OwnSize(const Function& function);
   std::vector<const Function*> InlinedBy(const Function& function);
@@ -85,7 +79,7 @@ class ProgramFacts {
 
   const Program& program_;
   std::vector<Endpoint> scalars_;
-  std::set<std::string> recursive_;
+  const Effects effects_;
   HashMap<const Function*, std::unique_ptr<FunctionFacts>> facts_;
   HashMap<std::pair<const Function*, int>, int> passed_;
   HashMap<const Function*, int64_t> expanded_sizes_;
@@ -93,9 +87,5 @@ class ProgramFacts {
   int64_t num_inlined_ = 0;
   std::unique_ptr<ShapeTable> shapes_;  // null: nothing is known
 };
-
-// OK when `node`, in a function that runs, calls functions that exist and fit it; otherwise the
-// error that the reference engine has for it.
-absl::Status CheckCallees(const Program& program, const Node& node);
 
 }  // namespace gyre::lower

@@ -35,7 +35,7 @@ class LoopLowering {
       : x_(expander),
         body_(body),
         structured_(structured),
-        is_for_(structured.node->kind() == OpKind::kFor),
+        is_for_(SelectorOf(*structured.node) == Selector::kBounds),
         outside_(structured.place),
         num_selectors_(NumSelectorInputs(*structured.node)) {}
 

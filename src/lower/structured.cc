@@ -20,23 +20,17 @@ void Expander::ExpandStructured(ExpandedBody& body, const Node& node) {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     if (callees.empty() || !CanInline(node, callees[0], body)) return KeepCall(body, node);
   }
-  if (node.kind() == OpKind::kWhile && options_.keeps && options_.keeps(*body.function, node))
+  if (HasCondition(node) && options_.keeps && options_.keeps(*body.function, node))
     return CopyNode(body, node);
   Structured structured;
   Admit(body, node, structured);
   NodeState state;
-  switch (node.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      LowerBranches(*this, body, structured, state);
-      break;
-    case OpKind::kWhile:
-    case OpKind::kFor:
-      LowerLoop(*this, body, structured, state);
-      break;
-    default:
-      ExpandCall(body, structured, state);
-      break;
+  if (IsConditional(node.kind())) {
+    LowerBranches(*this, body, structured, state);
+  } else if (IsLoop(node.kind())) {
+    LowerLoop(*this, body, structured, state);
+  } else {
+    ExpandCall(body, structured, state);
   }
   Finish(body, structured, state);
   body.states[node.id] = std::move(state);

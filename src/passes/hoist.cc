@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "ir/calls.h"
+#include "ops/control/for_trip_count.h"
 #include "ops/registry.h"
 #include "passes/edit/body.h"
 #include "passes/edit/shapes.h"
@@ -142,14 +143,14 @@ class Hoister {
 
  private:
   static bool MakesAnIteration(const Node& loop, const Rewrite& caller) {
-    if (loop.kind() != OpKind::kFor) return false;
-    std::vector<int64_t> bounds;
-    for (int i = 0; i < 3; ++i) {
+    if (SelectorOf(loop) != Selector::kBounds) return false;
+    std::vector<Tensor> bounds;
+    for (int i = 0; i < NumSelectorInputs(loop); ++i) {
       const Tensor* value = ConstantValue(caller.node(caller.Resolve(loop.inputs[i]).node));
-      if (value == nullptr || value->rank() != 0 || value->dtype() != DType::kInt32) return false;
-      bounds.push_back(value->scalar<int32_t>());
+      if (value == nullptr || value->dtype() != DType::kInt32) return false;
+      bounds.push_back(*value);
     }
-    return bounds[2] > 0 ? bounds[0] < bounds[1] : bounds[2] < 0 && bounds[0] > bounds[1];
+    return CountIterations(bounds[0], bounds[1], bounds[2]).value_or(0) > 0;
   }
 
   absl::Status HoistOutOf(NodeId id, Rewrite& caller) {

@@ -46,7 +46,7 @@ absl::Status AddPlaceholders(const RunSignature& signature, const std::vector<bo
       keep[feed.node] = true;
       continue;
     }
-    if (node.op_name == "Placeholder" && node.control_inputs.empty()) {
+    if (node.kind() == OpKind::kPlaceholder && node.control_inputs.empty()) {
       keep[feed.node] = true;
       continue;
     }

@@ -11,6 +11,7 @@
 #include "base/work.h"
 #include "ir/calls.h"
 #include "ops/control/condition.h"
+#include "ops/control/for_trip_count.h"
 #include "passes/edit/body.h"
 #include "passes/edit/evaluate.h"
 #include "passes/edit/interface.h"
@@ -21,12 +22,6 @@ namespace {
 
 using passes::BodyFacts;
 using passes::Rewrite;
-
-std::optional<int64_t> IntScalar(const Tensor* tensor) {
-  if (tensor == nullptr || tensor->rank() != 0 || tensor->dtype() != DType::kInt32)
-    return std::nullopt;
-  return tensor->scalar<int32_t>();
-}
 
 class Resolver {
  public:
@@ -58,38 +53,25 @@ class Resolver {
   }
 
   absl::Status ResolveNode(const Node& node) {
-    switch (node.kind()) {
-      case OpKind::kIf:
-      case OpKind::kCase: {
-        const std::optional<int> taken = TakenBranch(node);
-        return taken ? BecomeCall(node, *taken, 1) : absl::OkStatus();
-      }
-      case OpKind::kWhile:
-      case OpKind::kFor: {
-        if (body_.effects[node.id].Has(EffectSet::kByName)) return absl::OkStatus();
-        const bool is_while = node.kind() == OpKind::kWhile;
-        const std::optional<int> iterations =
-            is_while ? IterationsOfWhile(node) : IterationsOfFor(node);
-        if (iterations == 0) return BecomeInputs(node);
-        if (iterations == 1) return is_while ? BecomeCall(node, 1, 0) : BecomeCallOfFor(node);
-        return absl::OkStatus();
-      }
-      default:
-        return absl::OkStatus();
+    if (IsConditional(node.kind())) {
+      const std::optional<int> taken = TakenBranch(node);
+      return taken ? BecomeCall(node, *taken, NumSelectorInputs(node)) : absl::OkStatus();
     }
+    if (!IsLoop(node.kind()) || body_.effects[node.id].Has(EffectSet::kByName))
+      return absl::OkStatus();
+    const bool counts = SelectorOf(node) == Selector::kBounds;
+    const std::optional<int> iterations = counts ? IterationsOfFor(node) : IterationsOfWhile(node);
+    if (iterations == 0) return BecomeInputs(node);
+    if (iterations == 1) return counts ? BecomeCallOfFor(node) : BecomeCall(node, 1, 0);
+    return absl::OkStatus();
   }
 
   std::optional<int> TakenBranch(const Node& node) const {
     const Tensor* selector = Constant(node.inputs[0]);
     if (selector == nullptr) return std::nullopt;
-    if (node.kind() == OpKind::kIf) {
-      const absl::StatusOr<bool> is_true = Truth(*selector);
-      return is_true.ok() ? std::optional<int>(*is_true ? 0 : 1) : std::nullopt;
-    }
-    const std::optional<int64_t> index = IntScalar(selector);
-    const int last = static_cast<int>(CalleesOf(program_, node).size()) - 1;
-    if (!index) return std::nullopt;
-    return *index < 0 || *index > last ? last : static_cast<int>(*index);
+    const absl::StatusOr<int> chosen = ChosenFunction(
+        SelectorOf(node), *selector, static_cast<int>(CalleesOf(program_, node).size()));
+    return chosen.ok() ? std::optional<int>(*chosen) : std::nullopt;
   }
 
   // 0, 1, or nothing: more, or not known.
@@ -115,14 +97,13 @@ class Resolver {
   }
 
   std::optional<int> IterationsOfFor(const Node& node) const {
-    const std::optional<int64_t> start = IntScalar(Constant(node.inputs[0]));
-    const std::optional<int64_t> limit = IntScalar(Constant(node.inputs[1]));
-    const std::optional<int64_t> delta = IntScalar(Constant(node.inputs[2]));
-    if (!start || !limit || !delta) return std::nullopt;
-    if (*start == *limit) return 0;
-    const bool is_one = *delta > 0 ? *start < *limit && *start + *delta >= *limit
-                                   : *delta < 0 && *start > *limit && *start + *delta <= *limit;
-    return is_one ? std::optional<int>(1) : std::nullopt;
+    const Tensor* const start = Constant(node.inputs[0]);
+    const Tensor* const limit = Constant(node.inputs[1]);
+    const Tensor* const delta = Constant(node.inputs[2]);
+    if (start == nullptr || limit == nullptr || delta == nullptr) return std::nullopt;
+    const absl::StatusOr<int64_t> iterations = CountIterations(*start, *limit, *delta);
+    if (!iterations.ok() || *iterations > 1) return std::nullopt;
+    return static_cast<int>(*iterations);
   }
 
   absl::Status BecomeInputs(const Node& structured) {

@@ -60,7 +60,7 @@ class Sinking {
         stays_(function_.nodes.size()),
         readers_(passes::Readers(function_)) {
     for (const Node& node : function_.nodes) {
-      const bool is_branching = node.kind() == OpKind::kIf || node.kind() == OpKind::kCase;
+      const bool is_branching = IsConditional(node.kind());
       if (is_branching && !body_.is_fixed[node.id] &&
           StructuredEdit::CanChange(edit, effects, counts, node)) {
         users_[node.id] = OnlyUsers(edit, node);

@@ -35,7 +35,7 @@ Opcode OpcodeOf(OpKind kind) {
     case OpKind::kNextIteration:
       return Opcode::kNextIteration;
     case OpKind::kLoopCond:
-      return Opcode::kLoopCond;
+      return Opcode::kKernelCond;
     case OpKind::kCall:
       return Opcode::kCall;
     case OpKind::kArg:
@@ -44,12 +44,6 @@ Opcode OpcodeOf(OpKind kind) {
       return Opcode::kRetval;
     case OpKind::kControlTrigger:
       return Opcode::kNoOp;
-    case OpKind::kIf:
-    case OpKind::kCase:
-    case OpKind::kWhile:
-    case OpKind::kFor:
-    case OpKind::kSymbolicGradient:
-      return Opcode::kUnavailable;
     case OpKind::kConst:
       return Opcode::kConst;
     case OpKind::kNoOp:
@@ -62,8 +56,9 @@ Opcode OpcodeOf(OpKind kind) {
     case OpKind::kPlaceholder:
     case OpKind::kTransfer:
       return Opcode::kKernel;
+    default:  // what lowering writes out
+      return Opcode::kUnavailable;
   }
-  return Opcode::kUnavailable;
 }
 
 // Fills in one function's plan, step by step.
@@ -165,7 +160,7 @@ class Builder {
   }
 
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
-    if (node.kind() == OpKind::kWhile) {
+    if (IsLoop(node.kind())) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
         p.opcode = Opcode::kKernel;
         p.run = &sequential::RunLoop;

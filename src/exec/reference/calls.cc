@@ -22,33 +22,14 @@ void Machine::StartCall(const Ready& ready, const NodePlan& p, std::vector<Tenso
   auto call = std::make_unique<PendingCall>();
   call->ready = ready;
   call->started = started_;
-  switch (p.kind) {
-    case OpKind::kIf: {
-      const absl::StatusOr<bool> is_true = Truth(inputs[0]);
-      if (!is_true.ok()) return Fail(is_true.status(), ready);
-      call->callee = *is_true ? 0 : 1;
-      inputs.erase(inputs.begin());
-      break;
-    }
-    case OpKind::kCase: {
-      if (inputs[0].rank() != 0) {
-        return Fail(
-            absl::InvalidArgumentError(absl::StrCat(
-                "branch_index must be scalar, but it has shape ", inputs[0].shape().ToString())),
-            ready);
-      }
-      const int last = static_cast<int>(p.callees.size()) - 1;
-      const int index = inputs[0].scalar<int32_t>();
-      call->callee = index < 0 || index > last ? last : index;
-      inputs.erase(inputs.begin());
-      break;
-    }
-    case OpKind::kCall:
-      inputs.erase(inputs.begin(), inputs.begin() + NumSelectorInputs(*p.node));
-      break;
-    default:
-      return StartLoop(ready, p, std::move(inputs));
+  if (IsLoop(p.kind)) return StartLoop(ready, p, std::move(inputs));
+  if (IsConditional(p.kind)) {
+    const absl::StatusOr<int> chosen =
+        ChosenFunction(SelectorOf(*p.node), inputs[0], static_cast<int>(p.callees.size()));
+    if (!chosen.ok()) return Fail(chosen.status(), ready);
+    call->callee = *chosen;
   }
+  inputs.erase(inputs.begin(), inputs.begin() + NumSelectorInputs(*p.node));
   const FunctionPlan& callee = *p.callees[call->callee];
   StartActivation(callee, std::move(inputs), std::move(call));
 }
@@ -57,7 +38,7 @@ void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tenso
   auto call = std::make_unique<PendingCall>();
   call->ready = ready;
   call->started = started_;
-  if (p.kind == OpKind::kWhile) {
+  if (HasCondition(*p.node)) {
     call->values = std::move(inputs);
     std::vector<Tensor> args = call->values;
     return StartActivation(*p.callees[0], std::move(args), std::move(call));
@@ -67,7 +48,7 @@ void Machine::StartLoop(const Ready& ready, const NodePlan& p, std::vector<Tenso
   call->iterations = *iterations;
   call->start = inputs[0].scalar<int32_t>();
   call->delta = inputs[2].scalar<int32_t>();
-  inputs.erase(inputs.begin(), inputs.begin() + 3);
+  inputs.erase(inputs.begin(), inputs.begin() + NumSelectorInputs(*p.node));
   StepFor(std::move(call), std::move(inputs));
 }
 
@@ -131,15 +112,11 @@ void Machine::EndActivation(Activation* activation) {
     results_ = std::move(results);
     return;
   }
-  switch (StructuredPlan(call->ready).kind) {
-    case OpKind::kWhile:
-      return StepWhile(std::move(call), std::move(results));
-    case OpKind::kFor:
-      ++call->iteration;
-      return StepFor(std::move(call), std::move(results));
-    default:
-      return FinishCall(*call, std::move(results));
-  }
+  const NodePlan& p = StructuredPlan(call->ready);
+  if (!IsLoop(p.kind)) return FinishCall(*call, std::move(results));
+  if (HasCondition(*p.node)) return StepWhile(std::move(call), std::move(results));
+  ++call->iteration;
+  StepFor(std::move(call), std::move(results));
 }
 
 void Machine::StepWhile(std::unique_ptr<PendingCall> call, std::vector<Tensor> results) {

@@ -106,13 +106,8 @@ void Machine::Execute(const Ready& ready) {
   // Only a transfer gets here dead: what it sends is its deadness, whatever else has arrived.
   if (ready.dead) inputs.assign(inputs.size(), Tensor());
   if (absl::Status status = ReadRefs(p, inputs); !status.ok()) return Fail(status, ready);
+  if (IsStructured(p.kind)) return StartCall(ready, p, std::move(inputs));
   switch (p.kind) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-    case OpKind::kWhile:
-    case OpKind::kFor:
-    case OpKind::kCall:
-      return StartCall(ready, p, std::move(inputs));
     case OpKind::kArg: {
       const int64_t index = NodeAttr<int64_t>(*p.node, "index");
       if (index < 0 || index >= static_cast<int64_t>(activation.args.size())) {

@@ -10,10 +10,6 @@
 namespace gyre::reference {
 namespace {
 
-std::string NodeText(const Node& node) {
-  return absl::StrCat("node ", node.name, " (", node.op_name, ")");
-}
-
 // The nodes of one frame from which its LoopCond can be reached.
 HashSet<NodeId> FeedsLoopCond(const FunctionPlan& plan, const FramePlan& frame) {
   HashSet<NodeId> seen;
@@ -196,30 +192,17 @@ absl::Status ReferencePlan::Build(const Function& function, const RunSignature& 
 
 absl::Status ReferencePlan::BindCallees(NodePlan& node_plan) {
   const Node& node = *node_plan.node;
-  const std::vector<Callee> callees = CalleesOf(*program_, node);
-  if (node_plan.kind == OpKind::kCase && callees.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(NodeText(node), " has no branches"));
-  }
-  for (const Callee& callee : callees) {
-    absl::StatusOr<const FunctionPlan*> plan = PlanOf(callee.function.name);
-    if (!plan.ok()) return Annotate(plan.status(), NodeText(node));
-    const Function& function = *(*plan)->function;
-    GYRE_RETURN_IF_ERROR(Annotate(CheckArguments(node, callee, function), NodeText(node)));
-    GYRE_RETURN_IF_ERROR(Annotate(CheckResults(node, callee, function), NodeText(node)));
-    node_plan.callees.push_back(*plan);
-  }
+  GYRE_RETURN_IF_ERROR(CheckCallees(*program_, node));
+  for (const Callee& callee : CalleesOf(*program_, node))
+    node_plan.callees.push_back(PlanOf(*program_->FindFunction(callee.function.name)));
   return absl::OkStatus();
 }
 
-absl::StatusOr<const FunctionPlan*> ReferencePlan::PlanOf(const std::string& name) {
-  if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
-  const Function* function = program_->FindFunction(name);
-  if (function == nullptr) {
-    return absl::NotFoundError(absl::StrCat("function ", name, " is not in the graph's library"));
-  }
+const FunctionPlan* ReferencePlan::PlanOf(const Function& function) {
+  if (const auto it = by_name_.find(function.name); it != by_name_.end()) return it->second;
   FunctionPlan& plan = plans_.emplace_back();
-  plan.function = function;
-  by_name_.emplace(name, &plan);
+  plan.function = &function;
+  by_name_.emplace(function.name, &plan);
   to_build_.push_back(&plan);
   return &plan;
 }

@@ -97,7 +97,7 @@ class ReferencePlan {
   absl::Status BuildAll(const RunSignature& signature);
   absl::Status Build(const Function& function, const RunSignature& signature, FunctionPlan& plan);
   absl::Status BindCallees(NodePlan& node_plan);
-  absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
+  const FunctionPlan* PlanOf(const Function& function);
 
   std::shared_ptr<const Program> program_;
   const FunctionPlan* main_ = nullptr;

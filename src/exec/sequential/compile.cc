@@ -152,11 +152,9 @@ class Compiler {
         return WritePlain(node, scope, inputs, outputs);
       case OpKind::kCall:
         return WriteCall(node, scope, inputs, depth, outputs);
-      case OpKind::kIf:
-      case OpKind::kCase:
-        return WriteBranches(function, node, scope, inputs, depth, outputs);
       default:
-        return false;
+        return IsConditional(node.kind()) &&
+               WriteBranches(function, node, scope, inputs, depth, outputs);
     }
   }
 
@@ -208,7 +206,7 @@ class Compiler {
   // if:   jump unless p to else;  drop; then …; outputs := …; jump to end;  else: drop; …  end:
   bool WriteBranches(const Function& function, const Node& node, int scope,
                      absl::Span<const uint32_t> inputs, int depth, std::vector<uint32_t>& outputs) {
-    const bool is_if = node.kind() == OpKind::kIf;
+    const bool is_if = SelectorOf(node) == Selector::kPredicate;
     if (is_if ? !IsBool(function, node.inputs[0]) : !IsScalar(function, node.inputs[0]))
       return false;
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
@@ -302,8 +300,7 @@ std::vector<const Node*> LoopsOnRegisters(const Program& program) {
   std::vector<const Node*> loops;
   const auto look = [&](const Function& function) {
     for (const Node& node : function.nodes) {
-      if (node.kind() == OpKind::kWhile && CompileLoop(facts, node) != nullptr)
-        loops.push_back(&node);
+      if (HasCondition(node) && CompileLoop(facts, node) != nullptr) loops.push_back(&node);
     }
   };
   look(program.main());

@@ -15,6 +15,9 @@ bool IsHandle(const NodeSignature::Slot& slot) {
   return slot.dtype == DType::kResource || slot.is_ref;
 }
 
+// Makes several variables, each with a name of its own.
+bool NamesSeveral(const Node& node) { return node.attrs.Has("shared_names"); }
+
 // Its outputs are its inputs, of whatever frame or iteration.
 bool GivesItsInputs(const Node& node) {
   return HandsOn(node) || (node.op != nullptr && node.op->traits.forwards &&
@@ -64,13 +67,13 @@ ResourceSet Resources::Made(const std::string& function, const Node& node) const
   // Of gradients, too: no variable.
   const bool is_array = absl::StartsWith(node.op_name, "TensorArray");
   const bool is_maker =
-      node.op != nullptr && IsPlain(node.kind()) && node.op_name != "Placeholder" &&
+      node.op != nullptr && IsPlain(node.kind()) &&
       std::none_of(node.signature.inputs.begin(), node.signature.inputs.end(),
                    [](const auto& in) { return IsHandle(in) || in.dtype == DType::kVariant; });
   const std::string name = node.attrs.GetOr<std::string>("shared_name", "");
   const bool has_name = !name.empty() || function.empty() ||
                         (is_maker && node.op->traits.effect == Effect::kAllocate);
-  if (!is_array && (!is_maker || !has_name || node.op_name == "_VarHandlesOp")) {
+  if (!is_array && (!is_maker || !has_name || NamesSeveral(node))) {
     made.has_any = true;
   } else if (is_array || node.op->traits.effect == Effect::kAllocate) {
     made.names = {absl::StrCat(node.op_name, " of ", function, "/", node.name)};

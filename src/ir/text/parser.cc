@@ -341,7 +341,7 @@ class FunctionParser {
       signature->outputs[0].is_ref = node.signature.outputs[0].is_ref;
     // What a loop hands on as a reference only the text can tell: its schema knows of none.
     const bool is_stated = text.types && text.types->size() == signature->outputs.size();
-    for (size_t i = 0; node.kind() == OpKind::kWhile && is_stated && i < text.types->size(); ++i)
+    for (size_t i = 0; IsLoop(node.kind()) && is_stated && i < text.types->size(); ++i)
       signature->outputs[i].is_ref = (*text.types)[i].is_ref;
     if (text.types && *text.types != signature->outputs) {
       return reader_.ErrorAt(text.mark, absl::StrCat("%", WriteName(node.name), " is said to be ",

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "ops/dispatch.h"
 
 namespace gyre {
@@ -25,6 +26,19 @@ absl::StatusOr<bool> Truth(const Tensor& condition) {
   if (known.ok()) return truth;
   return absl::InvalidArgumentError(absl::StrCat("a scalar of type ", DTypeName(condition.dtype()),
                                                  " is neither true nor false"));
+}
+
+absl::StatusOr<int> ChosenFunction(Selector selector, const Tensor& value, int num_functions) {
+  if (selector == Selector::kPredicate) {
+    GYRE_ASSIGN_OR_RETURN(const bool truth, Truth(value));
+    return truth ? 0 : 1;
+  }
+  if (value.rank() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("branch_index must be scalar, but it has shape ", value.shape().ToString()));
+  }
+  const int index = value.scalar<int32_t>();
+  return index < 0 || index >= num_functions ? num_functions - 1 : index;
 }
 
 }  // namespace gyre

@@ -26,7 +26,7 @@ std::vector<RowValue> ArgumentsOf(const BatchedBody& body, const Node& structure
 absl::Status NeedSameSelectors(const BatchedBody& body, const Node& structured) {
   for (int i = 0; i < NumSelectorInputs(structured); ++i) {
     if (body.At(structured.inputs[i]).rows != Rows::kSame)
-      return batch::Refuse(structured.kind() == OpKind::kCase
+      return batch::Refuse(SelectorOf(structured) == Selector::kIndex
                                ? "its index differs from row to row"
                                : "its condition differs from row to row");
   }
@@ -87,8 +87,9 @@ absl::Status VectorizeBranches(BatchedBody& body, const Node& structured) {
     functions.push_back({made.name, nullptr});
   }
   std::vector<std::pair<std::string, AttrValue>> attrs;
-  if (structured.kind() == OpKind::kCase) {
-    attrs.emplace_back("branches", functions);
+  const std::vector<Structure::Functions>& named = structured.op->structure.functions;
+  if (named.size() == 1) {  // a list of functions
+    attrs.emplace_back(std::string(named[0].attr), functions);
   } else {
     for (size_t i = 0; i < callees.size(); ++i)
       attrs.emplace_back(std::string(callees[i].attr), functions[i]);
@@ -210,17 +211,10 @@ absl::Status VectorizeWhile(BatchedBody& body, const Node& structured) {
 }  // namespace
 
 absl::Status VectorizeStructured(BatchedBody& body, const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kIf:
-    case OpKind::kCase:
-      return VectorizeBranches(body, node);
-    case OpKind::kWhile:
-      return VectorizeWhile(body, node);
-    case OpKind::kCall:
-      return VectorizeCall(body, node);
-    default:
-      return batch::Refuse("there is no rule for this op");
-  }
+  if (IsConditional(node.kind())) return VectorizeBranches(body, node);
+  if (HasCondition(node)) return VectorizeWhile(body, node);
+  if (node.kind() == OpKind::kCall) return VectorizeCall(body, node);
+  return batch::Refuse("there is no rule for this op");
 }
 
 }  // namespace gyre::vectorize
