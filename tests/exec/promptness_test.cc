@@ -52,6 +52,19 @@ graph {
 }
 )",
                                                  kCounting)});
+  all.push_back({"loop without ops", R"(
+graph {
+  %zero = Const() value=int64{0} : int64
+  %yes = Const() value=bool{true} : bool
+  %y = StatelessWhile(%zero, %yes) cond=@second body=@same : (int64, bool)
+}
+func @second(%i: int64, %yes: bool) -> (p: bool) {
+  return %yes
+}
+func @same(%i: int64, %yes: bool) -> (i: int64, yes: bool) {
+  return %i, %yes
+}
+)"});
   all.push_back({"loop of primitives", R"(
 graph {
   %zero = Const() value=int64{0} : int64

@@ -107,7 +107,7 @@ TEST(While, CancellationFromAnotherThreadEndsALoop) {
 }
 
 // %loop goes round for ever; %bad fails once it is its turn. Given windows, loops are made of
-// tokens.
+// tokens; without (0), they run on registers.
 std::string LoopBesideAnError(absl::string_view nodes) {
   return absl::StrCat(R"(
 graph {
@@ -129,11 +129,24 @@ func @around(%i: int32) -> (j: int32) {
   %j = FloorMod(%next, %n) : int32
   return %j
 }
+func @recursive(%i: int32, %again: bool) -> (r: int32) {
+  %loop = While(%i) cond=@below body=@around : int32
+  %r = If(%again, %loop, %again) then_branch=@recursive else_branch=@end : int32
+  return %r
+}
+func @end(%i: int32, %again: bool) -> (r: int32) {
+  %r = Identity(%i) : int32
+  return %r
+}
 )");
 }
 
 constexpr absl::string_view kLoopNode =
     "  %loop = While(%minus) cond=@below body=@around : int32\n";
+// The same in a function that may call itself, and is not written out.
+constexpr absl::string_view kCallNode =
+    "  %no = Const() value=bool{false} : bool\n"
+    "  %loop = PartitionedCall(%minus, %no) f=@recursive : int32\n";
 constexpr absl::string_view kBadNodes =
     "  %plus = Neg(%minus) : int32\n  %bad = FloorDiv(%plus, %zero) : int32\n";
 
@@ -147,7 +160,8 @@ TEST_P(EndlessLoop, DoesNotHideAnError) {
   RunOptions options;
   options.timeout_ms = 20'000;
   for (const auto& nodes :
-       {absl::StrCat(kLoopNode, kBadNodes), absl::StrCat(kBadNodes, kLoopNode)}) {
+       {absl::StrCat(kLoopNode, kBadNodes), absl::StrCat(kBadNodes, kLoopNode),
+        absl::StrCat(kCallNode, kBadNodes), absl::StrCat(kBadNodes, kCallNode)}) {
     auto session = SessionFor(LoopBesideAnError(nodes), session_options);
     ASSERT_NE(session, nullptr);
     for (const auto& fetches : {std::vector<std::string>{"loop:0", "bad:0"}, {"bad:0", "loop:0"}}) {
@@ -160,7 +174,8 @@ TEST_P(EndlessLoop, DoesNotHideAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, EndlessLoop,
-                         ::testing::Combine(::testing::Values(1, 2, 32), ::testing::Values(1, 2)));
+                         ::testing::Combine(::testing::Values(0, 1, 2, 32),
+                                            ::testing::Values(1, 2)));
 
 TEST(If, BranchNotTakenDoesNotRun) {
   auto session = SessionFor(R"(

@@ -14,9 +14,19 @@ constexpr int kMaxWidened = 16;
 // Iterations in flight at first: one more than must be, so that what goes on need not wait.
 constexpr int64_t kNarrow = 2;
 // After so many iterations of a loop, what has been ready for longest runs first: cheap nodes wait
-// on a stack, under those of the loop, which may never end. Not for loops of functions that are
-// called: a tree of calls, each with a loop, would be all in memory at once.
+// on a stack, under those of the loop, which may never end. In functions that are called (those
+// that recurse), that is after many more: a tree of calls, each with a loop, would be all in memory
+// at once.
 constexpr int64_t kFairEvery = 1024;
+constexpr int64_t kFairEveryInCalls = int64_t{1} << 20;
+// The same of loops on registers, in pauses.
+constexpr int64_t kFairPausesInCalls = 16;
+
+// Of an iteration that ends, the last of kFairEvery.
+bool IsTurnOfOthers(const Iteration& iteration) {
+  return iteration.frame->activation->depth == 0 ||
+         iteration.number % kFairEveryInCalls == kFairEveryInCalls - 1;
+}
 
 // As many iterations of the loop may be live: what the loop says, lowered by a window given for the
 // run (0: none).
@@ -253,6 +263,14 @@ Iteration* FrameControl::NewIteration(Frame& frame, int64_t outstanding) {
   return iteration;
 }
 
+void FrameControl::PutBack(Ready ready, int64_t pauses) {
+  ReadyQueues& queues = router_.queues();
+  queues.stack().Push(ready.iteration, ready.node(), ready.dead());
+  pace_.LookNow();
+  if (ready.iteration->frame->activation->depth == 0 || pauses % kFairPausesInCalls == 0)
+    queues.LetOldestRun();
+}
+
 // Nothing else will happen in the iteration: who waits elsewhere for what was not sent is told.
 // They are transfers now that have died; returns how many.
 int64_t FrameControl::SendWhatIsLeft(Iteration& iteration) {
@@ -290,8 +308,7 @@ void FrameControl::EndIteration(Iteration* iteration) {
       next = iteration->next.load(std::memory_order_relaxed);
       frame.oldest = next;
     }
-    if (iteration->number % kFairEvery == kFairEvery - 1 && frame.activation->depth == 0)
-        [[unlikely]]
+    if (iteration->number % kFairEvery == kFairEvery - 1 && IsTurnOfOthers(*iteration)) [[unlikely]]
       router_.queues().LetOldestRun();
     const uint64_t dead_exits = iteration->dead_exits.load(std::memory_order_relaxed);
     pools_.Recycle(iteration);

@@ -76,6 +76,8 @@ class FrameControl {
   // A heavy node in `frame`: its loops, and those around it, need no longer hold back what could
   // run beside it.
   void Widen(Frame* frame);
+  // A loop on registers has paused so often: it goes on behind what has been ready for longest.
+  void PutBack(Ready ready, int64_t pauses);
 
   // ---- Calls
 

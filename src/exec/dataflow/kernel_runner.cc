@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/status.h"
 #include "exec/dataflow/origin.h"
+#include "exec/sequential/loop.h"
 #include "ops/state/variable.h"
 
 namespace gyre::dataflow {
@@ -85,6 +86,12 @@ void KernelRunner::Run(Ready ready, const PlanNode& p, bool timed) {
   const absl::Status status = p.run(context, p.attrs);
   if (timed) Measured(p, Now() - start);
   if (!status.ok()) return Fail(ready, p, status);
+  if (p.opcode == Opcode::kLoop) [[unlikely]] {
+    if (const int64_t pauses = sequential::PausesOf(outputs[0]); pauses > 0) {
+      inputs[0] = std::move(outputs[0]);
+      return frames_.PutBack(ready, pauses);
+    }
+  }
   // What follows may want to own the buffers.
   for (uint32_t i = 0; i < p.num_inputs; ++i) {
     if (!inputs[i].is_inline()) DropValue(inputs[i]);

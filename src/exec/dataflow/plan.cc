@@ -35,7 +35,7 @@ Opcode OpcodeOf(OpKind kind) {
     case OpKind::kNextIteration:
       return Opcode::kNextIteration;
     case OpKind::kLoopCond:
-      return Opcode::kKernelCond;
+      return Opcode::kLoopCond;
     case OpKind::kCall:
       return Opcode::kCall;
     case OpKind::kArg:
@@ -162,7 +162,7 @@ class Builder {
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
     if (IsLoop(node.kind())) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
-        p.opcode = Opcode::kKernel;
+        p.opcode = Opcode::kLoop;
         p.run = &sequential::RunLoop;
         p.attrs = loop->second.get();
         return;

@@ -51,6 +51,7 @@ enum class Opcode : uint8_t {
   kToBool,
   kPlainKernel,  // as kKernel: with one output, and without a tag, a reference or a life when dead
   kKernel,
+  kLoop,  // as kKernel: a loop on registers, which may pause
   kAsyncKernel,
   kCall,
   kArg,

@@ -148,6 +148,7 @@ void Worker::FailIfOutOfMemory(const Work& work) {
       return frames_.Fail(InfoOf(ready).unavailable, ready);
     case Opcode::kSwitchN:
     case Opcode::kKernel:
+    case Opcode::kLoop:
       break;
   }
   kernels_.Run(ready, p, may_share_ && KernelRunner::NeedsTiming(p));

@@ -191,6 +191,7 @@ class Compiler {
     op.kernel = *std::move(kernel);
     op.node = &node;
     op.scope = scope;
+    ++loop_->num_kernels;
     loop_->max_inputs = std::max(loop_->max_inputs, op.num_inputs);
     return true;
   }

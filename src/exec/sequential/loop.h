@@ -15,7 +15,7 @@
 // Which loops: those without an inner loop whose ops are pure, run on the calling thread, and
 // handle nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements).
 // If, Case and calls within them become jumps. Everything is as it would be with tokens: kernels,
-// bits, errors and what they say; cancellation and the budget are looked at every few ops.
+// bits, errors and what they say; cancellation and the budget are looked at after every few ops.
 //
 // Native code takes its place where some has been made (native.h): it runs the same instructions,
 // and hands back to the interpreter before any of them that it cannot do.
@@ -81,6 +81,7 @@ struct RegisterLoop {
   std::vector<DType> scalar_types;
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
   std::vector<LoopScope> scopes;       // [0] is the condition, [1] the body
+  int num_kernels = 0;                 // of all ways through an iteration
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
@@ -92,7 +93,12 @@ std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node
 std::vector<const Node*> LoopsOnRegisters(const Program& program);
 
 // Runs `loop` as the kernel of its node. Errors carry where in the loop they happened: WhereInside.
+// A loop that takes long pauses, so that others have their turn, and does not end: PausesOf.
 absl::Status RunLoop(KernelContext& ctx, const void* loop);
+
+// How often a loop has paused that has left this as its output 0; 0: it has ended. The kernel is to
+// be run again, with this as its input 0; what its other inputs are counts for nothing then.
+int64_t PausesOf(const Tensor& output);
 
 // What an error that RunLoop returned says of its place, as lines for a message, up to the loop
 // itself. Empty for others.

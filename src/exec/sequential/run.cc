@@ -14,8 +14,11 @@ namespace gyre::sequential {
 namespace {
 
 constexpr absl::string_view kWhere = "gyre/where_in_loop";
-// Ops between two looks at the clock and the budget.
-constexpr int kLookEvery = 64;
+// Ops between two looks at the clock and the budget, and looks between two pauses: some 20 ms.
+constexpr int64_t kLookEvery = 64;
+constexpr int64_t kPauseEvery = 16384;
+// Native code looks by itself, every 0.1 ms or so.
+constexpr int kNativeLooksPerPause = 128;
 
 std::string WhereOf(const RegisterLoop& loop, const Instruction& op, int64_t iteration) {
   std::string text = NodeText(*op.node);
@@ -39,21 +42,34 @@ bool IsTrue(const Tensor& condition) {
   return condition.is_inline() ? condition.scalar<bool>() : condition.num_elements() > 0;
 }
 
+// A loop between two iterations.
+class PausedLoop final : public Object {
+ public:
+  PausedLoop(std::vector<Tensor> registers, int64_t iteration, int64_t pauses)
+      : registers(std::move(registers)), iteration(iteration), pauses(pauses) {}
+  absl::string_view type_name() const override { return "PausedLoop"; }
+
+  std::vector<Tensor> registers;
+  int64_t iteration;
+  int64_t pauses;
+};
+
 class Machine {
  public:
   Machine(const RegisterLoop& loop, KernelContext& ctx)
       : loop_(loop),
         ctx_(ctx),
         native_(loop.native == nullptr ? nullptr : loop.native->code()),
-        registers_(loop.num_registers),
         inputs_(loop.max_inputs) {}
 
   absl::Status Run() {
-    for (int i = 0; i < ctx_.num_inputs(); ++i) registers_[i] = ctx_.TakeInput(i);
-    for (const auto& [reg, value] : loop_.constants) registers_[reg] = *value;
+    Start();
     const Instruction* const code = loop_.code.data();
     const Instruction* at = code;
-    if (native_ != nullptr) GYRE_RETURN_IF_ERROR(RunNatively(at));
+    if (native_ != nullptr) {
+      GYRE_RETURN_IF_ERROR(RunNatively(at));
+      if (is_to_pause_) return Pause();
+    }
     for (;;) {
       const Input* const inputs = loop_.inputs.data() + at->first_input;
       switch (at->action) {
@@ -88,18 +104,43 @@ class Machine {
         case Action::kAgain:
           ++iteration_;
           at = code;
-          if (native_ != nullptr) GYRE_RETURN_IF_ERROR(RunNatively(at));
+          if ((until_look_ -= loop_.num_kernels + 1) <= 0) [[unlikely]] {
+            until_look_ = kLookEvery;
+            if (absl::Status status = Look(ctx_); !status.ok()) return Locate(std::move(status));
+            if (--until_pause_ == 0) return Pause();
+          }
+          if (native_ != nullptr) {
+            GYRE_RETURN_IF_ERROR(RunNatively(at));
+            if (is_to_pause_) return Pause();
+          }
           break;
       }
     }
   }
 
  private:
-  [[gnu::always_inline]] absl::Status RunKernel(const Instruction& op, const Input* from) {
-    if (--until_look_ <= 0) {
-      until_look_ = kLookEvery;
-      GYRE_RETURN_IF_ERROR(Look(ctx_));
+  void Start() {
+    auto* const paused = ctx_.input(0).object_as<PausedLoop>();
+    if (paused != nullptr) {
+      const Tensor keeps = ctx_.TakeInput(0);
+      registers_ = std::move(paused->registers);
+      iteration_ = paused->iteration;
+      pauses_ = paused->pauses;
+      return;
     }
+    registers_.resize(loop_.num_registers);
+    for (int i = 0; i < ctx_.num_inputs(); ++i) registers_[i] = ctx_.TakeInput(i);
+    for (const auto& [reg, value] : loop_.constants) registers_[reg] = *value;
+  }
+
+  absl::Status Pause() {
+    ctx_.set_output(
+        0, Tensor::FromObject(DType::kVariant,
+                              MakeRef<PausedLoop>(std::move(registers_), iteration_, pauses_ + 1)));
+    return absl::OkStatus();
+  }
+
+  [[gnu::always_inline]] absl::Status RunKernel(const Instruction& op, const Input* from) {
     Tensor* const inputs = inputs_.data();
     for (uint32_t i = 0; i < op.num_inputs; ++i) {
       Tensor& reg = registers_[from[i].reg];
@@ -142,6 +183,10 @@ class Machine {
     if (stop == compiled::kStopped) {
       if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
       GYRE_RETURN_IF_ERROR(std::exchange(stopped_by_, absl::OkStatus()));
+      if (is_to_pause_) {
+        for (const uint32_t cell : region[0].live) Spill(cell);
+        return absl::OkStatus();
+      }
       stop = called_ + 1;
       have = region[called_].outputs;
       native_ = nullptr;
@@ -197,12 +242,15 @@ class Machine {
   static bool LookFromNative(void* interpreter) {
     Machine& self = *static_cast<Machine*>(interpreter);
     try {
+      self.iteration_ = self.frame_->iteration;
       self.stopped_by_ = Look(self.ctx_);
+      if (!self.stopped_by_.ok()) self.stopped_by_ = self.Locate(std::move(self.stopped_by_));
     } catch (...) {
       self.thrown_ = std::current_exception();
       return false;
     }
-    return self.stopped_by_.ok();
+    self.is_to_pause_ = --self.until_native_pause_ == 0;
+    return self.stopped_by_.ok() && !self.is_to_pause_;
   }
 
   void Move(const Instruction& op, Input input) {
@@ -223,25 +271,42 @@ class Machine {
     return status;
   }
 
+  // Between two iterations: at the first op of the next one.
+  absl::Status Locate(absl::Status status) const {
+    for (const Instruction& op : loop_.code) {
+      if (op.action == Action::kRun) return Locate(std::move(status), op);
+    }
+    return status;
+  }
+
   const RegisterLoop& loop_;
   KernelContext& ctx_;
   const compiled::NativeCode* native_;  // null: there is none, or it does not fit this run
   std::vector<Tensor> registers_;
   std::vector<Tensor> inputs_;  // of the op that runs
   int64_t iteration_ = 0;
-  int until_look_ = kLookEvery;
+  int64_t until_look_ = kLookEvery;
+  int64_t until_pause_ = kPauseEvery;
+  int64_t pauses_ = 0;
   // While native code runs: its cells, and why it was told to stop.
   std::vector<uint64_t> cells_;
   const compiled::Frame* frame_ = nullptr;
   uint32_t called_ = 0;
   absl::Status stopped_by_;
   std::exception_ptr thrown_;
+  int until_native_pause_ = kNativeLooksPerPause;
+  bool is_to_pause_ = false;
 };
 
 }  // namespace
 
 absl::Status RunLoop(KernelContext& ctx, const void* loop) {
   return Machine(*static_cast<const RegisterLoop*>(loop), ctx).Run();
+}
+
+int64_t PausesOf(const Tensor& output) {
+  const auto* const paused = output.object_as<PausedLoop>();
+  return paused == nullptr ? 0 : paused->pauses;
 }
 
 std::string WhereInside(const absl::Status& status) {
