@@ -51,6 +51,18 @@ def test_a_tensor_of_lists_without_end_is_refused():
                 use(endless)
 
 
+def test_ragged_lists_without_end_are_refused():
+    for make in MAKERS[:2]:
+        with pytest.raises(ValueError, match=r"[\d,]+ parts.*share"):
+            gyre.ragged.constant(doubled(60, make))
+    around = [1.0]
+    around.append(around)
+    with pytest.raises(RecursionError, match="contain themselves"):
+        gyre.ragged.constant([around, around])
+    row = [1.0] * 1000
+    assert gyre.ragged.constant([row, row[:3]] * 500).nrows() == 1000
+
+
 def test_structures_may_share_parts():
     row = [0.0] * 1000
     assert len(gyre.nest.flatten([row] * 1000)) == 1_000_000

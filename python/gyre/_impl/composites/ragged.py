@@ -375,16 +375,16 @@ def ragged_constant(
 ) -> Any:
     """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for
     another ragged_rank, an inner_shape, or splits that are not int64."""
-    depth, level = 0, pylist
     refuse(inner_shape is not None, "inner_shape", "all dimensions of nested lists are ragged")
     refuse(
         row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype).name != "int64",
         f"row_splits_dtype={row_splits_dtype!r}",
         "row_splits are int64",
     )
-    while any(isinstance(item, (list, tuple)) for item in level):
-        depth += 1
-        level = [x for item in level for x in item]
+    try:
+        depth = _depth(pylist, nest.Walk(pylist, False))
+    except RecursionError:
+        raise RecursionError("the lists are nested too deep, or contain themselves") from None
     refuse(
         ragged_rank is not None and ragged_rank != depth,
         f"ragged_rank={ragged_rank}",
@@ -393,6 +393,13 @@ def ragged_constant(
     if depth == 0:
         return _gyre.convert(pylist, dtype and _gyre.as_dtype(dtype))
     return _ragged(list(pylist), depth, dtype and _gyre.as_dtype(dtype))
+
+
+def _depth(rows, walk):
+    """How many levels of lists lie within `rows`."""
+    walk.visit(rows)
+    inner = [_depth(row, walk) for row in rows if isinstance(row, (list, tuple))]
+    return 1 + max(inner) if inner else 0
 
 
 def _ragged(rows, depth, dtype):
