@@ -150,11 +150,12 @@ constexpr absl::string_view kCallNode =
 constexpr absl::string_view kBadNodes =
     "  %plus = Neg(%minus) : int32\n  %bad = FloorDiv(%plus, %zero) : int32\n";
 
-class EndlessLoop : public ::testing::TestWithParam<std::tuple<int, int>> {};
+class EndlessLoop : public ::testing::TestWithParam<std::tuple<int, int, std::string>> {};
 
 TEST_P(EndlessLoop, DoesNotHideAnError) {
-  const auto& [window, threads] = GetParam();
+  const auto& [window, threads, engine] = GetParam();
   SessionOptions session_options;
+  session_options.engine = engine;
   session_options.window = window;
   session_options.threads = threads;
   RunOptions options;
@@ -174,8 +175,8 @@ TEST_P(EndlessLoop, DoesNotHideAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, EndlessLoop,
-                         ::testing::Combine(::testing::Values(0, 1, 2, 32),
-                                            ::testing::Values(1, 2)));
+                         ::testing::Combine(::testing::Values(0, 1, 2, 32), ::testing::Values(1, 2),
+                                            ::testing::Values("dataflow", "compiled")));
 
 TEST(If, BranchNotTakenDoesNotRun) {
   auto session = SessionFor(R"(
