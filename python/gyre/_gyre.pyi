@@ -185,9 +185,7 @@ class OptimizerRule:
     @staticmethod
     def sgd(momentum: float = 0.0, nesterov: bool = False) -> OptimizerRule: ...
     @staticmethod
-    def adam(
-        beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8
-    ) -> OptimizerRule: ...
+    def adam(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> OptimizerRule: ...
     op: str
     slots: list[str]
     slot_variables: list[str]  # what the slots' variables are called, below their variable

@@ -137,7 +137,7 @@ def check_layering(root):
 
 
 def check_protobuf_stays_with_files(root):
-    """Only src/{graphdef,wire,bundle,cluster} include protobuf, src/cluster gRPC, src/compiled LLVM."""
+    """Only src/{graphdef,wire,bundle,cluster} include protobuf, cluster gRPC, compiled LLVM."""
     homes = {
         r"google/protobuf|\.pb\.h$": ("graphdef", "wire", "bundle", "cluster"),
         r"^grpc": ("cluster",),
