@@ -372,9 +372,9 @@ OP_NAME_PLACES = {
     "src/passes/simplify.cc": 1,
     "src/saved_model/checkpoint_keys.cc": 2,
 }
-# What structured nodes have in common, and what tells them apart, the ops say too (OpDef::structure,
-# src/ir/calls.h: which functions, which of them is a condition, what selects). Who names a kind all
-# the same, and in how many lines.
+# What structured nodes have in common, and what tells them apart, the ops say too
+# (OpDef::structure, src/ir/calls.h: which functions, which of them is a condition, what selects).
+# Who names a kind all the same, and in how many lines.
 LOOP_KINDS = re.compile(r"\bOpKind::k(?:While|For|If|Case)\b")
 LOOP_KIND_FOLDERS = ("src/ops/",)
 LOOP_KIND_PLACES = {
