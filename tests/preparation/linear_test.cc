@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "base/work.h"
 #include "gtest/gtest.h"
 #include "preparation/stages.h"
@@ -44,11 +45,16 @@ TEST_P(Preparation, IsLinear) {
   if (stage.has_memory_policy && program.is_nested)
     GTEST_SKIP() << "d levels are gone over d times";
   CostOf(stage, program, program.n);  // tables that are made once
-  const Cost small = CostOf(stage, program, program.n);
-  const Cost large = CostOf(stage, program, 4 * program.n);
-  EXPECT_LT(large.steps, 6 * small.steps + 10'000);
   constexpr int64_t kNoise = 20'000'000;
-  EXPECT_LT(large.cpu_nanos, 12 * small.cpu_nanos + kNoise);
+  std::string times;
+  for (int i = 0; i < 6; ++i) {  // the machine may be busy
+    const Cost small = CostOf(stage, program, program.n);
+    const Cost large = CostOf(stage, program, 4 * program.n);
+    ASSERT_LT(large.steps, 6 * small.steps + 10'000);
+    if (large.cpu_nanos < 12 * small.cpu_nanos + kNoise) return;
+    absl::StrAppend(&times, large.cpu_nanos, " ns instead of ", small.cpu_nanos, "; ");
+  }
+  FAIL() << "four times the program took " << times;
 }
 
 INSTANTIATE_TEST_SUITE_P(, Preparation,
