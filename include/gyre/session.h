@@ -39,7 +39,9 @@ struct PassOptions {
 };
 
 struct SessionOptions {
-  // Which engine runs programs: see EngineNames(). Empty: the default.
+  // Which engine runs programs: see EngineNames(). Empty: the default. "compiled" makes native code
+  // of small loops before the first run; a window, several devices, and whoever watches nodes or
+  // iterations have them interpreted all the same.
   std::string engine;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
   uint64_t seed = 0;

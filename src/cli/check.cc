@@ -31,7 +31,9 @@ constexpr size_t kSlowest = 10;
 constexpr int64_t kMaxThreads = 1024;
 
 constexpr Option kOptions[] = {
-    {"--engine", "NAME", "which engine runs the graphs"},
+    {"--engine", "NAME",
+     "which engine runs the graphs: dataflow (the default),\nreference, or compiled: native code "
+     "for small loops"},
     {"--only", "WORD[,WORD]",
      "cases of this group, tag, name or group/name;\n`gradients`: their gradient entries alone",
      '\0', true},

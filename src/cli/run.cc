@@ -50,7 +50,9 @@ constexpr Option kOptions[] = {
     {"--then", "",
      "what follows describes another run of the same session:\nits own --feed, --fetch, --target, "
      "--signature and --out"},
-    {"--engine", "NAME", "which engine runs the graph"},
+    {"--engine", "NAME",
+     "which engine runs the graph: dataflow (the default),\nreference, or compiled: native code "
+     "for small loops"},
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
      "see 'gyre help check'"},

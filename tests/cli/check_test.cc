@@ -316,6 +316,8 @@ TEST(CheckMisuse, OfOptionsThatHaveNothingToDo) {
   }
   for (const char* option : {"--threads=2", "--schedule-seed=3", "--devices=cpu:2"})
     refused({"--engine=reference", option}, " has no effect with --engine=reference, which runs");
+  for (const char* option : {"--window=2", "--schedule-seed=3", "--devices=cpu:2"})
+    refused({"--engine=compiled", option}, "--engine has no effect as compiled with --window, ");
   for (const char* option : {"--engine=dataflow", "--devices=cpu:2"})
     refused({"--cluster=localhost:1", option}, " has no effect with --cluster, whose workers");
   refused({"--schedule-seed=3", "--threads=2"}, "--threads has no effect with --schedule-seed");

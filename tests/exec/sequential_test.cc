@@ -4,42 +4,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "exec/register_loop.h"
 #include "exec/sequential/loop.h"
 #include "gyre/observer.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
 namespace {
-
-// A loop of int32 i from 0 to n, x (float32) and a list; BODY makes %y of %x and %i, and %m of the
-// list %l; EXTRA are more functions.
-std::string LoopText(const std::string& body, const std::string& extra = "",
-                     const std::string& x_shape = "()") {
-  return absl::StrReplaceAll(R"(
-graph {
-  %n = Placeholder() dtype=int32 : int32
-  %x = Placeholder() dtype=float32 shape=X_SHAPE : float32
-  %zero = Const() value=int32{0} : int32
-  %none = Const() value=int32[0]{} : int32
-  %any = Const() value=int32{-1} : int32
-  %l = EmptyTensorList(%none, %any) element_dtype=float32 : variant
-  %loop = While(%zero, %n, %x, %l) cond=@more body=@step : (int32, int32, float32, variant)
-  %length = TensorListLength(%loop:3) : int32
-}
-func @more(%i: int32, %n: int32, %x: float32, %l: variant) -> (p: bool) {
-  %p = Less(%i, %n) : bool
-  return %p
-}
-func @step(%i: int32, %n: int32, %x: float32, %l: variant) -> (j: int32, n: int32, y: float32, m: variant) {
-  %one = Const() value=int32{1} : int32
-  %j = AddV2(%i, %one) : int32
-  BODY
-  return %j, %n, %y, %m
-}
-EXTRA
-)",
-                             {{"BODY", body}, {"EXTRA", extra}, {"X_SHAPE", x_shape}});
-}
 
 std::string Body(const std::string& y, const std::string& m = "Identity(%l) : variant") {
   return absl::StrCat("%y = ", y, "\n  %m = ", m, "\n");
@@ -117,10 +88,6 @@ void ExpectAgreement(const std::string& text, const Feeds& feeds,
   }
 }
 
-Feeds FeedsOf(int32_t n, float x) {
-  return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::Scalar(x)}};
-}
-
 constexpr char kParts[] = R"(  %y = Identity(%f) : float32
   %m = Identity(%f:1) : variant
 )";
@@ -149,20 +116,20 @@ TEST(SequentialLoop, AgreesWithTokensOnBranchesCallsAndLists) {
 )";
   const std::vector<std::string> fetches = {"loop:0", "loop:2", "length:0"};
   for (const int n : {0, 1, 7, 40}) {
-    ExpectAgreement(LoopText(Body("Sin(%x) : float32")), FeedsOf(n, 0.3f), fetches);
+    ExpectAgreement(LoopText(Body("Sin(%x) : float32")), LoopFeeds(n, 0.3f), fetches);
     ExpectAgreement(LoopText(odd +
                                  "%f = StatelessIf(%p, %x, %l) then_branch=@push "
                                  "else_branch=@keep : (float32, variant)\n" +
                                  kParts,
                              kBranches),
-                    FeedsOf(n, 0.3f), fetches);
+                    LoopFeeds(n, 0.3f), fetches);
     ExpectAgreement(LoopText("%three = Const() value=int32{3} : int32\n"
                              "  %r = Sub(%i, %three) : int32\n"
                              "  %f = StatelessCase(%r, %x, %l) branches=[@push, @keep, @twice]"
                              " : (float32, variant)\n" +
                                  std::string(kParts),
                              kBranches),
-                    FeedsOf(n, 0.3f), fetches);
+                    LoopFeeds(n, 0.3f), fetches);
   }
   // A bound of which nothing is known, and which is no scalar: true while it has elements.
   EXPECT_EQ(RunScalar<float>(*SessionFor(LoopText(Body("Neg(%x) : float32"))),
@@ -193,7 +160,7 @@ func @turn(%n: int32, %a: float32, %b: float32, %c: float32, %d: float32) -> (m:
   return %m, %b, %a, %s, %s
 }
 )",
-                  FeedsOf(5, 0.5f), {"loop:0", "loop:1", "loop:2", "loop:3", "loop:4"});
+                  LoopFeeds(5, 0.5f), {"loop:0", "loop:1", "loop:2", "loop:3", "loop:4"});
 }
 
 TEST(SequentialLoop, OwnsTheListsThatItChanges) {
@@ -225,7 +192,7 @@ TEST(SequentialLoop, SaysWhereItFails) {
   tokens.window = 4;
   native.engine = "compiled";
   for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
-    const absl::Status status = RunStatus(*SessionFor(text, options), FeedsOf(9, 1), "loop:2");
+    const absl::Status status = RunStatus(*SessionFor(text, options), LoopFeeds(9, 1), "loop:2");
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(absl::EndsWith(status.message(),
                                "\n  at node q (FloorDiv)\n  in iteration 3 of the body (function "
@@ -247,7 +214,7 @@ TEST_P(RegisterLoops, KeepToTheirBudgetAndSaySo) {
       SessionOf(LoopText(Body("Neg(%x) : float32", "TensorListPushBack(%l, %x) : variant")));
   RunOptions options;
   options.budget_bytes = 1 << 20;
-  const absl::Status status = RunStatus(*session, FeedsOf(INT32_MAX, 1), "length:0", options);
+  const absl::Status status = RunStatus(*session, LoopFeeds(INT32_MAX, 1), "length:0", options);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(status.message(), "of the body (function step) of While node loop"))
       << status;
@@ -258,7 +225,7 @@ TEST_P(RegisterLoops, EndAtTheirDeadline) {
                                                   {{"%j = AddV2(%i, %one)", "%j = Mul(%i, %one)"}});
   RunOptions options;
   options.timeout_ms = 50;
-  const absl::Status status = RunStatus(*SessionOf(endless), FeedsOf(1, 1), "loop:2", options);
+  const absl::Status status = RunStatus(*SessionOf(endless), LoopFeeds(1, 1), "loop:2", options);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
 }
 
@@ -288,9 +255,9 @@ TEST(SequentialLoop, IsTokensForWhoWatches) {
   auto session = SessionFor(LoopText(Body(kMul)));
   RunOptions options;
   options.observer = &counter;
-  EXPECT_TRUE(RunStatus(*session, FeedsOf(20, 1), "loop:2", options).ok());
+  EXPECT_TRUE(RunStatus(*session, LoopFeeds(20, 1), "loop:2", options).ok());
   EXPECT_EQ(counter.count, 20);
-  EXPECT_EQ(RunScalar<float>(*session, FeedsOf(3, 2), "loop:2"), 256) << "and on registers again";
+  EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(3, 2), "loop:2"), 256) << "and on registers again";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, RegisterLoops, ::testing::Values("dataflow", "compiled"),

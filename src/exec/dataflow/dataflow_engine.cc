@@ -48,7 +48,9 @@ class DataflowExecutable final : public Executable {
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
-    if (hooks.observer != nullptr || hooks.progress != nullptr) {
+    // Who asks for native code gives up how far its loops are.
+    const bool asks_for_progress = hooks.progress != nullptr && !settings_.compiles_loops;
+    if (hooks.observer != nullptr || asks_for_progress) {
       GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched(env));
       return watched->Run(feeds, env, hooks);
     }

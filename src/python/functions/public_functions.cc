@@ -67,7 +67,8 @@ class Arguments {
     // A number is no node until an op takes it, unless several may; a default may be for none.
     const bool is_number = IsPythonNumber(value);
     const bool has_type = !is_number && (IsTensor(value) || HoldsTensors(value));
-    const std::optional<DType> wanted = has_type ? std::nullopt : TypeOf(parameter.group);
+    std::optional<DType> wanted = has_type ? std::nullopt : TypeOf(parameter.group);
+    if (wanted && argument.is_default && !Takes(*wanted, value)) wanted = std::nullopt;
     const bool is_loose = is_number && (CurrentGraph() == nullptr || argument.is_default);
     argument.tensor =
         is_loose ? runner_.Constant(ToTensor(value, wanted)) : runner_.Add(Convert(value, wanted));
@@ -75,21 +76,32 @@ class Arguments {
   }
 
   // That numbers among the tensors of a letter take: that of the first tensor, or what the numbers
-  // have in common; nullopt: each its own.
+  // have in common; nullopt: each its own. Defaults count only beside numbers alone: they turn no
+  // list or array into what it is not.
   std::optional<DType> TypeOf(char group) {
     if (group == 0) return std::nullopt;
-    std::vector<DType> own;
+    std::vector<DType> own, of_defaults;
+    bool has_array = false;
     for (size_t i = 0; i < function_.parameters.size(); ++i) {
+      const Parameter& parameter = function_.parameters[i];
       const nb::handle value = given_[i];
-      if (function_.parameters[i].group != group || value.is_none()) continue;
+      if (parameter.group != group || value.is_none()) continue;
       if (AsTensor(value) != nullptr) return AsTensor(value)->dtype();
       if (IsTensor(value) || HoldsTensors(value)) return AsTensor(Convert(value))->dtype();
-      own.push_back(ToTensor(value).dtype());
+      has_array |= !IsPythonNumber(value);
+      (IsDefault(parameter, value) ? of_defaults : own).push_back(ToTensor(value).dtype());
     }
+    if (!has_array) own.insert(own.end(), of_defaults.begin(), of_defaults.end());
     for (const DType dtype : own) {
       if (IsFloating(dtype) || IsComplex(dtype)) return dtype;
     }
     return own.empty() ? std::nullopt : std::optional(own[0]);
+  }
+
+  // Whether a number can be of this type.
+  static bool Takes(DType dtype, nb::handle number) {
+    if (IsFloating(dtype) || IsComplex(dtype)) return true;
+    return IsInteger(dtype) && PyFloat_Check(number.ptr()) == 0;
   }
 
   static bool IsDefault(const Parameter& parameter, nb::handle value) {

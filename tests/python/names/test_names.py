@@ -63,9 +63,11 @@ def test_a_name_that_is_not_there_says_what_to_do(name, says):
         importlib.import_module("operator").attrgetter(name)(gyre)
 
 
-def test_import_is_quick_and_brings_no_numpy():
+def import_times(modules):
+    """Seconds of processor time of five imports, each in its own process, and what they bring."""
     code = (
-        "import time, sys; t = time.process_time(); import gyre; t = time.process_time() - t; "
+        f"import time, sys; t = time.process_time(); import {modules}; "
+        "t = time.process_time() - t; "
         "print(t, [m for m in ('numpy', 'ast', 'ml_dtypes') if m in sys.modules])"
     )
     runs = [
@@ -74,8 +76,15 @@ def test_import_is_quick_and_brings_no_numpy():
         ).stdout.split(" ", 1)
         for _ in range(5)
     ]
-    assert {brought.strip() for _, brought in runs} == {"[]"}
-    assert min(float(t) for t, _ in runs) < 0.06
+    return [float(t) for t, _ in runs], {brought.strip() for _, brought in runs}
+
+
+def test_import_is_quick_and_brings_no_numpy():
+    # Beside modules of Python that take twice as long: a busy machine is slow at both.
+    others, _ = import_times("asyncio, email.message, http.client, unittest, xml.dom.minidom")
+    seconds, brought = import_times("gyre")
+    assert brought == {"[]"}
+    assert min(seconds) < 0.9 * min(others)
 
 
 def test_command_line():

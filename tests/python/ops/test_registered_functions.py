@@ -36,6 +36,22 @@ def test_numbers_take_the_dtype_of_the_tensors():
         gyre.nn.gelu([1, 2])
 
 
+@pytest.mark.parametrize(
+    "values", [[1, 2], np.array([1, 2]), [True, False], ["a", "b"], [1.5, 2.5], np.float64([1, 2])]
+)
+def test_a_default_turns_no_list_into_another_type(values):
+    plain = gyre.constant(values)
+    for given in ({}, {"constant_values": 0}, {"mode": "REFLECT"}):
+        padded = gyre.pad(values, [[1, 1]], **given)
+        assert padded.dtype == plain.dtype
+        np.testing.assert_array_equal(padded[1:3], plain)
+
+
+def test_a_default_makes_no_floats_of_integers():
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="must be of dtype .*, but is int32"):
+        gyre.nn.swish([1, 2])
+
+
 def test_a_default_that_is_not_used_adds_nothing_to_the_graph():
     v1 = gyre.compat.v1
     with v1.Graph().as_default() as graph:
