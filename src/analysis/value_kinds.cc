@@ -2,68 +2,19 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "base/work.h"
 #include "ir/calls.h"
 #include "ir/data_order.h"
-#include "ops/list/list_rules.h"
 
 namespace gyre {
 namespace {
 
-bool IsArrayOp(const Node& node) { return absl::StartsWith(node.op_name, "TensorArray"); }
-
 bool HasKinds(const Function& function) {
   return std::any_of(function.nodes.begin(), function.nodes.end(), [](const Node& node) {
-    return IsArrayOp(node) ||
+    return node.role() == Role::kArray ||
            std::any_of(node.signature.outputs.begin(), node.signature.outputs.end(),
                        [](const auto& slot) { return slot.dtype == DType::kVariant; });
   });
-}
-
-ValueKind ListOf(DType dtype) { return {ValueKind::Type::kList, dtype, {ValueKind()}}; }
-
-DType TypeAttr(const Node& node, absl::string_view name) {
-  const DType* dtype = node.attrs.Get<DType>(name);
-  return dtype == nullptr ? DType::kInvalid : *dtype;
-}
-
-// The flow that an op on an array makes has the element type that its attributes name.
-KindRow OutputsOfArrayOp(const Node& node) {
-  KindRow kinds(node.num_outputs());
-  if (node.op == nullptr || node.op->outputs.empty()) return kinds;
-  if (absl::StartsWith(node.op_name, "TensorArrayGrad"))
-    kinds[0] = {ValueKind::Type::kGradientArray, DType::kInvalid, {}};
-  if (!absl::StartsWith(node.op->outputs.back().name, "flow")) return kinds;
-  const DType dtype = TypeAttr(node, node.attrs.Has("dtype") ? "dtype" : "T");
-  if (dtype != DType::kInvalid) kinds.back() = {ValueKind::Type::kFlow, dtype, {}};
-  return kinds;
-}
-
-// The list of `inputs` with what else may be an element of it.
-ValueKind ListWith(const ValueKind& list, const ValueKind& element, DType dtype) {
-  return CutToDepth(Join(list, {ValueKind::Type::kList, dtype, {element}}));
-}
-
-KindRow OutputsOfListOp(const Node& node, const KindRow& inputs) {
-  KindRow kinds(node.num_outputs());
-  if (kinds.empty()) return kinds;
-  const DType dtype = TypeAttr(node, node.attrs.Has("element_dtype") ? "element_dtype" : "T");
-  const bool takes_list = !inputs.empty() && inputs[0].IsList();
-  const bool gives_list = node.signature.outputs[0].dtype == DType::kVariant &&
-                          node.op_name != "TensorListGetItem" &&
-                          node.op_name != "_TensorListItemsOrZeros";
-  if (gives_list) {
-    kinds[0] = takes_list ? inputs[0] : ListOf(dtype);
-    // The last input of an op that adds elements is what it adds.
-    if ((dtype == DType::kVariant || dtype == DType::kResource) && inputs.size() > 1 && takes_list)
-      kinds[0] = ListWith(kinds[0], inputs.back(), dtype);
-  }
-  const bool gives_element =
-      takes_list && !inputs[0].parts.empty() &&
-      (node.op_name == "TensorListGetItem" || node.op_name == "TensorListPopBack");
-  if (gives_element) kinds.back() = inputs[0].parts[0];
-  return kinds;
 }
 
 }  // namespace
@@ -103,26 +54,9 @@ std::vector<KindRow> ValueKinds::Evaluate(const Function& function, const KindRo
 KindRow ValueKinds::Outputs(const Node& node, const KindRow& inputs) {
   if (IsStructured(node.kind()))
     return OutputsOfStructured(node, {inputs.begin() + NumSelectorInputs(node), inputs.end()});
-  if (absl::StartsWith(node.op_name, "TensorList") || node.op_name == "EmptyTensorList" ||
-      absl::StartsWith(node.op_name, "_TensorList"))
-    return OutputsOfListOp(node, inputs);
-  if (IsArrayOp(node)) return OutputsOfArrayOp(node);
-  const auto* texts = node.attrs.Get<std::vector<std::string>>(kKindsAttr);
-  if (node.op_name == "OptionalFromValue")
-    return {CutToDepth({ValueKind::Type::kOptional, DType::kInvalid, texts == nullptr ? inputs : KindRow()})};
-  if (node.op_name == "OptionalNone" || node.op_name == "_OptionalZero")
-    return {{ValueKind::Type::kOptional, DType::kInvalid, {}}};
+  if (node.op != nullptr && node.op->kinds != nullptr) return node.op->kinds(node, inputs);
   KindRow kinds(node.num_outputs());
-  const bool gets_or_zeros = node.op_name == "_OptionalGetOrZeros";
-  const bool gets = node.op_name == "OptionalGetValue" || gets_or_zeros;
-  if (gets && texts != nullptr) {
-    for (size_t i = 0; i < std::min(kinds.size(), texts->size()); ++i)
-      kinds[i] = ParseKind((*texts)[i]);
-  } else if (gets) {
-    kinds = inputs[0].parts;
-    kinds.resize(node.num_outputs());
-    if (gets_or_zeros) JoinRow(kinds, {inputs.begin() + 1, inputs.end()});
-  } else if (HandsOn(node) && inputs.size() >= kinds.size()) {
+  if (HandsOn(node) && inputs.size() >= kinds.size()) {
     kinds.assign(inputs.begin(), inputs.begin() + node.num_outputs());
   } else if (kinds.size() == 1 && node.signature.outputs[0].dtype == DType::kVariant) {
     for (const ValueKind& input : inputs) kinds[0] = Join(kinds[0], input);  // sums, choices

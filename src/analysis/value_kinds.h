@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/value_kind.h"
 #include "ir/program.h"
+#include "ops/value_kind.h"
 
 namespace gyre {
 

@@ -8,7 +8,7 @@
 namespace gyre::grad {
 
 bool IsProductForOne(Endpoint value, absl::Span<const Endpoint> results, const Function& function) {
-  if (function.node(value.node).op_name != "MatMul") return false;
+  if (function.node(value.node).role() != Role::kMatrixProduct) return false;
   int64_t uses = std::count(results.begin(), results.end(), value);
   for (const Node& node : function.nodes)
     uses += std::count(node.inputs.begin(), node.inputs.end(), value);

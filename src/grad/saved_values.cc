@@ -50,8 +50,8 @@ void SavedValues::FindCounters() {
     const DType dtype = body_.results[i].dtype;
     if (invariant_[i] || (dtype != DType::kInt32 && dtype != DType::kInt64)) continue;
     const Node& node = body_.node(PastIdentities(body_, body_.results[i].value).node);
-    const bool subtracts = node.op_name == "Sub";
-    if (!subtracts && node.op_name != "Add" && node.op_name != "AddV2") continue;
+    const bool subtracts = node.role() == Role::kDifference;
+    if (!subtracts && node.role() != Role::kSum) continue;
     const auto is_step = [&](Endpoint e) {
       e = PastIdentities(body_, e);
       const int from = VarOfArg(e);

@@ -25,6 +25,7 @@ class GradientContext;
 class ShapeContext;
 class SimplifyContext;
 struct Node;
+struct ValueKind;
 
 // One formal input or output. Its type is fixed (`dtype`), named by an attribute (`type_attr`),
 // repeated
@@ -134,6 +135,24 @@ enum class Effect : uint8_t {
   kIo,        // prints, asserts, calls the host: always kept, ordered
 };
 
+// What gradients, analyses and loaders must know an op by, where its rules do not tell.
+enum class Role : uint8_t {
+  kOther,
+  kArray,  // works on a TensorArray, whose flow says in which order
+  kMakesStack,
+  kPushes,
+  kPops,
+  kClosesStack,
+  kReadsAll,       // of the variable that input 0 is a handle of
+  kReadsRows,      // … the rows that input 1 names (GatherV2)
+  kReadsElements,  // … what input 1 names (GatherNd)
+  kAssigns,        // makes input 1 what the variable of input 0 holds
+  kRestores,       // reads tensors from a file, by the names in input 1 and the slices in input 2
+  kSum,            // of two numbers
+  kDifference,
+  kMatrixProduct,  // of two matrices, each of which may be turned
+};
+
 struct OpTraits {
   Effect effect = Effect::kNone;
   bool elementwise =
@@ -157,6 +176,7 @@ struct OpTraits {
   bool keeps_for_gradients = false;
   // With Effect::kIo: runs code of the host, which may do anything to any resource.
   bool calls_host = false;
+  Role role = Role::kOther;
 };
 
 // How a node runs a function that it names.
@@ -199,6 +219,9 @@ using ShapeFn = absl::Status (*)(ShapeContext&);
 using GradientFn = void (*)(GradientContext&);
 using BatchFn = absl::Status (*)(BatchContext&);
 using SimplifyFn = void (*)(SimplifyContext&);
+// By output, what stands behind it, given that of all inputs (ops/value_kind.h). Null: a variant is
+// what the inputs are, anything else a plain tensor.
+using KindsFn = std::vector<ValueKind> (*)(const Node& node, const std::vector<ValueKind>& inputs);
 
 // How the rows of a batch go through an op together: ir/batch_context.h.
 struct Batch {
@@ -237,6 +260,7 @@ struct OpDef {
   Batch batch;
   SimplifyFn simplify = nullptr;  // null: nothing is known
   FailureFn failure = nullptr;
+  KindsFn kinds = nullptr;
 
   bool stateful() const { return traits.effect != Effect::kNone; }
   const AttrDef* FindAttr(absl::string_view attr_name) const;

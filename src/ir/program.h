@@ -49,6 +49,7 @@ struct Node {
                            // for export
 
   OpKind kind() const { return op == nullptr ? OpKind::kPlain : op->kind; }
+  Role role() const { return op == nullptr ? Role::kOther : op->traits.role; }
   int num_outputs() const { return static_cast<int>(signature.outputs.size()); }
 };
 

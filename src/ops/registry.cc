@@ -22,6 +22,7 @@ void OpRegistry::Add(OpRegistration registration) {
   def->batch = registration.batch;
   def->simplify = registration.simplify;
   def->failure = registration.failure;
+  def->kinds = registration.kinds;
   auto entry = std::make_unique<Entry>(Entry{*std::move(def),
                                              {registration.api.begin(), registration.api.end()},
                                              std::move(registration.kernel)});

@@ -29,6 +29,7 @@ struct OpRegistration {
   Batch batch = {};
   SimplifyFn simplify = nullptr;
   FailureFn failure = nullptr;
+  KindsFn kinds = nullptr;
   KernelFactory kernel = nullptr;  // null: the engines execute this op themselves
 };
 

@@ -20,8 +20,10 @@ constexpr absl::string_view kOwnGradient = "_gradient_op_type";
 // One function while its nodes are looked at, producers first.
 class Simplifier final : public SimplifyContext {
  public:
-  Simplifier(const Effects& effects, const FunctionShapes& shapes, Rewrite& rewrite)
-      : shapes_(shapes),
+  Simplifier(const OpLookup& ops, const Effects& effects, const FunctionShapes& shapes,
+             Rewrite& rewrite)
+      : ops_(ops),
+        shapes_(shapes),
         rewrite_(rewrite),
         body_(passes::ReadBody(rewrite.function(), effects, rewrite.run().feeds)) {}
 
@@ -37,7 +39,7 @@ class Simplifier final : public SimplifyContext {
   }
   const Node* Maker(int i, absl::string_view op) const override {
     const Node& maker = rewrite_.node(input(i).node);
-    const bool is_it = maker.op_name == op && maker.op != nullptr && !IsFixed(maker.id) &&
+    const bool is_it = maker.op != nullptr && maker.op == ops_.Find(op) && !IsFixed(maker.id) &&
                        maker.control_inputs.empty() && !maker.attrs.Has(kOwnGradient);
     return is_it ? &maker : nullptr;
   }
@@ -64,6 +66,7 @@ class Simplifier final : public SimplifyContext {
     return static_cast<size_t>(id) < body_.is_fixed.size() && body_.is_fixed[id];
   }
 
+  const OpLookup& ops_;
   const FunctionShapes& shapes_;
   Rewrite& rewrite_;
   const BodyFacts body_;
@@ -91,7 +94,7 @@ absl::StatusOr<Staged> SimplifyPass(const Staged& staged) {
   const Effects effects(*staged.program);
   const passes::KnownShapes shapes(staged);
   return passes::RewriteEach(staged, [&](absl::string_view name, Rewrite& rewrite) {
-    Simplifier(effects, shapes.Of(name), rewrite).Simplify();
+    Simplifier(staged.program->ops(), effects, shapes.Of(name), rewrite).Simplify();
     return absl::OkStatus();
   });
 }

@@ -68,7 +68,7 @@ class RestoreOps {
   // `given`: by argument, the variable that it is a handle of; empty for others.
   absl::Status Visit(const Function& function, const std::vector<std::string>& given) {
     for (const Node& node : function.nodes) {
-      if (node.op_name == "Assign" || node.op_name == "AssignVariableOp") {
+      if (node.role() == Role::kAssigns) {
         GYRE_RETURN_IF_ERROR(AddAssignment(function, node, given));
       } else if (node.kind() == OpKind::kCall) {
         GYRE_RETURN_IF_ERROR(VisitCall(function, node, given));
@@ -96,7 +96,7 @@ class RestoreOps {
     const std::string variable = Variable(function, assign.inputs[0], given);
     const Endpoint value = Origin(function, assign.inputs[1]);
     const Node& source = function.node(value.node);
-    if (variable.empty() || source.op_name != "RestoreV2") return absl::OkStatus();
+    if (variable.empty() || source.role() != Role::kRestores) return absl::OkStatus();
     const std::vector<std::string> keys = StringsAt(function, source.inputs[1]);
     const std::vector<std::string> slices = StringsAt(function, source.inputs[2]);
     const auto slot = static_cast<size_t>(value.slot);

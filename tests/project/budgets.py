@@ -352,26 +352,13 @@ def check_file_access(root):
     return complaints
 
 
-# Ops describe themselves, in their registrations (src/ops). Where a layer still asks for an op by
-# its name, and how often: may fall, not rise. Importers' conventions are what src/graphdef and
-# src/passes/raise are about.
+# Ops describe themselves, in their registrations (src/ops): nothing else compares an op's name with
+# one that it knows. Importers' conventions are what src/graphdef and src/passes/raise are about.
 OP_NAMES = re.compile(
     r"\bop_name [!=]= (?![\w.()>-]*op_name\b)"
     r"|(?:StartsWith|c_linear_search|contains|find)\([^;]*\bop_name\b"
 )
 OP_NAME_FOLDERS = ("src/ops/", "src/graphdef/", "src/passes/raise/")
-OP_NAME_PLACES = {
-    "src/analysis/value_kinds.cc": 11,
-    "src/grad/product_sums.cc": 1,
-    "src/grad/replay/captured_reads.cc": 4,
-    "src/grad/replay/recording.cc": 1,
-    "src/grad/replay/resources.cc": 1,
-    "src/grad/saved_values.cc": 2,
-    "src/grad/stacks/flow.cc": 1,
-    # Hands rules of src/ops the maker of an input, if it is of the op that they ask for.
-    "src/passes/simplify.cc": 1,
-    "src/saved_model/checkpoint_keys.cc": 2,
-}
 # What structured nodes have in common, and what tells them apart, the ops say too
 # (OpDef::structure, src/ir/calls.h: which functions, which of them is a condition, what selects).
 # Who names a kind all the same, and in how many lines.
@@ -411,12 +398,11 @@ def falling(root, pattern, places, folders, what, instead):
 
 
 def check_op_names(root):
-    """Ops describe themselves: no more comparisons with an op's name outside of src/ops than there
-    were."""
+    """Ops describe themselves: no comparison with an op's name outside of src/ops."""
     return falling(
         root,
         OP_NAMES,
-        OP_NAME_PLACES,
+        {},
         OP_NAME_FOLDERS,
         "ask for an op by its name",
         "say it in the op's registration (kind, traits, rules)",

@@ -29,8 +29,9 @@ using Variables = std::map<int, DType>;
 
 // The dtype of what the node reads of the variable behind its input 0; nothing: it is no such read.
 std::optional<DType> ReadType(const Node& node) {
-  const bool reads = node.op_name == "ReadVariableOp" || node.op_name == "ResourceGather" ||
-                     node.op_name == "ResourceGatherNd";
+  const Role role = node.role();
+  const bool reads =
+      role == Role::kReadsAll || role == Role::kReadsRows || role == Role::kReadsElements;
   const DType* dtype = reads ? node.attrs.Get<DType>("dtype") : nullptr;
   return dtype == nullptr ? std::nullopt : std::optional<DType>(*dtype);
 }
@@ -242,7 +243,7 @@ class Capturer {
     GYRE_ASSIGN_OR_RETURN(Node captured,
                           builder.Make("_CapturedValue", {node.inputs[0], value->second},
                                        {{"dtype", *ReadType(node)}}, options));
-    if (node.op_name != "ReadVariableOp") {
+    if (node.role() != Role::kReadsAll) {
       const Endpoint params{builder.Append(std::move(captured)), 0};
       GYRE_ASSIGN_OR_RETURN(captured, Gathered(node, params, options, builder));
     }
@@ -255,7 +256,7 @@ class Capturer {
                                        const FunctionBuilder::NodeOptions& options,
                                        FunctionBuilder& builder) {
     Endpoint rows;
-    if (node.op_name == "ResourceGather") {
+    if (node.role() == Role::kReadsRows) {
       const int64_t batch_dims = node.attrs.GetOr<int64_t>("batch_dims", 0);
       const Endpoint axis = builder.Constant(Tensor::Scalar(static_cast<int32_t>(batch_dims)));
       GYRE_ASSIGN_OR_RETURN(rows, builder.Add1("GatherV2", {params, node.inputs[1], axis},

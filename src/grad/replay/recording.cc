@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/effects.h"
 #include "analysis/run_signature.h"
@@ -73,7 +72,7 @@ class Recordable {
   // that it goes through two of them.
   static bool CanRecordOp(const Node& node) {
     return node.op != nullptr && !Brings(node) && IsPlain(node.kind()) &&
-           !absl::StartsWith(node.op_name, "TensorArray");
+           node.role() != Role::kArray;
   }
 
   const Program& program_;

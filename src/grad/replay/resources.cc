@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/call_graph.h"
 #include "ir/calls.h"
@@ -65,7 +64,7 @@ const Function& Resources::Find(const std::string& function) const {
 ResourceSet Resources::Made(const std::string& function, const Node& node) const {
   ResourceSet made;
   // Of gradients, too: no variable.
-  const bool is_array = absl::StartsWith(node.op_name, "TensorArray");
+  const bool is_array = node.role() == Role::kArray;
   const bool is_maker =
       node.op != nullptr && IsPlain(node.kind()) &&
       std::none_of(node.signature.inputs.begin(), node.signature.inputs.end(),

@@ -204,16 +204,12 @@ class StackFlow {
   bool pushed_more_ = false;       // since it was last looked at
 };
 
-bool IsOneOf(const Node& node, absl::string_view name, absl::string_view old) {
-  return node.op != nullptr && (node.op_name == name || node.op_name == old);
-}
-
 }  // namespace
 
-bool IsStackMaker(const Node& node) { return IsOneOf(node, "StackV2", "Stack"); }
-bool IsStackPush(const Node& node) { return IsOneOf(node, "StackPushV2", "StackPush"); }
-bool IsStackPop(const Node& node) { return IsOneOf(node, "StackPopV2", "StackPop"); }
-bool IsStackClose(const Node& node) { return IsOneOf(node, "StackCloseV2", "StackClose"); }
+bool IsStackMaker(const Node& node) { return node.role() == Role::kMakesStack; }
+bool IsStackPush(const Node& node) { return node.role() == Role::kPushes; }
+bool IsStackPop(const Node& node) { return node.role() == Role::kPops; }
+bool IsStackClose(const Node& node) { return node.role() == Role::kClosesStack; }
 
 bool HasStacks(const Program& program) {
   const auto has = [](const Function& function) {

@@ -44,7 +44,7 @@ void RegisterRestoreV2(OpRegistry& ops) {
                 "tensors: dtypes {dtypes: list(type) >= 1}",
       .doc = "Tensors of a checkpoint by name; of each the whole (''), or a slice as in "
              "'7 4 3,2:0,4'.",
-      .traits = {.effect = Effect::kIo},
+      .traits = {.effect = Effect::kIo, .role = Role::kRestores},
       .shape = shape::Unknown,
       .gradient = NotDifferentiable("its inputs are strings"),
       .kernel = Compute<&Restore>(),

@@ -191,6 +191,7 @@ void RegisterMatMul(OpRegistry& ops) {
                 "uint8, uint16, uint32, uint64, complex64, complex128}; grad_a: bool = false; "
                 "grad_b: bool = false}",
       .doc = "The product of two matrices, each transposed first if asked for.",
+      .traits = {.role = Role::kMatrixProduct},
       .shape = MatMulShape,
       .gradient = {MatMulGradient},
       .batch = {MatMulBatch},

@@ -1,6 +1,7 @@
 // TensorListPushBack, PopBack, GetItem, SetItem, Resize, Length, ElementShape: lists element by
 // element.
 #include "ops/list/list_batch.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -272,6 +273,7 @@ void RegisterChanges(OpRegistry& ops) {
            .shape = PushShape,
            .gradient = {PushBackGradient},
            .batch = {.rule = PushBackBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<PushBack>()});
   ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
                      "output_handle: variant, "
@@ -281,6 +283,7 @@ void RegisterChanges(OpRegistry& ops) {
            .shape = PopShape,
            .gradient = {PopBackGradient},
            .batch = {.rule = PopBackBatch, .knows_lists = true},
+           .kinds = kinds::ListAndElement,
            .kernel = Compute<PopBack>()});
   ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
                      "-> output_handle: "
@@ -289,6 +292,7 @@ void RegisterChanges(OpRegistry& ops) {
            .shape = SetShape,
            .gradient = {SetItemGradient},
            .batch = {.rule = SetItemBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<SetItem>()});
   ops.Add(
       {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
@@ -296,6 +300,7 @@ void RegisterChanges(OpRegistry& ops) {
        .shape = ResizeShape,
        .gradient = {ResizeGradient},
        .batch = {.rule = ResizeBatch, .knows_lists = true},
+       .kinds = kinds::List,
        .kernel = Compute<Resize>()});
 }
 
@@ -311,6 +316,7 @@ void RegisterListAccess(OpRegistry& ops) {
        .shape = GetShape,
        .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
        .batch = {.rule = GetItemBatch, .knows_lists = true},
+       .kinds = kinds::Element,
        .kernel = Compute<GetItem>()});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",

@@ -4,6 +4,7 @@
 
 #include "ops/array/layout.h"
 #include "ops/list/list_batch.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -297,6 +298,7 @@ void RegisterListAdjoint(OpRegistry& ops) {
            .shape = AddAtShape,
            .gradient = {AddAtGradient},
            .batch = {.rule = AddAtBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<AddAt>()});
   ops.Add({.schema = "_TensorListClearAt(list: variant, indices: int32) -> output: variant",
            .doc = "The list without its elements at `indices`, a scalar or a vector: it stays as "
@@ -306,6 +308,7 @@ void RegisterListAdjoint(OpRegistry& ops) {
              g.Add(0, g.op("_TensorListClearAt", {g.grad(), g.input(1)}));
            }},
            .batch = {.rule = ClearAtBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<ClearAt>()});
   ops.Add({.schema = "_TensorListItemsOrZeros(list: variant, indices: int32, dims: int32) -> "
                      "values: T {T: type}",
@@ -314,6 +317,7 @@ void RegisterListAdjoint(OpRegistry& ops) {
            .shape = ItemsShape,
            .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
            .batch = {.rule = ItemsOrZerosBatch, .knows_lists = true},
+           .kinds = kinds::Plain,
            .kernel = Compute<ItemsOrZeros>()});
   ops.Add({.schema = "_TensorListSum(lists: N * variant) -> sum: variant {N: int >= 1}",
            .doc = "The lists added element by element, as long as the longest; elements that are "

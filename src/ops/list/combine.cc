@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/array/layout.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/registry.h"
 
@@ -153,6 +154,7 @@ void RegisterListCombine(OpRegistry& ops) {
            .doc = "Every list of a batch with one more element at its end, taken from `tensor`.",
            .shape = PushBackBatchShape,
            .gradient = RefusesGradient("use TensorListPushBack on each list"),
+           .kinds = kinds::List,
            .kernel = Compute<PushBackBatch>()});
 }
 

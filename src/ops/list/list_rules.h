@@ -8,7 +8,7 @@
 namespace gyre {
 
 // On an OptionalFromValue or OptionalGetValue that a gradient writes: what stands behind each of
-// its components, a list of texts (analysis/value_kind.h).
+// its components, a list of texts (ops/value_kind.h).
 inline constexpr absl::string_view kKindsAttr = "_gyre_kinds";
 
 // Of a node that reads the elements `indices` (an input: a scalar or a vector) of a list or array:

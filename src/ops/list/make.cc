@@ -3,6 +3,7 @@
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
 #include "ops/list/list_batch.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -161,6 +162,7 @@ void RegisterMakeList(OpRegistry& ops) {
        .shape = NewListShape,
        .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
        .batch = {.rule = MakeListBatch, .knows_lists = true, .makes_list = true},
+       .kinds = kinds::List,
        .kernel = Compute<MakeEmpty>()});
   ops.Add(
       {.schema =
@@ -170,6 +172,7 @@ void RegisterMakeList(OpRegistry& ops) {
        .shape = NewListShape,
        .gradient = NotDifferentiable("it has no inputs that a derivative could go to"),
        .batch = {.rule = MakeListBatch, .knows_lists = true, .makes_list = true},
+       .kinds = kinds::List,
        .kernel = Compute<Reserve>()});
   ops.Add({.schema = "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type) -> "
                      "output_handle: variant "
@@ -178,6 +181,7 @@ void RegisterMakeList(OpRegistry& ops) {
            .shape = FromTensorShape,
            .gradient = {FromTensorGradient},
            .batch = {.rule = ListFromTensorBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<FromTensor>()});
   ops.Add(
       {.schema =
@@ -186,6 +190,7 @@ void RegisterMakeList(OpRegistry& ops) {
        .doc = "A list of pieces of the tensor, of `lengths` rows each.",
        .shape = SplitShape,
        .gradient = {[](GradientContext& g) { g.Add(0, JoinedPieces(g, g.grad(), 0, 2)); }},
+       .kinds = kinds::List,
        .kernel = Compute<Split>()});
 }
 

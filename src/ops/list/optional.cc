@@ -4,6 +4,7 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_rules.h"
 #include "ops/list/tensor_list.h"
 #include "ops/memory.h"
@@ -270,12 +271,14 @@ void RegisterGradients(OpRegistry& ops) {
            .doc = "The gradient of an optional on which nothing depends.",
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("it has no inputs"),
+           .kinds = kinds::Nothing,
            .kernel = Compute<WithoutComponents<Optional::State::kZero>>()});
   ops.Add({.schema = "_OptionalGetOrZeros(optional: variant, zeros: T) -> components: T "
                      "{T: list(type) >= 1}",
            .doc = "What the gradient of an optional holds; `zeros` if that is zero.",
            .shape = shape::Unknown,
            .gradient = {GetValueGradient},
+           .kinds = kinds::ContentOrInputs,
            .kernel = Compute<GetOrZeros>()});
 }
 
@@ -327,6 +330,7 @@ void RegisterOptional(OpRegistry& ops) {
            .shape = shape::Scalar,
            .gradient = {FromValueGradient},
            .batch = {.rule = OptionalFromValueBatch, .knows_lists = true, .makes_list = true},
+           .kinds = kinds::OptionalOfInputs,
            .kernel = Compute<FromValue>()});
   ops.Add({.schema = "OptionalNone() -> optional: variant",
            .doc = "An optional that holds nothing.",
@@ -334,6 +338,7 @@ void RegisterOptional(OpRegistry& ops) {
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("it has no inputs"),
            .batch = {.rule = OptionalNoneBatch, .knows_lists = true, .makes_list = true},
+           .kinds = kinds::Nothing,
            .kernel = Compute<WithoutComponents<Optional::State::kNone>>()});
   ops.Add({.schema = "OptionalHasValue(optional: variant) -> has_value: bool",
            .doc = "Whether an optional holds something.",
@@ -350,6 +355,7 @@ void RegisterOptional(OpRegistry& ops) {
            .shape = GetValueShape,
            .gradient = {GetValueGradient},
            .batch = {.rule = OptionalGetValueBatch, .knows_lists = true},
+           .kinds = kinds::Content,
            .kernel = Compute<GetValue>()});
   RegisterGradients(ops);
 }

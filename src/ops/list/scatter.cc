@@ -4,6 +4,7 @@
 
 #include "ops/array/rule_dims.h"
 #include "ops/list/list_batch.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
@@ -145,6 +146,7 @@ void RegisterListScatter(OpRegistry& ops) {
        .doc = "A list whose elements at `indices` are the tensor's rows.",
        .shape = ScatterShape,
        .gradient = {ScatterGradient},
+       .kinds = kinds::List,
        .kernel = Compute<Scatter>()});
   ops.Add(
       {.schema =
@@ -156,6 +158,7 @@ void RegisterListScatter(OpRegistry& ops) {
        .shape = ScatterShape,
        .gradient = {ScatterGradient},
        .batch = {.rule = ScatterIntoNewBatch, .knows_lists = true},
+       .kinds = kinds::List,
        .kernel = Compute<Scatter>()});
   ops.Add({.schema = "TensorListScatterIntoExistingList(input_handle: variant, tensor: "
                      "element_dtype, indices: int32) "
@@ -164,6 +167,7 @@ void RegisterListScatter(OpRegistry& ops) {
            .shape = ScatterIntoShape,
            .gradient = {ScatterIntoGradient},
            .batch = {.rule = ScatterIntoExistingBatch, .knows_lists = true},
+           .kinds = kinds::List,
            .kernel = Compute<ScatterInto>()});
 }
 

@@ -168,23 +168,25 @@ void RegisterArithmetic(OpRegistry& ops) {
                      "int16, int32, int64, "
                      "complex64, complex128, string}}",
            .doc = "x + y; strings are joined.",
-           .traits = {.elementwise = true},
+           .traits = {.elementwise = true, .role = Role::kSum},
            .shape = shape::Broadcast,
            .gradient = {AddGradient},
            .simplify = AddSimplify,
            .failure = fails::ByShapes,
            .kernel = MakeAdd});
-  ops.Add({.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
-           .doc = "x + y.",
-           .api = {"math.add", "add"},
-           .traits = {.elementwise = true, .commutative = true, .aggregate = true},
-           .shape = shape::Broadcast,
-           .gradient = {AddGradient},
-           .simplify = AddSimplify,
-           .failure = fails::ByShapes,
-           .kernel = ForTypes<AddKernel, NumberTypes>("T")});
+  ops.Add(
+      {.schema = absl::StrCat("AddV2(x: T, y: T) -> z: T {T: ", kAnyNumberTypes, "}"),
+       .doc = "x + y.",
+       .api = {"math.add", "add"},
+       .traits = {.elementwise = true, .commutative = true, .aggregate = true, .role = Role::kSum},
+       .shape = shape::Broadcast,
+       .gradient = {AddGradient},
+       .simplify = AddSimplify,
+       .failure = fails::ByShapes,
+       .kernel = ForTypes<AddKernel, NumberTypes>("T")});
   AddBinaryOp(ops, "Sub", {"math.subtract", "subtract", "compat.v1.sub"}, kAnyNumberTypes, "x - y.",
-              ForTypes<SubKernel, NumberTypes>("T"), {SubGradient}, {.simplify = SubSimplify});
+              ForTypes<SubKernel, NumberTypes>("T"), {SubGradient},
+              {.simplify = SubSimplify, .role = Role::kDifference});
   AddBinaryOp(
       ops, "Mul",
       {"math.multiply", "multiply", "math.scalar_mul", "compat.v1.mul", "compat.v1.scalar_mul"},

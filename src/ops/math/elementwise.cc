@@ -129,7 +129,7 @@ void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::stri
   ops.Add({.schema = absl::StrCat(name, "(x: T, y: T) -> z: T {T: ", types, "}"),
            .doc = doc,
            .api = std::move(api),
-           .traits = {.elementwise = true, .commutative = rules.commutative},
+           .traits = {.elementwise = true, .commutative = rules.commutative, .role = rules.role},
            .shape = shape::Broadcast,
            .gradient = std::move(gradient),
            .simplify = rules.simplify,

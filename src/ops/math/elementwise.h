@@ -270,6 +270,7 @@ struct BinaryRules {
   bool commutative = false;
   SimplifyFn simplify = nullptr;
   FailureFn failure = fails::ByShapes;
+  Role role = Role::kOther;
 };
 // `name(x: T, y: T) -> z: T {T: types}`, pure and elementwise, broadcasting.
 void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,

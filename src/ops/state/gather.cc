@@ -211,7 +211,7 @@ void RegisterResourceGather(OpRegistry& ops) {
                      "{batch_dims: int = 0; "
                      "validate_indices: bool = true; dtype: type; Tindices: indextype}",
            .doc = "The rows of a variable that `indices` name.",
-           .traits = {.effect = Effect::kRead},
+           .traits = {.effect = Effect::kRead, .role = Role::kReadsRows},
            .shape = GatherShape,
            .gradient = {ResourceGatherGradient},
            .batch = {ResourceGatherBatch},
@@ -221,7 +221,7 @@ void RegisterResourceGather(OpRegistry& ops) {
            "ResourceGatherNd(resource: resource, indices: Tindices) -> output: dtype {dtype: type; "
            "Tindices: indextype}",
        .doc = "The slices of a variable that the rows of `indices` name.",
-       .traits = {.effect = Effect::kRead},
+       .traits = {.effect = Effect::kRead, .role = Role::kReadsElements},
        .shape = GatherNdShape,
        .gradient = {AddGatheredNd},
        .kernel = Compute<ResourceGatherNd>()});

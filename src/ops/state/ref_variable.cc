@@ -207,7 +207,9 @@ void RegisterUpdates(OpRegistry& ops) {
                      "validate_shape: bool = true; "
                      "use_locking: bool = true}",
            .doc = "Makes `value` the variable's value, and hands on the reference.",
-           .traits = {.effect = Effect::kWrite, .allows_uninitialized_input = true},
+           .traits = {.effect = Effect::kWrite,
+                      .allows_uninitialized_input = true,
+                      .role = Role::kAssigns},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
            .kernel = Compute<AssignRef>()});

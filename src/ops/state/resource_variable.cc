@@ -244,7 +244,7 @@ void RegisterHandles(OpRegistry& ops) {
 void RegisterReads(OpRegistry& ops) {
   ops.Add({.schema = "ReadVariableOp(resource: resource) -> value: dtype {dtype: type}",
            .doc = "The current value of a variable.",
-           .traits = {.effect = Effect::kRead},
+           .traits = {.effect = Effect::kRead, .role = Role::kReadsAll},
            .shape = ReadShape,
            .gradient = {gradient::PassOn},
            .kernel = Compute<ReadVariables>()});
@@ -276,7 +276,7 @@ void RegisterAssigns(OpRegistry& ops) {
                      "validate_shape: bool = "
                      "false}",
            .doc = "Makes `value` the variable's value.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kAssigns},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
            .kernel = Compute<AssignVariable>()});

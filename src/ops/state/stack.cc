@@ -174,7 +174,7 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
                    ", elem: T) -> output: T {T: type; swap_memory: bool = false}");
   ops.Add({.schema = push,
            .doc = "Puts `elem` on a stack, and hands it on.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kPushes},
            .shape = PushShape,
            .gradient = {PushGradient},
            .kernel = Compute<Push>()});
@@ -182,14 +182,14 @@ void RegisterForm(OpRegistry& ops, absl::string_view suffix, absl::string_view h
                                        ") -> elem: elem_type {elem_type: type}");
   ops.Add({.schema = pop,
            .doc = "Takes the last element from a stack.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kPops},
            .shape = shape::Unknown,
            .gradient = RefusesGradient(kUseLists),
            .kernel = Compute<Pop>()});
   const std::string close = absl::StrCat("StackClose", suffix, "(handle: ", handle, ") ->");
   ops.Add({.schema = close,
            .doc = "Drops a stack's elements; nothing can be done to it from then on.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kClosesStack},
            .shape = shape::None,
            .gradient = NotDifferentiable("it has no outputs"),
            .kernel = Compute<Close>()});
@@ -201,13 +201,13 @@ void RegisterStack(OpRegistry& ops) {
   ops.Add({.schema = "StackV2(max_size: int32) -> handle: resource {elem_type: type; stack_name: "
                      "string = ''}",
            .doc = "A new stack of at most `max_size` elements (negative: of any number).",
-           .traits = {.effect = Effect::kAllocate},
+           .traits = {.effect = Effect::kAllocate, .role = Role::kMakesStack},
            .shape = HandleShape,
            .gradient = NotDifferentiable("its result is a handle"),
            .kernel = Compute<MakeStackV2>()});
   ops.Add({.schema = "Stack() -> handle: Ref(string) {elem_type: type; stack_name: string = ''}",
            .doc = "A reference to a new stack (the older form of StackV2).",
-           .traits = {.effect = Effect::kAllocate},
+           .traits = {.effect = Effect::kAllocate, .role = Role::kMakesStack},
            .shape = HandleShape,
            .gradient = NotDifferentiable("its result is a handle"),
            .kernel = Compute<MakeStack>()});

@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "ops/array/layout.h"
 #include "ops/join.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
 #include "ops/state/tensor_array_ops.h"
@@ -298,24 +299,26 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
                      "value: dtype {dtype: "
                      "type; element_shape: shape = ?}",
            .doc = "Stacks the elements of an array that `indices` name.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = GatherShape,
            .gradient = {[](GradientContext& g) { AddToElements(g, 2, 1); }},
+           .kinds = kinds::Plain,
            .kernel = Compute<Gather>()});
   ops.Add({.schema = "TensorArrayScatterV3(handle: resource, indices: int32, value: T, flow_in: "
                      "float) -> flow_out: "
                      "float {T: type}",
            .doc = "Writes the rows of `value` to the elements of an array that `indices` name.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = ScatterShape,
            .gradient = {ScatterGradient},
+           .kinds = kinds::FlowLast,
            .kernel = Compute<Scatter>()});
   ops.Add(
       {.schema = "TensorArrayConcatV3(handle: resource, flow_in: float) -> value: dtype, lengths: "
                  "int64 {dtype: "
                  "type; element_shape_except0: shape = ?}",
        .doc = "Joins all elements of an array along dimension 0, and says how many rows each had.",
-       .traits = {.effect = Effect::kWrite},
+       .traits = {.effect = Effect::kWrite, .role = Role::kArray},
        .shape = ConcatShapeRule,
        .gradient = {ConcatGradient},
        .kernel = Compute<Concat>()});
@@ -323,9 +326,10 @@ void RegisterTensorArrayBulk(OpRegistry& ops) {
                      "float) -> flow_out: "
                      "float {T: type}",
            .doc = "Writes pieces of `value`, of `lengths` rows, to the elements of an array.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = SplitShape,
            .gradient = {SplitGradient},
+           .kinds = kinds::FlowLast,
            .kernel = Compute<Split>()});
 }
 

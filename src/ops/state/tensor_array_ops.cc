@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "ops/list/list_kinds.h"
 #include "ops/list/list_rules.h"
 #include "ops/registry.h"
 
@@ -184,26 +185,29 @@ void RegisterMakers(OpRegistry& ops) {
                      "identical_element_shapes: bool "
                      "= false; tensor_array_name: string = ''}",
            .doc = "A new array of `size` tensors, each of which is written once.",
-           .traits = {.effect = Effect::kAllocate},
+           .traits = {.effect = Effect::kAllocate, .role = Role::kArray},
            .shape = ArrayShape,
            .gradient = NotDifferentiable("its result is a handle"),
+           .kinds = kinds::FlowLast,
            .kernel = Compute<MakeArray>()});
   ops.Add({.schema = "TensorArrayGradV3(handle: resource, flow_in: float) -> grad_handle: "
                      "resource, flow_out: float "
                      "{source: string}",
            .doc = "The array that adds up the gradients of an array's elements.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = GradientShape,
            .gradient = RefusesGradient(kAddsUp),
+           .kinds = kinds::GradientArrayAndFlow,
            .kernel = Compute<MakeGradient>()});
   ops.Add(
       {.schema =
            "TensorArrayGradWithShape(handle: resource, flow_in: float, shape_to_prepend: int32) -> "
            "grad_handle: resource, flow_out: float {source: string}",
        .doc = "As TensorArrayGradV3, for gradients with more dimensions in front.",
-       .traits = {.effect = Effect::kWrite},
+       .traits = {.effect = Effect::kWrite, .role = Role::kArray},
        .shape = GradientShape,
        .gradient = RefusesGradient(kAddsUp),
+       .kinds = kinds::GradientArrayAndFlow,
        .kernel = Compute<MakeGradient>()});
 }
 
@@ -215,27 +219,29 @@ void RegisterTensorArray(OpRegistry& ops) {
                      "-> flow_out: float "
                      "{T: type}",
            .doc = "Writes one element of an array.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = WriteShape,
            .gradient = {WriteGradient},
+           .kinds = kinds::FlowLast,
            .kernel = Compute<WriteElement>()});
   // Reading marks the element, and by default clears it.
   ops.Add({.schema = "TensorArrayReadV3(handle: resource, index: int32, flow_in: float) -> value: "
                      "dtype {dtype: type}",
            .doc = "Reads one element of an array.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = ReadShape,
            .gradient = {[](GradientContext& g) { AddToElements(g, 2, 1); }},
+           .kinds = kinds::Plain,
            .kernel = Compute<ReadElement>()});
   ops.Add({.schema = "TensorArraySizeV3(handle: resource, flow_in: float) -> size: int32",
            .doc = "How many elements an array has.",
-           .traits = {.effect = Effect::kRead},
+           .traits = {.effect = Effect::kRead, .role = Role::kArray},
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is an integer"),
            .kernel = Compute<ArraySize>()});
   ops.Add({.schema = "TensorArrayCloseV3(handle: resource) ->",
            .doc = "Drops an array's elements; nothing can be done to it from then on.",
-           .traits = {.effect = Effect::kWrite},
+           .traits = {.effect = Effect::kWrite, .role = Role::kArray},
            .shape = shape::None,
            .gradient = NotDifferentiable("it has no outputs"),
            .kernel = Compute<CloseArray>()});

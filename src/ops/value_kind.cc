@@ -1,4 +1,4 @@
-#include "analysis/value_kind.h"
+#include "ops/value_kind.h"
 
 #include <algorithm>
 #include <tuple>
