@@ -138,7 +138,7 @@ class Sinking {
 // One If or Case while nodes move into its branches.
 class Mover {
  public:
-  Mover(StagedEdit& edit, const passes::NameCounts& counts, NodeId structured, Rewrite& caller)
+  Mover(StagedEdit& edit, passes::NameCounts& counts, NodeId structured, Rewrite& caller)
       : edit_(edit),
         structured_(caller.node(structured)),
         caller_(caller),
@@ -227,7 +227,7 @@ class Mover {
 absl::StatusOr<Staged> SinkPass(const Staged& staged) {
   const Effects effects(*staged.program);
   StagedEdit edit(staged);
-  const passes::NameCounts counts = CountNames(edit);
+  passes::NameCounts counts = CountNames(edit);
   // Callers first: what has sunk into a branch may sink further.
   std::vector<std::string> names = edit.CalleesFirst();
   names.push_back("");

@@ -31,17 +31,19 @@ void Rename(const std::vector<Callee>& callees, const std::vector<std::string>& 
   node.attrs = std::move(attrs);
 }
 
+void CountNamesIn(const Function& function, NameCounts& counts) {
+  for (const Node& node : function.nodes) {
+    for (const std::string& name : NamedFunctions(node)) ++counts[name];
+  }
+}
+
 }  // namespace
 
 NameCounts CountNames(const StagedEdit& edit) {
   NameCounts counts;
-  const auto count = [&](const Function& function) {
-    for (const Node& node : function.nodes) {
-      for (const std::string& name : NamedFunctions(node)) ++counts[name];
-    }
-  };
-  count(edit.main());
-  for (const std::string& name : edit.CalleesFirst()) count(*edit.Find(name));
+  CountNamesIn(edit.main(), counts);
+  // Those that nobody uses any more, too: they are to fit what they call as long as they are there.
+  for (const auto& [name, function] : edit.program().functions()) CountNamesIn(*function, counts);
   for (const auto& [name, gradient] : edit.program().gradient_functions()) {
     ++counts[name];
     ++counts[gradient];
@@ -64,17 +66,18 @@ bool StructuredEdit::CanChange(const StagedEdit& edit, const Effects& effects,
   });
 }
 
-StructuredEdit::StructuredEdit(StagedEdit& edit, const NameCounts& counts, const Node& structured)
+StructuredEdit::StructuredEdit(StagedEdit& edit, NameCounts& counts, const Node& structured)
     : edit_(edit) {
   for (const Callee& callee : CalleesOf(edit.program(), structured)) {
     std::string name = callee.function.name;
     callees_.push_back(edit.Change(name));
-    const auto it = counts.find(name);
-    if (it != counts.end() && it->second > 1) {
+    if (int& count = counts[name]; count > 1) {
+      --count;
       name = edit.UniqueFunctionName(absl::StrCat(name, "/rest"));
       // Several copies of one function may be under way: each is put in its place at once.
       Function copy = callees_.back().function();
       copy.name = name;
+      CountNamesIn(copy, counts);  // what it calls has one caller more
       edit.SetFunction(std::move(copy));
       callees_.back() = edit.Change(name);
     }

@@ -15,8 +15,9 @@
 
 namespace gyre::passes {
 
-// How often each function that the main graph uses is named, by calls or otherwise.
+// How often each function is named, by calls or otherwise.
 using NameCounts = HashMap<std::string, int>;
+// Requirement: nothing has been changed yet.
 NameCounts CountNames(const StagedEdit& edit);
 
 class StructuredEdit {
@@ -27,8 +28,8 @@ class StructuredEdit {
   static bool CanChange(const StagedEdit& edit, const Effects& effects, const NameCounts& counts,
                         const Node& structured);
 
-  // Requirement: CanChange.
-  StructuredEdit(StagedEdit& edit, const NameCounts& counts, const Node& structured);
+  // Requirement: CanChange. `counts` learn of what a copy names.
+  StructuredEdit(StagedEdit& edit, NameCounts& counts, const Node& structured);
 
   // In the order of CalleesOf.
   std::vector<Rewrite>& callees() { return callees_; }
