@@ -32,15 +32,19 @@ ThreadPool& ThreadPool::Shared() {
   return *pool;
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { Stop(); }
+
+void ThreadPool::Stop() {
+  std::vector<std::thread> threads;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     tasks_.clear();
     queued_.store(0, std::memory_order_relaxed);
+    threads.swap(threads_);
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 void ThreadPool::Submit(std::function<void()> task, int max_threads) {

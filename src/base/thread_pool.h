@@ -25,6 +25,10 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // Waits for the tasks that run, and drops those that have not begun, and all that come. Any
+  // thread but the pool's own.
+  void Stop();
+
   // The process's pool. Lives for ever; in a child of fork() it starts anew, without tasks.
   static ThreadPool& Shared();
 

@@ -12,7 +12,7 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 1;  // raised when the rest, or region.h, changes
+  uint32_t interface = 2;  // raised when the rest, or region.h, changes
   CompileFn compile = nullptr;
 };
 

@@ -28,7 +28,8 @@ enum class Action : uint8_t {
   kJumpByIndex,  // to the one of `targets` that inputs[0], an int32, counts to; else the last
   kCall,         // the interpreter runs this instruction, and native code goes on
   kSkip,         // nothing
-  kAgain,        // to the start, as the next iteration
+  kStart,        // of loop `loop`: counts its iterations from 0
+  kAgain,        // to targets[0], as the next iteration of loop `loop`
 };
 
 struct Instruction {
@@ -38,6 +39,7 @@ struct Instruction {
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
   std::vector<uint32_t> targets;  // numbers of instructions
   std::vector<uint32_t> live;     // cells that are read from here on: what a stop here leaves
+  uint32_t loop = 0;
 };
 
 struct Region {
@@ -45,32 +47,36 @@ struct Region {
   std::vector<uint8_t> cell_bytes;  // per cell; 0: a register that is none
   std::vector<Instruction> instructions;
   std::vector<std::pair<uint32_t, uint64_t>> constants;  // cells that never change
+  // By number, where the iterations of a loop start. Its instructions are those from there to its
+  // kAgain; loops lie within each other. Native code can be entered at each.
+  std::vector<uint32_t> starts;
 };
 
 // What native code and the interpreter tell each other in one run.
 struct Frame {
   uint64_t* cells = nullptr;  // in and out: those that are live where native code starts and stops
-  int64_t iteration = 0;      // in and out
+  int64_t* iterations = nullptr;  // by loop; in and out, and as they are at each call
   void* interpreter = nullptr;
   // Runs instruction `at`. False: native code must stop, and `call` has kept why. Throws nothing.
   bool (*call)(void* interpreter, uint32_t at) = nullptr;
-  // Looks at the clock, at cancellation and the budget. As `call`.
-  bool (*look)(void* interpreter) = nullptr;
+  // Looks at the clock, at cancellation and the budget, between two iterations of a loop. As
+  // `call`.
+  bool (*look)(void* interpreter, uint32_t loop) = nullptr;
 };
 
 // `call` or `look` said to stop.
 inline constexpr uint32_t kStopped = UINT32_MAX;
 
-// Runs the region from instruction 0, as iteration `frame.iteration`. Returns the number of the
-// instruction before which it stopped, or kStopped.
 class NativeCode {
  public:
   virtual ~NativeCode() = default;
-  uint32_t Run(Frame& frame) const { return entry_(&frame); }
+  // Runs from the start of an iteration of `loop`, until that loop has ended at the latest. Returns
+  // the number of the instruction before which it stopped, or kStopped.
+  uint32_t Run(uint32_t loop, Frame& frame) const { return entries_[loop](&frame); }
 
  protected:
   using Entry = uint32_t (*)(Frame*);
-  Entry entry_ = nullptr;
+  std::vector<Entry> entries_;  // by loop
 };
 
 // Thread-safe. UNIMPLEMENTED, or an error of the code generator, which is Gyre's own mistake.

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "analysis/run_signature.h"
 #include "devices/device_name.h"
+#include "exec/sequential/compile_when.h"
 #include "gyre/observer.h"
 #include "ops/kernel.h"
 #include "place/placement.h"
@@ -29,6 +30,8 @@ struct EngineOptions {
   int window = 0;
   // Threads that work on one run at most, the caller's among them.
   int threads = 1;
+  // Of engines that run loops of little work as one node.
+  CompileWhen compile;
   // For tests: one thread, which runs ready nodes in an order drawn from this seed. Engines that
   // have but one order ignore it.
   std::optional<uint64_t> schedule_seed;

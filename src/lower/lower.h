@@ -59,7 +59,7 @@ struct LowerOptions {
   // calls. So lowering a program and all its functions is linear in the program, however many ways
   // lead through it.
   int max_inlined = 50'000;
-  // Which While nodes, of which functions, stay as they are: the engine runs them by itself. None
+  // Which loops, of which functions, stay as they are: the engine runs them by itself. None
   // if empty.
   std::function<bool(const Function& function, const Node& loop)> keeps = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <random>
 #include <unordered_map>
@@ -190,6 +191,9 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   EngineOptions engine_options;
   engine_options.window = options.window;
   engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
+  if (const char* const when = std::getenv("GYRE_COMPILE")) {
+    GYRE_ASSIGN_OR_RETURN(engine_options.compile, ParseCompileWhen(when));
+  }
   if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
   engine_options.state = shared->remote->number;
   engine_options.devices = engine->devices();

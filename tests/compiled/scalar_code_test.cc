@@ -31,7 +31,8 @@ compiled::Region RegionOf(const ScalarCode& code, const Node& node) {
   region.instructions = {
       compute,
       {.action = compiled::Action::kLeave, .inputs = {result + 1}, .live = {result}},
-      {.action = compiled::Action::kAgain}};
+      {.action = compiled::Action::kAgain, .targets = {0}}};
+  region.starts = {0};
   return region;
 }
 
@@ -61,8 +62,9 @@ TEST_P(ScalarCodes, GiveTheBitsOfTheirKernels) {
     std::vector<uint64_t> cells(call->inputs.size() + 2, 0);
     for (size_t k = 0; k < call->inputs.size(); ++k)
       std::memcpy(&cells[k], call->inputs[k].raw_data(), call->inputs[k].bytes());
-    compiled::Frame frame = {.cells = cells.data()};
-    const uint32_t stop = code->Run(frame);
+    int64_t iteration = 0;
+    compiled::Frame frame = {.cells = cells.data(), .iterations = &iteration};
+    const uint32_t stop = code->Run(0, frame);
     ++compared;
     ASSERT_EQ(stop == 1, call->outputs.ok()) << call->ToString();
     if (stop != 1) continue;

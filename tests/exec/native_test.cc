@@ -2,10 +2,16 @@
 // turns.
 #include "exec/sequential/native.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/env.h"
 #include "exec/register_loop.h"
+#include "support/compile_setting.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -30,7 +36,9 @@ Native NativeOf(const std::string& text) {
   lower::ProgramFacts facts(made.session->program());
   facts.InferMainShapes({});
   made.loop = sequential::CompileLoop(facts, *made.session->program().main().FindNode("loop"));
-  if (made.loop != nullptr) made.native = sequential::NativeLoop::Make(*made.loop);
+  if (made.loop == nullptr) return made;
+  made.native = std::make_shared<sequential::NativeLoop>();
+  if (!made.native->MakeRegion(*made.loop)) made.native = nullptr;
   return made;
 }
 
@@ -100,6 +108,89 @@ TEST(NativeLoop, RunsOnManyThreadsAtOnce) {
     for (int i = 0; i < 20; ++i)
       EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(3000, 1), "loop:2"), want);
   });
+}
+
+// The bits of x after `n` iterations of x = x * 0.9999 + 0.25.
+constexpr char kDecay[] =
+    "%a = Const() value=float32{0.9999} : float32\n"
+    "%b = Const() value=float32{0.25} : float32\n"
+    "%p = Mul(%x, %a) : float32\n%y = AddV2(%p, %b) : float32\n"
+    "%m = Identity(%l) : variant";
+
+TEST(HotLoops, BecomeNativeCodeWhileTheyRun) {
+  const std::string text = LoopText(kDecay);
+  float want = 0;
+  {
+    const CompileSetting never("never");
+    const int64_t before = sequential::NumCompiledLoops();
+    want = RunScalar<float>(*SessionFor(text), LoopFeeds(2'000'000, 1), "loop:2");
+    EXPECT_EQ(sequential::NumCompiledLoops(), before);
+  }
+  auto session = SessionFor(text);
+  const int64_t before = sequential::NumCompiledLoops();
+  const int64_t until = SystemClock().NowNanos() + 30'000'000'000;
+  while (sequential::NumCompiledLoops() == before && SystemClock().NowNanos() < until)
+    EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(2'000'000, 1), "loop:2"), want);
+  EXPECT_GT(sequential::NumCompiledLoops(), before);
+  EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(2'000'000, 1), "loop:2"), want);
+}
+
+TEST(HotLoops, ChangeOverAtAnyIterationWithTheSameBits) {
+  const std::string text = LoopText(
+      absl::StrCat("%three = Const() value=int32{3} : int32\n%r = FloorMod(%i, %three) : int32\n"
+                   "%zero = Const() value=int32{0} : int32\n%q = Equal(%r, %zero) : bool\n"
+                   "%f = If(%q, %x, %l) then_branch=@push else_branch=@keep : (float32, variant)\n"
+                   "%y = Identity(%f) : float32\n%m = Identity(%f:1) : variant"),
+      R"(
+func @push(%x: float32, %l: variant) -> (y: float32, m: variant) {
+  %y = Cos(%x) : float32
+  %m = TensorListPushBack(%l, %y) : variant
+  return %y, %m
+}
+func @keep(%x: float32, %l: variant) -> (y: float32, m: variant) {
+  %y = Sin(%x) : float32
+  return %y, %l
+}
+)");
+  const auto want = SessionFor(text, {.engine = "reference"})
+                        ->Run(LoopFeeds(100, 0.5f), {"loop:0", "loop:2", "length:0"});
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (int kernels = 1; kernels < 700; kernels += 1 + kernels / 4) {
+    const CompileSetting after(absl::StrCat("after:", kernels));
+    const auto got = SessionFor(text)->Run(LoopFeeds(100, 0.5f), {"loop:0", "loop:2", "length:0"});
+    ASSERT_TRUE(got.ok()) << got.status();
+    for (size_t i = 0; i < want->size(); ++i)
+      EXPECT_EQ(std::memcmp((*got)[i].raw_data(), (*want)[i].raw_data(), (*want)[i].bytes()), 0)
+          << "output " << i << " after " << kernels << " kernels";
+  }
+}
+
+TEST(HotLoops, SayWhatIsNoSettingOfTheirs) {
+  const CompileSetting typo("allways");
+  const absl::Status status = RunStatus(*SessionFor(LoopText(kDecay)), LoopFeeds(1, 1), "loop:2");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("auto, always or never"), std::string::npos) << status;
+}
+
+// A child of fork() has no thread that compiles, and may be made while the parent's one does.
+TEST(HotLoops, OutliveAFork) {
+  const std::string text = LoopText(kDecay);
+  auto session = SessionFor(text);
+  const float want = RunScalar<float>(*session, LoopFeeds(300'000, 1), "loop:2");
+  for (int i = 0; i < 10; ++i) {
+    auto fresh = SessionFor(text);  // whose loop becomes hot anew
+    EXPECT_EQ(RunScalar<float>(*fresh, LoopFeeds(300'000, 1), "loop:2"), want);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const bool same = RunScalar<float>(*fresh, LoopFeeds(300'000, 1), "loop:2") == want &&
+                        RunScalar<float>(*session, LoopFeeds(300'000, 1), "loop:2") == want;
+      _exit(same ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 }  // namespace

@@ -13,38 +13,53 @@ namespace {
 // Instructions between two looks at the clock: some 50 to 500 µs of native code.
 constexpr int32_t kLookEvery = 1 << 16;
 
-// One region's function. Cells are stack slots, which LLVM turns into registers:
+// The function of one loop of a region. Cells are stack slots, which LLVM turns into registers:
 //
-//   entry:        slots of the cells that instruction 0 reads are loaded from the frame
-//   at0, at1, …:  one block an instruction
+//   entry:        slots of the cells that the loop's first instruction reads are loaded from the
+//                 frame
+//   at3, at4, …:  one block for each of the loop's instructions
 //   stop blocks:  store what is live there into the frame and return the instruction's number
 class Generator {
  public:
-  Generator(const Region& region, const ScalarBitcode& scalars, llvm::LLVMContext& context)
+  Generator(const Region& region, uint32_t loop, const ScalarBitcode& scalars, llvm::Module& module)
       : region_(region),
+        loop_(loop),
+        start_(region.starts[loop]),
         scalars_(scalars),
-        context_(context),
-        module_(std::make_unique<llvm::Module>(region.name, context)),
-        b_(context) {}
+        context_(module.getContext()),
+        module_(module),
+        b_(context_) {}
 
-  std::unique_ptr<llvm::Module> Generate() {
+  void Generate() {
     ptr_ = llvm::PointerType::getUnqual(context_);
     auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {ptr_}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kEntryName, *module_);
+    function_ =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, EntryName(loop_), module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     frame_ = function_->getArg(0);
     entry_ = llvm::BasicBlock::Create(context_, "entry", function_);
-    for (size_t at = 0; at < region_.instructions.size(); ++at)
-      blocks_.push_back(llvm::BasicBlock::Create(context_, "at" + std::to_string(at), function_));
+    do {
+      const std::string name = "at" + std::to_string(start_ + blocks_.size());
+      blocks_.push_back(llvm::BasicBlock::Create(context_, name, function_));
+    } while (!IsAgainOf(start_ + static_cast<uint32_t>(blocks_.size()) - 1, loop_));
     WriteEntry();
-    for (uint32_t at = 0; at < region_.instructions.size(); ++at) {
-      b_.SetInsertPoint(blocks_[at]);
+    for (uint32_t at = start_; IsInside(at); ++at) {
+      b_.SetInsertPoint(blocks_[at - start_]);
       Write(at, region_.instructions[at]);
     }
-    return std::move(module_);
   }
 
  private:
+  bool IsAgainOf(uint32_t at, uint32_t loop) const {
+    return region_.instructions[at].action == Action::kAgain &&
+           region_.instructions[at].loop == loop;
+  }
+  bool IsInside(uint32_t at) const { return at >= start_ && at - start_ < blocks_.size(); }
+  // What goes on at an instruction; behind the loop it is left to the interpreter.
+  llvm::BasicBlock* BlockAt(uint32_t at) {
+    return IsInside(at) ? blocks_[at - start_] : StopBefore(at, at);
+  }
+
   llvm::Type* TypeOf(uint32_t cell) { return b_.getIntNTy(8 * region_.cell_bytes[cell]); }
 
   llvm::AllocaInst* Slot(llvm::Type* type) {
@@ -67,12 +82,23 @@ class Generator {
       if (region_.cell_bytes[cell] != 0) slots_[cell] = Slot(TypeOf(cell));
     for (const auto& [cell, value] : region_.constants)
       b_.CreateStore(llvm::ConstantInt::get(TypeOf(cell), value), slots_[cell]);
-    for (const uint32_t cell : region_.instructions[0].live) LoadCell(cell);
-    iteration_ = Slot(b_.getInt64Ty());
-    b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), Member(offsetof(Frame, iteration))), iteration_);
+    for (const uint32_t cell : region_.instructions[start_].live) LoadCell(cell);
+    iterations_in_frame_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, iterations)));
+    for (uint32_t loop = 0; loop < region_.starts.size(); ++loop) {
+      iterations_.push_back(Slot(b_.getInt64Ty()));
+      b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), IterationInFrame(loop)), iterations_[loop]);
+    }
     until_look_ = Slot(b_.getInt32Ty());
     b_.CreateStore(b_.getInt32(kLookEvery), until_look_);
     b_.CreateBr(blocks_[0]);
+  }
+
+  llvm::Value* IterationInFrame(uint32_t loop) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), iterations_in_frame_, loop);
+  }
+  void StoreIterations() {
+    for (uint32_t loop = 0; loop < iterations_.size(); ++loop)
+      b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iterations_[loop]), IterationInFrame(loop));
   }
 
   // A cell takes the low bytes of its eight in the frame.
@@ -87,7 +113,7 @@ class Generator {
   // Leaves native code: what `live` says is stored, and `result` returned.
   void WriteStop(const std::vector<uint32_t>& live, uint32_t result) {
     for (const uint32_t cell : live) StoreCell(cell);
-    b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iteration_), Member(offsetof(Frame, iteration)));
+    StoreIterations();
     b_.CreateRet(b_.getInt32(result));
   }
   // A block that does, before instruction `at`.
@@ -116,25 +142,27 @@ class Generator {
       case Action::kMove:
         b_.CreateStore(b_.CreateLoad(TypeOf(op.inputs[0]), slots_[op.inputs[0]]),
                        slots_[op.outputs[0]]);
-        b_.CreateBr(blocks_[at + 1]);
+        b_.CreateBr(BlockAt(at + 1));
         return;
       case Action::kLeave:
-        return Branch(IsTrue(op.inputs[0]), blocks_[at + 1], StopBefore(at, at));
+        return Branch(IsTrue(op.inputs[0]), BlockAt(at + 1), StopBefore(at, at));
       case Action::kJump:
-        b_.CreateBr(blocks_[op.targets[0]]);
+        b_.CreateBr(BlockAt(op.targets[0]));
         return;
       case Action::kJumpUnless:
-        b_.CreateCondBr(IsTrue(op.inputs[0]), blocks_[at + 1], blocks_[op.targets[0]]);
+        b_.CreateCondBr(IsTrue(op.inputs[0]), BlockAt(at + 1), BlockAt(op.targets[0]));
         return;
       case Action::kJumpByIndex:
         return WriteJumpByIndex(op);
       case Action::kCall:
         return WriteCall(at, op);
       case Action::kSkip:
-        b_.CreateBr(blocks_[at + 1]);
+        b_.CreateBr(BlockAt(at + 1));
         return;
+      case Action::kStart:
+        return WriteStart(at, op.loop);
       case Action::kAgain:
-        return WriteAgain();
+        return WriteAgain(at, op);
     }
   }
 
@@ -153,20 +181,20 @@ class Generator {
     const uint32_t output = op.outputs[0];
     llvm::AllocaInst* const result = Slot(TypeOf(output));
     result->setAlignment(llvm::Align(8));
-    const llvm::FunctionCallee callee = scalars_.Import(*op.code, *module_);
+    const llvm::FunctionCallee callee = scalars_.Import(*op.code, module_);
     llvm::Value* const has_result = b_.CreateCall(callee, {list, result});
     auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
     Branch(has_result, then, StopBefore(at, at));
     b_.SetInsertPoint(then);
     b_.CreateStore(b_.CreateLoad(TypeOf(output), result), slots_[output]);
-    b_.CreateBr(blocks_[at + 1]);
+    b_.CreateBr(BlockAt(at + 1));
   }
 
   void WriteJumpByIndex(const Instruction& op) {
     llvm::Value* const index = b_.CreateLoad(b_.getInt32Ty(), slots_[op.inputs[0]]);
-    llvm::SwitchInst* const jump = b_.CreateSwitch(index, blocks_[op.targets.back()]);
+    llvm::SwitchInst* const jump = b_.CreateSwitch(index, BlockAt(op.targets.back()));
     for (uint32_t i = 0; i + 1 < op.targets.size(); ++i)
-      jump->addCase(b_.getInt32(i), blocks_[op.targets[i]]);
+      jump->addCase(b_.getInt32(i), BlockAt(op.targets[i]));
   }
 
   // Calls one of the frame's functions; what it returns.
@@ -181,13 +209,10 @@ class Generator {
     call->setDoesNotThrow();
     return call;
   }
-  void StoreIteration() {
-    b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iteration_), Member(offsetof(Frame, iteration)));
-  }
 
   void WriteCall(uint32_t at, const Instruction& op) {
     for (const uint32_t cell : op.inputs) StoreCell(cell);
-    StoreIteration();
+    StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
     auto* const stop = llvm::BasicBlock::Create(context_, "stop", function_);
@@ -199,46 +224,59 @@ class Generator {
     WriteStop(live, kStopped);
     b_.SetInsertPoint(then);
     for (const uint32_t cell : op.outputs) LoadCell(cell);
-    b_.CreateBr(blocks_[at + 1]);
+    b_.CreateBr(BlockAt(at + 1));
   }
 
-  void WriteAgain() {
-    llvm::Value* const iteration = b_.CreateLoad(b_.getInt64Ty(), iteration_);
-    b_.CreateStore(b_.CreateAdd(iteration, b_.getInt64(1)), iteration_);
-    const auto spent = static_cast<uint32_t>(region_.instructions.size());
+  void WriteStart(uint32_t at, uint32_t loop) {
+    b_.CreateStore(b_.getInt64(0), iterations_[loop]);
+    b_.CreateBr(BlockAt(at + 1));
+  }
+
+  void WriteAgain(uint32_t at, const Instruction& op) {
+    llvm::AllocaInst* const count = iterations_[op.loop];
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
+    const uint32_t start = op.targets[0];
     llvm::Value* const left =
-        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(spent));
+        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(at - start + 1));
     b_.CreateStore(left, until_look_);
     auto* const look = llvm::BasicBlock::Create(context_, "look", function_);
-    Branch(b_.CreateICmpSGT(left, b_.getInt32(0)), blocks_[0], look);
+    Branch(b_.CreateICmpSGT(left, b_.getInt32(0)), BlockAt(start), look);
     b_.SetInsertPoint(look);
     b_.CreateStore(b_.getInt32(kLookEvery), until_look_);
-    StoreIteration();
-    llvm::Value* const goes_on = CallBack(offsetof(Frame, look), {});
-    Branch(goes_on, blocks_[0], StopBefore(0, kStopped));
+    StoreIterations();
+    llvm::Value* const goes_on = CallBack(offsetof(Frame, look), {b_.getInt32(op.loop)});
+    Branch(goes_on, BlockAt(start), StopBefore(start, kStopped));
   }
 
   const Region& region_;
+  const uint32_t loop_;
+  const uint32_t start_;  // the loop's first instruction
   const ScalarBitcode& scalars_;
   llvm::LLVMContext& context_;
-  std::unique_ptr<llvm::Module> module_;
+  llvm::Module& module_;
   llvm::IRBuilder<> b_;
   llvm::PointerType* ptr_ = nullptr;
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;
   llvm::Value* cells_ = nullptr;
-  llvm::AllocaInst* iteration_ = nullptr;
+  llvm::Value* iterations_in_frame_ = nullptr;
+  std::vector<llvm::AllocaInst*> iterations_;  // by loop
   llvm::AllocaInst* until_look_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  std::vector<llvm::BasicBlock*> blocks_;
+  std::vector<llvm::BasicBlock*> blocks_;  // of the instructions from start_ on
   std::vector<llvm::AllocaInst*> slots_;
 };
 
 }  // namespace
 
+std::string EntryName(uint32_t loop) { return "gyre_loop_" + std::to_string(loop); }
+
 std::unique_ptr<llvm::Module> Generate(const Region& region, const ScalarBitcode& scalars,
                                        llvm::LLVMContext& context) {
-  return Generator(region, scalars, context).Generate();
+  auto module = std::make_unique<llvm::Module>(region.name, context);
+  for (uint32_t loop = 0; loop < region.starts.size(); ++loop)
+    Generator(region, loop, scalars, *module).Generate();
+  return module;
 }
 
 }  // namespace gyre::compiled

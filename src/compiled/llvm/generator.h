@@ -12,10 +12,10 @@ namespace gyre::compiled {
 
 class ScalarBitcode;
 
-// The symbol of the generated function, `uint32_t(Frame*)`.
-inline constexpr char kEntryName[] = "gyre_region";
+// The symbol of the function that runs a loop of the region, `uint32_t(Frame*)`.
+std::string EntryName(uint32_t loop);
 
-// A module with that function, and with the scalar functions that it inlines.
+// A module with those functions, and with the scalar functions that they inline.
 std::unique_ptr<llvm::Module> Generate(const Region& region, const ScalarBitcode& scalars,
                                        llvm::LLVMContext& context);
 

@@ -76,11 +76,13 @@ class LlvmCode final : public NativeCode {
     if (llvm::Error error =
             (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
       return error;
-    auto entry = (*jit)->lookup(kEntryName);
-    if (!entry) return entry.takeError();
     auto code = std::make_unique<LlvmCode>();
     code->jit_ = std::move(*jit);
-    code->entry_ = entry->toPtr<Entry>();
+    for (uint32_t loop = 0; loop < region.starts.size(); ++loop) {
+      auto entry = code->jit_->lookup(EntryName(loop));
+      if (!entry) return entry.takeError();
+      code->entries_.push_back(entry->toPtr<Entry>());
+    }
     return code;
   }
 

@@ -48,9 +48,7 @@ class DataflowExecutable final : public Executable {
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override {
     if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
-    // Who asks for native code gives up how far its loops are.
-    const bool asks_for_progress = hooks.progress != nullptr && !settings_.compiles_loops;
-    if (hooks.observer != nullptr || asks_for_progress) {
+    if (hooks.observer != nullptr) {
       GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched(env));
       return watched->Run(feeds, env, hooks);
     }
@@ -79,7 +77,7 @@ class DataflowExecutable final : public Executable {
 
   void LookAtFeeds(absl::Span<const Tensor> feeds) const {
     scalar_feeds_.clear();
-    dataflow::Plan::Options options{.compiles_loops = settings_.compiles_loops};
+    dataflow::Plan::Options options{.compile = settings_.compile};
     scalar_feeds_.clear();  // it may have been left half-way, out of memory
     for (const int i : open_feeds_) {
       if (!feeds[i].shape().IsScalar()) continue;
@@ -154,9 +152,9 @@ class UncutExecutable final : public Executable {
 
 class DataflowEngineImpl final : public Engine {
  public:
-  // `compiles_loops`: before the first run; an error where there is no code generator.
-  DataflowEngineImpl(absl::string_view name, bool compiles_loops)
-      : name_(name), compiles_loops_(compiles_loops) {}
+  // `compiles_first`: loops become native code before the first run, whatever the options say.
+  DataflowEngineImpl(absl::string_view name, bool compiles_first)
+      : name_(name), compiles_first_(compiles_first) {}
 
   absl::string_view name() const override { return name_; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
@@ -183,11 +181,12 @@ class DataflowEngineImpl final : public Engine {
                                                            const EngineOptions& options) const {
     // Who says how many iterations, or shuffles them, means tokens.
     const bool keeps_loops = options.window == 0 && !options.schedule_seed;
-    GYRE_ASSIGN_OR_RETURN(auto plan, dataflow::Plan::Make(program, signature,
-                                                          {.keeps_loops = keeps_loops,
-                                                           .compiles_loops = compiles_loops_}));
     dataflow::RunSettings settings;
-    settings.compiles_loops = compiles_loops_;
+    settings.compile = options.compile;
+    if (compiles_first_) settings.compile = {.mode = CompileWhen::Mode::kFirst};
+    GYRE_ASSIGN_OR_RETURN(
+        auto plan, dataflow::Plan::Make(program, signature,
+                                        {.keeps_loops = keeps_loops, .compile = settings.compile}));
     settings.window = options.window;
     settings.threads = options.schedule_seed ? 1 : options.threads;
     settings.pool = &ThreadPool::Shared();
@@ -197,7 +196,7 @@ class DataflowEngineImpl final : public Engine {
   }
 
   const absl::string_view name_;
-  const bool compiles_loops_;
+  const bool compiles_first_;
 };
 
 }  // namespace

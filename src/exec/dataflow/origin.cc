@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/function_copies.h"
+#include "exec/sequential/loop.h"
 #include "ir/where.h"
 
 namespace gyre::dataflow {
@@ -149,10 +150,17 @@ std::vector<Surrounding> Around(Ready where) {
 
 RunProgress ProgressAt(Ready where) {
   RunProgress progress;
-  progress.node = where.iteration->nodes[where.node()].node->name;
+  const PlanNode& p = where.iteration->nodes[where.node()];
+  progress.node = p.node->name;
   for (const Surrounding& s : Around(where)) {
     if (s.kind == Surrounding::Kind::kBranch || s.kind == Surrounding::Kind::kCall) continue;
     progress.loops.push_back({std::string(s.name), s.iteration, s.instance});
+  }
+  if (p.opcode == Opcode::kLoop && !where.dead()) {  // it has paused
+    const auto& loop = *static_cast<const sequential::RegisterLoop*>(p.attrs);
+    const Tensor& state = where.iteration->inputs[p.first_input];
+    for (const auto& [node, iteration] : sequential::PlaceOf(loop, state))
+      progress.loops.push_back({node->name, iteration, 0});
   }
   return progress;
 }

@@ -532,9 +532,15 @@ bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {
   if (!is_new) return it->second != nullptr;
   const std::shared_ptr<sequential::RegisterLoop> made = sequential::CompileLoop(facts, loop);
   it->second = made;
-  if (made == nullptr || !options_.compiles_loops || !compiled_.ok()) return made != nullptr;
-  made->native = sequential::NativeLoop::Make(*made);
-  if (made->native != nullptr) compiled_ = made->native->Compile();
+  if (made == nullptr || options_.compile.mode == CompileWhen::Mode::kNever) return made != nullptr;
+  made->native = std::make_shared<sequential::NativeLoop>(options_.compile.at_once_after);
+  if (options_.compile.mode == CompileWhen::Mode::kFirst) {
+    if (!made->native->MakeRegion(*made)) {
+      made->native = nullptr;
+    } else if (compiled_.ok()) {
+      compiled_ = made->native->Compile();
+    }
+  }
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "base/hash_map.h"
 #include "base/index.h"
+#include "exec/sequential/compile_when.h"
 #include "exec/sequential/loop.h"
 #include "ir/frames.h"
 #include "lower/lower.h"
@@ -179,8 +180,8 @@ struct FunctionPlan {
 class Plan {
  public:
   struct Options {
-    bool keeps_loops = true;      // small ones are nodes, not tokens (exec/sequential/loop.h)
-    bool compiles_loops = false;  // of these, into native code
+    bool keeps_loops = true;  // small ones are nodes, not tokens (exec/sequential/loop.h)
+    CompileWhen compile;      // these into native code
     std::vector<Endpoint> scalar_feeds = {};  // they are scalars whenever the plan is run
   };
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,

@@ -23,9 +23,9 @@
 namespace gyre::dataflow {
 
 struct RunSettings {
-  int window = 0;               // as EngineOptions::window
-  bool compiles_loops = false;  // as Plan::Options has it
-  int threads = 1;              // that work on a run at most
+  int window = 0;       // as EngineOptions::window
+  CompileWhen compile;  // as Plan::Options has it
+  int threads = 1;      // that work on a run at most
   ThreadPool* pool = nullptr;
   std::optional<uint64_t> schedule_seed;  // as EngineOptions::schedule_seed
   // For how long worker 0 looks out for what other devices send before it sleeps.

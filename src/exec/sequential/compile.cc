@@ -1,8 +1,9 @@
-// From the functions of a While to a RegisterLoop.
+// From the functions of a loop to a RegisterLoop.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "base/hash_map.h"
 #include "exec/sequential/liveness.h"
@@ -38,22 +39,13 @@ class Compiler {
   using Registers = std::vector<std::vector<uint32_t>>;
 
   bool Write() {
-    const std::vector<Callee> callees = CalleesOf(facts_.program(), node_);
-    if (callees.size() != 2 || node_.num_outputs() == 0) return false;
-    num_variables_ = static_cast<uint32_t>(node_.num_outputs());
-    NewRegisters(num_variables_);
-    std::vector<uint32_t> variables(num_variables_);
-    for (uint32_t i = 0; i < num_variables_; ++i) variables[i] = i;
-    std::vector<uint32_t> results;
-    if (!AssumeScalars(callees) || !WriteFunction(callees[0], -1, &node_, 0, variables, 0, results))
-      return false;
-    Emit(Action::kLeave, {results[0]});
-    results.clear();
-    if (!WriteFunction(callees[1], -1, &node_, 1, variables, 0, results)) return false;
-    if (results.size() != num_variables_) return false;
-    Assign(variables, std::move(results));
-    Emit(Action::kAgain, {});
-    return loop_->code.size() <= kMaxInstructions && loop_->num_registers <= kMaxRegisters;
+    const auto num_variables = static_cast<uint32_t>(node_.num_outputs());
+    if (num_variables == 0) return false;
+    loop_->num_bounds = static_cast<uint32_t>(NumSelectorInputs(node_));
+    const std::vector<uint32_t> variables = InARow(NewRegisters(num_variables), num_variables);
+    const std::vector<uint32_t> bounds = InARow(NewRegisters(loop_->num_bounds), loop_->num_bounds);
+    return WriteLoop(node_, -1, bounds, variables, 0) && loop_->code.size() <= kMaxInstructions &&
+           loop_->num_registers <= kMaxRegisters;
   }
 
   // A condition is a scalar, and so is what it is computed of element by element: the bounds of
@@ -82,28 +74,153 @@ class Compiler {
 
   // variables := results, all at once.
   void Assign(const std::vector<uint32_t>& variables, std::vector<uint32_t> results) {
-    for (uint32_t i = 0; i < num_variables_; ++i) {
-      if (results[i] >= num_variables_ || results[i] == variables[i]) continue;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      if (results[i] == variables[i] || !absl::c_linear_search(variables, results[i])) continue;
       const uint32_t copy = NewRegisters(1);
+      loop_->scalar_types[copy] = loop_->scalar_types[results[i]];
       EmitMove(copy, results[i]);
       results[i] = copy;
     }
-    for (uint32_t i = 0; i < num_variables_; ++i) {
+    for (size_t i = 0; i < variables.size(); ++i) {
       if (results[i] != variables[i]) EmitMove(variables[i], results[i]);
     }
   }
 
-  // Writes what a call of the function runs, and says where its results are. False: it cannot be
-  // part of such a loop.
-  bool WriteFunction(const Callee& callee, int parent, const Node* structured, int number,
-                     absl::Span<const uint32_t> args, int depth, std::vector<uint32_t>& results) {
+  // Loops. `scope` is where the loop stands; its variables have their first values, and have their
+  // last ones behind it.
+
+  bool WriteLoop(const Node& node, int scope, absl::Span<const uint32_t> bounds,
+                 const std::vector<uint32_t>& variables, int depth) {
+    const auto number = static_cast<uint32_t>(loop_->loops.size());
+    const int around = scope < 0 ? -1 : static_cast<int>(LoopOf(scope));
+    loop_->loops.push_back({0, &node, around});
+    const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
+    if (callees.empty()) return false;
+    Counter counter;
+    const bool counts = SelectorOf(node) == Selector::kBounds;
+    if (counts && !StartCounting(node, scope, bounds, counter)) return false;
+    Emit(Action::kStart, {}).loop = number;
+    loop_->loops[number].start = static_cast<uint32_t>(loop_->code.size());
+    const int num_kernels = num_kernels_;
+    std::vector<uint32_t> more;
+    if (counts) {
+      if (!WriteMade(node, scope, "Less", DType::kInt64, {counter.count, counter.iterations}, more))
+        return false;
+    } else if (callees.size() != 2 || !AssumeScalars(callees) ||
+               !WriteFunction(callees[0], {scope, &node, 0, nullptr, number}, variables, depth,
+                              more)) {
+      return false;
+    }
+    // The outermost loop leaves, an inner one is jumped behind.
+    const size_t fork = loop_->code.size();
+    Emit(number == 0 ? Action::kLeave : Action::kJumpUnless, {more[0]});
+    if (number != 0) Emit(Action::kDrop, {});
+    std::vector<uint32_t> args, results;
+    if (counts) args.push_back(counter.index);
+    args.insert(args.end(), variables.begin(), variables.end());
+    const int body = static_cast<int>(callees.size()) - 1;
+    if (!WriteFunction(callees[body], {scope, &node, body, nullptr, number}, args, depth,
+                       results) ||
+        results.size() != variables.size() || (counts && !KeepCounting(node, scope, counter))) {
+      return false;
+    }
+    Assign(variables, std::move(results));
+    Instruction& again = Emit(Action::kAgain, {});
+    again.loop = number;
+    again.target = loop_->loops[number].start;
+    again.cost = static_cast<uint32_t>(num_kernels_ - num_kernels);
+    if (number != 0) {
+      loop_->code[fork].target = static_cast<uint32_t>(loop_->code.size());
+      Emit(Action::kDrop, {});
+    }
+    return true;
+  }
+
+  // What counts the iterations of a For:
+  //
+  //   iterations = _ForTripCount(start, limit, delta);  count = 0;  index = start
+  //   while (count < iterations) { …;  index = index + delta;  count = count + 1 }
+  struct Counter {
+    uint32_t delta = 0, one = 0, iterations = 0, count = 0, index = 0;
+  };
+
+  bool StartCounting(const Node& node, int scope, absl::Span<const uint32_t> bounds,
+                     Counter& counter) {
+    for (const uint32_t reg : bounds) loop_->scalar_types[reg] = DType::kInt32;
+    std::vector<uint32_t> made;
+    if (!WriteMade(node, scope, "_ForTripCount", DType::kInvalid, bounds, made)) return false;
+    loop_->scalar_types[made[0]] = DType::kInt64;
+    counter.iterations = made[0];
+    counter.delta = bounds[2];
+    counter.one = Constant(Tensor::Scalar<int64_t>(1));
+    counter.count = NewScalar(DType::kInt64);
+    EmitMove(counter.count, Constant(Tensor::Scalar<int64_t>(0)));
+    counter.index = NewScalar(DType::kInt32);
+    EmitMove(counter.index, bounds[0]);
+    return true;
+  }
+
+  // The index wraps around behind the last iteration, as start + count * delta in 64 bits, cut to
+  // 32, would.
+  bool KeepCounting(const Node& node, int scope, const Counter& counter) {
+    std::vector<uint32_t> index, count;
+    if (!WriteMade(node, scope, "AddV2", DType::kInt32, {counter.index, counter.delta}, index) ||
+        !WriteMade(node, scope, "AddV2", DType::kInt64, {counter.count, counter.one}, count))
+      return false;
+    EmitMove(counter.index, index[0]);
+    EmitMove(counter.count, count[0]);
+    return true;
+  }
+
+  // An op that the program does not have, for `node`; of scalars of type T, if it has one.
+  bool WriteMade(const Node& node, int scope, absl::string_view op, DType type,
+                 absl::Span<const uint32_t> inputs, std::vector<uint32_t>& outputs) {
+    auto made = std::make_unique<Node>();
+    made->name = node.name;
+    made->op_name = std::string(op);
+    made->op = facts_.program().ops().Find(op);
+    if (made->op == nullptr) return false;
+    if (type != DType::kInvalid) made->attrs.Set("T", type);
+    absl::StatusOr<NodeSignature> signature = ResolveSignature(*made->op, made->attrs);
+    if (!signature.ok()) return false;
+    made->signature = *std::move(signature);
+    if (!WritePlain(*made, scope, {inputs.begin(), inputs.end()}, outputs)) return false;
+    loop_->code.back().told = &node;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      loop_->scalar_types[outputs[i]] = made->signature.outputs[i].dtype;
+    loop_->made.push_back(std::move(made));
+    return true;
+  }
+
+  uint32_t NewScalar(DType dtype) {
+    const uint32_t reg = NewRegisters(1);
+    loop_->scalar_types[reg] = dtype;
+    return reg;
+  }
+  uint32_t Constant(Tensor value) {
+    const uint32_t reg = NewScalar(value.dtype());
+    loop_->made_constants.push_back(std::make_unique<const Tensor>(std::move(value)));
+    loop_->constants.emplace_back(reg, loop_->made_constants.back().get());
+    return reg;
+  }
+  static std::vector<uint32_t> InARow(uint32_t first, uint32_t n) {
+    std::vector<uint32_t> registers(n);
+    for (uint32_t i = 0; i < n; ++i) registers[i] = first + i;
+    return registers;
+  }
+
+  // Writes what a call of the function runs, and says where its results are. `scope` is the new
+  // one, but for the function. False: it cannot be part of such a loop.
+  bool WriteFunction(const Callee& callee, LoopScope in, absl::Span<const uint32_t> args, int depth,
+                     std::vector<uint32_t>& results) {
     const Function* function = facts_.program().FindFunction(callee.function.name);
     if (function == nullptr || depth > kMaxDepth || facts_.IsRecursive(*function)) return false;
     const lower::FunctionFacts& facts = facts_.Of(*function);
     if (!facts.inlinable || facts.has_references || args.size() != function->args.size())
       return false;
     const int scope = static_cast<int>(loop_->scopes.size());
-    loop_->scopes.push_back({parent, structured, number, function});
+    in.function = function;
+    loop_->scopes.push_back(in);
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
       if (facts.has_effect[id] || loop_->code.size() > kMaxInstructions) return false;
@@ -153,6 +270,7 @@ class Compiler {
       case OpKind::kCall:
         return WriteCall(node, scope, inputs, depth, outputs);
       default:
+        if (IsLoop(node.kind())) return WriteInnerLoop(node, scope, inputs, depth, outputs);
         return IsConditional(node.kind()) &&
                WriteBranches(function, node, scope, inputs, depth, outputs);
     }
@@ -190,8 +308,9 @@ class Compiler {
     op.num_outputs = static_cast<uint32_t>(outputs.size());
     op.kernel = *std::move(kernel);
     op.node = &node;
+    op.told = &node;
     op.scope = scope;
-    ++loop_->num_kernels;
+    ++num_kernels_;
     loop_->max_inputs = std::max(loop_->max_inputs, op.num_inputs);
     return true;
   }
@@ -200,8 +319,19 @@ class Compiler {
                  std::vector<uint32_t>& outputs) {
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
     if (callees.size() != 1) return false;
-    return WriteFunction(callees[0], scope, &node, 0, inputs.subspan(NumSelectorInputs(node)),
-                         depth + 1, outputs);
+    return WriteFunction(callees[0], {scope, &node, 0, nullptr, LoopOf(scope)},
+                         inputs.subspan(NumSelectorInputs(node)), depth + 1, outputs);
+  }
+  uint32_t LoopOf(int scope) const { return loop_->scopes[scope].loop; }
+
+  bool WriteInnerLoop(const Node& node, int scope, absl::Span<const uint32_t> inputs, int depth,
+                      std::vector<uint32_t>& outputs) {
+    const int num_bounds = NumSelectorInputs(node);
+    outputs = InARow(NewRegisters(static_cast<uint32_t>(node.num_outputs())),
+                     static_cast<uint32_t>(node.num_outputs()));
+    if (outputs.empty() || inputs.size() != num_bounds + outputs.size()) return false;
+    for (size_t i = 0; i < outputs.size(); ++i) EmitMove(outputs[i], inputs[num_bounds + i]);
+    return WriteLoop(node, scope, inputs.subspan(0, num_bounds), outputs, depth + 1);
   }
 
   // if:   jump unless p to else;  drop; then …; outputs := …; jump to end;  else: drop; …  end:
@@ -228,8 +358,8 @@ class Compiler {
       }
       Emit(Action::kDrop, {});
       std::vector<uint32_t> results;
-      if (!WriteFunction(callees[number], scope, &node, static_cast<int>(number), inputs.subspan(1),
-                         depth + 1, results))
+      const LoopScope branch = {scope, &node, static_cast<int>(number), nullptr, LoopOf(scope)};
+      if (!WriteFunction(callees[number], branch, inputs.subspan(1), depth + 1, results))
         return false;
       for (size_t slot = 0; slot < outputs.size(); ++slot) EmitMove(outputs[slot], results[slot]);
       ends.push_back(loop_->code.size());
@@ -285,7 +415,7 @@ class Compiler {
   lower::ProgramFacts& facts_;
   const Node& node_;
   const std::shared_ptr<RegisterLoop> loop_;
-  uint32_t num_variables_ = 0;
+  int num_kernels_ = 0;
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
 };
 
@@ -301,7 +431,7 @@ std::vector<const Node*> LoopsOnRegisters(const Program& program) {
   std::vector<const Node*> loops;
   const auto look = [&](const Function& function) {
     for (const Node& node : function.nodes) {
-      if (HasCondition(node) && CompileLoop(facts, node) != nullptr) loops.push_back(&node);
+      if (IsLoop(node.kind()) && CompileLoop(facts, node) != nullptr) loops.push_back(&node);
     }
   };
   look(program.main());

@@ -18,18 +18,17 @@ void Join(Live& live, const Live& other) {
   for (size_t reg = 0; reg < live.size(); ++reg) live[reg] = live[reg] || other[reg];
 }
 
-// What is read behind instruction `at`, wherever it leads. All jumps but the last lead forwards.
+// What is read behind instruction `at`, wherever it leads, as far as `before` is known.
 Live LiveAfter(const RegisterLoop& loop, size_t at, absl::Span<const Live> before) {
   const Instruction& instruction = loop.code[at];
   Live live(loop.num_registers, false);
   switch (instruction.action) {
-    case Action::kAgain:
-      return Variables(loop);
     case Action::kLeave:
       live = Variables(loop);
       Join(live, before[at + 1]);
       return live;
     case Action::kJump:
+    case Action::kAgain:
       return before[instruction.target];
     case Action::kJumpUnless:
       live = before[at + 1];
@@ -69,9 +68,15 @@ void DropOthers(RegisterLoop& loop, absl::Span<const uint32_t> targets, const Li
 }  // namespace
 
 std::vector<Live> LiveBefore(const RegisterLoop& loop) {
-  std::vector<Live> before(loop.code.size());
-  for (size_t at = loop.code.size(); at-- > 0;)
-    before[at] = BeforeInstruction(loop, loop.code[at], LiveAfter(loop, at, before));
+  std::vector<Live> before(loop.code.size(), Live(loop.num_registers, false));
+  for (bool changed = true; changed;) {  // once more for each loop around another
+    changed = false;
+    for (size_t at = loop.code.size(); at-- > 0;) {
+      Live live = BeforeInstruction(loop, loop.code[at], LiveAfter(loop, at, before));
+      changed |= live != before[at];
+      before[at] = std::move(live);
+    }
+  }
   return before;
 }
 

@@ -1,21 +1,23 @@
-// RegisterLoop: a While whose iterations hold too little work to be worth a token: a flat program
-// on registers with jumps, run by one thread from the first iteration to the last, as if it were
-// one kernel.
+// RegisterLoop: a While or For whose iterations hold too little work to be worth a token: a flat
+// program on registers with jumps, run by one thread from the first iteration to the last, as if it
+// were one kernel.
 //
 //   regs: i x | one | go i' m x'              while (i < n) { i = i + 1; x = sin(x * w); }
-//     0: go = Less(i, n)
-//     1: leave unless go
-//     2: i' = AddV2(i, one)
-//     3: m = Mul(x, w)          a register's last reader moves its value out, so that lists and
-//     4: x' = Sin(m)            buffers are owned by the op that changes them
-//     5: i = move i'
-//     6: x = move x'
-//     7: again
+//     0: start                  the iterations of this loop are counted from 0
+//     1: go = Less(i, n)
+//     2: leave unless go
+//     3: i' = AddV2(i, one)
+//     4: m = Mul(x, w)          a register's last reader moves its value out, so that lists and
+//     5: x' = Sin(m)            buffers are owned by the op that changes them
+//     6: i = move i'
+//     7: x = move x'
+//     8: again, at 1
 //
-// Which loops: those without an inner loop whose ops are pure, run on the calling thread, and
-// handle nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements).
-// If, Case and calls within them become jumps. Everything is as it would be with tokens: kernels,
-// bits, errors and what they say; cancellation and the budget are looked at after every few ops.
+// Which loops: those whose ops are pure, run on the calling thread, and handle nothing but small
+// tensors and lists of known types, as far as shapes tell (kMaxElements). If, Case, calls and loops
+// within them become jumps. A For is the While that lowering makes of it (lower/loops.cc).
+// Everything is as it would be with tokens: kernels, bits, errors and what they say; cancellation
+// and the budget are looked at after every few ops.
 //
 // Native code takes its place where some has been made (native.h): it runs the same instructions,
 // and hands back to the interpreter before any of them that it cannot do.
@@ -25,6 +27,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/program.h"
@@ -39,17 +42,19 @@ struct LoopScope {
   const Node* structured = nullptr;
   int callee = 0;  // which of the structured node's functions, in the order of CalleesOf
   const Function* function = nullptr;
+  uint32_t loop = 0;  // the innermost one around: whose iteration it is
 };
 
 enum class Action : uint8_t {
   kRun,          // a kernel
   kMove,         // inputs[0] to `output`
-  kLeave,        // ends the loop unless inputs[0] is true
+  kStart,        // of loop `loop`: counts its iterations from 0; its first instruction follows
+  kLeave,        // ends the outermost loop unless inputs[0] is true
   kJump,         // to `target`
   kJumpUnless,   // to `target` unless inputs[0] is true
   kJumpByIndex,  // to the one of `targets` that inputs[0] counts to; out of range: the last
   kDrop,         // empties inputs: what only other branches would have read
-  kAgain,        // to the start, as the next iteration
+  kAgain,        // to `target`, as the next iteration of loop `loop`
 };
 
 struct Instruction {
@@ -58,14 +63,24 @@ struct Instruction {
   uint32_t output = 0, num_outputs = 0;      // registers in a row
   uint32_t target = 0;
   std::vector<uint32_t> targets;
+  uint32_t loop = 0;  // of kStart and kAgain
+  uint32_t cost = 0;  // of kAgain: kernels of an iteration, all ways through it
   Kernel kernel;
   const Node* node = nullptr;
-  int scope = 0;
+  const Node* told = nullptr;  // the node that errors name: a For, for what counts its iterations
+  int scope = 0;               // -1: where the outermost loop stands
 };
 
 struct Input {
   uint32_t reg = 0;
   bool is_last = false;  // nobody reads the register any more
+};
+
+// The loop itself, or one within it.
+struct LoopPart {
+  uint32_t start = 0;  // where its iterations start
+  const Node* node = nullptr;
+  int around = -1;  // the number of the loop that it stands in
 };
 
 class NativeLoop;
@@ -74,21 +89,24 @@ struct RegisterLoop {
   const Node* node = nullptr;
   std::vector<Instruction> code;
   std::vector<Input> inputs;
-  uint32_t num_registers = 0;  // the loop's variables come first
+  uint32_t num_registers = 0;  // the loop's variables come first, then a For's bounds
+  uint32_t num_bounds = 0;     // inputs of the node before the variables
   uint32_t max_inputs = 0;
   // Per register: of what type it is a scalar whenever it has a value; kInvalid: that is not known,
   // or it is complex, or no number. Of the loop's variables it is a guess, to be checked.
   std::vector<DType> scalar_types;
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
-  std::vector<LoopScope> scopes;       // [0] is the condition, [1] the body
-  int num_kernels = 0;                 // of all ways through an iteration
+  std::vector<LoopScope> scopes;
+  std::vector<LoopPart> loops;                    // by number; 0 is the outermost
+  std::vector<std::unique_ptr<const Node>> made;  // nodes that the program does not have
+  std::vector<std::unique_ptr<const Tensor>> made_constants;
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
-// `loop`, a While, if it is one of those; else null. The program must outlive it.
+// `loop`, a While or For, if it is one of those; else null. The program must outlive it.
 std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
 
-// The While nodes of the program that run so, as far as can be told before it is known what is fed.
+// The loops of the program that run so, as far as can be told before it is known what is fed.
 // The main graph's first, then those of functions, in order of name.
 std::vector<const Node*> LoopsOnRegisters(const Program& program);
 
@@ -99,6 +117,11 @@ absl::Status RunLoop(KernelContext& ctx, const void* loop);
 // How often a loop has paused that has left this as its output 0; 0: it has ended. The kernel is to
 // be run again, with this as its input 0; what its other inputs are counts for nothing then.
 int64_t PausesOf(const Tensor& output);
+
+// What has left `output` as RunLoop's output 0: the loops in which it stands, outermost first, with
+// the numbers of their iterations. Empty if it has ended.
+std::vector<std::pair<const Node*, int64_t>> PlaceOf(const RegisterLoop& loop,
+                                                     const Tensor& output);
 
 // What an error that RunLoop returned says of its place, as lines for a message, up to the loop
 // itself. Empty for others.

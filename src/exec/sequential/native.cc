@@ -1,14 +1,21 @@
 #include "exec/sequential/native.h"
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/status.h"
 #include "compiled/library.h"
+#include "exec/sequential/background.h"
 #include "exec/sequential/liveness.h"
 
 namespace gyre::sequential {
 namespace {
+
+std::atomic<int64_t> compiled_loops{0};
+
+// Looks at the clock, of all runs together: some milliseconds.
+constexpr int64_t kLooksUntilHot = 2048;
 
 // A loop's instructions as those of a Region, one for one.
 class RegionWriter {
@@ -25,6 +32,7 @@ class RegionWriter {
       is_constant_[reg] = true;
       if (IsCell(reg)) region.constants.emplace_back(reg, BitsOf(*value));
     }
+    for (const LoopPart& part : loop_.loops) region.starts.push_back(part.start);
     for (size_t at = 0; at < loop_.code.size(); ++at) {
       compiled::Instruction& to = region.instructions.emplace_back();
       if (!WriteInstruction(loop_.code[at], to)) return false;
@@ -77,7 +85,12 @@ class RegionWriter {
         for (uint32_t i = 0; i < from.num_inputs; ++i)
           if (!IsCell(InputOf(from, i))) to.action = compiled::Action::kCall;
         return true;
+      case Action::kStart:
+        to.loop = from.loop;
+        return WriteAs(compiled::Action::kStart, from, to);
       case Action::kAgain:
+        to.loop = from.loop;
+        to.targets = {from.target};
         return WriteAs(compiled::Action::kAgain, from, to);
     }
     return false;
@@ -106,17 +119,37 @@ class RegionWriter {
 
 }  // namespace
 
-std::shared_ptr<NativeLoop> NativeLoop::Make(const RegisterLoop& loop) {
-  compiled::Region region;
-  if (!RegionWriter(loop).Write(region)) return nullptr;
-  return std::shared_ptr<NativeLoop>(new NativeLoop(std::move(region)));
+NativeLoop::NativeLoop(std::optional<int64_t> at_once_after) : at_once_after_(at_once_after) {
+  WaitForCompilersAtExit();
 }
+
+bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop).Write(region_); }
 
 absl::Status NativeLoop::Compile() {
   GYRE_ASSIGN_OR_RETURN(const compiled::CompilerLibrary* const library, compiled::LoadCompiler());
   GYRE_ASSIGN_OR_RETURN(owned_, library->compile(region_));
   code_.store(owned_.get(), std::memory_order_release);
+  compiled_loops.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+int64_t NumCompiledLoops() { return compiled_loops.load(std::memory_order_relaxed); }
+
+const compiled::NativeCode* NativeLoop::Looked(const RegisterLoop& loop) {
+  const int64_t hot = at_once_after_ ? 1 : kLooksUntilHot;
+  if (looks_.load(std::memory_order_relaxed) >= hot) return code();
+  if (looks_.fetch_add(1, std::memory_order_relaxed) + 1 != hot) return nullptr;
+  try {  // what cannot be compiled is interpreted on
+    if (!MakeRegion(loop)) return nullptr;
+    if (at_once_after_) {
+      Compile().IgnoreError();
+    } else {
+      CompileInBackground([self = shared_from_this()] { self->Compile().IgnoreError(); });
+    }
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  return code();
 }
 
 Tensor ScalarOfBits(DType dtype, uint64_t bits) {

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "compiled/region.h"
@@ -14,25 +16,38 @@
 
 namespace gyre::sequential {
 
-// Of one loop; shared by all its runs. Thread-safe.
-class NativeLoop {
+// The native code of one loop; shared by all its runs. Thread-safe.
+class NativeLoop : public std::enable_shared_from_this<NativeLoop> {
  public:
-  // Null for a loop of which nothing would be native: its condition is no cell.
-  static std::shared_ptr<NativeLoop> Make(const RegisterLoop& loop);
+  explicit NativeLoop(std::optional<int64_t> at_once_after = std::nullopt);
 
-  const compiled::Region& region() const { return region_; }
-  // Null until it has been compiled.
-  const compiled::NativeCode* code() const { return code_.load(std::memory_order_acquire); }
+  // False: nothing of it would be native, since its condition is no cell. Before any of the rest
+  // but Looked; once.
+  bool MakeRegion(const RegisterLoop& loop);
   // FAILED_PRECONDITION where there is no code generator.
   absl::Status Compile();
 
- private:
-  explicit NativeLoop(compiled::Region region) : region_(std::move(region)) {}
+  // The interpreter of `loop` has come to look at the clock: whoever comes often enough has it
+  // compiled. As code().
+  const compiled::NativeCode* Looked(const RegisterLoop& loop);
+  // Kernels before the first look.
+  int64_t FirstLook(int64_t usual) const { return at_once_after_.value_or(usual); }
 
-  const compiled::Region region_;
+  // Null until it has been compiled.
+  const compiled::NativeCode* code() const { return code_.load(std::memory_order_acquire); }
+  // Requirement: it has been made.
+  const compiled::Region& region() const { return region_; }
+
+ private:
+  const std::optional<int64_t> at_once_after_;
+  std::atomic<int64_t> looks_{0};
+  compiled::Region region_;
   std::unique_ptr<const compiled::NativeCode> owned_;
   std::atomic<const compiled::NativeCode*> code_{nullptr};
 };
+
+// How many loops have become native code in this process.
+int64_t NumCompiledLoops();
 
 // The scalar of this type with these bytes, and the bytes of a scalar; 0 behind them.
 Tensor ScalarOfBits(DType dtype, uint64_t bits);

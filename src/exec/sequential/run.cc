@@ -20,11 +20,13 @@ constexpr int64_t kPauseEvery = 16384;
 // Native code looks by itself, every 0.1 ms or so.
 constexpr int kNativeLooksPerPause = 128;
 
-std::string WhereOf(const RegisterLoop& loop, const Instruction& op, int64_t iteration) {
-  std::string text = NodeText(*op.node);
+std::string WhereOf(const RegisterLoop& loop, const Instruction& op,
+                    absl::Span<const int64_t> iterations) {
+  std::string text = NodeText(*op.told);
   for (int s = op.scope; s >= 0; s = loop.scopes[s].parent) {
     const LoopScope& scope = loop.scopes[s];
-    absl::StrAppend(&text, CallText(*scope.structured, scope.callee, *scope.function, iteration));
+    absl::StrAppend(
+        &text, CallText(*scope.structured, scope.callee, *scope.function, iterations[scope.loop]));
   }
   return text;
 }
@@ -43,15 +45,18 @@ bool IsTrue(const Tensor& condition) {
 }
 
 // A loop between two iterations.
+struct LoopState {
+  std::vector<Tensor> registers;
+  std::vector<int64_t> iterations;  // by loop
+  uint32_t loop = 0;                // between two iterations of which it is
+  int64_t pauses = 0;
+};
 class PausedLoop final : public Object {
  public:
-  PausedLoop(std::vector<Tensor> registers, int64_t iteration, int64_t pauses)
-      : registers(std::move(registers)), iteration(iteration), pauses(pauses) {}
+  explicit PausedLoop(LoopState state) : state(std::move(state)) {}
   absl::string_view type_name() const override { return "PausedLoop"; }
 
-  std::vector<Tensor> registers;
-  int64_t iteration;
-  int64_t pauses;
+  LoopState state;
 };
 
 class Machine {
@@ -60,14 +65,14 @@ class Machine {
       : loop_(loop),
         ctx_(ctx),
         native_(loop.native == nullptr ? nullptr : loop.native->code()),
-        inputs_(loop.max_inputs) {}
+        inputs_(loop.max_inputs),
+        until_look_(loop.native == nullptr ? kLookEvery : loop.native->FirstLook(kLookEvery)) {}
 
   absl::Status Run() {
-    Start();
     const Instruction* const code = loop_.code.data();
-    const Instruction* at = code;
-    if (native_ != nullptr) {
-      GYRE_RETURN_IF_ERROR(RunNatively(at));
+    const Instruction* at = code + Start();
+    if (native_ != nullptr && at != code) {
+      GYRE_RETURN_IF_ERROR(RunNatively(state_.loop, at));
       if (is_to_pause_) return Pause();
     }
     for (;;) {
@@ -81,6 +86,15 @@ class Machine {
         case Action::kMove:
           Move(*at, inputs[0]);
           ++at;
+          break;
+        case Action::kStart:
+          state_.iterations[at->loop] = 0;
+          if (native_ != nullptr) {
+            GYRE_RETURN_IF_ERROR(RunNatively(at->loop, at));
+            if (is_to_pause_) return Pause();
+          } else {
+            ++at;
+          }
           break;
         case Action::kLeave:
           if (!IsTrue(registers_[inputs[0].reg])) return Leave();
@@ -101,42 +115,53 @@ class Machine {
           Drop(*at, inputs);
           ++at;
           break;
-        case Action::kAgain:
-          ++iteration_;
-          at = code;
-          if ((until_look_ -= loop_.num_kernels + 1) <= 0) [[unlikely]] {
+        case Action::kAgain: {
+          const Instruction& again = *at;
+          ++state_.iterations[again.loop];
+          at = code + again.target;
+          if ((until_look_ -= again.cost + 1) <= 0) [[unlikely]] {
             until_look_ = kLookEvery;
-            if (absl::Status status = Look(ctx_); !status.ok()) return Locate(std::move(status));
-            if (--until_pause_ == 0) return Pause();
+            if (absl::Status status = Look(ctx_); !status.ok())
+              return LocateBetween(std::move(status), again.loop);
+            if (--until_pause_ == 0) {
+              state_.loop = again.loop;
+              return Pause();
+            }
+            if (native_ == nullptr && loop_.native != nullptr && fits_)
+              native_ = loop_.native->Looked(loop_);
           }
           if (native_ != nullptr) {
-            GYRE_RETURN_IF_ERROR(RunNatively(at));
+            GYRE_RETURN_IF_ERROR(RunNatively(again.loop, at));
             if (is_to_pause_) return Pause();
           }
           break;
+        }
       }
     }
   }
 
  private:
-  void Start() {
+  // Where to begin.
+  uint32_t Start() {
     auto* const paused = ctx_.input(0).object_as<PausedLoop>();
     if (paused != nullptr) {
       const Tensor keeps = ctx_.TakeInput(0);
-      registers_ = std::move(paused->registers);
-      iteration_ = paused->iteration;
-      pauses_ = paused->pauses;
-      return;
+      state_ = std::move(paused->state);
+      return loop_.loops[state_.loop].start;
     }
     registers_.resize(loop_.num_registers);
-    for (int i = 0; i < ctx_.num_inputs(); ++i) registers_[i] = ctx_.TakeInput(i);
+    state_.iterations.resize(loop_.loops.size());
+    const int num_variables = ctx_.num_outputs();
+    const int num_bounds = static_cast<int>(loop_.num_bounds);
+    for (int i = 0; i < ctx_.num_inputs(); ++i)
+      registers_[i < num_bounds ? num_variables + i : i - num_bounds] = ctx_.TakeInput(i);
     for (const auto& [reg, value] : loop_.constants) registers_[reg] = *value;
+    return 0;
   }
 
   absl::Status Pause() {
-    ctx_.set_output(
-        0, Tensor::FromObject(DType::kVariant,
-                              MakeRef<PausedLoop>(std::move(registers_), iteration_, pauses_ + 1)));
+    ++state_.pauses;
+    ctx_.set_output(0, Tensor::FromObject(DType::kVariant, MakeRef<PausedLoop>(std::move(state_))));
     return absl::OkStatus();
   }
 
@@ -161,34 +186,37 @@ class Machine {
 
   // Native code.
 
-  // Runs from `at`, where an iteration starts, as far as native code goes; `at` is what follows.
-  [[gnu::noinline]] absl::Status RunNatively(const Instruction*& at) {
+  // Runs from where an iteration of `loop` starts, as far as native code goes; `at` is what
+  // follows.
+  [[gnu::noinline]] absl::Status RunNatively(uint32_t loop, const Instruction*& at) {
     const std::vector<compiled::Instruction>& region = loop_.native->region().instructions;
+    const uint32_t start = loop_.loops[loop].start;
+    at = loop_.code.data() + start;
     cells_.resize(loop_.num_registers);
-    for (const uint32_t cell : region[0].live) {
+    for (const uint32_t cell : region[start].live) {
       if (!Fetch(cell)) {  // not the scalar that it was taken for
+        fits_ = false;
         native_ = nullptr;
         return absl::OkStatus();
       }
     }
     compiled::Frame frame = {.cells = cells_.data(),
-                             .iteration = iteration_,
+                             .iterations = state_.iterations.data(),
                              .interpreter = this,
                              .call = &CallFromNative,
                              .look = &LookFromNative};
-    frame_ = &frame;
-    uint32_t stop = native_->Run(frame);
-    iteration_ = frame.iteration;
+    uint32_t stop = native_->Run(loop, frame);
     absl::Span<const uint32_t> have;  // what the interpreter has put into its registers
     if (stop == compiled::kStopped) {
       if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
       GYRE_RETURN_IF_ERROR(std::exchange(stopped_by_, absl::OkStatus()));
       if (is_to_pause_) {
-        for (const uint32_t cell : region[0].live) Spill(cell);
+        for (const uint32_t cell : region[loop_.loops[state_.loop].start].live) Spill(cell);
         return absl::OkStatus();
       }
       stop = called_ + 1;
       have = region[called_].outputs;
+      fits_ = false;
       native_ = nullptr;
     }
     for (const uint32_t cell : region[stop].live)
@@ -226,7 +254,6 @@ class Machine {
     const Input* const inputs = loop_.inputs.data() + op.first_input;
     for (const uint32_t cell : cells.inputs) Spill(cell);
     called_ = at;
-    iteration_ = frame_->iteration;
     if (op.action == Action::kRun) {
       stopped_by_ = RunKernel(op, inputs);
       if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
@@ -239,12 +266,13 @@ class Machine {
     return absl::c_all_of(cells.outputs, [&](uint32_t cell) { return Fetch(cell); });
   }
 
-  static bool LookFromNative(void* interpreter) {
+  static bool LookFromNative(void* interpreter, uint32_t loop) {
     Machine& self = *static_cast<Machine*>(interpreter);
     try {
-      self.iteration_ = self.frame_->iteration;
+      self.state_.loop = loop;
       self.stopped_by_ = Look(self.ctx_);
-      if (!self.stopped_by_.ok()) self.stopped_by_ = self.Locate(std::move(self.stopped_by_));
+      if (!self.stopped_by_.ok())
+        self.stopped_by_ = self.LocateBetween(std::move(self.stopped_by_), loop);
     } catch (...) {
       self.thrown_ = std::current_exception();
       return false;
@@ -267,30 +295,32 @@ class Machine {
   }
 
   absl::Status Locate(absl::Status status, const Instruction& op) const {
-    status.SetPayload(kWhere, absl::Cord(WhereOf(loop_, op, iteration_)));
+    if (op.scope >= 0)  // else it is the node itself
+      status.SetPayload(kWhere, absl::Cord(WhereOf(loop_, op, state_.iterations)));
     return status;
   }
 
-  // Between two iterations: at the first op of the next one.
-  absl::Status Locate(absl::Status status) const {
-    for (const Instruction& op : loop_.code) {
-      if (op.action == Action::kRun) return Locate(std::move(status), op);
+  // Between two iterations of `loop`: at the first op of the next one.
+  absl::Status LocateBetween(absl::Status status, uint32_t loop) const {
+    for (size_t at = loop_.loops[loop].start; at < loop_.code.size(); ++at) {
+      const Instruction& op = loop_.code[at];
+      if (op.action == Action::kRun && op.scope >= 0 && loop_.scopes[op.scope].loop == loop)
+        return Locate(std::move(status), op);
     }
     return status;
   }
 
   const RegisterLoop& loop_;
   KernelContext& ctx_;
-  const compiled::NativeCode* native_;  // null: there is none, or it does not fit this run
-  std::vector<Tensor> registers_;
+  const compiled::NativeCode* native_;  // null: there is none yet, or it does not fit this run
+  bool fits_ = true;
+  LoopState state_;
+  std::vector<Tensor>& registers_ = state_.registers;
   std::vector<Tensor> inputs_;  // of the op that runs
-  int64_t iteration_ = 0;
-  int64_t until_look_ = kLookEvery;
+  int64_t until_look_;
   int64_t until_pause_ = kPauseEvery;
-  int64_t pauses_ = 0;
   // While native code runs: its cells, and why it was told to stop.
   std::vector<uint64_t> cells_;
-  const compiled::Frame* frame_ = nullptr;
   uint32_t called_ = 0;
   absl::Status stopped_by_;
   std::exception_ptr thrown_;
@@ -306,7 +336,18 @@ absl::Status RunLoop(KernelContext& ctx, const void* loop) {
 
 int64_t PausesOf(const Tensor& output) {
   const auto* const paused = output.object_as<PausedLoop>();
-  return paused == nullptr ? 0 : paused->pauses;
+  return paused == nullptr ? 0 : paused->state.pauses;
+}
+
+std::vector<std::pair<const Node*, int64_t>> PlaceOf(const RegisterLoop& loop,
+                                                     const Tensor& output) {
+  std::vector<std::pair<const Node*, int64_t>> place;
+  const auto* const paused = output.object_as<PausedLoop>();
+  if (paused == nullptr) return place;
+  for (int i = static_cast<int>(paused->state.loop); i >= 0; i = loop.loops[i].around)
+    place.emplace_back(loop.loops[i].node, paused->state.iterations[i]);
+  absl::c_reverse(place);
+  return place;
 }
 
 std::string WhereInside(const absl::Status& status) {

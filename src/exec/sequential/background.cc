@@ -1,0 +1,78 @@
+#include "exec/sequential/background.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "base/fork.h"
+#include "base/thread_pool.h"
+#include "compiled/library.h"
+
+namespace gyre::sequential {
+namespace {
+
+// Of the thread: below what computes, yet not without any time on a machine that is busy.
+constexpr int kNice = 15;
+
+// As ThreadPool::Shared: it lives for ever, and a child of fork() has a new one at its address.
+ThreadPool& Compilers() {
+  static ThreadPool* const pool = [] {
+    static ThreadPool* const made = new ThreadPool;
+    pthread_atfork(nullptr, nullptr, [] { new (made) ThreadPool; });
+    return made;
+  }();
+  return *pool;
+}
+
+// What the code generator's library has at its end must not go while a task uses it, nor while it
+// is being loaded. A handler of exit() runs before those that the library registers only if it
+// comes behind them, which is too late for a process that ends while the library is loaded. What a
+// thread has for itself goes before all handlers: so the main thread, which is the one that ends
+// most processes, looks after it that way, and a handler does for the others.
+std::atomic<bool> is_ending{false};
+
+void End() {
+  is_ending.store(true, std::memory_order_relaxed);
+  Compilers().Stop();
+}
+
+struct EndOfThread {
+  ~EndOfThread() {
+    if (syscall(SYS_gettid) == getpid()) End();
+  }
+};
+
+void StopAtExit() {
+  static const bool registered = [] {
+    if (!compiled::LoadCompiler().ok()) return false;
+    return std::atexit(&End) == 0;
+  }();
+  (void)registered;
+}
+
+}  // namespace
+
+void WaitForCompilersAtExit() {
+  static thread_local const EndOfThread end;
+  (void)end;
+}
+
+void CompileInBackground(std::function<void()> task) {
+  WaitForCompilersAtExit();
+  const auto run = [task = std::move(task)] {
+    static thread_local const int priority = setpriority(PRIO_PROCESS, 0, kNice);
+    (void)priority;
+    const NoFork no_fork;
+    StopAtExit();
+    if (!is_ending.load(std::memory_order_relaxed)) task();
+  };
+  Compilers().Submit(run, 1);
+}
+
+}  // namespace gyre::sequential

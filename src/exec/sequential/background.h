@@ -1,0 +1,18 @@
+// Compiling while programs run: one thread of low priority, for the whole process.
+#pragma once
+
+#include <functional>
+
+namespace gyre::sequential {
+
+// To be called before there is anything to compile: if it is the main thread that calls, and later
+// ends the process, it waits for the task that runs.
+void WaitForCompilersAtExit();
+
+// Runs `task`, which uses the code generator and must not throw, soon, one after the other. Not at
+// all where there is no thread to be had, or once the process is about to end: exit() waits for the
+// task that runs. A fork() waits for it, too; a child has none of the tasks. Thread-safe. Throws
+// std::bad_alloc.
+void CompileInBackground(std::function<void()> task);
+
+}  // namespace gyre::sequential
