@@ -66,10 +66,10 @@ void WaitForCompilersAtExit() {
 void CompileInBackground(std::function<void()> task) {
   WaitForCompilersAtExit();
   const auto run = [task = std::move(task)] {
+    const NoFork no_fork;
+    StopAtExit();  // loads the library: others may wait for the loader's locks, so at once
     static thread_local const int priority = setpriority(PRIO_PROCESS, 0, kNice);
     (void)priority;
-    const NoFork no_fork;
-    StopAtExit();
     if (!is_ending.load(std::memory_order_relaxed)) task();
   };
   Compilers().Submit(run, 1);
