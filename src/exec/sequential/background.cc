@@ -18,7 +18,7 @@ namespace gyre::sequential {
 namespace {
 
 // Of the thread: below what computes, yet not without any time on a machine that is busy.
-constexpr int kNice = 15;
+constexpr int kNice = 5;
 
 // As ThreadPool::Shared: it lives for ever, and a child of fork() has a new one at its address.
 ThreadPool& Compilers() {
