@@ -217,25 +217,49 @@ def check_memory_policy(memory: str) -> None: ...
 def hold_handlers() -> Any:
     """Context manager: handlers of signals wait for its end."""
 
-# Gradient tapes: each active recorder is a callable record(op, inputs, attrs, outputs), called for
-# eager execution of ops when one of the inputs is among the ids it watches (outputs join them).
-class Recorder:
-    """What one tape sees. Entries: (op: str, attrs: dict, inputs: list[Tensor], outputs:
-    list[Tensor]); `op` may also be any object that record() was given."""
+# ---- Tapes
 
-    entries: list  # inputs as execute takes them; attrs complete
-    watches_variables: bool  # handles that are read become watched; True
-    def __init__(self): ...
+class Tape:
+    """What one gradient tape sees of what runs at once, and of graphs that are built meanwhile."""
+
+    recording: bool
+    # handles, in the order in which they came to be watched
+    variables: list[Tensor]
+    def __init__(self, persistent: bool = False, watches_accessed: bool = True): ...
     def watch(self, tensor: Tensor) -> None: ...
+    # stand_in: what is read in its stead, in a graph
+    def watch_variable(self, handle: Tensor, stand_in: Tensor | None) -> None: ...
     def is_watched(self, tensor: Tensor) -> bool: ...
-    def start(self) -> None: ...  # becomes active on this thread, innermost
+    # innermost on this thread. ValueError where they change nothing
+    def start(self) -> None: ...
     def stop(self) -> None: ...
-    def clear(self) -> None: ...
-    # handles (Tensors of dtype resource) that were read while active
-    variables: list
+    # before gradients: one that is not persistent stops. RuntimeError if it was used before
+    def use(self) -> None: ...
+    def reset(self) -> None: ...
+    def gradient(
+        self, targets: list[tuple[Tensor, Any]], sources: list[Tensor | None]
+    ) -> list[Tensor | tuple | None]:
+        """Of each source the gradient of the sum of targets times their weights (None: ones): a
+        tensor, (values, indices, dense_shape), or None."""
 
+class PausedTapes:
+    """Context manager: no tape of this thread records."""
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: Any) -> None: ...
+
+# whether a tape records on this thread
+def recording() -> bool: ...
+
+# a trainable variable is read
+def accessed(handle: Tensor, stand_in: Tensor | None) -> None: ...
+
+# of each tensor, whether a tape that records watches it; how many tapes watch some
+def watched(tensors: list[Tensor] | tuple[Tensor, ...]) -> tuple[tuple[bool, ...], int]: ...
 def record(op: Any, inputs: list[Tensor], outputs: list[Tensor]) -> None:
-    """Tells the active recorders of something that execute() does not see: a call of a function."""
+    """Tells the tapes of this thread of something that execute() does not see, such as a call of a
+    function: an object with backward(inputs, outputs, dys), unless its goes_back is false, or with
+    replay(inputs), which adds it to the graph that is current; `key`, (id, int), is that of what is
+    replayed alike; without_memory() is the same without values."""
 
 # ---- Graphs
 
@@ -467,10 +491,10 @@ def gradients(
     unconnected: str = "none",
     memory: str = "",
     sparse: bool = False,
-    recorder: Recorder | None = None,
+    tape: Tape | None = None,
 ) -> list:
     """xs: tensors or symbolic variable handles. unconnected: "none" (None in the list), "zero",
-    "error". sparse: items may be (values, indices, dense_shape). recorder: only through what it
+    "error". sparse: items may be (values, indices, dense_shape). tape: only through what it
     saw; the items are as with sparse."""
 
 def custom_gradient(

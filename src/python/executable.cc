@@ -12,11 +12,8 @@
 #include "front/graph_state.h"
 #include "python/arrays/items.h"
 #include "python/cluster/cluster.h"
-#include "python/eager.h"
 #include "python/graph.h"
-#include "python/host_function.h"
 #include "python/settings.h"
-#include "python/signals/interrupt.h"
 #include "python/tensor.h"
 #include "python/tracing/nodes.h"
 #include "python/watched_run.h"
@@ -41,19 +38,17 @@ struct PyExecutable {
   uint64_t version = 0;  // of the options that it was compiled with
 
   std::shared_ptr<const Session::Callable> Compiled() {
-    if (version == OptionsVersion()) [[likely]]
+    if (version == TheContext().version()) [[likely]]
       return callable;
-    const std::shared_ptr<Session> root = own == nullptr ? RootSession() : own->root();
-    const uint64_t made_with = OptionsVersion();
+    const std::shared_ptr<Session> root = own == nullptr ? TheContext().session() : own->root();
+    const uint64_t made_with = TheContext().version();
     const auto compile = [&]() -> absl::StatusOr<Session::Callable> {
-      const nb::gil_scoped_release release;
       GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, root->WithProgram(program));
       return session->Prepare(feeds, fetches, targets);
     };
-    const InterruptibleWork work;
-    absl::StatusOr<Session::Callable> compiled = compile();
-    if (work.was_interrupted()) ThrowIfInterrupted();
-    const auto made = std::make_shared<const Session::Callable>(ValueOf(std::move(compiled)));
+    std::shared_ptr<const Session::Callable> made;
+    TheContext().host().Prepare(
+        [&] { made = std::make_shared<const Session::Callable>(ValueOf(compile())); });
     callable = made;
     version = made_with;
     return made;
@@ -77,17 +72,11 @@ absl::StatusOr<std::vector<Tensor>> RunWithoutGil(PyExecutable& self,
                                                   RunOptions options, Cancellation& cancellation) {
   const std::shared_ptr<const Session::Callable> callable = self.Compiled();
   options.cancellation = &cancellation;
-  const uint64_t before = LastHostException();
   absl::StatusOr<std::vector<Tensor>> results = absl::UnknownError("has not run");
-  {
-    const Interruptible interruptible(cancellation);
-    const nb::gil_scoped_release release;
+  TheContext().host().RunProgram(cancellation, [&] {
     results = callable->Run(feeds, options);
-  }
-  if (cancellation.IsCancelled()) {
-    ThrowIfInterrupted();
-    if (!results.ok() && RaiseHostExceptionAfter(before)) throw nb::python_error();
-  }
+    return results.status();
+  });
   return results;
 }
 
@@ -107,7 +96,7 @@ nb::list ResultsOf(absl::StatusOr<std::vector<Tensor>> results) {
 
 nb::list Call(PyExecutable& self, nb::handle feeds) {
   Cancellation cancellation;
-  const RunOptions options{.observer = TheNanTrap()};
+  const RunOptions options{.observer = eager::TheNanTrap()};
   return ResultsOf(RunWithoutGil(self, FeedsOf(self, feeds), options, cancellation));
 }
 

@@ -15,10 +15,10 @@
 #include "python/arrays/list_scan.h"
 #include "python/attrs.h"
 #include "python/dtype.h"
-#include "python/eager.h"
 #include "python/graph.h"
 #include "python/lines.h"
-#include "python/recorder.h"
+#include "python/settings.h"
+#include "python/tape.h"
 
 namespace gyre::python {
 namespace {
@@ -176,43 +176,18 @@ class TypeAttrs {
 // ---- At once
 
 std::vector<nb::object> ExecuteNow(const OpDef& op, Inputs& inputs, AttrMap attrs) {
-  absl::InlinedVector<Tensor, 4> tensors;
-  for (Input& input : inputs)
-    tensors.push_back(input.tensor != nullptr ? input.tensor->eager : std::move(input.literal));
-  const bool records = HasRecorders();
-  if (records) {  // who plays it back wants tensors
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].tensor != nullptr) continue;
-      inputs[i].object = WrapEager(tensors[i]);
-      inputs[i].tensor = AsTensor(inputs[i].object);
+  absl::InlinedVector<eager::EagerTensor, 4> tensors;
+  for (Input& input : inputs) {
+    if (input.tensor != nullptr) {
+      tensors.push_back(ToEager(*input.tensor));
+    } else {
+      tensors.emplace_back(std::move(input.literal), 0);
     }
   }
-  const std::shared_ptr<EagerOp> found = FindEagerOp(op, tensors, std::move(attrs));
-  EagerOp& eager = *found;
-  absl::InlinedVector<Tensor, 4> results(eager.node.signature.outputs.size());
-  RunEagerOp(eager, absl::MakeSpan(tensors), absl::MakeSpan(results));
   std::vector<nb::object> outputs;
-  outputs.reserve(results.size());
-  for (Tensor& result : results) {
-    if (!result.has_value())
-      ThrowStatus(absl::FailedPreconditionError(absl::StrCat(op.name, " has computed nothing")));
-    const bool is_handle = result.dtype() == DType::kResource;
+  for (eager::EagerTensor& result :
+       TheContext().Execute(op, absl::MakeSpan(tensors), std::move(attrs)))
     outputs.push_back(WrapEager(std::move(result)));
-    if (!is_handle) continue;
-    PyTensor& handle = *AsTensor(outputs.back());
-    for (const Input& input : inputs) {  // the same variable, handed on
-      if (input.tensor != nullptr && input.tensor->eager.object() == handle.eager.object())
-        handle.owner = input.tensor->owner;
-    }
-  }
-  if (!records) return outputs;
-  absl::InlinedVector<nb::handle, 4> objects;
-  absl::InlinedVector<int, 4> formals;
-  for (const Input& input : inputs) {
-    objects.push_back(input.object);
-    formals.push_back(input.formal);
-  }
-  RecordOp(op, eager, objects, formals, outputs);
   return outputs;
 }
 

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "eager/variable_store.h"
 #include "front/error.h"
 #include "front/graph_state.h"
 #include "front/op_call.h"
@@ -13,7 +14,6 @@
 #include "python/lines.h"
 #include "python/signals/interrupt.h"
 #include "python/tracing/nodes.h"
-#include "python/variable_store.h"
 
 namespace gyre::python {
 namespace {
@@ -202,11 +202,11 @@ std::pair<Value, uint64_t> GraphCore::CaptureWithId(nb::handle outer) {
   const PyTensor& tensor = *AsTensor(outer);
   if (const auto it = by_id_.find(tensor.id); it != by_id_.end()) return it->second;
   if (!tensor.is_symbolic() && tensor.dtype() == DType::kResource && tensor.owner != nullptr) {
-    if (const auto variable = VariableBehind(tensor.eager))
+    if (const auto variable = eager::VariableBehind(tensor.eager))
       return VariableHandle(outer, variable->dtype, variable->shape);
   }
   UseLineProvider();
-  const uint64_t inner_id = NewTensorId();
+  const uint64_t inner_id = eager::NewTensorId();
   // Where it is used, as a literal would be: not a capture of the bodies around that.
   if (!tensor.is_symbolic() && (is_for_sessions_ || !IsDifferentiable(tensor.dtype())))
     return {graph_.constant(tensor.eager), inner_id};
@@ -234,7 +234,7 @@ std::pair<Value, uint64_t> GraphCore::VariableHandle(nb::handle handle, DType dt
                           .Attr("shared_name", name)
                           .Name(name)
                           .One();
-  variables_.push_back({nb::borrow(handle), inner, NewTensorId()});
+  variables_.push_back({nb::borrow(handle), inner, eager::NewTensorId()});
   return by_id_.emplace(tensor.id, std::pair(inner, variables_.back().inner_id)).first->second;
 }
 

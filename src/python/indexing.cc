@@ -4,10 +4,10 @@
 #include <limits>
 #include <optional>
 
+#include "eager/tape.h"
 #include "python/arrays/convert.h"
 #include "python/execute.h"
 #include "python/graph.h"
-#include "python/recorder.h"
 #include "python/tensor.h"
 
 namespace gyre::python {
@@ -167,7 +167,7 @@ nb::object RowNow(const Tensor& tensor, int64_t i) {
 bool IsRowNow(nb::handle self, nb::handle key) {
   const PyTensor& t = *AsTensor(self);
   if (PyLong_CheckExact(key.ptr()) == 0 || t.is_symbolic() || t.eager.rank() == 0 ||
-      !IsTrivial(t.eager.dtype()) || CurrentGraph() != nullptr || HasRecorders()) {
+      !IsTrivial(t.eager.dtype()) || CurrentGraph() != nullptr || eager::Recording::IsOn()) {
     return false;
   }
   int overflow = 0;

@@ -13,7 +13,7 @@ NB_MODULE(_gyre, m) {
   BindExecute(m);
   BindPublicFunctions(m);
   BindOpInfo(m);
-  BindRecorder(m);
+  BindTapes(m);
   BindGraphs(m);
   BindClusters(m);
   BindExecutables(m);

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "eager/tape.h"
 #include "python/arrays/convert.h"
 #include "python/dtype.h"
-#include "python/eager.h"
 #include "python/execute.h"
 #include "python/graph.h"
-#include "python/recorder.h"
+#include "python/settings.h"
 
 namespace gyre::python {
 namespace {
@@ -23,7 +23,7 @@ struct Op {
   // Of operands that cannot be broadcast together: they are not equal, which is no error.
   bool may_differ_in_shape = false;
   const OpDef* def = nullptr;
-  std::array<EagerOp*, kNumTypes> by_type = {};
+  std::array<const eager::EagerOp*, kNumTypes> by_type = {};
 
   const OpDef& Def() {
     if (def == nullptr) def = &FindOp(name);
@@ -83,20 +83,20 @@ const char* SymbolOf(Operator which) {
 
 bool IsFast(const PyTensor& a, const PyTensor& b) {
   return a.eager.has_value() && b.eager.has_value() && a.eager.dtype() == b.eager.dtype() &&
-         CurrentGraph() == nullptr && !HasRecorders();
+         CurrentGraph() == nullptr && !eager::Recording::IsOn();
 }
 
 nb::object RunNow(Op& op, const Tensor& a, const Tensor& b) {
   Tensor inputs[] = {a, b};
-  EagerOp*& known = op.by_type[static_cast<size_t>(a.dtype()) % kNumTypes];
+  const eager::EagerOp*& known = op.by_type[static_cast<size_t>(a.dtype()) % kNumTypes];
   if (known == nullptr) [[unlikely]] {
-    bool is_cached = false;
-    const std::shared_ptr<EagerOp> found = FindEagerOp(op.Def(), inputs, op.Attrs(), &is_cached);
-    if (!is_cached) ThrowStatus(absl::InternalError("an operator's kernel was not kept"));
+    bool is_kept = false;
+    const auto found = TheContext().ops().Find(op.Def(), inputs, op.Attrs(), is_kept);
+    if (!is_kept) ThrowStatus(absl::InternalError("an operator's kernel was not kept"));
     known = found.get();
   }
   Tensor result;
-  RunEagerOp(*known, absl::MakeSpan(inputs), absl::MakeSpan(&result, 1));
+  TheContext().Run(*known, absl::MakeSpan(inputs), absl::MakeSpan(&result, 1));
   return WrapEager(std::move(result));
 }
 
@@ -255,7 +255,7 @@ nb::object ApplyAny(Operator which, nb::handle a, nb::handle b) {
   const nb::handle other = x == nullptr ? a : b;
   const PyTensor& tensor = x == nullptr ? *y : *x;
   if (tensor.eager.has_value() && IsPythonNumber(other) && CurrentGraph() == nullptr &&
-      !HasRecorders() && IsPlain(which, tensor.eager.dtype())) {
+      !eager::Recording::IsOn() && IsPlain(which, tensor.eager.dtype())) {
     const Tensor number = ToTensor(other, tensor.eager.dtype());
     return x == nullptr ? RunNow(OpOf(which), number, tensor.eager)
                         : RunNow(OpOf(which), tensor.eager, number);

@@ -80,7 +80,7 @@ void BindDLPack(nb::module_& m);
 void BindExecute(nb::module_& m);
 void BindPublicFunctions(nb::module_& m);
 void BindOpInfo(nb::module_& m);
-void BindRecorder(nb::module_& m);
+void BindTapes(nb::module_& m);
 void BindGraphs(nb::module_& m);
 void BindExecutables(nb::module_& m);
 void BindNodes(nb::module_& m);

@@ -12,19 +12,15 @@
 #include "ir/program.h"
 #include "ops/registry.h"
 #include "python/dtype.h"
-#include "python/eager.h"
 #include "python/gil.h"
 #include "python/graph.h"
+#include "python/host_function.h"
 #include "python/python.h"
+#include "python/signals/interrupt.h"
+#include "python/tape.h"
 
 namespace gyre::python {
 namespace {
-
-struct Settings {
-  SessionOptions options;
-  std::shared_ptr<Session> root;
-  uint64_t version = 1;
-};
 
 std::shared_ptr<const Program> EmptyProgram() {
   ProgramBuilder builder(Ops());
@@ -46,50 +42,63 @@ void Print(absl::string_view stream, absl::string_view text) {
   }
 }
 
-Settings& TheSettings() {
-  static Settings* const settings = [] {
-    auto* made = new Settings;
-    made->options.print = &Print;
-    made->root = ValueOf(Session::Create(EmptyProgram(), made->options));
-    return made;
-  }();
-  return *settings;
-}
-
-void Change(const SessionOptions& options) {
-  Settings& settings = TheSettings();
-  settings.root = ValueOf(settings.root->WithOptions(EmptyProgram(), options));
-  settings.options = options;
-  ++settings.version;
-}
+class PythonHost final : public eager::Host {
+ public:
+  absl::Status Run(Cancellation& cancellation, absl::FunctionRef<absl::Status()> work) override {
+    const Interruptible interruptible(cancellation);
+    const nb::gil_scoped_release release;
+    return work();
+  }
+  void ThrowIfInterrupted() override { python::ThrowIfInterrupted(); }
+  void RunProgram(Cancellation& cancellation, absl::FunctionRef<absl::Status()> work) override {
+    const uint64_t before = LastHostException();
+    const absl::Status status = Run(cancellation, work);
+    if (!cancellation.IsCancelled()) return;
+    python::ThrowIfInterrupted();
+    if (!status.ok() && RaiseHostExceptionAfter(before)) throw nb::python_error();
+  }
+  void Prepare(absl::FunctionRef<void()> work) override {
+    const InterruptibleWork interruptible;
+    try {
+      const nb::gil_scoped_release release;
+      work();
+    } catch (...) {
+      if (interruptible.was_interrupted()) python::ThrowIfInterrupted();
+      throw;
+    }
+    if (interruptible.was_interrupted()) python::ThrowIfInterrupted();
+  }
+  std::unique_ptr<eager::PlanGraph> NewPlanGraph() override { return python::NewPlanGraph(); }
+};
 
 void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
-  SessionOptions options = Options();
+  SessionOptions options = TheContext().options();
   if (threads < 0 || window < 0) ThrowValueError("threads and window must not be negative");
   options.threads = threads;
   options.window = window;
   options.engine = std::string(TextOf(engine, "an engine"));
   options.form = std::string(TextOf(form, "a form"));
-  Change(options);
+  TheContext().Change(options);
 }
 
 void SetDevices(nb::handle devices, bool soft_placement) {
-  SessionOptions options = Options();
+  SessionOptions options = TheContext().options();
   options.devices = std::string(TextOf(devices, "devices"));
   options.soft_placement = soft_placement;
-  Change(options);
+  TheContext().Change(options);
 }
 
 // The first device that `device` names.
 nb::object DeviceHere(nb::handle device) {
   const DeviceName wanted = ValueOf(DeviceName::Parse(TextOf(device, "a device's name")));
-  if (Options().devices.empty()) return ToStr("/cpu:0");
+  const SessionOptions options = TheContext().options();
+  if (options.devices.empty()) return ToStr("/cpu:0");
   std::vector<std::string> names;
-  for (const DeviceName& here : ValueOf(ParseDeviceSet(Options().devices))) {
+  for (const DeviceName& here : ValueOf(ParseDeviceSet(options.devices))) {
     if (wanted.Matches(here)) return ToStr(absl::StrCat("/cpu:", *here.id));
     names.push_back(here.ToString());
   }
-  if (Options().soft_placement) return ToStr("/cpu:0");
+  if (options.soft_placement) return ToStr("/cpu:0");
   ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
       "there is no device ", wanted.ToString(), " but only ", absl::StrJoin(names, ", "),
       ": name one of these, make more of the CPU (config.set_logical_device_configuration), or let "
@@ -97,24 +106,21 @@ nb::object DeviceHere(nb::handle device) {
 }
 
 void SetSeed(uint64_t seed) {
-  SessionOptions options = Options();
+  SessionOptions options = TheContext().options();
   options.seed = seed;
-  Change(options);
+  TheContext().Change(options);
 }
 
 }  // namespace
 
-ResourceStore& Resources() {
-  static ResourceStore* const store = &RootSession()->resources();
-  return *store;
+eager::Context& TheContext() {
+  static eager::Context* const context =
+      new eager::Context(SessionOptions{.print = &Print}, new PythonHost);
+  return *context;
 }
 
-const std::shared_ptr<Session>& RootSession() { return TheSettings().root; }
-const SessionOptions& Options() { return TheSettings().options; }
-uint64_t OptionsVersion() { return TheSettings().version; }
-
 SessionOptions OwnSession::OptionsHere() const {
-  SessionOptions options = Options();
+  SessionOptions options = TheContext().options();
   if (cluster_ == nullptr) {
     options.soft_placement |= soft_placement_;
     return options;
@@ -127,11 +133,11 @@ SessionOptions OwnSession::OptionsHere() const {
 }
 
 const std::shared_ptr<Session>& OwnSession::root() {
-  if (version_ == OptionsVersion()) return root_;
+  if (version_ == TheContext().version()) return root_;
   const SessionOptions options = OptionsHere();
   root_ = ValueOf(root_ == nullptr ? Session::Create(EmptyProgram(), options)
                                    : root_->WithOptions(EmptyProgram(), options));
-  version_ = OptionsVersion();
+  version_ = TheContext().version();
   return root_;
 }
 
@@ -164,7 +170,7 @@ void BindSettings(nb::module_& m) {
       [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },
       nb::arg("memory"), "InvalidArgumentError for what says nothing of what gradients keep.");
   m.def(
-      "set_nan_trap", [](bool is_on) { SetNanTrap(is_on); }, nb::arg("is_on"),
+      "set_nan_trap", [](bool is_on) { eager::TrapNans(is_on); }, nb::arg("is_on"),
       "Whether what this thread runs fails where it makes a NaN or an infinity.");
   m.def("load_plugin", [](nb::handle path) { load_plugin(std::string(TextOf(path, "a path"))); });
   m.def("version", [] { return GYRE_VERSION; });

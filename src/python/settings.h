@@ -1,4 +1,4 @@
-// What holds for the whole process: the root session, whose variables all graphs and eager ops
+// What holds for the whole process: the context of eager ops, whose session's variables all graphs
 // share, and its options. Changed with the GIL held.
 #pragma once
 
@@ -6,18 +6,13 @@
 #include <memory>
 #include <utility>
 
+#include "eager/context.h"
 #include "gyre/session.h"
-#include "ops/resource_store.h"
 
 namespace gyre::python {
 
-// Lives for ever.
-ResourceStore& Resources();
-// Of an empty program; others are made from it. Replaced when options change.
-const std::shared_ptr<Session>& RootSession();
-const SessionOptions& Options();
-// Changes with each change of options.
-uint64_t OptionsVersion();
+// Lives for ever. What may take long runs there without the GIL, and Ctrl-C ends it.
+eager::Context& TheContext();
 
 // A root session with variables and queues of its own: in this process, or on a cluster.
 class OwnSession {

@@ -1,6 +1,5 @@
 #include "python/tensor.h"
 
-#include <atomic>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -20,27 +19,23 @@ namespace gyre::python {
 
 PyTypeObject* internal::tensor_type = nullptr;
 
-VariableOwner::~VariableOwner() { Resources().Erase("Variable", "", name_); }
-
 bool PyTensor::follows_session_rules() const {
   return graph != nullptr && graph->follows_session_rules();
 }
 
-uint64_t NewTensorId() {
-  static std::atomic<uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-nb::object WrapEager(Tensor tensor) {
+nb::object WrapEager(eager::EagerTensor&& tensor) {
   nb::object object = nb::inst_alloc(reinterpret_cast<PyObject*>(internal::tensor_type));
-  new (nb::inst_ptr<PyTensor>(object)) PyTensor{.eager = std::move(tensor), .id = NewTensorId()};
+  new (nb::inst_ptr<PyTensor>(object))
+      PyTensor{.eager = std::move(tensor.value), .id = tensor.id, .owner = std::move(tensor.owner)};
   nb::inst_mark_ready(object);
   return object;
 }
 
-nb::object WrapEager(Tensor tensor, std::shared_ptr<const VariableOwner> owner) {
-  nb::object object = WrapEager(std::move(tensor));
-  nb::inst_ptr<PyTensor>(object)->owner = std::move(owner);
+nb::object WrapEager(Tensor tensor) {
+  nb::object object = nb::inst_alloc(reinterpret_cast<PyObject*>(internal::tensor_type));
+  new (nb::inst_ptr<PyTensor>(object))
+      PyTensor{.eager = std::move(tensor), .id = eager::NewTensorId()};
+  nb::inst_mark_ready(object);
   return object;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "eager/variable.h"
 #include "gyre/tensor.h"
 #include "gyre/value.h"
 #include "python/python.h"
@@ -13,30 +14,13 @@ namespace gyre::python {
 
 class GraphCore;
 
-// Keeps a variable findable by name in the store; forgets it there when the last handle is gone.
-class VariableOwner {
- public:
-  VariableOwner(std::string name, std::string device)
-      : name_(std::move(name)), device_(std::move(device)) {}
-  ~VariableOwner();
-  VariableOwner(const VariableOwner&) = delete;
-  VariableOwner& operator=(const VariableOwner&) = delete;
-  const std::string& name() const { return name_; }
-  // That graphs ask for; empty: any.
-  const std::string& device() const { return device_; }
-
- private:
-  const std::string name_;
-  const std::string device_;
-};
-
 // Immutable but for set_shape (`_become`). Owned by Python.
 struct PyTensor {
-  Tensor eager;                                // no value: symbolic
-  Value symbolic;                              // no value: eager
-  uint64_t id = 0;                             // never given to another tensor
-  std::shared_ptr<GraphCore> graph;            // of a symbolic one
-  std::shared_ptr<const VariableOwner> owner;  // of the handle of a variable
+  Tensor eager;                                       // no value: symbolic
+  Value symbolic;                                     // no value: eager
+  uint64_t id = 0;                                    // never given to another tensor
+  std::shared_ptr<GraphCore> graph;                   // of a symbolic one
+  std::shared_ptr<const eager::VariableOwner> owner;  // of the handle of a variable
 
   bool is_symbolic() const { return symbolic.has_value(); }
   // Such tensors compare and hash by what they are, not element by element.
@@ -47,13 +31,14 @@ struct PyTensor {
   }
 };
 
-uint64_t NewTensorId();
-
 // New objects.
 nb::object WrapEager(Tensor tensor);
-nb::object WrapEager(Tensor tensor, std::shared_ptr<const VariableOwner> owner);
+nb::object WrapEager(eager::EagerTensor&& tensor);
+inline nb::object WrapEager(const eager::EagerTensor& tensor) {
+  return WrapEager(eager::EagerTensor(tensor));
+}
 nb::object WrapSymbolic(const Value& value, std::shared_ptr<GraphCore> graph,
-                        uint64_t id = NewTensorId());
+                        uint64_t id = eager::NewTensorId());
 
 namespace internal {
 extern PyTypeObject* tensor_type;  // set when the module is made

@@ -1,33 +1,29 @@
 // Variables: handles into the one store that eager ops and all graphs share.
-#include <atomic>
 #include <string>
 
+#include "eager/variable_store.h"
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/settings.h"
 #include "python/tensor.h"
-#include "python/variable_store.h"
 
 namespace gyre::python {
 namespace {
 
-nb::object Create(nb::handle initial_object, nb::handle dims, nb::handle name_object,
-                  nb::handle device) {
+nb::object Create(nb::handle initial_object, nb::handle dims, nb::handle name, nb::handle device) {
   const Tensor& initial = RequireEager(initial_object, "the initial value");
-  static std::atomic<uint64_t> last{0};
-  const std::string name = absl::StrCat(TextOf(name_object, "a name"), "_", last.fetch_add(1) + 1);
   const PartialShape shape = dims.is_none() ? PartialShape(initial.shape()) : ToPartialShape(dims);
   if (!shape.Allows(initial.shape())) {
     ThrowValueError(absl::StrCat("an initial value of shape ", initial.shape().ToString(),
                                  " does not fit the variable's shape ", shape.ToString()));
   }
-  return WrapEager(
-      MakeVariable(name, initial, shape),
-      std::make_shared<const VariableOwner>(name, std::string(TextOf(device, "a device"))));
+  return WrapEager(eager::MakeVariable(TheContext(), TextOf(name, "a name"), initial, shape,
+                                       {.device = std::string(TextOf(device, "a device")),
+                                        .is_watched = false}));  // the package says which are
 }
 
 DType TypeOf(nb::handle handle) {
-  const auto variable = VariableBehind(RequireEager(handle, "the handle"));
+  const auto variable = eager::VariableBehind(RequireEager(handle, "the handle"));
   if (!variable) ThrowTypeError("this tensor is no handle of a variable");
   return variable->dtype;
 }

@@ -1,7 +1,7 @@
 #include "python/watched_run.h"
 
 #include "base/signals.h"
-#include "python/eager.h"
+#include "eager/context.h"
 #include "python/gil.h"
 #include "python/host_function.h"
 
@@ -55,7 +55,7 @@ nb::list ListOf(const std::vector<T>& items, nb::dict (*info)(const T&)) {
 
 WatchedRun::WatchedRun(Wishes wishes, Cancellation& cancellation)
     : wishes_(std::move(wishes)), cancellation_(cancellation), begin_(SystemClock().NowNanos()) {
-  if (NanTrap* const trap = TheNanTrap()) observers_.Add(trap);
+  if (NanTrap* const trap = eager::TheNanTrap()) observers_.Add(trap);
   if (wishes_.statistics) observers_.Add(&statistics_.emplace());
   if (!wishes_.timeline.empty()) observers_.Add(&recorder_.emplace());
   if (wishes_.progress.is_valid())

@@ -18,7 +18,7 @@ ROWS = [
     ("session",),
     ("saved_model",),
     ("front", "cluster", "golden"),
-    ("cli",),
+    ("cli", "eager"),
     ("python",),
 ]
 NARROWER = {"devices": {"base", "tensor", "ops"}}

@@ -107,7 +107,7 @@ void SaveModel(const PyModel& self, nb::handle path) {
 }
 
 PyModel LoadModel(nb::handle path, nb::handle tags) {
-  SavedModelOptions options{.session = Options()};
+  SavedModelOptions options{.session = TheContext().options()};
   for (const nb::handle tag : tags) options.tags.emplace_back(TextOf(tag, "a tag"));
   const std::string where(TextOf(path, "a path"));
   absl::StatusOr<std::unique_ptr<SavedModel>> model;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "eager/variable_store.h"
 #include "front/graph_state.h"
 #include "front/import_program.h"
 #include "front/traced_function.h"
@@ -10,7 +11,6 @@
 #include "python/graph.h"
 #include "python/tracing/body.h"
 #include "python/tracing/nodes.h"
-#include "python/variable_store.h"
 
 namespace gyre::python {
 namespace {
@@ -67,7 +67,7 @@ std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, n
     made->effects.push_back(main.function().node(id).name);
   for (const GraphCore::CapturedTensor& variable : graph.variables()) {
     made->variables.emplace_back(variable.inner.name(), variable.outer);
-    const auto type = VariableBehind(AsTensor(variable.outer)->eager);
+    const auto type = eager::VariableBehind(AsTensor(variable.outer)->eager);
     made->variable_types.emplace_back(type->dtype, type->shape);
   }
   made->program = graph.graph().program();

@@ -10,8 +10,8 @@
 #include "front/import_program.h"
 #include "ir/data_order.h"
 #include "python/graph.h"
-#include "python/recorder.h"
 #include "python/signals/interrupt.h"
+#include "python/tape.h"
 #include "python/tracing/body.h"
 
 namespace gyre::python {
@@ -52,20 +52,20 @@ auto Interruptibly(const Find& find) -> decltype(find()) {
 }
 
 nb::list Gradients(nb::handle ys, nb::handle xs, nb::handle grad_ys, nb::handle stops,
-                   nb::handle unconnected, nb::handle memory, bool sparse, nb::handle recorder) {
+                   nb::handle unconnected, nb::handle memory, bool sparse, nb::handle tape) {
   const auto graph = RequireGraph("gradients");
   std::vector<Source> sources;
   for (const Value& x : ValuesOf(xs, "xs")) sources.emplace_back(x);
   const GradientOptions options = ToOptions(grad_ys, stops, unconnected, memory);
   const std::vector<Value> of = ValuesOf(ys, "ys");
-  if (!sparse && recorder.is_none()) {
+  if (!sparse && tape.is_none()) {
     return WrapAll(Interruptibly([&] { return gradients(of, sources, options, kNowhere); }), graph);
   }
   nb::list list;
   const std::vector<SparseGradient> found = Interruptibly([&] {
-    return recorder.is_none() ? sparse_gradients(of, sources, options, kNowhere)
-                              : gyre::internal::RecordedGradients(RecordOf(recorder, *graph), of,
-                                                                  sources, options, kNowhere);
+    return tape.is_none() ? sparse_gradients(of, sources, options, kNowhere)
+                          : gyre::internal::RecordedGradients(RecordOf(tape, *graph), of, sources,
+                                                              options, kNowhere);
   });
   for (const SparseGradient& g : found) {
     if (!g.values.has_value()) {
@@ -238,7 +238,7 @@ nb::list AgainWith(nb::handle seed_object, nb::handle value, nb::handle results)
 void BindGradients(nb::module_& m) {
   m.def("gradients", &Gradients, nb::arg("ys"), nb::arg("xs"), nb::arg("grad_ys") = nb::none(),
         nb::kw_only(), nb::arg("stops") = nb::none(), nb::arg("unconnected") = "none",
-        nb::arg("memory") = "", nb::arg("sparse") = false, nb::arg("recorder") = nb::none());
+        nb::arg("memory") = "", nb::arg("sparse") = false, nb::arg("tape") = nb::none());
   m.def("custom_gradient", &CustomGradientOf, nb::arg("xs"), nb::arg("fn"), nb::arg("grad"),
         nb::arg("name") = "custom");
   m.def("crossing", &Crossing, nb::arg("values"), nb::arg("seeds"), nb::arg("results"));

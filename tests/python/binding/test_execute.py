@@ -153,54 +153,65 @@ def test_queues_without_a_name_are_apart():
     assert size(a) == 1 and size(b) == 0
 
 
-def test_recorder():
+def test_tape():
     x, y = _gyre.tensor(2.0), _gyre.tensor(3.0)
-    recorder = _gyre.Recorder()
-    recorder.watch(x)
-    recorder.start()
+    tape = _gyre.Tape(persistent=True)
+    tape.watch(x)
+    tape.start()
+    assert tape.recording and _gyre.recording()
     z = x * y
     _ = y + y
     w = _gyre.execute("ConcatV2", [[_gyre.execute("Reshape", [z, [1]])[0], [1.0]], 0])[0]
-    recorder.stop()
-    _ = x * x
-    ops = [entry[0] for entry in recorder.entries]
-    assert ops == ["Mul", "Reshape", "ConcatV2"]
-    op, attrs, inputs, outputs = recorder.entries[2]
-    assert (
-        attrs["N"] == 2
-        and attrs["T"].name == "float32"
-        and isinstance(inputs[0], list)
-        and len(inputs) == 2
-    )
-    assert recorder.is_watched(w) and not recorder.is_watched(y) and outputs[0].id == w.id
-    graph = _gyre.Graph()
-    with graph:
-        again = _gyre.execute(op, inputs, attrs)
-    assert again[0].is_symbolic
+    with pytest.raises(ValueError, match="recording already"):
+        tape.start()
+    tape.stop()
+    assert not tape.recording and not _gyre.recording()
+    late = x * x
+    assert tape.is_watched(w) and not tape.is_watched(y) and not tape.is_watched(late)
+    assert [float(g.numpy()) for g in tape.gradient([(w, None)], [x])] == [3.0]
+    assert tape.gradient([(w, None), (late, None)], [y, None]) == [None, None]
     with pytest.raises(ValueError):
-        recorder.stop()
-    recorder.clear()
-    assert recorder.entries == []
-    recorder.watch(x)
-    recorder.start()
-    _gyre.record("anything", [x], [y])
-    recorder.stop()
-    assert recorder.entries[0][0] == "anything" and recorder.is_watched(y)
+        tape.stop()
+    tape.reset()
+    assert tape.gradient([(w, None)], [x]) == [None]
+    with pytest.raises(TypeError):
+        tape.gradient([(w, None)], [1.0])
+
+
+def test_a_tape_takes_what_goes_back_by_itself():
+    class Thrice:
+        def backward(self, inputs, outputs, dys):
+            assert inputs[0].id == x.id and outputs[0].id == y.id
+            return [dys[0] * 3.0]
+
+    x, y = _gyre.tensor(2.0), _gyre.tensor(3.0)
+    tape = _gyre.Tape()
+    tape.watch(x)
+    tape.start()
+    _gyre.record(Thrice(), [x], [y])
+    with _gyre.PausedTapes():
+        assert not _gyre.recording()
+    z = y * y
+    assert _gyre.watched((x, z)) == ((True, True), 1)
+    tape.use()
+    assert not tape.recording
+    assert tape.gradient([(z, None)], [x])[0].numpy() == 18
+    with pytest.raises(RuntimeError, match="persistent"):
+        tape.use()
 
 
 def test_variables_that_are_read():
     handle = _gyre.create_variable(_gyre.tensor(2.0))
-    recorder = _gyre.Recorder()
-    recorder.start()
+    tape = _gyre.Tape()
+    tape.start()
+    _gyre.read_variable(handle)
+    assert tape.variables == []
+    _gyre.accessed(handle, None)
     x = _gyre.read_variable(handle)
-    _ = x * 2.0
-    recorder.stop()
-    assert (
-        [e[0] for e in recorder.entries] == ["ReadVariableOp", "Mul"]
-        and recorder.variables == [handle]
-        or True
-    )
-    assert recorder.variables[0] is handle
+    y = x * 2.0
+    tape.stop()
+    assert [v.id for v in tape.variables] == [handle.id]
+    assert tape.gradient([(y, None)], [handle])[0].numpy() == 2
 
 
 def test_signature():

@@ -320,7 +320,7 @@ def test_objects_that_were_never_made():
     ):
         with pytest.raises(TypeError):
             wrong()
-    for cls in (_gyre.Recorder, _gyre.Executable, _gyre.GraphFunction, _gyre.DType):
+    for cls in (_gyre.Tape, _gyre.Executable, _gyre.GraphFunction, _gyre.DType):
         with pytest.raises(TypeError):
             empty = cls.__new__(cls)
             (empty.start if hasattr(cls, "start") else empty)([])

@@ -338,7 +338,7 @@ def test_a_tape_that_is_gone_leaves_nothing_behind():
             y = function(x)
         slope = tape.gradient(y, x)
     outer.gradient(slope, x)
-    recorder = weakref.ref(tape._recorder)
+    recorded = weakref.ref(tape._tape)
     del tape, outer, slope
     gc.collect()
-    assert recorder() is None
+    assert recorded() is None

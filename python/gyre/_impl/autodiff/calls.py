@@ -13,8 +13,7 @@ where as many tapes record.
 
 from gyre import _gyre
 from gyre._impl import errors
-from gyre._impl.autodiff import backprop, tape
-from gyre._impl.autodiff.plan import slices
+from gyre._impl.autodiff import backprop
 
 
 class _Order:
@@ -50,7 +49,7 @@ class _Order:
             if parts == 1:
                 adjoints[i] = next(flat)
             elif parts:
-                adjoints[i] = slices(*(next(flat) for _ in range(parts)))
+                adjoints[i] = backprop.adjoint(tuple(next(flat) for _ in range(parts)))
         return adjoints
 
 
@@ -174,7 +173,7 @@ class Call:
         """The adjoints of its inputs."""
         del outputs
         derivatives, order = self._derivatives, self._order
-        is_recorded = tape.recording()
+        is_recorded = _gyre.recording()
         found, saved = derivatives.derive(order, self._saved, dys, is_recorded)
         if is_recorded:
             entry = Call(self._function, derivatives, saved, order + 1)

@@ -1,15 +1,13 @@
 """GradientTape: derivatives of what ran while it watched.
 
-Eagerly, a recorder of the core collects the ops that ran; `gradient` computes backwards from them
-(backprop.py). In a graph the nodes are the record: the recorder notes which of them were added
-while it was active, and since when what is watched.
+What is recorded, and what becomes of it, is the core's (src/eager, _gyre.Tape): of what runs at
+once the ops, in a graph which nodes were added meanwhile.
 """
 
 from __future__ import annotations
 
 import contextlib
 import enum
-import threading
 from collections.abc import Iterator
 
 from gyre import _gyre
@@ -27,46 +25,21 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
-class _Active(threading.local):
-    def __init__(self):
-        self.tapes: list[GradientTape] = []
-
-
-_active = _Active()
+recording = _gyre.recording
+watched = _gyre.watched
+paused = _gyre.PausedTapes
 
 
 def accessed(handle) -> None:
-    """Tells the active tapes that a trainable variable (its eager handle) is read."""
-    for tape in _active.tapes:
-        tape._access(handle)
+    """Tells the tapes of this thread that a trainable variable (its eager handle) is read."""
+    if recording():
+        _gyre.accessed(handle, _stand_in(handle))
 
 
-def recording() -> bool:
-    """Whether a tape records on this thread."""
-    return bool(_active.tapes)
-
-
-def watched(tensors) -> tuple[tuple[bool, ...], int]:
-    """Of each eager tensor or handle, whether a tape that records watches it; and how many tapes
-    watch some."""
-    rows = [tuple(t._recorder.is_watched(x) for x in tensors) for t in _active.tapes]
-    if len(rows) == 1:
-        return rows[0], int(True in rows[0])
-    return tuple(map(any, zip(*rows, strict=True))), sum(map(any, rows))
-
-
-@contextlib.contextmanager
-def paused():
-    """Within it, no tape of this thread records."""
-    tapes, _active.tapes = _active.tapes, []
-    for tape in reversed(tapes):
-        tape._recorder.stop()
-    try:
-        yield
-    finally:
-        _active.tapes = tapes
-        for tape in tapes:
-            tape._recorder.start()
+def _stand_in(handle):
+    """What is handed to the graph that is current in the place of what is read of a variable."""
+    variable = variable_of(handle)
+    return None if variable is None else argument_for(variable)
 
 
 def flat(structure) -> list:
@@ -92,50 +65,15 @@ class GradientTape:
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
-        self._persistent = persistent
-        self._watch_accessed = watch_accessed_variables
-        self._recording = False
-        self._used = False
-        self._new_recorder()
-
-    def _new_recorder(self) -> None:
-        self._recorder = _gyre.Recorder()
-        self._recorder.watches_variables = False
-        self._seen: dict[int, object] = {}
-
-    def _access(self, handle) -> None:
-        if self._watch_accessed:
-            self._watch_handle(handle)
-
-    def _watch_handle(self, handle) -> None:
-        if handle.id in self._seen:
-            return
-        self._seen[handle.id] = handle
-        self._recorder.watch(handle)
-        variable = variable_of(handle)
-        stand_in = None if variable is None else argument_for(variable)
-        if stand_in is not None:
-            self._recorder.watch(stand_in)
+        self._tape = _gyre.Tape(persistent, watch_accessed_variables)
 
     def __enter__(self) -> GradientTape:
-        self._start()
+        self._tape.start()
         return self
 
     def __exit__(self, *error) -> None:
-        if self._recording:
-            self._stop()
-
-    def _start(self) -> None:
-        if self._recording:
-            raise ValueError("This tape is recording already.")
-        self._recorder.start()
-        _active.tapes.append(self)
-        self._recording = True
-
-    def _stop(self) -> None:
-        self._recorder.stop()
-        _active.tapes.remove(self)
-        self._recording = False
+        if self._tape.recording:
+            self._tape.stop()
 
     def watch(self, tensor) -> None:
         """Watches a tensor, a variable, or all of a structure. ValueError for other values, and
@@ -143,7 +81,7 @@ class GradientTape:
         for value in flat(tensor):
             handle = getattr(value, "handle", None)
             if handle is not None and hasattr(value, "read_value"):
-                self._watch_handle(handle)
+                self._tape.watch_variable(handle, _stand_in(handle))
                 continue
             parts = backprop.parts_of(value)
             if not parts:
@@ -156,33 +94,27 @@ class GradientTape:
                         f"A tape watches floating and complex tensors; this one is of "
                         f"dtype {part.dtype.name}."
                     )
-                self._recorder.watch(part)
+                self._tape.watch(part)
 
     def watched_variables(self) -> tuple:
         """The variables that it watches, in the order in which they were first read."""
-        found = (variable_of(handle) for handle in self._seen.values())
+        found = (variable_of(handle) for handle in self._tape.variables)
         return tuple(v for v in found if v is not None)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Within it, this tape does not record: what is computed counts as constant."""
-        if not self._recording:
+        if not self._tape.recording:
             raise ValueError("This tape is not recording.")
-        self._stop()
+        self._tape.stop()
         try:
             yield
         finally:
-            self._start()
+            self._tape.start()
 
     def reset(self) -> None:
         """Forgets all that was recorded and watched."""
-        recording = self._recording
-        if recording:
-            self._stop()
-        self._new_recorder()
-        self._used = False
-        if recording:
-            self._start()
+        self._tape.reset()
 
     def gradient(
         self,
@@ -199,7 +131,7 @@ class GradientTape:
         output_gradients: one per target, of its shape, by which it is weighted.
         RuntimeError if the tape was used before and is not persistent.
         """
-        self._use()
+        self._tape.use()
         unconnected = UnconnectedGradients(unconnected_gradients)
         xs = flat(sources)
         ys = flat(target)
@@ -213,21 +145,12 @@ class GradientTape:
             ]
         return packed(sources, results)
 
-    def _use(self) -> None:
-        if self._used and not self._persistent:
-            raise RuntimeError(
-                "A tape that is not persistent gives gradients once; make it with persistent=True."
-            )
-        if self._recording and not self._persistent:
-            self._stop()
-        self._used = True
-
     def _gradients(self, ys: list, xs: list, dys: list | None) -> list:
         if dys is not None and len(dys) != len(ys):
             raise ValueError(f"{len(dys)} output_gradients were given for {len(ys)} targets.")
         if _gyre.current_graph() is not None:
-            return backprop.symbolic(ys, xs, dys, recorder=self._recorder)
-        return backprop.eager(self._recorder, ys, xs, dys)
+            return backprop.symbolic(ys, xs, dys, tape=self._tape)
+        return backprop.eager(self._tape, ys, xs, dys)
 
     def jacobian(
         self,
@@ -242,7 +165,7 @@ class GradientTape:
         once where a graph does not know their number."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
-        self._use()
+        self._tape.use()
         unconnected = UnconnectedGradients(unconnected_gradients)
         xs = flat(sources)
         found = jacobians.rows(
@@ -262,14 +185,14 @@ class GradientTape:
         """The target as a tensor. What becomes one here, such as IndexedSlices, is recorded."""
         if isinstance(target, _gyre.Tensor) or not is_value(target):
             return convert_to_tensor(target)
-        paused = not self._recording
+        paused = not self._tape.recording
         if paused:
-            self._start()
+            self._tape.start()
         try:
             return convert_to_tensor(target)
         finally:
             if paused:
-                self._stop()
+                self._tape.stop()
 
     def batch_jacobian(
         self,
@@ -285,7 +208,7 @@ class GradientTape:
         with the same batch."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
-        self._use()
+        self._tape.use()
         unconnected = UnconnectedGradients(unconnected_gradients)
         x_dims, y_dims = source._dims, target._dims
         if (
@@ -361,9 +284,10 @@ class ForwardAccumulator:
                 return convert_to_tensor(v)
         y = convert_to_tensor(y)
         weight = call("ZerosLike", y)
-        recording = self._tape._recording
-        if recording:
-            self._tape._stop()
+        tape = self._tape._tape
+        was_recording = tape.recording
+        if was_recording:
+            tape.stop()
         try:
             with GradientTape(watch_accessed_variables=False) as outer:
                 outer.watch(weight)
@@ -377,5 +301,5 @@ class ForwardAccumulator:
                 [v if is_value(v) else convert_to_tensor(v, g.dtype) for g, v in pairs],
             )
         finally:
-            if recording:
-                self._tape._start()
+            if was_recording:
+                tape.start()

@@ -1,9 +1,10 @@
-#include "python/variable_store.h"
+#include "eager/variable_store.h"
+
+#include <utility>
 
 #include "ops/state/variable.h"
-#include "python/settings.h"
 
-namespace gyre::python {
+namespace gyre::eager {
 
 std::optional<VariableType> VariableBehind(const Tensor& handle) {
   const Variable* variable = handle.object_as<Variable>();
@@ -11,11 +12,12 @@ std::optional<VariableType> VariableBehind(const Tensor& handle) {
   return VariableType{variable->dtype(), variable->shape()};
 }
 
-Tensor MakeVariable(const std::string& name, const Tensor& initial, const PartialShape& shape) {
-  RefPtr<Variable> variable = Resources().LookupOrCreate<Variable>(
+Tensor StoreVariable(ResourceStore& store, const std::string& name, const Tensor& initial,
+                     const PartialShape& shape) {
+  RefPtr<Variable> variable = store.LookupOrCreate<Variable>(
       "", name, [&] { return MakeRef<Variable>(name, initial.dtype(), shape); });
   variable->Assign(initial);
   return Tensor::FromObject(DType::kResource, std::move(variable));
 }
 
-}  // namespace gyre::python
+}  // namespace gyre::eager

@@ -1,0 +1,25 @@
+// The variables of a store, seen from outside of ops. (Apart from the rest, since the front end and
+// the core each have a class called Variable.)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gyre/shape.h"
+#include "gyre/tensor.h"
+#include "ops/resource_store.h"
+
+namespace gyre::eager {
+
+struct VariableType {
+  DType dtype;
+  PartialShape shape;
+};
+// What the variable behind a handle holds; nothing for what is no handle of a variable.
+std::optional<VariableType> VariableBehind(const Tensor& handle);
+
+// A handle of a new variable in the store, whose name must be new, with this value.
+Tensor StoreVariable(ResourceStore& store, const std::string& name, const Tensor& initial,
+                     const PartialShape& shape);
+
+}  // namespace gyre::eager
