@@ -13,6 +13,9 @@ from gyre._impl.function import watching
 from gyre._impl.show import progress
 
 
+MANY = 100_000  # outer iterations: some tenths of a second of native code
+
+
 @gyre.function
 def busy(n):
     """An outer loop of n, an inner one of 200."""
@@ -30,19 +33,19 @@ def busy(n):
 def test_callback_hears_of_loops():
     told = []
     with gyre.progress(every=0.01, callback=told.append):
-        busy(gyre.constant(5000))
+        busy(gyre.constant(MANY))
     assert told
     iterations = [entry["loops"][0]["iteration"] for entry in told if entry["loops"]]
-    assert iterations == sorted(iterations) and iterations[-1] < 5000
+    assert iterations == sorted(iterations) and iterations[-1] < MANY
     assert {entry["loops"][0]["name"] for entry in told if entry["loops"]} == {"while"}
 
 
 def test_line_is_drawn_and_taken_away():
     file = io.StringIO()
-    with gyre.progress("busy", total=5000, every=0.02, after=0, file=file):
-        busy(gyre.constant(5000))
+    with gyre.progress("busy", total=MANY, every=0.02, after=0, file=file):
+        busy(gyre.constant(MANY))
     drawn = file.getvalue().split("\r\x1b[K")
-    assert any("busy:" in line and "/5000" in line and "%" in line for line in drawn)
+    assert any("busy:" in line and f"/{MANY}" in line and "%" in line for line in drawn)
     assert all(len(line) <= 79 for line in drawn)
     assert drawn[-1] == "" and "\n" not in file.getvalue()
 
@@ -56,7 +59,7 @@ def test_as_decorator():
         return busy(n)
 
     assert main.__doc__ == "What it says."
-    main(gyre.constant(5000))
+    main(gyre.constant(MANY))
     assert told and watching.current() is None
 
 
@@ -73,7 +76,7 @@ def test_error_of_callback_ends_the_run():
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"), gyre.progress(every=0.01, callback=refuse):
-        busy(gyre.constant(200_000))
+        busy(gyre.constant(100 * MANY))
     assert watching.current() is None
     with pytest.raises(ValueError, match="more than 0"):
         gyre.progress(every=0)
